@@ -1,0 +1,20 @@
+# SPDX-FileCopyrightText: The Kadam authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# The library needs Kokkos and, if enabled, MPI. All else belongs to the programs and the tests.
+find_package(Kokkos 4.5 REQUIRED)
+if(KADAM_ENABLE_MPI)
+  find_package(MPI REQUIRED COMPONENTS CXX)
+endif()
+if(KADAM_ENABLE_DRIVERS)
+  find_package(KokkosKernels REQUIRED)
+  find_package(CLI11 REQUIRED)
+  find_package(tomlplusplus REQUIRED)
+  find_package(ZLIB REQUIRED)
+endif()
+if(KADAM_ENABLE_DRIVERS OR KADAM_ENABLE_TESTS)
+  find_package(fmt REQUIRED)
+  find_package(nlohmann_json REQUIRED)
+endif()
+if(KADAM_ENABLE_TESTS)
+  find_package(GTest REQUIRED)
+endif()

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include <workloads/model.hpp>
+
+namespace kadam::workloads {
+
+/// Examples that can be fetched by index. Training and held-out examples are disjoint.
+class Dataset {
+ public:
+  virtual ~Dataset() = default;
+
+  /// One line for the banner: what, how many, where from.
+  [[nodiscard]] virtual std::string description() const = 0;
+  [[nodiscard]] virtual std::int64_t training_examples() const = 0;
+  [[nodiscard]] virtual std::int64_t held_out_examples() const = 0;
+
+  /// Fills `batch` with the named examples. Reuses the batch's storage when it has the right size.
+  virtual void training_batch(const ExecutionSpace& exec, std::span<const std::int64_t> indices,
+                              Batch& batch) const = 0;
+  virtual void held_out_batch(const ExecutionSpace& exec, std::span<const std::int64_t> indices,
+                              Batch& batch) const = 0;
+};
+
+}  // namespace kadam::workloads

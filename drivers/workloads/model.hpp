@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+
+#include <kadam/execution.hpp>
+#include <kadam/layout/tensor_layout.hpp>
+
+namespace kadam::workloads {
+
+/// What a model sees at once. Exactly one of `images` and `tokens` is filled.
+struct Batch {
+  std::int64_t examples = 0;
+  /// Shape: [examples][channels][height][width], values in about [-1, 1].
+  Vector<float> images;
+  /// Shape: [examples][context]; values in [0, 256).
+  Vector<std::int32_t> tokens;
+  /// Images: [examples] class labels. Text: [examples][context], the byte that follows each token.
+  Vector<std::int32_t> targets;
+};
+
+/// Sums over a batch, so that batches and ranks can be added before the division.
+struct Evaluation {
+  double loss_sum = 0.0;     ///< summed cross-entropy, nats
+  std::int64_t correct = 0;  ///< predictions whose most likely class is the target
+  std::int64_t count = 0;    ///< predictions: images, or text positions
+};
+
+/// A network whose parameters live in one flat vector, with hand-written backward pass on Kokkos.
+class Model {
+ public:
+  virtual ~Model() = default;
+
+  [[nodiscard]] virtual const TensorLayout& tensors() const = 0;
+
+  /// Fills the initial parameters: a pure function of `seed`, the same on every rank and machine.
+  virtual void initialise(const HostVector<float>& parameters, std::uint64_t seed) const = 0;
+
+  /// Mean loss over the batch; `gradient` is overwritten with its derivative. Allocates nothing after the
+  /// first call with a batch of the same size.
+  virtual double loss_and_gradient(const ExecutionSpace& exec, const Vector<const float>& parameters,
+                                   const Batch& batch, const Vector<float>& gradient) = 0;
+
+  /// Forward pass alone.
+  virtual Evaluation evaluate(const ExecutionSpace& exec, const Vector<const float>& parameters,
+                              const Batch& batch) = 0;
+};
+
+}  // namespace kadam::workloads
