@@ -4,19 +4,31 @@
 add_library(kadam_compile_flags INTERFACE)
 target_compile_features(kadam_compile_flags INTERFACE cxx_std_20)
 
-set(host_cxx "$<COMPILE_LANG_AND_ID:CXX,GNU,Clang>")
+set(kadam_host_cxx "$<COMPILE_LANG_AND_ID:CXX,GNU,Clang>")
 # sqrtf that may set errno, or trap, keeps the update loops scalar: half the speed of memory.
 target_compile_options(kadam_compile_flags INTERFACE
-  $<${host_cxx}:-fno-math-errno -fno-trapping-math>
-  $<${host_cxx}:-Wall -Wextra -Wpedantic -Wshadow -Wconversion>)
+  $<${kadam_host_cxx}:-fno-math-errno -fno-trapping-math>
+  $<${kadam_host_cxx}:-Wall -Wextra -Wpedantic -Wshadow -Wconversion>)
 if(KADAM_ENABLE_WARNINGS_AS_ERRORS)
-  target_compile_options(kadam_compile_flags INTERFACE $<${host_cxx}:-Werror>)
+  target_compile_options(kadam_compile_flags INTERFACE $<${kadam_host_cxx}:-Werror>)
 endif()
 if(KADAM_ENABLE_NATIVE_ARCH)
-  target_compile_options(kadam_compile_flags INTERFACE $<${host_cxx}:-march=native>)
+  target_compile_options(kadam_compile_flags INTERFACE $<${kadam_host_cxx}:-march=native>)
 endif()
 if(KADAM_ENABLE_SANITIZERS)
   target_compile_options(kadam_compile_flags INTERFACE
     -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   target_link_options(kadam_compile_flags INTERFACE -fsanitize=address,undefined)
+endif()
+
+if(Kokkos_COMPILE_LANGUAGE STREQUAL "CUDA")
+  # Without an explicit -std, CMake 3.25 lets nvcc choose C++17.
+  target_compile_features(kadam_compile_flags INTERFACE cuda_std_20)
+  target_compile_options(kadam_compile_flags INTERFACE
+    $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-fno-math-errno,-fno-trapping-math,-Wall,-Wextra>)
+  find_package(CUDAToolkit REQUIRED)
+  if(Kokkos_VERSION VERSION_LESS 4.7.1 AND CUDAToolkit_VERSION VERSION_GREATER_EQUAL 13)
+    target_compile_options(kadam_compile_flags INTERFACE
+      "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-include ${PROJECT_SOURCE_DIR}/cmake/cuda13_compat.hpp>")
+  endif()
 endif()

@@ -1,9 +1,14 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # The library needs Kokkos and, if enabled, MPI. All else belongs to the programs and the tests.
-find_package(Kokkos 4.5 REQUIRED)
+include(KadamKokkos)
+find_package(Kokkos ${KADAM_KOKKOS_VERSIONS} REQUIRED)
+include(KadamDeviceLanguage)
+
 if(KADAM_ENABLE_MPI)
   find_package(MPI REQUIRED COMPONENTS CXX)
+  # The C++ bindings of MPI 2 are gone from the standard; their headers only add warnings and a library.
+  target_compile_definitions(MPI::MPI_CXX INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
 endif()
 if(KADAM_ENABLE_DRIVERS)
   find_package(KokkosKernels REQUIRED)
@@ -17,4 +22,5 @@ if(KADAM_ENABLE_DRIVERS OR KADAM_ENABLE_TESTS)
 endif()
 if(KADAM_ENABLE_TESTS)
   find_package(GTest REQUIRED)
+  find_package(Python3 COMPONENTS Interpreter)
 endif()

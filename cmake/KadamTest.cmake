@@ -1,0 +1,78 @@
+# SPDX-FileCopyrightText: The Kadam authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# kadam_add_test and kadam_add_mpi_test: one GoogleTest program each, labelled after its folder under tests/.
+# `kadam_tests` builds them all, `kadam_tests_<folder>` those of one folder.
+add_custom_target(kadam_tests)
+
+# What a shell needs for mpirun, a test needs too: the same file says it.
+file(STRINGS ${PROJECT_SOURCE_DIR}/scripts/mpi_environment.sh kadam_mpi_environment REGEX "^export ")
+list(TRANSFORM kadam_mpi_environment REPLACE "^export " "")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/scripts/mpi_environment.sh)
+
+set(kadam_sanitizer_environment)
+if(KADAM_ENABLE_SANITIZERS)
+  set(kadam_sanitizer_environment
+    LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/scripts/lsan.supp:print_suppressions=0
+    UBSAN_OPTIONS=print_stacktrace=1)
+endif()
+
+# The program, without its registration. Its label comes back in `kadam_test_label`.
+function(kadam_add_test_program name main)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "SOURCES;LIBS")
+  if(NOT arg_SOURCES)
+    message(FATAL_ERROR "The test ${name} has no SOURCES.")
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_link_libraries(${name} PRIVATE ${arg_LIBS} ${main} kadam::kadam GTest::gtest kadam_compile_flags)
+  kadam_device_sources(${name})
+
+  cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME label)
+  add_dependencies(kadam_tests ${name})
+  if(NOT TARGET kadam_tests_${label})
+    add_custom_target(kadam_tests_${label})
+  endif()
+  add_dependencies(kadam_tests_${label} ${name})
+  set(kadam_test_label ${label} PARENT_SCOPE)
+endfunction()
+
+# kadam_add_test(<name> SOURCES <file>... [LIBS <target>...] [TIMEOUT <seconds>] [ARGS <word>...])
+#
+# One process, two OpenMP threads: enough to show a race, and two tests may run beside each other.
+function(kadam_add_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LIBS;ARGS")
+  kadam_add_test_program(${name} kadam_test_main SOURCES ${arg_SOURCES} LIBS ${arg_LIBS})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  add_test(NAME ${name} COMMAND ${name} ${arg_ARGS})
+  set_tests_properties(${name} PROPERTIES
+    TIMEOUT ${arg_TIMEOUT} LABELS "${kadam_test_label};serial" PROCESSORS 2
+    ENVIRONMENT "OMP_NUM_THREADS=2;OMP_PROC_BIND=false;OPENBLAS_NUM_THREADS=1;${kadam_sanitizer_environment}")
+endfunction()
+
+# kadam_add_mpi_test(<name> SOURCES <file>... [LIBS <target>...] [RANKS <count>...] [TIMEOUT <seconds>] [ARGS <word>...])
+#
+# Registers <name>_np<count> for every count (1 2 3 4 unless told), one thread per rank. Does nothing without MPI.
+function(kadam_add_mpi_test name)
+  if(NOT KADAM_ENABLE_MPI)
+    return()
+  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LIBS;RANKS;ARGS")
+  kadam_add_test_program(${name} kadam_mpi_test_main SOURCES ${arg_SOURCES} LIBS ${arg_LIBS} MPI::MPI_CXX)
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 60)
+  endif()
+  if(NOT arg_RANKS)
+    set(arg_RANKS 1 2 3 4)
+  endif()
+  foreach(ranks IN LISTS arg_RANKS)
+    add_test(NAME ${name}_np${ranks}
+      COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} ${MPIEXEC_PREFLAGS}
+        $<TARGET_FILE:${name}> ${MPIEXEC_POSTFLAGS} ${arg_ARGS})
+    set_tests_properties(${name}_np${ranks} PROPERTIES
+      TIMEOUT ${arg_TIMEOUT} LABELS "${kadam_test_label};mpi" PROCESSORS ${ranks}
+      ENVIRONMENT
+        "OMP_NUM_THREADS=1;OPENBLAS_NUM_THREADS=1;${kadam_mpi_environment};${kadam_sanitizer_environment}")
+  endforeach()
+endfunction()
