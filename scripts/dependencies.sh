@@ -1,0 +1,63 @@
+# shellcheck shell=bash disable=SC2034
+# SPDX-FileCopyrightText: The Kadam authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Every fact about what Kadam is built from, in one place. Sourced, never run.
+
+# Kokkos and Kokkos Kernels have no usable Debian package; a Python source package carries both in its tpls/ folder.
+KADAM_KOKKOS_VERSION=4.7.0
+KADAM_KOKKOS_KERNELS_VERSION=4.4.0
+KADAM_CARRIER=pygenten
+KADAM_CARRIER_VERSION=0.1.5
+KADAM_CARRIER_SHA256=e620f05c742905e2db705d875f1cac92ef0ed453f9e6734e9beda26cc0f9cce7
+# pip asks the carrier for its metadata, which takes these.
+KADAM_PYTHON_CARRIER_NEEDS=(scikit-build-core==1.1.2 setuptools_scm==10.3.4 pybind11==3.1.0)
+# Tests compare files with it.
+KADAM_PYTHON_TEST_NEEDS=(numpy==2.4.6)
+
+# Debian package, and how to see without dpkg that it is not needed (a command, or a header the compiler finds).
+KADAM_PACKAGES_BUILD="
+cmake                  command:cmake
+ninja-build            command:ninja
+g++                    command:c++
+python3-venv           command:python3
+zlib1g-dev             header:zlib.h
+libfmt-dev             header:fmt/format.h
+libcli11-dev           header:CLI/CLI.hpp
+libtomlplusplus-dev    header:toml++/toml.h
+nlohmann-json3-dev     header:nlohmann/json.hpp
+libgtest-dev           header:gtest/gtest.h
+libopenblas-dev        header:cblas.h
+"
+KADAM_PACKAGES_MPI="
+openmpi-bin            command:mpirun
+libopenmpi-dev         command:mpicxx
+"
+# Real data for the examples, and their plots.
+KADAM_PACKAGES_DATA="
+dataset-fashion-mnist  file:/usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz
+bible-kjv              command:bible
+bible-kjv-text         command:bible
+gnuplot-nox            command:gnuplot
+"
+KADAM_PACKAGES_HIP="
+hipcc                  command:hipcc
+libamdhip64-dev        header:hip/hip_version.h
+clang-16               command:clang++-16
+clang-tools-16         command:clang-offload-bundler-16
+llvm-16                command:llvm-config-16
+lld-16                 command:ld.lld-16
+"
+KADAM_PACKAGES_CI="
+clang-format           command:clang-format
+clang-tidy             command:clang-tidy
+libomp-dev             header:omp.h
+shellcheck             command:shellcheck
+"
+
+# GPU architectures that the dependencies are built for where nothing else is said; Kadam follows its Kokkos.
+KADAM_CUDA_ARCHITECTURE=90
+KADAM_CUDA_KOKKOS_ARCH=Kokkos_ARCH_HOPPER90
+KADAM_HIP_KOKKOS_ARCH=Kokkos_ARCH_AMD_GFX90A
+# Debian's hipcc brings a clang 15 that crashes on C++20: its clang 16 compiles HIP as well.
+KADAM_HIP_COMPILER=/usr/lib/llvm-16/bin/clang++
+KADAM_HIP_FLAGS="--rocm-path=/usr --rocm-device-lib-path=/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"

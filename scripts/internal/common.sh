@@ -1,0 +1,50 @@
+# shellcheck shell=bash
+# SPDX-FileCopyrightText: The Kadam authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# What every script here shares. Sourced, never run.
+
+KADAM_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+# shellcheck disable=SC2034 # not every script needs it
+KADAM_CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/kadam
+# shellcheck source=scripts/dependencies.sh
+source "$KADAM_ROOT/scripts/dependencies.sh"
+
+say() { printf 'kadam: %s\n' "$*"; }
+
+stop() {
+  printf 'kadam: %s\n' "$*" >&2
+  exit 1
+}
+
+# run_logged LOG WHAT COMMAND...: quiet while all is well; shows the end of its log when it is not.
+run_logged() {
+  local log=$1 what=$2
+  shift 2
+  mkdir -p "$(dirname "$log")"
+  if ! "$@" >"$log" 2>&1 </dev/null; then
+    tail -n 40 "$log" >&2
+    stop "$what failed; the whole log is in $log"
+  fi
+}
+
+# with_lock FILE FUNCTION ARGS...: one at a time on this machine.
+with_lock() {
+  local file=$1
+  shift
+  mkdir -p "$(dirname "$file")"
+  (
+    if ! flock --nonblock 9; then
+      say "Waiting for another setup that holds $file."
+      flock 9
+    fi
+    "$@"
+  ) 9>"$file"
+}
+
+build_folder() {
+  if [[ $1 == release ]]; then
+    echo "$KADAM_ROOT/build"
+  else
+    echo "$KADAM_ROOT/build-$1"
+  fi
+}
