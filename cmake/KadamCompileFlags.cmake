@@ -22,8 +22,6 @@ if(KADAM_ENABLE_SANITIZERS)
 endif()
 
 if(Kokkos_COMPILE_LANGUAGE STREQUAL "CUDA")
-  # Without an explicit -std, CMake 3.25 lets nvcc choose C++17.
-  target_compile_features(kadam_compile_flags INTERFACE cuda_std_20)
   target_compile_options(kadam_compile_flags INTERFACE
     $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-fno-math-errno,-fno-trapping-math,-Wall,-Wextra>)
   find_package(CUDAToolkit REQUIRED)

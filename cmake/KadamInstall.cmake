@@ -4,10 +4,6 @@
 include(CMakePackageConfigHelpers)
 
 set_target_properties(kadam_kernels PROPERTIES EXPORT_NAME kernels)
-if(NOT Kokkos_COMPILE_LANGUAGE STREQUAL "CXX")
-  string(TOLOWER ${Kokkos_COMPILE_LANGUAGE} kadam_device_language)
-  target_compile_features(kadam_kernels INTERFACE ${kadam_device_language}_std_20)
-endif()
 
 install(TARGETS kadam kadam_kernels EXPORT KadamTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
