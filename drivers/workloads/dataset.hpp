@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-
 #include <workloads/model.hpp>
 
 namespace kadam::workloads {

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <cstdint>
-
 #include <kadam/execution.hpp>
 #include <kadam/layout/tensor_layout.hpp>
+
+#include <cstdint>
 
 namespace kadam::workloads {
 

@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <cstdint>
+#include <stdexcept>
+#include <workloads/layers/activation.hpp>
+#include <workloads/layers/gelu.hpp>
+
+namespace kadam::workloads {
+namespace {
+
+using Elements = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
+
+std::int64_t size_of(const Matrix<float>& matrix) {
+  return rows_of(matrix) * columns_of(matrix);
+}
+
+}  // namespace
+
+Activation activation_named(const std::string& name) {
+  if (name == "relu") {
+    return Activation::relu;
+  }
+  if (name == "gelu") {
+    return Activation::gelu;
+  }
+  throw std::invalid_argument("kadam::workloads: activation '" + name + "' is not known: use relu or gelu");
+}
+
+void activation_forward(const ExecutionSpace& exec, Activation activation, const Matrix<const float>& input,
+                        const Matrix<float>& output) {
+  const float* const x = input.data();
+  float* const y = output.data();
+  const Elements elements(exec, 0, size_of(output));
+  if (activation == Activation::relu) {
+    Kokkos::parallel_for(
+        "kadam::workloads::relu_forward", elements,
+        KOKKOS_LAMBDA(std::int64_t i) { y[i] = x[i] < 0.0f ? 0.0f : x[i]; });
+  } else {
+    Kokkos::parallel_for(
+        "kadam::workloads::gelu_forward", elements, KOKKOS_LAMBDA(std::int64_t i) { y[i] = gelu(x[i]); });
+  }
+}
+
+void activation_backward(const ExecutionSpace& exec, Activation activation, const Matrix<const float>& input,
+                         const Matrix<float>& gradient) {
+  const float* const x = input.data();
+  float* const dy = gradient.data();
+  const Elements elements(exec, 0, size_of(gradient));
+  if (activation == Activation::relu) {
+    Kokkos::parallel_for(
+        "kadam::workloads::relu_backward", elements,
+        KOKKOS_LAMBDA(std::int64_t i) { dy[i] = x[i] <= 0.0f ? 0.0f : dy[i]; });
+  } else {
+    Kokkos::parallel_for(
+        "kadam::workloads::gelu_backward", elements,
+        KOKKOS_LAMBDA(std::int64_t i) { dy[i] *= gelu_derivative(x[i]); });
+  }
+}
+
+}  // namespace kadam::workloads

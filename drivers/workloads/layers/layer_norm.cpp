@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <Kokkos_MathematicalFunctions.hpp>
+
+#include <workloads/layers/layer_norm.hpp>
+#include <workloads/layers/matrix_product.hpp>
+#include <workloads/layers/row.hpp>
+
+namespace kadam::workloads {
+namespace {
+
+void normalise_rows(const ExecutionSpace& exec, const float* scale, const Matrix<const float>& x,
+                    const Matrix<float>& statistics, const Matrix<float>& y) {
+  const std::int64_t width = columns_of(x);
+  const float* const shift = scale + width;  // the next tensor, see the constructor
+  Kokkos::parallel_for(
+      "kadam::workloads::layer_norm_forward", row_policy(exec, rows_of(x)),
+      KOKKOS_LAMBDA(const RowMember& member) {
+        const std::int64_t row = member.league_rank();
+        const float* const in = x.data() + row * width;
+        float* const out = y.data() + row * width;
+        const float count = static_cast<float>(width);
+        const float mean = row_sum(member, width, [&](std::int64_t i) { return in[i]; }) / count;
+        const float variance =
+            row_sum(member, width, [&](std::int64_t i) { return (in[i] - mean) * (in[i] - mean); }) / count;
+        const float factor = 1.0f / Kokkos::sqrt(variance + 1e-5f);
+        row_for(member, width,
+                [&](std::int64_t i) { out[i] = scale[i] * ((in[i] - mean) * factor) + shift[i]; });
+        Kokkos::single(Kokkos::PerThread(member), [&] {
+          statistics(row, 0) = mean;
+          statistics(row, 1) = factor;
+        });
+      });
+}
+
+void scale_gradient(const ExecutionSpace& exec, const Matrix<const float>& x,
+                    const Matrix<const float>& statistics, const Matrix<const float>& dy, float* dscale) {
+  constexpr std::int64_t block = 32;
+  const std::int64_t rows = rows_of(x);
+  const std::int64_t width = columns_of(x);
+  Kokkos::parallel_for(
+      "kadam::workloads::layer_norm_scale_gradient", row_policy(exec, (width + block - 1) / block),
+      KOKKOS_LAMBDA(const RowMember& member) {
+        const std::int64_t first = member.league_rank() * block;
+        const std::int64_t columns = width - first < block ? width - first : block;
+        const float* const in = x.data() + first;
+        const float* const out = dy.data() + first;
+        const float* const stats = statistics.data();
+        row_combine(
+            member, columns, rows,
+            [&](std::int64_t row, std::int64_t i) {
+              return out[row * width + i] * ((in[row * width + i] - stats[2 * row]) * stats[2 * row + 1]);
+            },
+            [&](std::int64_t i, float sum) { dscale[first + i] = sum; });
+      });
+}
+
+void input_gradient(const ExecutionSpace& exec, const float* scale, const Matrix<const float>& x,
+                    const Matrix<const float>& statistics, const Matrix<const float>& dy,
+                    const Matrix<float>& dx) {
+  const std::int64_t width = columns_of(x);
+  Kokkos::parallel_for(
+      "kadam::workloads::layer_norm_input_gradient", row_policy(exec, rows_of(x)),
+      KOKKOS_LAMBDA(const RowMember& member) {
+        const std::int64_t row = member.league_rank();
+        const float* const in = x.data() + row * width;
+        const float* const out = dy.data() + row * width;
+        float* const result = dx.data() + row * width;
+        const float mean = statistics(row, 0);
+        const float factor = statistics(row, 1);
+        const float count = static_cast<float>(width);
+        const float g_mean =
+            row_sum(member, width, [&](std::int64_t i) { return scale[i] * out[i]; }) / count;
+        const float gx_mean =
+            row_sum(member, width,
+                    [&](std::int64_t i) { return scale[i] * out[i] * ((in[i] - mean) * factor); }) /
+            count;
+        row_for(member, width, [&](std::int64_t i) {
+          const float normalised = (in[i] - mean) * factor;
+          result[i] += (scale[i] * out[i] - g_mean - normalised * gx_mean) * factor;
+        });
+      });
+}
+
+}  // namespace
+
+LayerNorm::LayerNorm(TensorLayoutBuilder& layout, const std::string& name, std::int64_t width)
+    : width_(width), scale_(layout.add(name + ".weight", width)), shift_(layout.add(name + ".bias", width)) {}
+
+void LayerNorm::initialise(const Initialiser& initialiser) const {
+  initialiser.constant(scale_, width_, 1.0f);
+  initialiser.constant(shift_, width_, 0.0f);
+}
+
+void LayerNorm::forward(const ExecutionSpace& exec, const Vector<const float>& parameters,
+                        const Matrix<const float>& x, const Matrix<float>& statistics,
+                        const Matrix<float>& y) const {
+  normalise_rows(exec, parameters.data() + scale_, x, statistics, y);
+}
+
+void LayerNorm::backward_parameters(const ExecutionSpace& exec, const Matrix<const float>& x,
+                                    const Matrix<const float>& statistics, const Matrix<const float>& dy,
+                                    const Vector<float>& gradient) const {
+  scale_gradient(exec, x, statistics, dy, gradient.data() + scale_);
+  sum_rows(exec, dy, gradient.data() + shift_);
+}
+
+void LayerNorm::backward_input(const ExecutionSpace& exec, const Vector<const float>& parameters,
+                               const Matrix<const float>& x, const Matrix<const float>& statistics,
+                               const Matrix<const float>& dy, const Matrix<float>& dx) const {
+  input_gradient(exec, parameters.data() + scale_, x, statistics, dy, dx);
+}
+
+}  // namespace kadam::workloads

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <workloads/layers/linear.hpp>
+#include <workloads/layers/matrix_product.hpp>
+#include <workloads/layers/row.hpp>
+
+namespace kadam::workloads {
+namespace {
+
+/// y(row, :) = b, plus residual(row, :) if there is one.
+void broadcast_bias(const ExecutionSpace& exec, const float* bias, const float* residual,
+                    const Matrix<float>& y) {
+  const std::int64_t columns = columns_of(y);
+  Kokkos::parallel_for(
+      "kadam::workloads::broadcast_bias", row_policy(exec, rows_of(y)),
+      KOKKOS_LAMBDA(const RowMember& member) {
+        const std::int64_t begin = member.league_rank() * columns;
+        float* const out = y.data() + begin;
+        if (residual == nullptr) {
+          row_for(member, columns, [&](std::int64_t x) { out[x] = bias[x]; });
+        } else {
+          row_for(member, columns, [&](std::int64_t x) { out[x] = residual[begin + x] + bias[x]; });
+        }
+      });
+}
+
+}  // namespace
+
+Linear::Linear(TensorLayoutBuilder& layout, const std::string& name, std::int64_t inputs,
+               std::int64_t outputs)
+    : inputs_(inputs),
+      outputs_(outputs),
+      weight_(layout.add(name + ".weight", inputs * outputs)),
+      bias_(layout.add(name + ".bias", outputs)) {}
+
+void Linear::initialise(const Initialiser& initialiser, double deviation) const {
+  initialiser.normal(weight_, inputs_ * outputs_, deviation);
+  initialiser.constant(bias_, outputs_, 0.0f);
+}
+
+void Linear::forward(const ExecutionSpace& exec, const Vector<const float>& parameters,
+                     const Matrix<const float>& x, const Matrix<float>& y) const {
+  broadcast_bias(exec, parameters.data() + bias_, nullptr, y);
+  multiply_abt(exec, x, matrix_at(parameters, weight_, outputs_, inputs_), 1.0f, y);
+}
+
+void Linear::forward_onto(const ExecutionSpace& exec, const Vector<const float>& parameters,
+                          const Matrix<const float>& x, const Matrix<const float>& residual,
+                          const Matrix<float>& y) const {
+  broadcast_bias(exec, parameters.data() + bias_, residual.data(), y);
+  multiply_abt(exec, x, matrix_at(parameters, weight_, outputs_, inputs_), 1.0f, y);
+}
+
+void Linear::backward_parameters(const ExecutionSpace& exec, const Matrix<const float>& x,
+                                 const Matrix<const float>& dy, const Vector<float>& gradient) const {
+  multiply_atb(exec, dy, x, matrix_at(gradient, weight_, outputs_, inputs_));
+  sum_rows(exec, dy, gradient.data() + bias_);
+}
+
+void Linear::backward_input(const ExecutionSpace& exec, const Vector<const float>& parameters,
+                            const Matrix<const float>& dy, const Matrix<float>& dx) const {
+  multiply_ab(exec, dy, matrix_at(parameters, weight_, outputs_, inputs_), dx);
+}
+
+}  // namespace kadam::workloads

@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/layout/tensor_layout.hpp>
+
+#include <cstdint>
+#include <string>
+#include <workloads/initialiser.hpp>
+#include <workloads/matrix.hpp>
+
+namespace kadam::workloads {
+
+/// y = x Wᵀ + b. Shape: x [n][inputs], W [outputs][inputs], b [outputs], y [n][outputs].
+/// Holds offsets into the parameter vector and nothing else.
+class Linear {
+ public:
+  Linear(TensorLayoutBuilder& layout, const std::string& name, std::int64_t inputs, std::int64_t outputs);
+
+  /// W normal with the given deviation, b zero.
+  void initialise(const Initialiser& initialiser, double deviation) const;
+
+  void forward(const ExecutionSpace& exec, const Vector<const float>& parameters,
+               const Matrix<const float>& x, const Matrix<float>& y) const;
+
+  /// y = residual + x Wᵀ + b.
+  void forward_onto(const ExecutionSpace& exec, const Vector<const float>& parameters,
+                    const Matrix<const float>& x, const Matrix<const float>& residual,
+                    const Matrix<float>& y) const;
+
+  /// Gradients of W and b: dW = dyᵀ x, db = Σ dy.
+  void backward_parameters(const ExecutionSpace& exec, const Matrix<const float>& x,
+                           const Matrix<const float>& dy, const Vector<float>& gradient) const;
+
+  /// Gradient of the input: dx = dy W.
+  void backward_input(const ExecutionSpace& exec, const Vector<const float>& parameters,
+                      const Matrix<const float>& dy, const Matrix<float>& dx) const;
+
+  [[nodiscard]] std::int64_t inputs() const { return inputs_; }
+  [[nodiscard]] std::int64_t outputs() const { return outputs_; }
+
+ private:
+  std::int64_t inputs_;
+  std::int64_t outputs_;
+  std::int64_t weight_;
+  std::int64_t bias_;
+};
+
+}  // namespace kadam::workloads

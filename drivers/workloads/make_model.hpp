@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <memory>
+#include <string>
+#include <workloads/cnn.hpp>
+#include <workloads/data_shape.hpp>
+#include <workloads/mlp.hpp>
+#include <workloads/transformer.hpp>
+
+namespace kadam::workloads {
+
+/// Which model, and the options of each kind; those of the other kinds are not looked at.
+struct ModelOptions {
+  std::string kind = "mlp";  ///< mlp or cnn for images, transformer for text
+  MlpOptions mlp;
+  CnnOptions cnn;
+  TransformerOptions transformer;
+
+  /// Errors: std::invalid_argument for an unknown kind or options of that kind that cannot be.
+  void validate() const;
+};
+
+/// The model for examples of the given shape. Also gives a threaded BLAS as many threads as the default
+/// execution space has, see blas_threads.hpp.
+///
+/// Errors: std::invalid_argument when the options are not valid or the kind does not fit the data.
+/// Worked number: `make_model({}, {.channels = 1, .height = 28, .width = 28, .classes = 10})` has d = 55,050.
+[[nodiscard]] std::unique_ptr<Model> make_model(const ModelOptions& options, const DataShape& shape);
+
+}  // namespace kadam::workloads
