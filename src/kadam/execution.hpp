@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 /// The execution space that the library is compiled for, and the Views its interfaces take.
 ///
@@ -26,14 +27,16 @@ using HostVector = Kokkos::View<T*, Kokkos::HostSpace>;
 
 /// An allocation that is not initialised: its first writer is a kernel on `exec`.
 template <class T>
-[[nodiscard]] Vector<T> allocate(const ExecutionSpace& exec, const char* label, std::int64_t elements) {
+[[nodiscard]] Vector<T> allocate(const ExecutionSpace& exec, const std::string& label,
+                                 std::int64_t elements) {
   return Vector<T>(Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label),
                    static_cast<std::size_t>(elements));
 }
 
 /// An allocation filled with zeros by `exec`.
 template <class T>
-[[nodiscard]] Vector<T> allocate_zeros(const ExecutionSpace& exec, const char* label, std::int64_t elements) {
+[[nodiscard]] Vector<T> allocate_zeros(const ExecutionSpace& exec, const std::string& label,
+                                       std::int64_t elements) {
   return Vector<T>(Kokkos::view_alloc(exec, label), static_cast<std::size_t>(elements));
 }
 

@@ -20,8 +20,8 @@ struct Tensor {
 
 /// The named tensors of a model, one after the other in one flat vector of d float32 elements.
 ///
-/// Errors: the constructor throws std::invalid_argument when tensors overlap, leave a gap, are out of order or
-/// share a name. Worked number: {{"w", 0, 6}, {"b", 6, 8}} has d = 8.
+/// Errors: the constructor throws std::invalid_argument when tensors overlap, leave a gap, are out of order
+/// or share a name. Worked number: {{"w", 0, 6}, {"b", 6, 8}} has d = 8.
 class TensorLayout {
  public:
   TensorLayout() = default;

@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/kernels/detail/block_loop.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+
+namespace kadam {
+
+/// One bit per coordinate: 1 where a coordinate takes part in compression.
+///
+/// Coordinates without variance cannot be sent as a sign and cannot be divided by their variance; they are
+/// *inactive*: sent as nothing, without error, scale or update. An empty mask means that all are active.
+/// Memory: d/8 bytes.
+template <class MemorySpace>
+struct ActiveMask {
+  Kokkos::View<const std::uint32_t*, MemorySpace> words;
+  std::int64_t offset = 0;  ///< element of the mask that is this vector's element 0
+
+  /// Words that a mask over so many elements needs; one more than the bits, for word() at any element.
+  static std::int64_t words_for(std::int64_t elements) { return elements / 32 + 2; }
+
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION bool all_active() const { return words.extent(0) == 0; }
+
+  /// The bits of 32 elements from `first` on.
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION std::uint32_t word(std::int64_t first) const {
+    if (all_active()) return ~std::uint32_t{0};
+    const std::int64_t bit = offset + first;
+    const auto shift = static_cast<unsigned>(bit & 31);
+    const std::uint32_t low = words(bit >> 5) >> shift;
+    return shift == 0 ? low : low | (words((bit >> 5) + 1) << (32 - shift));
+  }
+
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION bool operator()(std::int64_t element) const {
+    return (word(element) & 1U) != 0;
+  }
+};
+
+namespace detail {
+
+template <class Mask, class Predicate>
+struct FillActiveMask {
+  Mask mask;
+  Predicate active;
+  std::int64_t elements;
+  KOKKOS_FUNCTION void operator()(const std::int64_t w) const {
+    std::uint32_t word = 0;
+    for (std::int64_t bit = 0; bit < 32; ++bit) {
+      const std::int64_t element = 32 * w + bit;
+      if (element < elements && active(element)) word |= std::uint32_t{1} << static_cast<unsigned>(bit);
+    }
+    mask(w) = word;
+  }
+};
+
+}  // namespace detail
+
+/// Sets the bit of every element in [0, elements) for which active(element) holds.
+/// Shape: mask has ActiveMask::words_for(elements) words; those behind the last element become 0.
+template <class Exec, class MemorySpace, class Predicate>
+void fill_active_mask(const Exec& exec, const Kokkos::View<std::uint32_t*, MemorySpace>& mask,
+                      std::int64_t elements, const Predicate& active) {
+  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+  Kokkos::parallel_for(
+      "kadam::fill_active_mask", Policy(exec, 0, static_cast<std::int64_t>(mask.extent(0))),
+      detail::FillActiveMask<Kokkos::View<std::uint32_t*, MemorySpace>, Predicate>{mask, active, elements});
+}
+
+}  // namespace kadam

@@ -1,0 +1,263 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/kernels/active_mask.hpp>
+#include <kadam/kernels/detail/block_loop.hpp>
+#include <kadam/kernels/detail/block_map.hpp>
+#include <kadam/kernels/quantiser.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+
+/// Encode with error feedback, decode, and decode-and-reduce, for every Quantiser.
+///
+/// One thread owns one 32-bit word of a message and the elements in it: no atomics, and results that do not
+/// depend on the number of threads.
+namespace kadam {
+
+template <class MemorySpace>
+using Words = Kokkos::View<std::uint32_t*, MemorySpace>;
+template <class MemorySpace>
+using ConstWords = Kokkos::View<const std::uint32_t*, MemorySpace>;
+
+namespace detail {
+
+template <Quantiser Q>
+inline constexpr std::int64_t elements_per_word = 32 / Q::bits;
+
+/// The codes of one message word, element by element.
+template <Quantiser Q>
+KOKKOS_FORCEINLINE_FUNCTION std::uint32_t code_at(std::uint32_t word, std::int64_t element) {
+  if constexpr (Q::bits == 32) {
+    return word;
+  } else {
+    constexpr std::uint32_t mask = (std::uint32_t{1} << Q::bits) - 1U;
+    return (word >> static_cast<unsigned>(element * Q::bits)) & mask;
+  }
+}
+
+/// function(count) with count a compile-time constant for full words, so that their loops unroll.
+template <std::int64_t Full, class Function>
+KOKKOS_FORCEINLINE_FUNCTION void with_count(std::int64_t count, const Function& function) {
+  if (count >= Full) {
+    function(Full);
+  } else {
+    function(count);
+  }
+}
+
+/// A source of input, element by element: error(i) <- load(i) + error(i).
+template <class Load>
+struct ElementSource {
+  Load load;
+  template <class Member, class Map, class ErrorView>
+  KOKKOS_FORCEINLINE_FUNCTION void compensate(const Member& member, const Map& /*map*/,
+                                              const BlockMap::Block& block, const ErrorView& error) const {
+    const std::int64_t first = block.first_element;
+    member.for_each(block.elements, [&](const std::int64_t k) { error(first + k) += load(first + k); });
+  }
+};
+
+/// The mean of the messages of all ranks: error(i) <- (1/n) sum_r decode(message r, i) + error(i), in rank
+/// order.
+template <Quantiser Q, class MemorySpace>
+struct MeanOfMessages {
+  Q quantiser;
+  ConstWords<MemorySpace> messages;
+  std::int64_t ranks;
+  std::int64_t stride_words;  ///< between the messages of consecutive ranks
+  float inverse_ranks;
+
+  template <class Member, class Map, class ErrorView>
+  KOKKOS_FORCEINLINE_FUNCTION void compensate(const Member& member, const Map& /*map*/,
+                                              const BlockMap::Block& block, const ErrorView& error) const {
+    constexpr std::int64_t width = elements_per_word<Q>;
+    member.for_each((block.elements + width - 1) / width, [&](const std::int64_t w) {
+      const std::int64_t first = block.first_element + w * width;
+      with_count<width>(block.elements - w * width, [&](const std::int64_t count) {
+        float sum[width] = {};
+        for (std::int64_t rank = 0; rank < ranks; ++rank) {
+          const std::int64_t message = rank * stride_words;
+          const float scale =
+              Q::has_scale ? Kokkos::bit_cast<float>(messages(message + block.scale_word)) : 0.0F;
+          const std::uint32_t word = messages(message + block.first_word + w);
+          for (std::int64_t e = 0; e < count; ++e) sum[e] += quantiser.decode(code_at<Q>(word, e), scale);
+        }
+        for (std::int64_t e = 0; e < count; ++e) error(first + e) += sum[e] * inverse_ranks;
+      });
+    });
+  }
+};
+
+template <Quantiser Q, class Source, class MemorySpace>
+struct EncodeBlock {
+  Q quantiser;
+  BlockMap map;
+  Source source;
+  ActiveMask<MemorySpace> active;
+  Kokkos::View<float*, MemorySpace> error;
+  Words<MemorySpace> message;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
+    const BlockMap::Block block = map.block(index);
+    source.compensate(member, map, block, error);
+    if (!active.all_active()) silence_inactive(member, block);
+    const float scale = scale_of(member, block);
+    if constexpr (Q::has_scale) {
+      member.once([&] { message(block.scale_word) = Kokkos::bit_cast<std::uint32_t>(scale); });
+    }
+    pack(member, block, scale);
+  }
+
+ private:
+  template <class Member>
+  KOKKOS_FORCEINLINE_FUNCTION void silence_inactive(const Member& member,
+                                                    const BlockMap::Block& block) const {
+    member.for_each(block.elements, [&](const std::int64_t k) {
+      const std::int64_t i = block.first_element + k;
+      if (!active(i)) error(i) = 0.0F;
+    });
+  }
+
+  template <class Member>
+  KOKKOS_FORCEINLINE_FUNCTION float scale_of(const Member& member, const BlockMap::Block& block) const {
+    if constexpr (!Q::has_scale) {
+      return 0.0F;
+    } else {
+      const auto statistic = [&](const std::int64_t k) {
+        return quantiser.statistic(error(block.first_element + k));
+      };
+      if constexpr (Q::reduces_by_max) {
+        const auto magnitude = [&](const std::int64_t k) { return static_cast<float>(statistic(k)); };
+        return quantiser.scale(static_cast<double>(member.max(block.elements, magnitude)), block.elements);
+      } else {
+        return quantiser.scale(member.sum(block.elements, statistic), active_in(member, block));
+      }
+    }
+  }
+
+  template <class Member>
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t active_in(const Member& member,
+                                                     const BlockMap::Block& block) const {
+    if (active.all_active()) return block.elements;
+    const double count = member.sum((block.elements + 31) / 32, [&](const std::int64_t w) {
+      const std::int64_t left = block.elements - 32 * w;
+      const std::uint32_t inside = left >= 32 ? ~0U : (1U << static_cast<unsigned>(left)) - 1U;
+      return static_cast<double>(Kokkos::popcount(active.word(block.first_element + 32 * w) & inside));
+    });
+    return static_cast<std::int64_t>(count);
+  }
+
+  /// Codes into words; what they do not say stays in the error.
+  template <class Member>
+  KOKKOS_FORCEINLINE_FUNCTION void pack(const Member& member, const BlockMap::Block& block,
+                                        float scale) const {
+    constexpr std::int64_t width = elements_per_word<Q>;
+    member.for_each((block.elements + width - 1) / width, [&](const std::int64_t w) {
+      const std::int64_t first = block.first_element + w * width;
+      const std::uint32_t activity = active.word(first);
+      std::uint32_t word = 0;
+      with_count<width>(block.elements - w * width, [&](const std::int64_t count) {
+        for (std::int64_t e = 0; e < count; ++e) {
+          const float h = error(first + e);
+          const std::uint32_t code = quantiser.encode(h, scale);
+          const bool is_active = ((activity >> static_cast<unsigned>(e)) & 1U) != 0;
+          error(first + e) = is_active ? h - quantiser.decode(code, scale) : 0.0F;
+          word |= (is_active ? code : 0U) << static_cast<unsigned>(e * Q::bits);
+        }
+      });
+      message(block.first_word + w) = word;
+    });
+  }
+};
+
+template <Quantiser Q, class Apply, class MemorySpace>
+struct DecodeBlock {
+  Q quantiser;
+  BlockMap map;
+  ConstWords<MemorySpace> message;
+  ActiveMask<MemorySpace> active;
+  std::int64_t begin;
+  std::int64_t end;
+  Apply apply;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
+    constexpr std::int64_t width = elements_per_word<Q>;
+    const BlockMap::Block block = map.block(index);
+    const float scale = Q::has_scale ? Kokkos::bit_cast<float>(message(block.scale_word)) : 0.0F;
+    member.for_each((block.elements + width - 1) / width, [&](const std::int64_t w) {
+      const std::int64_t first = block.first_element + w * width;
+      const std::uint32_t word = message(block.first_word + w);
+      const std::uint32_t activity = active.word(first);
+      const std::int64_t length = Kokkos::min(width, block.elements - w * width);
+      if (length == width && activity == ~0U && first >= begin && first + width <= end) {
+        for (std::int64_t e = 0; e < width; ++e) {
+          apply(first + e, quantiser.decode(code_at<Q>(word, e), scale));
+        }
+        return;
+      }
+      for (std::int64_t e = 0; e < length; ++e) {
+        const bool is_active = ((activity >> static_cast<unsigned>(e)) & 1U) != 0;
+        if (is_active && first + e >= begin && first + e < end) {
+          apply(first + e, quantiser.decode(code_at<Q>(word, e), scale));
+        }
+      }
+    });
+  }
+};
+
+}  // namespace detail
+
+/// The compensated input of a block in place of its error, its code in the message, the rest in the error:
+/// h = load(i) + error(i); q = C(h); error(i) <- h - q; message <- code of q.
+///
+/// load(i) gives the input of element i; an inactive element sends nothing and its error becomes 0.
+/// Shape: error has map.elements entries, message the words of all chunks.
+/// Memory: reads error and what load reads, writes error: 8 B + bits/8 per element, in one pass when a block
+/// fits in cache. Deterministic: independent of the number of threads.
+template <class Exec, Quantiser Q, class Load, class MemorySpace>
+void encode_with_error_feedback(const Exec& exec, const Q& quantiser, const detail::BlockMap& map,
+                                const Load& load, const ActiveMask<MemorySpace>& active,
+                                const Kokkos::View<float*, MemorySpace>& error,
+                                const Words<MemorySpace>& message) {
+  using Source = detail::ElementSource<Load>;
+  detail::for_each_block(
+      "kadam::encode_with_error_feedback", exec, 0, map.blocks,
+      detail::EncodeBlock<Q, Source, MemorySpace>{quantiser, map, Source{load}, active, error, message});
+}
+
+/// The mean of n messages (decoded, summed in rank order, times 1/n) encoded again with error feedback: what
+/// the owner of a chunk does. p = (1/n) sum q_r + error; r = C(p); error <- p - r; reply <- code of r.
+///
+/// Shape: messages holds n messages of this chunk, stride_words apart; map describes the one chunk.
+/// Memory: n bits/8 + 8 B + bits/8 per element.
+template <class Exec, Quantiser Q, class MemorySpace>
+void reduce_and_encode(const Exec& exec, const Q& quantiser, const detail::BlockMap& map,
+                       const ConstWords<MemorySpace>& messages, int ranks, std::int64_t stride_words,
+                       const ActiveMask<MemorySpace>& active, const Kokkos::View<float*, MemorySpace>& error,
+                       const Words<MemorySpace>& reply) {
+  using Source = detail::MeanOfMessages<Q, MemorySpace>;
+  const Source source{quantiser, messages, ranks, stride_words, static_cast<float>(1.0 / ranks)};
+  detail::for_each_block(
+      "kadam::reduce_and_encode", exec, 0, map.blocks,
+      detail::EncodeBlock<Q, Source, MemorySpace>{quantiser, map, source, active, error, reply});
+}
+
+/// apply(i, value of element i) for every active element in [begin, end): decode fused with what comes next.
+///
+/// Memory: bits/8 per element and what apply touches.
+template <class Exec, Quantiser Q, class Apply, class MemorySpace>
+void decode_and_apply(const Exec& exec, const Q& quantiser, const detail::BlockMap& map,
+                      const ConstWords<MemorySpace>& message, const ActiveMask<MemorySpace>& active,
+                      std::int64_t begin, std::int64_t end, const Apply& apply) {
+  if (begin >= end) return;
+  detail::for_each_block(
+      "kadam::decode_and_apply", exec, map.block_of(begin), map.block_of(end - 1) + 1,
+      detail::DecodeBlock<Q, Apply, MemorySpace>{quantiser, map, message, active, begin, end, apply});
+}
+
+}  // namespace kadam

@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+/// Loops over independent blocks of consecutive elements, written once for CPUs and GPUs.
+///
+/// On a CPU one thread walks a block with plain loops, which the compiler vectorises and which find the block
+/// in cache when they come back to it; Kokkos' per-element team loops and reductions do neither. On a GPU one
+/// team takes a block. Block results do not depend on the number of threads: each block is summed by one
+/// thread (CPU) or by one team of fixed size (GPU).
+
+#if defined(__clang__)
+#define KADAM_SIMD _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__) && !defined(__CUDACC__)
+#define KADAM_SIMD _Pragma("GCC ivdep")
+#else
+#define KADAM_SIMD
+#endif
+
+namespace kadam::detail {
+
+template <class Exec>
+inline constexpr bool runs_on_host = Kokkos::SpaceAccessibility<Exec, Kokkos::HostSpace>::accessible;
+
+/// The one thread that works on a block of a CPU.
+struct HostBlockMember {
+  template <class Function>
+  KOKKOS_FORCEINLINE_FUNCTION void for_each(std::int64_t count, const Function& function) const {
+    KADAM_SIMD
+    for (std::int64_t k = 0; k < count; ++k) function(k);
+  }
+
+  /// Sum in double, over a fixed number of lanes: the order is the same for every vector length.
+  template <class Function>
+  KOKKOS_FORCEINLINE_FUNCTION double sum(std::int64_t count, const Function& function) const {
+    constexpr int lanes = 16;
+    double partial[lanes] = {};
+    std::int64_t k = 0;
+    for (; k + lanes <= count; k += lanes) {
+      for (int lane = 0; lane < lanes; ++lane) partial[lane] += static_cast<double>(function(k + lane));
+    }
+    for (int lane = 0; k < count; ++k, ++lane) partial[lane] += static_cast<double>(function(k));
+    double total = 0.0;
+    for (const double value : partial) total += value;
+    return total;
+  }
+
+  /// Largest value, 0 if none is larger.
+  template <class Function>
+  KOKKOS_FORCEINLINE_FUNCTION float max(std::int64_t count, const Function& function) const {
+    constexpr int lanes = 16;
+    float partial[lanes] = {};
+    std::int64_t k = 0;
+    for (; k + lanes <= count; k += lanes) {
+      for (int lane = 0; lane < lanes; ++lane) {
+        const float value = function(k + lane);
+        partial[lane] = value > partial[lane] ? value : partial[lane];
+      }
+    }
+    float largest = 0.0F;
+    for (const float value : partial) largest = value > largest ? value : largest;
+    for (; k < count; ++k) largest = function(k) > largest ? function(k) : largest;
+    return largest;
+  }
+
+  template <class Function>
+  KOKKOS_FORCEINLINE_FUNCTION void once(const Function& function) const {
+    function();
+  }
+};
+
+/// The team that works on a block of a GPU. Every loop ends with a barrier.
+template <class Team>
+struct TeamBlockMember {
+  const Team& team;
+
+  template <class Function>
+  KOKKOS_FORCEINLINE_FUNCTION void for_each(std::int64_t count, const Function& function) const {
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, count), function);
+    team.team_barrier();
+  }
+
+  template <class Function>
+  KOKKOS_FORCEINLINE_FUNCTION double sum(std::int64_t count, const Function& function) const {
+    double total = 0.0;
+    Kokkos::parallel_reduce(
+        Kokkos::TeamThreadRange(team, count),
+        [&](const std::int64_t k, double& partial) { partial += static_cast<double>(function(k)); }, total);
+    return total;
+  }
+
+  template <class Function>
+  KOKKOS_FORCEINLINE_FUNCTION float max(std::int64_t count, const Function& function) const {
+    float largest = 0.0F;
+    Kokkos::parallel_reduce(
+        Kokkos::TeamThreadRange(team, count),
+        [&](const std::int64_t k, float& partial) {
+          const float value = function(k);
+          partial = value > partial ? value : partial;
+        },
+        Kokkos::Max<float>(largest));
+    return largest > 0.0F ? largest : 0.0F;
+  }
+
+  template <class Function>
+  KOKKOS_FORCEINLINE_FUNCTION void once(const Function& function) const {
+    Kokkos::single(Kokkos::PerTeam(team), function);
+  }
+};
+
+template <class Function>
+struct HostBlockLoop {
+  Function function;
+  KOKKOS_FUNCTION void operator()(const std::int64_t block) const { function(HostBlockMember{}, block); }
+};
+
+template <class Function>
+struct TeamBlockLoop {
+  Function function;
+  std::int64_t first;
+  template <class Team>
+  KOKKOS_FUNCTION void operator()(const Team& team) const {
+    function(TeamBlockMember<Team>{team}, first + team.league_rank());
+  }
+};
+
+/// function(member, block) for every block in [first, last).
+///
+/// Function: a functor whose call operator is a template over the member and can run on the device.
+template <class Exec, class Function>
+void for_each_block(const std::string& label, const Exec& exec, std::int64_t first, std::int64_t last,
+                    const Function& function) {
+  if (first >= last) return;
+  if constexpr (runs_on_host<Exec>) {
+    using Policy =
+        Kokkos::RangePolicy<Exec, Kokkos::Schedule<Kokkos::Static>, Kokkos::IndexType<std::int64_t>>;
+    Kokkos::parallel_for(label, Policy(exec, first, last), HostBlockLoop<Function>{function});
+  } else {
+    using Policy = Kokkos::TeamPolicy<Exec>;
+    // 128 threads: with blocks of 256 to 4096 elements each thread has a few to do, and the sums stay the
+    // same.
+    constexpr int team_size = 128;
+    Kokkos::parallel_for(label, Policy(exec, static_cast<int>(last - first), team_size),
+                         TeamBlockLoop<Function>{function, first});
+  }
+}
+
+}  // namespace kadam::detail

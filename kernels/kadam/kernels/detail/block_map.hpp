@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+
+namespace kadam::detail {
+
+/// Where the scale blocks of a chunked vector lie: in elements, and in 32-bit words of the messages.
+///
+/// The message of one chunk is [scales of its blocks][codes of block 0][codes of block 1] ...; each block
+/// starts at a word of its own, so a thread that owns a word owns its elements. The messages of all chunks
+/// follow each other; every chunk but the last non-empty one is full.
+struct BlockMap {
+  std::int64_t elements = 0;          ///< of the whole vector
+  std::int64_t chunk_elements = 0;    ///< of a full chunk
+  std::int64_t block_elements = 0;    ///< of a full block
+  std::int64_t blocks_per_chunk = 0;  ///< in a full chunk
+  std::int64_t words_per_block = 0;   ///< code words of a full block
+  std::int64_t words_per_chunk = 0;   ///< scale and code words of a full chunk
+  std::int64_t blocks = 0;            ///< in the whole vector
+  std::int64_t scale_words = 1;       ///< per block: 1, or 0 for a code without scale
+
+  struct Block {
+    std::int64_t first_element;
+    std::int64_t elements;
+    std::int64_t scale_word;
+    std::int64_t first_word;
+  };
+
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION Block block(std::int64_t index) const {
+    const std::int64_t chunk = index / blocks_per_chunk;
+    const std::int64_t in_chunk = index - chunk * blocks_per_chunk;
+    const std::int64_t chunk_begin = chunk * chunk_elements;
+    const std::int64_t chunk_end = Kokkos::min(chunk_begin + chunk_elements, elements);
+    // The last chunk may hold fewer blocks, and so fewer scales before its codes.
+    const std::int64_t chunk_blocks = (chunk_end - chunk_begin + block_elements - 1) / block_elements;
+    const std::int64_t first = chunk_begin + in_chunk * block_elements;
+    const std::int64_t message = chunk * words_per_chunk;
+    return {first, Kokkos::min(block_elements, chunk_end - first), message + in_chunk * scale_words,
+            message + chunk_blocks * scale_words + in_chunk * words_per_block};
+  }
+
+  /// The block that holds an element.
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int64_t block_of(std::int64_t element) const {
+    const std::int64_t chunk = element / chunk_elements;
+    return chunk * blocks_per_chunk + (element - chunk * chunk_elements) / block_elements;
+  }
+};
+
+}  // namespace kadam::detail

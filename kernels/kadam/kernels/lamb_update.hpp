@@ -1,0 +1,195 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/kernels/adam_update.hpp>
+#include <kadam/kernels/detail/block_loop.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+#include <vector>
+
+namespace kadam {
+
+/// Tensors of a flat vector cut in tiles, so that per-tensor sums are parallel and have a fixed order.
+template <class MemorySpace>
+struct TensorTiles {
+  static constexpr std::int64_t tile_elements = 1024;  ///< four float arrays of a tile stay in a core's cache
+
+  struct Tile {
+    std::int64_t begin;
+    std::int64_t end;
+    std::int64_t tensor;
+  };
+
+  Kokkos::View<Tile*, MemorySpace> tiles;
+  Kokkos::View<std::int64_t*, MemorySpace> first_tile;  ///< of each tensor, and one past the last
+
+  [[nodiscard]] std::int64_t tile_count() const { return static_cast<std::int64_t>(tiles.extent(0)); }
+  [[nodiscard]] std::int64_t tensor_count() const {
+    return static_cast<std::int64_t>(first_tile.extent(0)) - 1;
+  }
+
+  /// boundaries: the first element of each tensor, and d.
+  static TensorTiles make(const std::vector<std::int64_t>& boundaries) {
+    std::vector<Tile> list;
+    std::vector<std::int64_t> first;
+    for (std::size_t tensor = 0; tensor + 1 < boundaries.size(); ++tensor) {
+      first.push_back(static_cast<std::int64_t>(list.size()));
+      for (std::int64_t begin = boundaries[tensor]; begin < boundaries[tensor + 1]; begin += tile_elements) {
+        list.push_back({begin, Kokkos::min(begin + tile_elements, boundaries[tensor + 1]),
+                        static_cast<std::int64_t>(tensor)});
+      }
+    }
+    first.push_back(static_cast<std::int64_t>(list.size()));
+    TensorTiles result{{"kadam::TensorTiles::tiles", list.size()},
+                       {"kadam::TensorTiles::first_tile", first.size()}};
+    copy_from(list, result.tiles);
+    copy_from(first, result.first_tile);
+    return result;
+  }
+
+ private:
+  template <class T>
+  static void copy_from(const std::vector<T>& list, const Kokkos::View<T*, MemorySpace>& view) {
+    Kokkos::deep_copy(view,
+                      Kokkos::View<const T*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
+                          list.data(), list.size()));
+  }
+};
+
+/// What a LAMB step does to one coordinate, but for the trust ratio of its tensor.
+struct LambStep {
+  Ema first;
+  Ema second;
+  float gradient_scale = 1.0F;
+  float inverse_c1 = 1.0F;
+  float inverse_c2 = 1.0F;
+  float eps = 0.0F;
+  float gamma = 0.0F;
+
+  /// u = (m/c1) / (sqrt(v/c2) + eps) + lambda x
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float direction(float x, float m, float v, float lambda) const {
+    return m * inverse_c1 / (Kokkos::sqrt(v * inverse_c2) + eps) + lambda * x;
+  }
+};
+
+/// Per tensor: factor on the learning rate, weight decay, and what the kernel finds out.
+template <class MemorySpace>
+struct LambTensors {
+  Kokkos::View<float*, MemorySpace> lr_scale;
+  Kokkos::View<float*, MemorySpace> lambda;
+  Kokkos::View<float*, MemorySpace> trust_ratio;  ///< phi, written by lamb_trust_ratios
+  Kokkos::View<double*, MemorySpace> partial;     ///< two per tile: sum x^2, then sum u^2
+};
+
+namespace detail {
+
+template <class MemorySpace>
+struct LambMoments {
+  LambStep rule;
+  TensorTiles<MemorySpace> tiles;
+  LambTensors<MemorySpace> tensors;
+  Kokkos::View<const float*, MemorySpace> x;
+  Kokkos::View<float*, MemorySpace> m;
+  Kokkos::View<float*, MemorySpace> v;
+  Kokkos::View<const float*, MemorySpace> gradient;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
+    const auto tile = tiles.tiles(index);
+    const std::int64_t count = tile.end - tile.begin;
+    const float lambda = tensors.lambda(tile.tensor);
+    member.for_each(count, [&](const std::int64_t k) {
+      const std::int64_t i = tile.begin + k;
+      const float g = rule.gradient_scale * gradient(i);
+      m(i) = rule.first(m(i), g);
+      v(i) = rule.second(v(i), g * g);
+    });
+    const double x_squared = member.sum(count, [&](const std::int64_t k) {
+      const auto value = static_cast<double>(x(tile.begin + k));
+      return value * value;
+    });
+    const double u_squared = member.sum(count, [&](const std::int64_t k) {
+      const std::int64_t i = tile.begin + k;
+      const auto u = static_cast<double>(rule.direction(x(i), m(i), v(i), lambda));
+      return u * u;
+    });
+    member.once([&] {
+      tensors.partial(2 * index) = x_squared;
+      tensors.partial(2 * index + 1) = u_squared;
+    });
+  }
+};
+
+}  // namespace detail
+
+/// First pass of LAMB: m, v by ema of g, g^2, and the tiles' shares of |x|^2 and |u|^2.
+/// Memory: reads x, m, v, g, writes m, v: 24 B per element.
+template <class Exec, class MemorySpace>
+void lamb_moments(const Exec& exec, const LambStep& rule, const TensorTiles<MemorySpace>& tiles,
+                  const LambTensors<MemorySpace>& tensors, const Kokkos::View<const float*, MemorySpace>& x,
+                  const Kokkos::View<float*, MemorySpace>& m, const Kokkos::View<float*, MemorySpace>& v,
+                  const Kokkos::View<const float*, MemorySpace>& gradient) {
+  detail::for_each_block("kadam::lamb_moments", exec, 0, tiles.tile_count(),
+                         detail::LambMoments<MemorySpace>{rule, tiles, tensors, x, m, v, gradient});
+}
+
+/// phi = |x| / |u| per tensor (1 if either is 0), clipped to [trust_min, trust_max]; summed in tile order.
+template <class Exec, class MemorySpace>
+void lamb_trust_ratios(const Exec& exec, const TensorTiles<MemorySpace>& tiles,
+                       const LambTensors<MemorySpace>& tensors, double trust_min, double trust_max) {
+  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+  Kokkos::parallel_for(
+      "kadam::lamb_trust_ratios", Policy(exec, 0, tiles.tensor_count()),
+      KOKKOS_LAMBDA(const std::int64_t tensor) {
+        double x_squared = 0.0;
+        double u_squared = 0.0;
+        for (std::int64_t tile = tiles.first_tile(tensor); tile < tiles.first_tile(tensor + 1); ++tile) {
+          x_squared += tensors.partial(2 * tile);
+          u_squared += tensors.partial(2 * tile + 1);
+        }
+        const bool defined = x_squared > 0.0 && u_squared > 0.0;
+        const double phi = defined ? Kokkos::sqrt(x_squared) / Kokkos::sqrt(u_squared) : 1.0;
+        tensors.trust_ratio(tensor) = static_cast<float>(Kokkos::clamp(phi, trust_min, trust_max));
+      });
+}
+
+namespace detail {
+
+template <class MemorySpace>
+struct LambApply {
+  LambStep rule;
+  TensorTiles<MemorySpace> tiles;
+  LambTensors<MemorySpace> tensors;
+  Kokkos::View<float*, MemorySpace> x;
+  Kokkos::View<const float*, MemorySpace> m;
+  Kokkos::View<const float*, MemorySpace> v;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
+    const auto tile = tiles.tiles(index);
+    const float lambda = tensors.lambda(tile.tensor);
+    const float step = rule.gamma * tensors.lr_scale(tile.tensor) * tensors.trust_ratio(tile.tensor);
+    member.for_each(tile.end - tile.begin, [&](const std::int64_t k) {
+      const std::int64_t i = tile.begin + k;
+      x(i) -= step * rule.direction(x(i), m(i), v(i), lambda);
+    });
+  }
+};
+
+}  // namespace detail
+
+/// Second pass of LAMB (You et al. 2020): x <- x - gamma phi u, the direction u computed again instead of
+/// stored. Memory: reads x, m, v, writes x: 16 B per element.
+template <class Exec, class MemorySpace>
+void lamb_apply(const Exec& exec, const LambStep& rule, const TensorTiles<MemorySpace>& tiles,
+                const LambTensors<MemorySpace>& tensors, const Kokkos::View<float*, MemorySpace>& x,
+                const Kokkos::View<const float*, MemorySpace>& m,
+                const Kokkos::View<const float*, MemorySpace>& v) {
+  detail::for_each_block("kadam::lamb_apply", exec, 0, tiles.tile_count(),
+                         detail::LambApply<MemorySpace>{rule, tiles, tensors, x, m, v});
+}
+
+}  // namespace kadam

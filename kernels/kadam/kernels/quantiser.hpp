@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include <concepts>
+#include <cstdint>
+
+namespace kadam {
+
+/// What the block coder needs to know of a code: a stateless rule that turns a block into one scale and one
+/// fixed-width code per element.
+template <class Q>
+concept Quantiser = requires(const Q& q, float h, double statistic, std::int64_t count, std::uint32_t code) {
+  { Q::bits } -> std::convertible_to<int>;             // per element: 1, 2, 4, 8 or 32
+  { Q::has_scale } -> std::convertible_to<bool>;       // 4 more bytes per block
+  { Q::reduces_by_max } -> std::convertible_to<bool>;  // the block statistic: largest, or sum
+  { q.statistic(h) } -> std::convertible_to<double>;   // of one element
+  { q.scale(statistic, count) } -> std::same_as<float>;
+  { q.encode(h, float{}) } -> std::same_as<std::uint32_t>;
+  { q.decode(code, float{}) } -> std::same_as<float>;
+};
+
+enum class SignScale : std::uint8_t { rms, mean_abs };
+
+/// One bit per element: decoded +s where h >= 0 (so for -0 too), else -s, with one s per block.
+///
+/// s = sqrt(sum h^2 / k) (rms, keeps the block's energy) or sum |h| / k (mean_abs, smallest squared error)
+/// over the k active elements. Worked number: h = (3, -4) gives s = 3.5355 (rms) or 3.5 (mean_abs).
+struct SignQuantiser {
+  static constexpr int bits = 1;
+  static constexpr bool has_scale = true;
+  static constexpr bool reduces_by_max = false;
+
+  SignScale rule = SignScale::rms;
+
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION double statistic(float h) const {
+    const auto value = static_cast<double>(h);
+    return rule == SignScale::rms ? value * value : Kokkos::fabs(value);
+  }
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION float scale(double statistic, std::int64_t count) const {
+    if (count == 0) return 0.0F;
+    const double mean = statistic / static_cast<double>(count);
+    return static_cast<float>(rule == SignScale::rms ? Kokkos::sqrt(mean) : mean);
+  }
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION std::uint32_t encode(float h, float /*scale*/) const {
+    return h >= 0.0F ? 1U : 0U;
+  }
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION float decode(std::uint32_t code, float scale) const {
+    return code != 0U ? scale : -scale;
+  }
+};
+
+/// Uniform mid-tread code of 2, 4 or 8 bits: q = clip(round-half-even(h / step), -L, L), L = 2^(bits-1) - 1,
+/// step = max|h| / L; decoded q step. An all-zero block decodes to 0.
+///
+/// Worked number: 4 bits, max|h| = 0.7: step = 0.1, and 0.25 decodes to 0.2 (half to even).
+template <int Bits>
+struct UniformQuantiser {
+  static_assert(Bits == 2 || Bits == 4 || Bits == 8, "a uniform code has 2, 4 or 8 bits");
+  static constexpr int bits = Bits;
+  static constexpr bool has_scale = true;
+  static constexpr bool reduces_by_max = true;
+  static constexpr int levels = (1 << (Bits - 1)) - 1;
+
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION double statistic(float h) const {
+    return static_cast<double>(Kokkos::fabs(h));
+  }
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION float scale(double statistic, std::int64_t /*count*/) const {
+    return static_cast<float>(statistic) / static_cast<float>(levels);
+  }
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION std::uint32_t encode(float h, float step) const {
+    // Sent with offset L, so that codes are unsigned. A step of 0 leaves everything in the error.
+    constexpr auto limit = static_cast<float>(levels);
+    const float rounded = Kokkos::nearbyint(h / (step > 0.0F ? step : 1.0F));
+    const float clipped = rounded > limit ? limit : (rounded < -limit ? -limit : rounded);
+    return static_cast<std::uint32_t>(static_cast<int>(clipped) + levels);
+  }
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION float decode(std::uint32_t code, float step) const {
+    return static_cast<float>(static_cast<int>(code) - levels) * step;
+  }
+};
+
+/// The float32 itself: exact, no scale, 4 bytes per element.
+struct IdentityQuantiser {
+  static constexpr int bits = 32;
+  static constexpr bool has_scale = false;
+  static constexpr bool reduces_by_max = true;
+
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION double statistic(float /*h*/) const { return 0.0; }
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION float scale(double /*statistic*/, std::int64_t /*count*/) const {
+    return 0.0F;
+  }
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION std::uint32_t encode(float h, float /*scale*/) const {
+    return Kokkos::bit_cast<std::uint32_t>(h);
+  }
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION float decode(std::uint32_t code, float /*scale*/) const {
+    return Kokkos::bit_cast<float>(code);
+  }
+};
+
+}  // namespace kadam

@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/codec/block_codec.hpp>
+#include <kadam/collectives/phases.hpp>
+#include <kadam/comm/communicator.hpp>
+
+#include <vector>
+
+namespace kadam {
+
+/// C-AR(y): the mean over ranks, compressed both ways, with an error kept on both sides (1-bit Adam, Tang et
+/// al. 2021, algorithm 1).
+///
+///   h = y + we;  q = C(h);  we <- h - q                     every rank
+///   chunk j of q goes to rank j                             all-to-all
+///   p = (1/n) sum q_i + se;  r = C(p);  se <- p - r         owner of the chunk
+///   r goes to all                                           all-gather
+///
+/// Every rank, the owner too, then decodes the same bytes of r. Law, per coordinate and from zero errors:
+/// sum_t out + (1/n) sum we + se = sum_t (1/n) sum y. One rank: the identity, without error.
+///
+/// Memory: errors 4 d + 4 d/n, messages about 2 d bits/8. Wire: (n - 1)/n 2 (d bits/8 + 4 d/B) bytes per rank
+/// when chunks are equal. Worked number: d = 2^20, n = 4, B = 2048, 1 bit: 199 680 bytes, 31.5 times less
+/// than the dense mean.
+class CompressedMean {
+ public:
+  struct State {
+    Vector<float> worker_error;  ///< [d], on every rank
+    Vector<float> server_error;  ///< [own chunk]
+  };
+
+  CompressedMean() = default;
+  CompressedMean(const ExecutionSpace& exec, const AnyQuantiser& quantiser, const ChunkLayout& chunks,
+                 std::int64_t block_elements, int rank);
+
+  /// Compresses and exchanges; load(i) gives y of element i. Inactive elements are sent as nothing.
+  /// Collective.
+  template <class Load>
+  void exchange(const ExecutionSpace& exec, Communicator& communicator, Phases& phases, const Load& load,
+                const ActiveMask<MemorySpace>& active) {
+    {
+      const auto scope = phases.enter(exec, Phase::encode);
+      codec_.encode(exec, load, active, state_.worker_error, messages_);
+    }
+    if (chunks_.ranks() > 1) exchange_messages(exec, communicator, phases, active);
+  }
+
+  /// apply(i, out of element i) for every active element in [begin, end), after exchange().
+  template <class Apply>
+  void decode(const ExecutionSpace& exec, const ActiveMask<MemorySpace>& active, std::int64_t begin,
+              std::int64_t end, const Apply& apply) const {
+    codec_.decode(exec, messages_, active, begin, end, apply);
+  }
+
+  /// What this rank sends in one exchange.
+  [[nodiscard]] std::size_t bytes_sent() const;
+  [[nodiscard]] std::size_t state_bytes() const {
+    return (state_.worker_error.size() + state_.server_error.size()) * sizeof(float);
+  }
+  [[nodiscard]] std::size_t workspace_bytes() const {
+    return (messages_.size() + received_.size()) * sizeof(std::uint32_t);
+  }
+  [[nodiscard]] State& state() { return state_; }
+
+ private:
+  void exchange_messages(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
+                         const ActiveMask<MemorySpace>& active);
+
+  ChunkLayout chunks_;
+  int rank_ = 0;
+  BlockCodec codec_;
+  State state_;
+  std::vector<Piece> message_pieces_;   ///< of all chunks
+  std::vector<Piece> received_pieces_;  ///< the own chunk, as it comes from every rank
+  Words<MemorySpace> messages_;         ///< codes of h on the way out, codes of r afterwards
+  Words<MemorySpace> received_;
+};
+
+}  // namespace kadam

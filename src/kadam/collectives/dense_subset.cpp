@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/collectives/dense_subset.hpp>
+
+namespace kadam {
+
+DenseSubset::DenseSubset(const ExecutionSpace& exec, const std::vector<ElementRange>& ranges, int ranks,
+                         int rank) {
+  for (const ElementRange& range : ranges) elements_ += range.elements();
+  if (elements_ == 0) return;
+  index_ = allocate<std::int64_t>(exec, "kadam::DenseSubset::index", elements_);
+  packed_ = allocate<float>(exec, "kadam::DenseSubset::packed", elements_);
+  const auto host = Kokkos::create_mirror_view(index_);
+  std::size_t k = 0;
+  for (const ElementRange& range : ranges) {
+    for (std::int64_t i = range.begin; i < range.end; ++i) host(k++) = i;
+  }
+  Kokkos::deep_copy(exec, index_, host);
+  exec.fence("kadam::DenseSubset");
+  mean_ = DenseMean(exec, ChunkLayout(elements_, ranks), rank);
+}
+
+}  // namespace kadam

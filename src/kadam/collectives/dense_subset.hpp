@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/collectives/dense_mean.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <vector>
+
+namespace kadam {
+
+/// The exact mean of a few ranges of a vector: the tensors that are kept out of compression.
+///
+/// Wire: 2 (n - 1)/n 4 k bytes for k elements. Memory: 16 k bytes and DenseMean's.
+class DenseSubset {
+ public:
+  DenseSubset() = default;
+  DenseSubset(const ExecutionSpace& exec, const std::vector<ElementRange>& ranges, int ranks, int rank);
+
+  /// Exchanges load(i) of all elements i of the ranges. Collective.
+  template <class Load>
+  void exchange(const ExecutionSpace& exec, Communicator& communicator, Phases& phases, const Load& load) {
+    if (elements_ == 0) return;
+    const Vector<std::int64_t> index = index_;
+    const Vector<float> packed = packed_;
+    Kokkos::parallel_for(
+        "kadam::DenseSubset::exchange", policy(exec),
+        KOKKOS_LAMBDA(const std::int64_t k) { packed(k) = load(index(k)); });
+    result_ = mean_(exec, communicator, phases, packed_);
+  }
+
+  /// apply(i, mean of element i), after exchange(), for all elements i of the ranges in [begin, end).
+  template <class Apply>
+  void decode(const ExecutionSpace& exec, std::int64_t begin, std::int64_t end, const Apply& apply) const {
+    if (elements_ == 0) return;
+    const Vector<std::int64_t> index = index_;
+    const Vector<const float> result = result_;
+    Kokkos::parallel_for(
+        "kadam::DenseSubset::decode", policy(exec), KOKKOS_LAMBDA(const std::int64_t k) {
+          if (index(k) >= begin && index(k) < end) apply(index(k), result(k));
+        });
+  }
+
+  [[nodiscard]] std::size_t bytes_sent() const { return elements_ == 0 ? 0 : mean_.bytes_sent(); }
+  [[nodiscard]] std::size_t memory_bytes() const {
+    return index_.size() * sizeof(std::int64_t) + packed_.size() * sizeof(float) + mean_.memory_bytes();
+  }
+
+ private:
+  using Policy = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
+  [[nodiscard]] Policy policy(const ExecutionSpace& exec) const { return Policy(exec, 0, elements_); }
+
+  std::int64_t elements_ = 0;
+  Vector<std::int64_t> index_;
+  Vector<float> packed_;
+  Vector<const float> result_;
+  DenseMean mean_;
+};
+
+}  // namespace kadam

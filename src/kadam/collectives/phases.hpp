@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/execution.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace kadam {
+
+/// The parts of a step, as people ask for them.
+enum class Phase : std::uint8_t { check, encode, exchange, decode };
+inline constexpr std::size_t phase_count = 4;
+
+/// A Kokkos profiling region around each phase of a step and, if asked for, its seconds.
+///
+/// Timing waits for the execution space at the end of every phase; without it nothing waits.
+class Phases {
+ public:
+  using Seconds = std::array<double, phase_count>;
+
+  void measure(bool enabled) { measured_ = enabled; }
+  void start_step() { seconds_.fill(0.0); }
+  /// Of the last step; zeros when not measured.
+  [[nodiscard]] const Seconds& seconds() const { return seconds_; }
+
+  /// Ends the phase when it goes out of scope.
+  class Scope {
+   public:
+    Scope(Phases& phases, const ExecutionSpace& exec, Phase phase);
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    Phases& phases_;
+    ExecutionSpace exec_;
+    Phase phase_;
+    Kokkos::Timer timer_;
+  };
+
+  [[nodiscard]] Scope enter(const ExecutionSpace& exec, Phase phase) { return Scope(*this, exec, phase); }
+
+ private:
+  bool measured_ = false;
+  Seconds seconds_{};
+};
+
+}  // namespace kadam

@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/comm/transport.hpp>
+#include <kadam/execution.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace kadam {
+
+/// What bytes are sent for.
+enum class Traffic : std::uint8_t { control, dense, compressed };
+inline constexpr std::size_t traffic_classes = 3;
+
+/// Bytes that this rank sent to other ranks, per class of traffic. Its own pieces do not count.
+class ByteCounters {
+ public:
+  [[nodiscard]] std::size_t sent(Traffic traffic) const { return sent_[static_cast<std::size_t>(traffic)]; }
+  [[nodiscard]] std::size_t total() const;
+  void add(Traffic traffic, std::size_t bytes) { sent_[static_cast<std::size_t>(traffic)] += bytes; }
+
+ private:
+  std::array<std::size_t, traffic_classes> sent_{};
+};
+
+/// Whether messages pass through host memory on their way: by need, always (a test of that path on a CPU
+/// too).
+enum class Staging : std::uint8_t { automatic, always };
+
+/// The bytes of a View's elements, wherever they live.
+template <class View>
+[[nodiscard]] auto bytes_of(const View& view) {
+  using Byte = std::conditional_t<std::is_const_v<typename View::value_type>, const std::byte, std::byte>;
+  return std::span<Byte>(reinterpret_cast<Byte*>(view.data()),
+                         view.size() * sizeof(typename View::value_type));
+}
+
+/// The one place that fences, stages through the host, counts bytes and moves them.
+///
+/// Collective: every exchange, by all ranks of the transport, in the same order.
+class Communicator {
+ public:
+  explicit Communicator(std::unique_ptr<Transport> transport, Staging staging = Staging::automatic);
+
+  /// A communicator of one rank.
+  [[nodiscard]] static std::shared_ptr<Communicator> self();
+
+  [[nodiscard]] int rank() const { return transport_->rank(); }
+  [[nodiscard]] int size() const { return transport_->size(); }
+  [[nodiscard]] bool stages_through_host() const { return staged_; }
+  [[nodiscard]] std::string description() const;
+  [[nodiscard]] const ByteCounters& bytes_sent() const { return counters_; }
+
+  /// Piece r of send goes to rank r, piece r of receive comes from there. Waits for exec, returns when done.
+  /// Wire: the sum of the send pieces but the own one.
+  void all_to_all(const ExecutionSpace& exec, Traffic traffic, std::span<const std::byte> send,
+                  std::span<const Piece> send_pieces, std::span<std::byte> receive,
+                  std::span<const Piece> receive_pieces);
+
+  /// Piece r of buffer comes from rank r; the own piece lies there already. Waits for exec, returns when
+  /// done. Wire: (n - 1) times the own piece.
+  void all_gather(const ExecutionSpace& exec, Traffic traffic, std::span<std::byte> buffer,
+                  std::span<const Piece> pieces);
+
+  /// MPI's own all-reduce: the plain baseline. The result may differ from rank to rank in the last bit, and
+  /// from run to run; the algorithms use DenseMean instead. Wire: counted as a ring's 2 (n - 1)/n of the
+  /// bytes.
+  void all_reduce_sum(const ExecutionSpace& exec, const Vector<float>& values);
+
+  /// The same values of every rank, [rank][value]. Wire: (n - 1) 8 B per value.
+  [[nodiscard]] std::vector<double> all_gather_values(std::span<const double> values);
+
+  /// Throws on every rank unless all ranks give the same; the message names what differs and on which rank.
+  void require_equal(std::span<const std::string> names, std::span<const std::uint64_t> values);
+
+ private:
+  using HostBytes = Kokkos::View<std::byte*, Kokkos::SharedHostPinnedSpace>;
+  static std::byte* host_buffer(HostBytes& buffer, std::size_t bytes, const std::string& label);
+
+  std::unique_ptr<Transport> transport_;
+  bool staged_ = false;
+  ByteCounters counters_;
+  HostBytes staged_send_;
+  HostBytes staged_receive_;
+};
+
+}  // namespace kadam

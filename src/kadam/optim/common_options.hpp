@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/optim/learning_rate.hpp>
+#include <kadam/optim/parameter_groups.hpp>
+
+#include <vector>
+
+namespace kadam {
+
+/// What every optimizer of the family understands.
+struct CommonOptions {
+  LearningRate learning_rate;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double eps = 1e-8;
+  double weight_decay = 0.0;  ///< decoupled (AdamW); never compressed
+  bool bias_correction = true;
+  double clip_norm = 0.0;  ///< 0: gradients are not clipped
+  std::int64_t dense_below = 0;
+  std::vector<ParameterGroup> groups;
+
+  void describe(OptionFields& fields);
+  void validate(std::string_view owner) const;
+
+  /// 1 - beta^t, or 1 without bias correction.
+  [[nodiscard]] double first_correction(std::int64_t step) const;
+  [[nodiscard]] double second_correction(std::int64_t step) const;
+};
+
+/// The scale blocks and the code of a compressed mean.
+struct CodecOptions {
+  std::int64_t block = 2048;
+  SignScale scale = SignScale::rms;
+  std::int64_t bits = 1;
+
+  void describe(OptionFields& fields);
+  void validate(std::string_view owner) const;
+};
+
+}  // namespace kadam

@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/optim/adam.hpp>
+#include <kadam/optim/apmsqueeze.hpp>
+#include <kadam/optim/lamb.hpp>
+#include <kadam/optim/make_optimizer.hpp>
+#include <kadam/optim/onebit_adam.hpp>
+
+#include <array>
+#include <stdexcept>
+#include <utility>
+
+namespace kadam {
+namespace {
+
+using Groups = std::vector<ParameterGroup>;
+using SharedCommunicator = std::shared_ptr<Communicator>;
+
+struct Algorithm {
+  std::string_view name;
+  std::unique_ptr<Optimizer> (*make)(const OptionMap&, TensorLayout, SharedCommunicator, const Groups&);
+  std::vector<OptionHelp> (*options)();
+};
+
+template <class Options>
+Options read_options(std::string_view name, const OptionMap& values, const Groups& groups) {
+  Options options;
+  OptionFields fields;
+  options.describe(fields);
+  fields.read(name, values);
+  options.common.groups = groups;
+  options.validate();
+  return options;
+}
+
+template <class Options>
+std::vector<OptionHelp> help_of() {
+  Options options;
+  OptionFields fields;
+  options.describe(fields);
+  std::vector<OptionHelp> help;
+  for (const OptionField& field : fields.fields()) help.push_back({field.name, field.get(), field.help});
+  return help;
+}
+
+template <class Type>
+std::unique_ptr<Optimizer> make_dense(std::string_view name, const OptionMap& values, TensorLayout layout,
+                                      SharedCommunicator communicator, const Groups& groups) {
+  return std::make_unique<Type>(read_options<typename Type::Options>(name, values, groups), std::move(layout),
+                                std::move(communicator));
+}
+
+const std::array<Algorithm, 4> algorithms = {{
+    {"adam",
+     [](const OptionMap& values, TensorLayout layout, SharedCommunicator communicator, const Groups& groups) {
+       return make_dense<Adam>("adam", values, std::move(layout), std::move(communicator), groups);
+     },
+     help_of<Adam::Options>},
+    {"lamb",
+     [](const OptionMap& values, TensorLayout layout, SharedCommunicator communicator, const Groups& groups) {
+       return make_dense<Lamb>("lamb", values, std::move(layout), std::move(communicator), groups);
+     },
+     help_of<Lamb::Options>},
+    {"onebit_adam",
+     [](const OptionMap& values, TensorLayout layout, SharedCommunicator communicator, const Groups& groups) {
+       return make_onebit_adam(read_options<OnebitAdamOptions>("onebit_adam", values, groups),
+                               std::move(layout), std::move(communicator));
+     },
+     help_of<OnebitAdamOptions>},
+    {"apmsqueeze",
+     [](const OptionMap& values, TensorLayout layout, SharedCommunicator communicator, const Groups& groups) {
+       return make_apmsqueeze(read_options<ApmsqueezeOptions>("apmsqueeze", values, groups),
+                              std::move(layout), std::move(communicator));
+     },
+     help_of<ApmsqueezeOptions>},
+}};
+
+const Algorithm& find_algorithm(std::string_view name) {
+  std::string known;
+  for (const Algorithm& algorithm : algorithms) {
+    if (algorithm.name == name) return algorithm;
+    known += (known.empty() ? "" : ", ") + std::string(algorithm.name);
+  }
+  throw std::invalid_argument("there is no optimizer '" + std::string(name) + "': choose one of " + known);
+}
+
+}  // namespace
+
+std::vector<std::string> optimizer_names() {
+  std::vector<std::string> names;
+  for (const Algorithm& algorithm : algorithms) names.emplace_back(algorithm.name);
+  return names;
+}
+
+std::vector<OptionHelp> optimizer_options(std::string_view name) {
+  return find_algorithm(name).options();
+}
+
+std::unique_ptr<Optimizer> make_optimizer(std::string_view name, const OptionMap& options,
+                                          TensorLayout layout, std::shared_ptr<Communicator> communicator,
+                                          const Groups& groups) {
+  auto optimizer = find_algorithm(name).make(options, std::move(layout), std::move(communicator), groups);
+  optimizer->require_agreement();
+  return optimizer;
+}
+
+}  // namespace kadam

@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/optim/optimizer.hpp>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kadam {
+
+/// The names that make_optimizer knows, in the order of the documentation.
+[[nodiscard]] std::vector<std::string> optimizer_names();
+
+/// An option as documentation shows it.
+struct OptionHelp {
+  std::string name;
+  OptionValue value;  ///< the default
+  std::string help;
+};
+
+/// The options of an optimizer with their defaults. Errors: as make_optimizer, for an unknown name.
+[[nodiscard]] std::vector<OptionHelp> optimizer_options(std::string_view name);
+
+/// An optimizer by name, with options by name; what is left out has the paper's default.
+///
+/// Collective: all ranks of the communicator, which agree here on algorithm, tensors and options.
+/// Errors: std::invalid_argument on every rank for an unknown name or option (lists what exists), a value out
+/// of range (says what would be right), or ranks that disagree (says on what).
+[[nodiscard]] std::unique_ptr<Optimizer> make_optimizer(std::string_view name, const OptionMap& options,
+                                                        TensorLayout layout,
+                                                        std::shared_ptr<Communicator> communicator,
+                                                        const std::vector<ParameterGroup>& groups = {});
+
+}  // namespace kadam

@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/optim/options.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <stdexcept>
+#include <utility>
+
+namespace kadam {
+namespace {
+
+std::string number_text(double value) {
+  char buffer[32];
+  // Shortest of the forms that reads back as the same number.
+  for (const int digits : {6, 9, 17}) {
+    (void)std::snprintf(buffer, sizeof(buffer), "%.*g", digits, value);
+    if (std::stod(buffer) == value) break;
+  }
+  return buffer;
+}
+
+[[noreturn]] void refuse(const std::string& name, const OptionValue& value, const char* expected) {
+  throw std::invalid_argument("option '" + name + "': expected " + expected + ", got " + to_text(value));
+}
+
+double to_double(const std::string& name, const OptionValue& value) {
+  if (const auto* number = std::get_if<double>(&value)) return *number;
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
+  refuse(name, value, "a number");
+}
+
+std::int64_t to_integer(const std::string& name, const OptionValue& value) {
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
+  if (const auto* number = std::get_if<double>(&value)) {
+    const auto rounded = static_cast<std::int64_t>(*number);
+    if (static_cast<double>(rounded) == *number) return rounded;
+  }
+  refuse(name, value, "a whole number");
+}
+
+const std::string& to_string(const std::string& name, const OptionValue& value, const char* expected) {
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  refuse(name, value, expected);
+}
+
+}  // namespace
+
+std::string to_text(const OptionValue& value) {
+  struct Text {
+    std::string operator()(bool flag) const { return flag ? "true" : "false"; }
+    std::string operator()(std::int64_t number) const { return std::to_string(number); }
+    std::string operator()(double number) const { return number_text(number); }
+    std::string operator()(const std::string& text) const { return '"' + text + '"'; }
+    std::string operator()(const std::vector<double>& list) const {
+      std::string text;
+      for (const double number : list) text += (text.empty() ? "" : ", ") + number_text(number);
+      return "[" + text + "]";
+    }
+  };
+  return std::visit(Text{}, value);
+}
+
+void OptionFields::add(std::string name, double& value, std::string help) {
+  fields_.push_back({name, std::move(help),
+                     [&value, name](const OptionValue& v) { value = to_double(name, v); },
+                     [&value] { return OptionValue(value); }});
+}
+
+void OptionFields::add(std::string name, std::int64_t& value, std::string help) {
+  fields_.push_back({name, std::move(help),
+                     [&value, name](const OptionValue& v) { value = to_integer(name, v); },
+                     [&value] { return OptionValue(value); }});
+}
+
+void OptionFields::add(std::string name, bool& value, std::string help) {
+  const auto set = [&value, name](const OptionValue& v) {
+    const bool* flag = std::get_if<bool>(&v);
+    if (flag == nullptr) refuse(name, v, "true or false");
+    value = *flag;
+  };
+  fields_.push_back({name, std::move(help), set, [&value] { return OptionValue(value); }});
+}
+
+void OptionFields::add(std::string name, std::string& value, std::string help) {
+  const auto set = [&value, name](const OptionValue& v) { value = to_string(name, v, "a text"); };
+  fields_.push_back({name, std::move(help), set, [&value] { return OptionValue(value); }});
+}
+
+void OptionFields::add(std::string name, SignScale& value, std::string help) {
+  const auto set = [&value, name](const OptionValue& v) {
+    const std::string& text = to_string(name, v, "\"rms\" or \"mean_abs\"");
+    if (text != "rms" && text != "mean_abs") refuse(name, v, "\"rms\" or \"mean_abs\"");
+    value = text == "rms" ? SignScale::rms : SignScale::mean_abs;
+  };
+  fields_.push_back({name, std::move(help), set, [&value] {
+                       return OptionValue(std::string(value == SignScale::rms ? "rms" : "mean_abs"));
+                     }});
+}
+
+void OptionFields::add(std::string name, StepsOrAuto& value, std::string help) {
+  const auto set = [&value, name](const OptionValue& v) {
+    if (const auto* text = std::get_if<std::string>(&v)) {
+      if (*text != "auto") refuse(name, v, "a number of steps or \"auto\"");
+      value = {0, true};
+    } else {
+      value = {to_integer(name, v), false};
+    }
+  };
+  fields_.push_back({name, std::move(help), set, [&value] {
+                       return value.automatic ? OptionValue(std::string("auto")) : OptionValue(value.steps);
+                     }});
+}
+
+void OptionFields::add(std::string name, std::vector<double>& value, std::string help) {
+  const auto set = [&value, name](const OptionValue& v) {
+    const auto* list = std::get_if<std::vector<double>>(&v);
+    value = list != nullptr ? *list : std::vector<double>{to_double(name, v)};
+  };
+  fields_.push_back({name, std::move(help), set, [&value] {
+                       return value.size() == 1 ? OptionValue(value.front()) : OptionValue(value);
+                     }});
+}
+
+void OptionFields::read(std::string_view owner, const OptionMap& values) const {
+  for (const auto& [name, value] : values) {
+    const auto same_name = [&wanted = name](const OptionField& field) { return field.name == wanted; };
+    const auto field = std::find_if(fields_.begin(), fields_.end(), same_name);
+    if (field == fields_.end()) {
+      std::string known;
+      for (const OptionField& f : fields_) known += (known.empty() ? "" : ", ") + f.name;
+      throw std::invalid_argument(std::string(owner) + " has no option '" + name + "': its options are " +
+                                  known);
+    }
+    try {
+      field->set(value);
+    } catch (const std::invalid_argument& error) {
+      throw std::invalid_argument(std::string(owner) + ", " + error.what());
+    }
+  }
+}
+
+OptionMap OptionFields::show() const {
+  OptionMap values;
+  for (const OptionField& field : fields_) values[field.name] = field.get();
+  return values;
+}
+
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 14695981039346656037ULL;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  return hash;
+}
+
+std::uint64_t hash_of(const OptionMap& values) {
+  std::string text;
+  for (const auto& [name, value] : values) text += name + "=" + to_text(value) + ";";
+  return hash_of(text);
+}
+
+void require_option(bool condition, std::string_view owner, const std::string& sentence) {
+  if (!condition) throw std::invalid_argument(std::string(owner) + ": " + sentence);
+}
+
+}  // namespace kadam

@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/kernels/quantiser.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace kadam {
+
+/// The value of an option as configuration files, C and Fortran give it.
+using OptionValue = std::variant<bool, std::int64_t, double, std::string, std::vector<double>>;
+/// Options by name, as in docs/options.md.
+using OptionMap = std::map<std::string, OptionValue, std::less<>>;
+
+/// A value as people write it: 0.1, true, "auto", [0.1, 0.2].
+[[nodiscard]] std::string to_text(const OptionValue& value);
+
+/// A number of steps, or "auto".
+struct StepsOrAuto {
+  std::int64_t steps = 0;
+  bool automatic = false;
+};
+
+/// One named option of an Options struct: how to set it, how to show it.
+struct OptionField {
+  std::string name;
+  std::string help;
+  std::function<void(const OptionValue&)> set;
+  std::function<OptionValue()> get;
+};
+
+/// Collects the fields of an Options struct; the struct describes itself once, and reading, showing, hashing
+/// and documentation all follow from that.
+class OptionFields {
+ public:
+  void add(std::string name, double& value, std::string help);
+  void add(std::string name, std::int64_t& value, std::string help);
+  void add(std::string name, bool& value, std::string help);
+  void add(std::string name, std::string& value, std::string help);
+  void add(std::string name, SignScale& value, std::string help);
+  void add(std::string name, StepsOrAuto& value, std::string help);
+  /// A number, or a list of numbers (one number is a list of one).
+  void add(std::string name, std::vector<double>& value, std::string help);
+
+  [[nodiscard]] const std::vector<OptionField>& fields() const { return fields_; }
+
+  /// Sets each option of `values`. Errors: std::invalid_argument for an unknown name (lists what exists) or a
+  /// value of the wrong type (says which is expected).
+  void read(std::string_view owner, const OptionMap& values) const;
+  /// All options with their present values.
+  [[nodiscard]] OptionMap show() const;
+
+ private:
+  std::vector<OptionField> fields_;
+};
+
+/// FNV-1a hash of names and values: equal configurations have equal hashes on all ranks.
+[[nodiscard]] std::uint64_t hash_of(const OptionMap& values);
+[[nodiscard]] std::uint64_t hash_of(std::string_view text);
+
+/// Throws std::invalid_argument "<owner>: <sentence>" unless the condition holds.
+void require_option(bool condition, std::string_view owner, const std::string& sentence);
+
+}  // namespace kadam

@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/optim/parameter_groups.hpp>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace kadam {
+namespace {
+
+void require_match(const TensorLayout& layout, const ParameterGroup& group) {
+  std::string names;
+  for (const Tensor& tensor : layout.tensors()) {
+    if (matches(group.tensors, tensor.name)) return;
+    names += (names.empty() ? "" : ", ") + tensor.name;
+  }
+  throw std::invalid_argument("parameter group '" + group.tensors + "' matches no tensor: the tensors are " +
+                              names);
+}
+
+void append(std::vector<Segment>& segments, const Segment& segment) {
+  if (segment.range.elements() == 0) return;
+  if (!segments.empty() && segments.back().lr_scale == segment.lr_scale &&
+      segments.back().weight_decay == segment.weight_decay) {
+    segments.back().range.end = segment.range.end;
+  } else {
+    segments.push_back(segment);
+  }
+}
+
+}  // namespace
+
+bool matches(std::string_view pattern, std::string_view name) {
+  if (pattern.empty()) return name.empty();
+  if (pattern.front() == '*') {
+    return matches(pattern.substr(1), name) || (!name.empty() && matches(pattern, name.substr(1)));
+  }
+  return !name.empty() && pattern.front() == name.front() && matches(pattern.substr(1), name.substr(1));
+}
+
+std::int64_t ResolvedGroups::dense_elements() const {
+  std::int64_t sum = 0;
+  for (const ElementRange& range : dense) sum += range.elements();
+  return sum;
+}
+
+ResolvedGroups resolve_groups(const TensorLayout& layout, const std::vector<ParameterGroup>& groups,
+                              double weight_decay, std::int64_t dense_below) {
+  for (const ParameterGroup& group : groups) require_match(layout, group);
+  ResolvedGroups resolved;
+  for (const Tensor& tensor : layout.tensors()) {
+    const auto group = std::find_if(groups.begin(), groups.end(), [&](const ParameterGroup& candidate) {
+      return matches(candidate.tensors, tensor.name);
+    });
+    Segment segment{{tensor.begin, tensor.end}, 1.0, weight_decay};
+    bool dense = tensor.elements() < dense_below;
+    if (group != groups.end()) {
+      segment.lr_scale = group->lr_scale;
+      segment.weight_decay = group->weight_decay.value_or(weight_decay);
+      dense = dense || group->dense;
+    }
+    resolved.tensors.push_back(segment);
+    append(resolved.segments, segment);
+    if (dense && tensor.elements() > 0) resolved.dense.push_back(segment.range);
+  }
+  return resolved;
+}
+
+}  // namespace kadam

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/layout/chunk_layout.hpp>
+#include <kadam/layout/tensor_layout.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace kadam {
+
+/// Tensors that differ from the rest in learning rate, weight decay or compression.
+struct ParameterGroup {
+  std::string tensors;                 ///< a pattern of names; * stands for any characters
+  double lr_scale = 1.0;               ///< factor on the learning rate
+  std::optional<double> weight_decay;  ///< instead of the optimizer's
+  bool dense = false;                  ///< never compressed: exchanged as an exact mean
+};
+
+/// Whether a tensor's name fits a pattern in which * stands for any characters.
+[[nodiscard]] bool matches(std::string_view pattern, std::string_view name);
+
+/// Consecutive elements with the same learning rate and weight decay.
+struct Segment {
+  ElementRange range;
+  double lr_scale = 1.0;
+  double weight_decay = 0.0;
+};
+
+/// What the groups say about each tensor. The first group that matches a tensor counts.
+struct ResolvedGroups {
+  std::vector<Segment> tensors;   ///< one per tensor, in order
+  std::vector<Segment> segments;  ///< neighbours with equal values joined: one kernel launch each
+  std::vector<ElementRange> dense;
+
+  [[nodiscard]] std::int64_t dense_elements() const;
+};
+
+/// dense_below: tensors with fewer elements are kept dense (0: none).
+/// Errors: std::invalid_argument for a pattern that matches no tensor (lists the names).
+[[nodiscard]] ResolvedGroups resolve_groups(const TensorLayout& layout,
+                                            const std::vector<ParameterGroup>& groups, double weight_decay,
+                                            std::int64_t dense_below);
+
+}  // namespace kadam

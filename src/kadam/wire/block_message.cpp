@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/wire/block_message.hpp>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+namespace kadam {
+namespace {
+
+constexpr std::size_t word_bytes = 4;
+
+std::int64_t ceil_divide(std::int64_t a, std::int64_t b) {
+  return b == 0 ? 0 : (a + b - 1) / b;
+}
+
+}  // namespace
+
+BlockMessage::BlockMessage(const ChunkLayout& chunks, std::int64_t block_elements, int bits, bool has_scale)
+    : chunks_(chunks), bits_(bits) {
+  if (block_elements < 0) {
+    throw std::invalid_argument(
+        "kadam::BlockMessage: expected a scale block of 0 (one per chunk) or more elements, got " +
+        std::to_string(block_elements));
+  }
+  const std::int64_t chunk = chunks.chunk_elements();
+  map_.elements = chunks.elements();
+  map_.chunk_elements = chunk;
+  map_.block_elements = block_elements == 0 ? chunk : std::min(block_elements, chunk);
+  map_.scale_words = has_scale ? 1 : 0;
+  map_.blocks_per_chunk = ceil_divide(chunk, map_.block_elements);
+  map_.words_per_block = ceil_divide(map_.block_elements * bits, 32);
+  map_.words_per_chunk = words_of(chunk);
+  for (int j = 0; j < chunks.ranks(); ++j) {
+    map_.blocks += ceil_divide(chunks.chunk(j).elements(), map_.block_elements);
+  }
+}
+
+std::int64_t BlockMessage::words_of(std::int64_t chunk_elements) const {
+  if (chunk_elements == 0) return 0;
+  const std::int64_t full_blocks = chunk_elements / map_.block_elements;
+  const std::int64_t rest = chunk_elements - full_blocks * map_.block_elements;
+  return (full_blocks + (rest > 0 ? 1 : 0)) * map_.scale_words + full_blocks * map_.words_per_block +
+         ceil_divide(rest * bits_, 32);
+}
+
+Piece BlockMessage::piece(int chunk) const {
+  const ElementRange range = chunks_.chunk(chunk);
+  // Only the last chunks are not full, and those behind the first such one are empty.
+  std::int64_t first_word = 0;
+  if (map_.chunk_elements > 0) {
+    first_word = (range.begin / map_.chunk_elements) * map_.words_per_chunk;
+    const std::int64_t rest = range.begin % map_.chunk_elements;
+    first_word += words_of(rest);
+  }
+  return {static_cast<std::size_t>(first_word) * word_bytes,
+          static_cast<std::size_t>(words_of(range.elements())) * word_bytes};
+}
+
+std::vector<Piece> BlockMessage::pieces() const {
+  std::vector<Piece> pieces;
+  for (int j = 0; j < chunks_.ranks(); ++j) pieces.push_back(piece(j));
+  return pieces;
+}
+
+std::size_t BlockMessage::total_bytes() const {
+  const Piece last = piece(chunks_.ranks() - 1);
+  return last.offset_bytes + last.bytes;
+}
+
+detail::BlockMap BlockMessage::chunk_map(int chunk) const {
+  detail::BlockMap map = map_;
+  map.elements = chunks_.chunk(chunk).elements();
+  map.blocks = ceil_divide(map.elements, map_.block_elements);
+  return map;
+}
+
+}  // namespace kadam

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/kernels/detail/block_map.hpp>
+#include <kadam/layout/chunk_layout.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace kadam {
+
+/// A piece of a buffer that goes to, or comes from, one rank.
+struct Piece {
+  std::size_t offset_bytes = 0;
+  std::size_t bytes = 0;
+
+  friend bool operator==(const Piece&, const Piece&) = default;
+};
+
+/// The byte layout of the block-coded messages of a vector, one message per chunk.
+///
+/// Wire: a message is the float32 scales of the chunk's blocks, then the codes of each block, element 0 in
+/// the lowest bits of its first 32-bit word; each block is padded to whole words; little-endian. There is no
+/// header: ranks agree on d, n and the options when an optimizer is made, and every size follows from them.
+/// Worked number: 128 elements, 1 bit, block 64: 2 scales and 2 x 2 words = 24 bytes.
+class BlockMessage {
+ public:
+  BlockMessage() = default;
+  /// block_elements = 0: one block per chunk. Errors: std::invalid_argument for a negative block.
+  BlockMessage(const ChunkLayout& chunks, std::int64_t block_elements, int bits, bool has_scale);
+
+  /// Where chunk j's message lies when the messages of all chunks follow each other.
+  [[nodiscard]] Piece piece(int chunk) const;
+  [[nodiscard]] std::vector<Piece> pieces() const;
+  /// Of the messages of all chunks.
+  [[nodiscard]] std::size_t total_bytes() const;
+
+  /// The kernels' view of all chunks.
+  [[nodiscard]] const detail::BlockMap& map() const { return map_; }
+  /// The kernels' view of chunk j alone, its first element being element 0.
+  [[nodiscard]] detail::BlockMap chunk_map(int chunk) const;
+
+ private:
+  [[nodiscard]] std::int64_t words_of(std::int64_t chunk_elements) const;
+
+  ChunkLayout chunks_;
+  int bits_ = 1;
+  detail::BlockMap map_;
+};
+
+}  // namespace kadam
