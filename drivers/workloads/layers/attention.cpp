@@ -50,6 +50,15 @@ void transpose_heads(const ExecutionSpace& exec, const AttentionShape& shape, co
       });
 }
 
+/// How many keys a query's row kernels work on: the visible ones, rounded up so that no lane of a CPU's
+/// vector idles. Those in excess are given a score of -1e30, that is a probability of about 1e-38, and are
+/// never read.
+KOKKOS_INLINE_FUNCTION std::int64_t padded_keys(const AttentionShape& shape, std::int64_t visible) {
+  constexpr std::int64_t lanes = 16;
+  const std::int64_t padded = (visible + lanes - 1) / lanes * lanes;
+  return padded < shape.positions ? padded : shape.positions;
+}
+
 /// p[j] = softmax(p)[j] for j < n.
 KOKKOS_INLINE_FUNCTION void softmax_in_place(const RowMember& member, std::int64_t n, float* p) {
   const float maximum = row_max(member, n, [&](std::int64_t j) { return p[j]; });
@@ -69,16 +78,17 @@ void query_gradient(const ExecutionSpace& exec, const AttentionBackward& pass, f
         const RowPlace place(shape, member.league_rank());
         const std::int64_t row = place.first_row + place.position;
         const std::int64_t visible = shape.causal ? place.position + 1 : positions;
+        const std::int64_t padded = padded_keys(shape, visible);
         const float* const dout = pass.doutput.data() + row * width + place.column;
         const float* const values = pass.tape.values.data() + place.transposed;
         const float* const p = pass.tape.probabilities.data() + place.scores + place.position * positions;
         float* const ds = pass.dscores.data() + place.scores + place.position * positions;
         row_combine(
-            member, visible, shape.head_width,
+            member, padded, shape.head_width,
             [&](std::int64_t d, std::int64_t j) { return dout[d] * values[d * positions + j]; },
             [&](std::int64_t j, float sum) { ds[j] = sum; });
-        const float mean = row_sum(member, visible, [&](std::int64_t j) { return p[j] * ds[j]; });
-        row_for(member, visible, [&](std::int64_t j) { ds[j] = scale * p[j] * (ds[j] - mean); });
+        const float mean = row_sum(member, padded, [&](std::int64_t j) { return p[j] * ds[j]; });
+        row_for(member, padded, [&](std::int64_t j) { ds[j] = scale * p[j] * (ds[j] - mean); });
         const float* const keys = pass.qkv.data() + place.first_row * 3 * width + width + place.column;
         float* const dq = pass.dqkv.data() + row * 3 * width + place.column;
         row_combine(
@@ -137,14 +147,15 @@ void attention_forward(const ExecutionSpace& exec, const AttentionShape& shape,
         const RowPlace place(shape, member.league_rank());
         const std::int64_t row = place.first_row + place.position;
         const std::int64_t visible = shape.causal ? place.position + 1 : positions;
+        const std::int64_t padded = padded_keys(shape, visible);
         const float* const query = qkv.data() + row * 3 * width + place.column;
         const float* const keys = tape.keys.data() + place.transposed;
         float* const p = tape.probabilities.data() + place.scores + place.position * positions;
         row_combine(
-            member, visible, shape.head_width,
+            member, padded, shape.head_width,
             [&](std::int64_t d, std::int64_t j) { return query[d] * keys[d * positions + j]; },
-            [&](std::int64_t j, float sum) { p[j] = scale * sum; });
-        softmax_in_place(member, visible, p);
+            [&](std::int64_t j, float sum) { p[j] = j < visible ? scale * sum : -1e30f; });
+        softmax_in_place(member, padded, p);
         const float* const values = qkv.data() + place.first_row * 3 * width + 2 * width + place.column;
         float* const out = output.data() + row * width + place.column;
         row_combine(

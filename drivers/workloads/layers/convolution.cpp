@@ -3,10 +3,10 @@
 #include <workloads/layers/convolution.hpp>
 #include <workloads/layers/row.hpp>
 
-// One row kernel per line of an image: lanes share its pixels.
 namespace kadam::workloads {
 namespace {
 
+/// One row kernel per line of an image. Of a neighbourhood's three lines each is one piece of memory.
 void gather_neighbourhoods(const ExecutionSpace& exec, const ImageShape& shape, const Matrix<const float>& x,
                            const Matrix<float>& columns) {
   const std::int64_t channels = columns_of(x);
@@ -16,14 +16,20 @@ void gather_neighbourhoods(const ExecutionSpace& exec, const ImageShape& shape, 
         const std::int64_t line = member.league_rank();
         const std::int64_t v = line % shape.height;
         row_for(member, shape.width, [&](std::int64_t u) {
+          const std::int64_t skip = u == 0 ? channels : 0;
+          const std::int64_t end = u + 1 == shape.width ? 2 * channels : 3 * channels;
           float* out = columns.data() + (line * shape.width + u) * Convolution::taps * channels;
-          for (std::int64_t i = -1; i <= 1; ++i) {
-            for (std::int64_t j = -1; j <= 1; ++j, out += channels) {
-              const bool inside = v + i >= 0 && v + i < shape.height && u + j >= 0 && u + j < shape.width;
-              const float* const in = x.data() + ((line + i) * shape.width + u + j) * channels;
-              for (std::int64_t c = 0; c < channels; ++c) {
-                out[c] = inside ? in[c] : 0.0f;
-              }
+          for (std::int64_t i = -1; i <= 1; ++i, out += 3 * channels) {
+            const bool inside = v + i >= 0 && v + i < shape.height;
+            const float* const in = x.data() + ((line + i) * shape.width + u - 1) * channels;
+            for (std::int64_t c = 0; c < (inside ? skip : 3 * channels); ++c) {
+              out[c] = 0.0f;
+            }
+            for (std::int64_t c = skip; inside && c < end; ++c) {
+              out[c] = in[c];
+            }
+            for (std::int64_t c = end; c < 3 * channels; ++c) {
+              out[c] = 0.0f;
             }
           }
         });
@@ -36,28 +42,25 @@ void collect_neighbourhoods(const ExecutionSpace& exec, const ImageShape& shape,
                             const Matrix<const float>& dcolumns, const Matrix<float>& dx) {
   const std::int64_t channels = columns_of(dx);
   Kokkos::parallel_for(
-      "kadam::workloads::collect_neighbourhoods", row_policy(exec, shape.examples * shape.height),
+      "kadam::workloads::collect_neighbourhoods", row_policy(exec, shape.pixels()),
       KOKKOS_LAMBDA(const RowMember& member) {
-        const std::int64_t line = member.league_rank();
-        const std::int64_t v = line % shape.height;
-        row_for(member, shape.width, [&](std::int64_t u) {
-          float* const out = dx.data() + (line * shape.width + u) * channels;
-          for (std::int64_t c = 0; c < channels; ++c) {
-            out[c] = 0.0f;
+        const std::int64_t pixel = member.league_rank();
+        const std::int64_t v = pixel / shape.width % shape.height;
+        const std::int64_t u = pixel % shape.width;
+        const float* sources[Convolution::taps];
+        std::int64_t count = 0;
+        for (std::int64_t tap = 0; tap < Convolution::taps; ++tap) {
+          const std::int64_t i = 1 - tap / 3;
+          const std::int64_t j = 1 - tap % 3;
+          if (v + i >= 0 && v + i < shape.height && u + j >= 0 && u + j < shape.width) {
+            const std::int64_t neighbour = pixel + i * shape.width + j;
+            sources[count++] = dcolumns.data() + (neighbour * Convolution::taps + tap) * channels;
           }
-          for (std::int64_t tap = 0; tap < Convolution::taps; ++tap) {
-            const std::int64_t i = 1 - tap / 3;
-            const std::int64_t j = 1 - tap % 3;
-            if (v + i < 0 || v + i >= shape.height || u + j < 0 || u + j >= shape.width) {
-              continue;
-            }
-            const std::int64_t pixel = (line + i) * shape.width + u + j;
-            const float* const in = dcolumns.data() + (pixel * Convolution::taps + tap) * channels;
-            for (std::int64_t c = 0; c < channels; ++c) {
-              out[c] += in[c];
-            }
-          }
-        });
+        }
+        float* const out = dx.data() + pixel * channels;
+        row_combine(
+            member, channels, count, [&](std::int64_t t, std::int64_t c) { return sources[t][c]; },
+            [&](std::int64_t c, float sum) { out[c] = sum; });
       });
 }
 
