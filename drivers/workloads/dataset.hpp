@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <workloads/data_shape.hpp>
 #include <workloads/model.hpp>
 
 namespace kadam::workloads {
@@ -16,6 +17,8 @@ class Dataset {
 
   /// One line for the banner: what, how many, where from.
   [[nodiscard]] virtual std::string description() const = 0;
+  /// What one example looks like: what a model is made for.
+  [[nodiscard]] virtual DataShape shape() const = 0;
   [[nodiscard]] virtual std::int64_t training_examples() const = 0;
   [[nodiscard]] virtual std::int64_t held_out_examples() const = 0;
 

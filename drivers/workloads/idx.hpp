@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+#include <workloads/images.hpp>
+
+namespace kadam::workloads {
+
+/// Where Debian's package dataset-fashion-mnist puts its files.
+inline constexpr const char* default_idx_folder = "/usr/share/datasets/fashion-mnist";
+
+/// An array of bytes in the IDX format of MNIST.
+struct IdxArray {
+  std::vector<std::int64_t> extents;
+  std::vector<std::uint8_t> bytes;
+};
+
+/// Reads an IDX file of unsigned bytes, plain or gzip-compressed: two zero bytes, the element type 0x08, the
+/// number of dimensions, each extent as a big-endian 32-bit number, the elements, the last dimension fastest.
+///
+/// Errors: std::runtime_error that names the file, the offset and what was expected there.
+[[nodiscard]] IdxArray read_idx(const std::filesystem::path& path, std::size_t dimensions);
+
+/// MNIST and its relatives: train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and
+/// t10k-labels-idx1-ubyte, each as it is or with .gz. The number of classes is the largest training label
+/// + 1.
+///
+/// Errors: std::runtime_error, as `read_idx`, and when a file is missing or counts do not agree.
+[[nodiscard]] ImageDataset read_idx_dataset(const std::filesystem::path& folder = default_idx_folder);
+
+}  // namespace kadam::workloads

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+#include <workloads/batch_fill.hpp>
+#include <workloads/images.hpp>
+
+namespace kadam::workloads {
+namespace {
+
+void require_consistent(const std::string& name, const ImageSet& set, std::int64_t classes) {
+  if (set.labels.empty() || set.pixels_per_image() == 0 ||
+      set.pixels.size() != set.labels.size() * set.pixels_per_image()) {
+    throw std::invalid_argument(
+        "kadam::workloads::ImageDataset: " + name + " has " + std::to_string(set.labels.size()) +
+        " labels and " + std::to_string(set.pixels.size()) + " pixels, expected at least one label and " +
+        std::to_string(set.pixels_per_image()) + " pixels for each");
+  }
+  const std::int64_t largest = *std::max_element(set.labels.begin(), set.labels.end());
+  if (largest >= classes) {
+    throw std::invalid_argument("kadam::workloads::ImageDataset: " + name + " has a label " +
+                                std::to_string(largest) + ", expected less than " + std::to_string(classes));
+  }
+}
+
+void gather(const ExecutionSpace& exec, const ImageSet& set, std::span<const std::int64_t> indices,
+            Batch& batch) {
+  const std::size_t size = set.pixels_per_image();
+  batch.examples = static_cast<std::int64_t>(indices.size());
+  batch.tokens = {};
+  fill_from_host(
+      exec, "kadam::workloads::images", indices.size() * size, batch.images, [&](const auto& host) {
+        float* out = host.data();
+        for (const std::int64_t index : indices) {
+          const std::uint8_t* const image = set.pixels.data() + static_cast<std::size_t>(index) * size;
+          for (std::size_t i = 0; i < size; ++i) {
+            *out++ = static_cast<float>(image[i]) * (1.0f / 127.5f) - 1.0f;
+          }
+        }
+      });
+  fill_from_host(exec, "kadam::workloads::classes", indices.size(), batch.targets, [&](const auto& host) {
+    std::int32_t* out = host.data();
+    for (const std::int64_t index : indices) {
+      *out++ = set.labels[static_cast<std::size_t>(index)];
+    }
+  });
+}
+
+}  // namespace
+
+ImageDataset::ImageDataset(std::string name, ImageSet training, ImageSet held_out, std::int64_t classes)
+    : name_(std::move(name)),
+      training_(std::move(training)),
+      held_out_(std::move(held_out)),
+      shape_{training_.channels, training_.height, training_.width, 0, classes} {
+  require_consistent(name_ + " (training)", training_, classes);
+  require_consistent(name_ + " (held out)", held_out_, classes);
+  if (held_out_.channels != shape_.channels || held_out_.height != shape_.height ||
+      held_out_.width != shape_.width) {
+    throw std::invalid_argument("kadam::workloads::ImageDataset: the held-out images of " + name_ +
+                                " differ in size from the training images, expected the same");
+  }
+}
+
+std::string ImageDataset::description() const {
+  return name_ + ": " + std::to_string(training_.examples()) + " training and " +
+         std::to_string(held_out_.examples()) + " held-out images of " + std::to_string(shape_.channels) +
+         " x " + std::to_string(shape_.height) + " x " + std::to_string(shape_.width) + ", " +
+         std::to_string(shape_.classes) + " classes";
+}
+
+void ImageDataset::training_batch(const ExecutionSpace& exec, std::span<const std::int64_t> indices,
+                                  Batch& batch) const {
+  require_indices("training", indices, training_.examples());
+  gather(exec, training_, indices, batch);
+}
+
+void ImageDataset::held_out_batch(const ExecutionSpace& exec, std::span<const std::int64_t> indices,
+                                  Batch& batch) const {
+  require_indices("held-out", indices, held_out_.examples());
+  gather(exec, held_out_, indices, batch);
+}
+
+}  // namespace kadam::workloads

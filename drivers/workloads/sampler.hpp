@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace kadam::workloads {
+
+/// Where a Sampler is: all that an exact restart needs, also on another number of ranks.
+struct SamplerState {
+  std::uint64_t seed = 0;
+  std::int64_t epoch = 0;
+  std::int64_t position = 0;  ///< examples of this epoch that the ranks have taken together
+
+  friend bool operator==(const SamplerState&, const SamplerState&) = default;
+};
+
+/// How the examples are shared out.
+struct SamplerOptions {
+  std::int64_t examples = 0;        ///< in the training set
+  std::int64_t batch_per_rank = 1;  ///< examples that each rank gets at a time
+  std::int64_t ranks = 1;
+  std::int64_t rank = 0;  ///< this one
+
+  /// Errors: std::invalid_argument with the values and what would be right, also when there are fewer
+  /// examples than one batch of all ranks.
+  void validate() const;
+};
+
+/// Shuffles the examples anew each epoch and deals them out: of each global batch of ranks * batch_per_rank,
+/// rank r takes the r-th part. All ranks compute the same permutation, a pure function of (seed, epoch). No
+/// example comes twice in an epoch; what is left at its end, less than a global batch, is dropped.
+///
+/// Memory: 8 B per example. Worked number: 60,000 examples, 4 ranks, 64 each give 234 batches per epoch and
+/// drop 96 examples.
+class Sampler {
+ public:
+  Sampler(const SamplerOptions& options, std::uint64_t seed);
+
+  /// This rank's part of the next global batch; valid until the next call.
+  [[nodiscard]] std::span<const std::int64_t> next();
+
+  [[nodiscard]] std::int64_t batches_per_epoch() const { return options_.examples / global_batch(); }
+  [[nodiscard]] const SamplerState& state() const { return state_; }
+
+  /// Continues where `state` was taken.
+  /// Errors: std::invalid_argument when it cannot be of this number of examples.
+  void restore(const SamplerState& state);
+
+ private:
+  [[nodiscard]] std::int64_t global_batch() const { return options_.ranks * options_.batch_per_rank; }
+  void shuffle();
+
+  SamplerOptions options_;
+  SamplerState state_;
+  std::vector<std::int64_t> permutation_;
+};
+
+}  // namespace kadam::workloads
