@@ -73,6 +73,6 @@ function(kadam_add_mpi_test name)
     set_tests_properties(${name}_np${ranks} PROPERTIES
       TIMEOUT ${arg_TIMEOUT} LABELS "${kadam_test_label};mpi" PROCESSORS ${ranks}
       ENVIRONMENT
-        "OMP_NUM_THREADS=1;OPENBLAS_NUM_THREADS=1;${kadam_mpi_environment};${kadam_sanitizer_environment}")
+        "KADAM_TEST_RANKS=${ranks};OMP_NUM_THREADS=1;OPENBLAS_NUM_THREADS=1;${kadam_mpi_environment};${kadam_sanitizer_environment}")
   endforeach()
 endfunction()

@@ -51,6 +51,9 @@ class MpiTransport final : public Transport {
  public:
   explicit MpiTransport(MPI_Comm communicator) {
     require_running();
+    if (communicator == MPI_COMM_NULL) {
+      throw MpiError("kadam::make_mpi_communicator: expected a communicator, got MPI_COMM_NULL");
+    }
     KADAM_MPI(MPI_Comm_dup(communicator, &communicator_));
     KADAM_MPI(MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN));
     KADAM_MPI(MPI_Comm_rank(communicator_, &rank_));

@@ -14,10 +14,10 @@ namespace kadam {
 
 /// Tensors that differ from the rest in learning rate, weight decay or compression.
 struct ParameterGroup {
-  std::string tensors;                 ///< a pattern of names; * stands for any characters
-  double lr_scale = 1.0;               ///< factor on the learning rate
-  std::optional<double> weight_decay;  ///< instead of the optimizer's
-  bool dense = false;                  ///< never compressed: exchanged as an exact mean
+  std::string tensors;                      ///< a pattern of names; * stands for any characters
+  double lr_scale = 1.0;                    ///< factor on the learning rate
+  std::optional<double> weight_decay = {};  ///< instead of the optimizer's
+  bool dense = false;                       ///< never compressed: exchanged as an exact mean
 };
 
 /// Whether a tensor's name fits a pattern in which * stands for any characters.

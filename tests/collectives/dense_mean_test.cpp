@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/collectives/dense_mean.hpp>
+#include <kadam/collectives/dense_subset.hpp>
+#include <kadam/comm/mpi_communicator.hpp>
+
+#include <gtest/gtest.h>
+
+#include <reference/optimizers.hpp>
+#include <support/host_views.hpp>
+#include <support/mpi_world.hpp>
+#include <support/random_vectors.hpp>
+
+namespace kadam {
+namespace {
+
+std::vector<std::vector<float>> gradients_of_all(std::int64_t elements, int ranks) {
+  std::vector<std::vector<float>> all;
+  for (int rank = 0; rank < ranks; ++rank) all.push_back(test::random_gradient(elements, rank, 1));
+  return all;
+}
+
+class DenseMeanTest : public testing::TestWithParam<Staging> {
+ protected:
+  std::shared_ptr<Communicator> communicator_ = make_mpi_communicator(MPI_COMM_WORLD, GetParam());
+  const int rank_ = communicator_->rank();
+  const int size_ = communicator_->size();
+  ExecutionSpace exec_;
+  Phases phases_;
+};
+
+TEST_P(DenseMeanTest, EqualsTheSumInRankOrderToTheLastBit) {
+  for (const std::int64_t d : {0, 1, 5, 64, 65, 301, 4096, 100003}) {
+    const auto all = gradients_of_all(d, size_);
+    DenseMean mean(exec_, ChunkLayout(d, size_), rank_);
+    const std::size_t before = communicator_->bytes_sent().sent(Traffic::dense);
+    const auto own = test::to_device(all[static_cast<std::size_t>(rank_)]);
+    const auto got = test::to_host(mean(exec_, *communicator_, phases_, own));
+    EXPECT_TRUE(test::bitwise_equal(got, reference::dense_mean(all))) << "d " << d;
+    EXPECT_EQ(communicator_->bytes_sent().sent(Traffic::dense) - before, mean.bytes_sent());
+  }
+}
+
+TEST_P(DenseMeanTest, SendsWhatARingSends) {
+  const auto n = static_cast<std::size_t>(size_);
+  const std::size_t d = 64 * 12 * n;
+  const DenseMean mean(exec_, ChunkLayout(static_cast<std::int64_t>(d), size_), rank_);
+  EXPECT_EQ(mean.bytes_sent(), 2 * (n - 1) * 4 * d / n);
+}
+
+struct LoadFrom {
+  Vector<float> values;
+  KOKKOS_FUNCTION float operator()(const std::int64_t i) const { return values(i); }
+};
+
+struct StoreTo {
+  Vector<float> values;
+  KOKKOS_FUNCTION void operator()(const std::int64_t i, const float mean) const { values(i) = mean; }
+};
+
+TEST_P(DenseMeanTest, ASubsetTouchesItsRangesAlone) {
+  const std::int64_t d = 500;
+  const auto all = gradients_of_all(d, size_);
+  const std::vector<ElementRange> ranges = {{3, 40}, {77, 78}, {400, 500}};
+  DenseSubset subset(exec_, ranges, size_, rank_);
+  const auto values = test::to_device(all[static_cast<std::size_t>(rank_)]);
+  const auto out = test::to_device(std::vector<float>(static_cast<std::size_t>(d), -9.0F));
+  subset.exchange(exec_, *communicator_, phases_, LoadFrom{values});
+  subset.decode(exec_, 0, 450, StoreTo{out});
+  Kokkos::fence();
+  const auto mean = reference::dense_mean(all);
+  const auto got = test::to_host(out);
+  for (std::int64_t i = 0; i < d; ++i) {
+    const bool inside = (i >= 3 && i < 40) || i == 77 || (i >= 400 && i < 450);
+    EXPECT_EQ(got[static_cast<std::size_t>(i)], inside ? mean[static_cast<std::size_t>(i)] : -9.0F) << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(DirectAndStaged, DenseMeanTest,
+                         testing::Values(Staging::automatic, Staging::always));
+
+}  // namespace
+}  // namespace kadam

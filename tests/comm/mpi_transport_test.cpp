@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/comm/mpi_communicator.hpp>
+#include <kadam/comm/mpi_error.hpp>
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <support/host_views.hpp>
+
+namespace kadam {
+namespace {
+
+class MpiTransportTest : public testing::TestWithParam<Staging> {
+ protected:
+  std::shared_ptr<Communicator> communicator_ = make_mpi_communicator(MPI_COMM_WORLD, GetParam());
+  const int rank_ = communicator_->rank();
+  const int size_ = communicator_->size();
+};
+
+TEST_P(MpiTransportTest, AllToAllWithPiecesOfDifferentSizes) {
+  // Rank r sends s + 1 values "100 r + s" to rank s.
+  std::vector<float> out;
+  std::vector<Piece> send;
+  std::vector<Piece> receive;
+  std::vector<float> expected;
+  for (int s = 0; s < size_; ++s) {
+    const auto count = static_cast<std::size_t>(s) + 1;
+    send.push_back({out.size() * 4, count * 4});
+    out.insert(out.end(), count, static_cast<float>(100 * rank_ + s));
+    const auto own = static_cast<std::size_t>(rank_) + 1;
+    receive.push_back({expected.size() * 4, own * 4});
+    expected.insert(expected.end(), own, static_cast<float>(100 * s + rank_));
+  }
+  const auto source = test::to_device(out);
+  const auto target = test::to_device(std::vector<float>(expected.size(), -1.0F));
+  communicator_->all_to_all(ExecutionSpace{}, Traffic::dense, bytes_of(source), send, bytes_of(target),
+                            receive);
+  EXPECT_EQ(test::to_host(target), expected);
+  EXPECT_EQ(communicator_->bytes_sent().sent(Traffic::dense),
+            4 * (out.size() - static_cast<std::size_t>(rank_) - 1));
+}
+
+TEST_P(MpiTransportTest, AllGatherWithAnEmptyPiece) {
+  std::vector<Piece> pieces;
+  std::vector<float> expected;
+  for (int r = 0; r < size_; ++r) {
+    pieces.push_back({expected.size() * 4, static_cast<std::size_t>(r) * 4});
+    expected.insert(expected.end(), static_cast<std::size_t>(r), static_cast<float>(r));
+  }
+  std::vector<float> mine(expected.size(), -1.0F);
+  const Piece own = pieces[static_cast<std::size_t>(rank_)];
+  std::fill_n(mine.begin() + static_cast<std::ptrdiff_t>(own.offset_bytes / 4), own.bytes / 4,
+              static_cast<float>(rank_));
+  const auto buffer = test::to_device(mine);
+  communicator_->all_gather(ExecutionSpace{}, Traffic::compressed, bytes_of(buffer), pieces);
+  EXPECT_EQ(test::to_host(buffer), expected);
+}
+
+TEST_P(MpiTransportTest, AllReduceSums) {
+  const auto values = test::to_device(std::vector<float>{1.0F, static_cast<float>(rank_)});
+  communicator_->all_reduce_sum(ExecutionSpace{}, values);
+  EXPECT_EQ(test::to_host(values),
+            (std::vector<float>{static_cast<float>(size_), static_cast<float>(size_ * (size_ - 1) / 2)}));
+}
+
+TEST_P(MpiTransportTest, ValuesComeInRankOrder) {
+  const std::vector<double> own = {static_cast<double>(rank_), 0.5};
+  const auto all = communicator_->all_gather_values(own);
+  ASSERT_EQ(all.size(), 2U * static_cast<unsigned>(size_));
+  for (int r = 0; r < size_; ++r) EXPECT_EQ(all[2 * static_cast<std::size_t>(r)], r);
+}
+
+TEST_P(MpiTransportTest, RanksThatDisagreeAllThrow) {
+  const std::vector<std::string> names = {"the answer"};
+  const std::vector<std::uint64_t> own = {static_cast<std::uint64_t>(rank_)};
+  if (size_ == 1) {
+    EXPECT_NO_THROW(communicator_->require_equal(names, own));
+  } else {
+    EXPECT_THROW(communicator_->require_equal(names, own), std::invalid_argument);
+  }
+}
+
+TEST_P(MpiTransportTest, TwoCommunicatorsOnSplitHalvesWorkAtOnce) {
+  MPI_Comm half = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, rank_ % 2, rank_, &half);
+  const auto split = make_mpi_communicator(half, GetParam());
+  MPI_Comm_free(&half);  // the library has its own duplicate
+  const double value = rank_;
+  const auto in_half = split->all_gather_values({&value, 1});
+  const auto in_world = communicator_->all_gather_values({&value, 1});
+  for (const double other : in_half) EXPECT_EQ(static_cast<int>(other) % 2, rank_ % 2);
+  EXPECT_EQ(in_world.size(), static_cast<std::size_t>(size_));
+}
+
+INSTANTIATE_TEST_SUITE_P(DirectAndStaged, MpiTransportTest,
+                         testing::Values(Staging::automatic, Staging::always));
+
+TEST(MpiTransport, RefusesANullCommunicator) {
+  EXPECT_THROW((void)make_mpi_communicator(MPI_COMM_NULL), MpiError);
+}
+
+}  // namespace
+}  // namespace kadam

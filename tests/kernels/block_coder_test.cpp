@@ -1,0 +1,218 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/kernels/block_coder.hpp>
+#include <kadam/wire/block_message.hpp>
+
+#include <cmath>
+#include <kernels/execution_spaces.hpp>
+#include <reference/block_code.hpp>
+#include <string>
+#include <support/host_views.hpp>
+#include <support/random_vectors.hpp>
+#include <vector>
+
+namespace kadam {
+namespace {
+
+TEST(BlockCodeReference, HandSized) {
+  const std::vector<bool> all(2, true);
+  EXPECT_NEAR(reference::quantise_block({.bits = 1}, {3.0F, -4.0F}, all)[0], 3.5355339, 1e-6);
+  EXPECT_EQ(reference::quantise_block({.bits = 1, .mean_abs = true}, {3.0F, -4.0F}, all),
+            (std::vector<float>{3.5F, -3.5F}));
+  const auto q = reference::quantise_block({.bits = 4}, {0.75F, 0.25F, -0.26F}, {true, true, true});
+  EXPECT_FLOAT_EQ(q[0], 0.75F);
+  EXPECT_FLOAT_EQ(q[1], 2 * 0.75F / 7);  // 2.33 steps
+  EXPECT_EQ(reference::quantise_block({.bits = 2}, {0.0F, 0.0F}, all), (std::vector<float>{0.0F, 0.0F}));
+}
+
+template <class Space>
+struct Load {
+  Kokkos::View<const float*, Space> y;
+  KOKKOS_FUNCTION float operator()(const std::int64_t i) const { return y(i); }
+};
+
+template <class Space>
+struct Store {
+  Kokkos::View<float*, Space> out;
+  KOKKOS_FUNCTION void operator()(const std::int64_t i, const float value) const { out(i) = value; }
+};
+
+struct NotEverySeventh {
+  KOKKOS_FUNCTION bool operator()(const std::int64_t i) const { return i % 7 != 2; }
+};
+
+/// One row per code: Kadam's and the reference's description of it.
+template <class Exec, class Function>
+void for_each_code(const Function& test) {
+  test(SignQuantiser{SignScale::rms}, reference::Code{.bits = 1});
+  test(SignQuantiser{SignScale::mean_abs}, reference::Code{.bits = 1, .mean_abs = true});
+  test(UniformQuantiser<2>{}, reference::Code{.bits = 2});
+  test(UniformQuantiser<4>{}, reference::Code{.bits = 4});
+  test(UniformQuantiser<8>{}, reference::Code{.bits = 8});
+}
+
+template <class Exec>
+class BlockCoderTest : public testing::Test {
+ public:
+  using Space = typename Exec::memory_space;
+  using Floats = Kokkos::View<float*, Space>;
+
+  static Words<Space> words_for(std::size_t bytes) { return Words<Space>("words", bytes / 4); }
+
+  static ActiveMask<Space> mask_for(std::int64_t n, bool with_inactive) {
+    if (!with_inactive) return {};
+    const Kokkos::View<std::uint32_t*, Space> words(
+        "mask", static_cast<std::size_t>(ActiveMask<Space>::words_for(n)));
+    fill_active_mask(Exec{}, words, n, NotEverySeventh{});
+    return {words, 0};
+  }
+
+  static std::vector<bool> active_for(std::int64_t n, bool with_inactive) {
+    std::vector<bool> active(static_cast<std::size_t>(n), true);
+    for (std::int64_t i = 0; i < n; ++i) active[static_cast<std::size_t>(i)] = !with_inactive || i % 7 != 2;
+    return active;
+  }
+};
+TYPED_TEST_SUITE(BlockCoderTest, test::ExecutionSpaces);
+
+template <class Test, class Exec, class Q>
+void encode_decode_equals_reference(const Q& quantiser, reference::Code code, std::int64_t n,
+                                    bool with_inactive) {
+  using Space = typename Exec::memory_space;
+  const int ranks = 3;
+  const ChunkLayout chunks(n, ranks);
+  const BlockMessage message(chunks, code.block, Q::bits, Q::has_scale);
+  const std::vector<float> y = test::random_vector(n, 5);
+  const std::vector<float> e = test::random_vector(n, 6);
+  const auto active = Test::active_for(n, with_inactive);
+  std::vector<float> h(y.size(), 0.0F);
+  for (std::size_t i = 0; i < h.size(); ++i) h[i] = active[i] ? y[i] + e[i] : 0.0F;
+  std::vector<float> q(h.size(), 0.0F);
+  for (int j = 0; j < ranks; ++j)
+    reference::quantise_chunk(code, h, active, reference::chunk_of(n, ranks, j), q);
+
+  const auto error = test::to_device<Space>(e);
+  const auto words = Test::words_for(message.total_bytes());
+  const auto mask = Test::mask_for(n, with_inactive);
+  const Exec exec;
+  encode_with_error_feedback(exec, quantiser, message.map(), Load<Space>{test::to_device<Space>(y)}, mask,
+                             error, words);
+  const Kokkos::View<float*, Space> decoded("decoded", static_cast<std::size_t>(n));
+  const Store<Space> store{decoded};
+  const ConstWords<Space> sent = words;
+  decode_and_apply(exec, quantiser, message.map(), sent, mask, 0, n / 2, store);
+  decode_and_apply(exec, quantiser, message.map(), sent, mask, n / 2, n, store);
+  Kokkos::fence();
+  const auto got = test::to_host(decoded);
+  const auto kept = test::to_host(error);
+  for (std::size_t i = 0; i < h.size(); ++i) {
+    const std::string where = "n " + std::to_string(n) + " block " + std::to_string(code.block) + " bits " +
+                              std::to_string(Q::bits) + " element " + std::to_string(i);
+    ASSERT_NEAR(got[i], q[i], 1e-6F * std::fabs(q[i])) << where;
+    if (active[i]) {
+      ASSERT_EQ(kept[i], h[i] - got[i]) << where;  // codec law: decode(encode(h)) + error = h
+    } else {
+      ASSERT_EQ(kept[i], 0.0F) << where;
+      ASSERT_EQ(got[i], 0.0F) << where;
+    }
+  }
+}
+
+TYPED_TEST(BlockCoderTest, EncodeAndDecodeAreEquivalentToReference) {
+  for_each_code<TypeParam>([](const auto& quantiser, reference::Code code) {
+    for (const std::int64_t n : {0, 1, 31, 32, 33, 1000, 20001}) {
+      for (const std::int64_t block : {0, 50, 64, 2048}) {
+        for (const bool with_inactive : {false, true}) {
+          code.block = block;
+          encode_decode_equals_reference<TestFixture, TypeParam>(quantiser, code, n, with_inactive);
+        }
+      }
+    }
+    code.block = 2048;
+    encode_decode_equals_reference<TestFixture, TypeParam>(quantiser, code, (1 << 20) + 7, true);
+  });
+}
+
+TYPED_TEST(BlockCoderTest, ReduceIsEquivalentToReference) {
+  using Memory = typename TypeParam::memory_space;
+  for_each_code<TypeParam>([](const auto& quantiser, reference::Code code) {
+    using Q = std::decay_t<decltype(quantiser)>;
+    const int ranks = 5;
+    const std::int64_t n = 3001;
+    code.block = 256;
+    const BlockMessage message(ChunkLayout(n, 1), code.block, Q::bits, Q::has_scale);
+    const auto bytes = message.total_bytes();
+    const auto stride = static_cast<std::int64_t>(bytes / 4);
+    const auto active = TestFixture::active_for(n, true);
+    const auto mask = TestFixture::mask_for(n, true);
+    const auto received = TestFixture::words_for(bytes * static_cast<std::size_t>(ranks));
+    const TypeParam exec;
+
+    std::vector<float> p(static_cast<std::size_t>(n), 0.0F);
+    for (int rank = 0; rank < ranks; ++rank) {
+      const auto y = test::random_vector(n, 40U + static_cast<unsigned>(rank));
+      const Kokkos::View<float*, Memory> error("error", static_cast<std::size_t>(n));
+      const Words<Memory> one =
+          Kokkos::subview(received, Kokkos::make_pair(rank * stride, (rank + 1) * stride));
+      encode_with_error_feedback(exec, quantiser, message.map(), Load<Memory>{test::to_device<Memory>(y)},
+                                 mask, error, one);
+      std::vector<float> h = y;
+      for (std::size_t i = 0; i < h.size(); ++i) h[i] = active[i] ? h[i] : 0.0F;
+      std::vector<float> q(h.size(), 0.0F);
+      reference::quantise_chunk(code, h, active, {0, n}, q);
+      for (std::size_t i = 0; i < p.size(); ++i) p[i] += q[i];
+    }
+    const auto e = test::random_vector(n, 9);
+    for (std::size_t i = 0; i < p.size(); ++i)
+      p[i] = active[i] ? p[i] * static_cast<float>(1.0 / ranks) + e[i] : 0.0F;
+
+    const auto server_error = test::to_device<Memory>(e);
+    const auto reply = TestFixture::words_for(bytes);
+    reduce_and_encode(exec, quantiser, message.map(), ConstWords<Memory>(received), ranks, stride, mask,
+                      server_error, reply);
+    const Kokkos::View<float*, Memory> decoded("decoded", static_cast<std::size_t>(n));
+    decode_and_apply(exec, quantiser, message.map(), ConstWords<Memory>(reply), mask, 0, n,
+                     Store<Memory>{decoded});
+    Kokkos::fence();
+    const auto got = test::to_host(decoded);
+    const auto kept = test::to_host(server_error);
+    for (std::size_t i = 0; i < p.size(); ++i) {
+      // What the reply says and what it leaves out make up p.
+      ASSERT_NEAR(got[i] + kept[i], p[i], 1e-5F * (1.0F + std::fabs(p[i])))
+          << "bits " << Q::bits << " element " << i;
+    }
+  });
+}
+
+TYPED_TEST(BlockCoderTest, TheIdentityCodeIsExact) {
+  using Memory = typename TypeParam::memory_space;
+  const std::int64_t n = 1000;
+  const BlockMessage message(ChunkLayout(n, 1), 2048, 32, false);
+  const auto y = test::random_vector(n, 5);
+  const Kokkos::View<float*, Memory> error("error", static_cast<std::size_t>(n));
+  const auto words = TestFixture::words_for(message.total_bytes());
+  const Kokkos::View<float*, Memory> decoded("decoded", static_cast<std::size_t>(n));
+  const ActiveMask<Memory> all;
+  encode_with_error_feedback(TypeParam{}, IdentityQuantiser{}, message.map(),
+                             Load<Memory>{test::to_device<Memory>(y)}, all, error, words);
+  decode_and_apply(TypeParam{}, IdentityQuantiser{}, message.map(), ConstWords<Memory>(words), all, 0, n,
+                   Store<Memory>{decoded});
+  EXPECT_EQ(test::to_host(decoded), y);
+  EXPECT_EQ(test::to_host(error), std::vector<float>(1000, 0.0F));
+}
+
+TYPED_TEST(BlockCoderTest, NegativeZeroIsSentAsPlus) {
+  using Memory = typename TypeParam::memory_space;
+  const BlockMessage message(ChunkLayout(4, 1), 64, 1, true);
+  const auto y = test::to_device<Memory>(std::vector<float>{-0.0F, 2.0F, -2.0F, 0.0F});
+  const Kokkos::View<float*, Memory> error("error", 4);
+  const auto words = TestFixture::words_for(message.total_bytes());
+  // The error is added first: -0 + -0 stays -0.
+  Kokkos::deep_copy(error, -0.0F);
+  encode_with_error_feedback(TypeParam{}, SignQuantiser{}, message.map(), Load<Memory>{y},
+                             ActiveMask<Memory>{}, error, words);
+  EXPECT_EQ(test::to_host(words)[1], 0b1011U);
+}
+
+}  // namespace
+}  // namespace kadam

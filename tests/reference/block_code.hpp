@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+/// Codes and compressed means in plain loops over plain vectors, straight from the papers: what the kernels
+/// must equal. Nothing of Kadam is used here.
+namespace kadam::reference {
+
+struct Code {
+  int bits = 1;           ///< 1: sign; 2, 4, 8: uniform
+  bool mean_abs = false;  ///< scale of the sign code
+  std::int64_t block = 2048;
+};
+
+/// decoded C(h) of one scale block; active[i] = false: sent as nothing, 0.
+inline std::vector<float> quantise_block(const Code& code, const std::vector<float>& h,
+                                         const std::vector<bool>& active) {
+  std::vector<float> q(h.size(), 0.0F);
+  if (code.bits == 1) {
+    double sum = 0.0;
+    std::int64_t k = 0;
+    for (std::size_t i = 0; i < h.size(); ++i) {
+      if (!active[i]) continue;
+      const auto value = static_cast<double>(h[i]);
+      sum += code.mean_abs ? std::fabs(value) : value * value;
+      ++k;
+    }
+    const double mean = k == 0 ? 0.0 : sum / static_cast<double>(k);
+    const auto s = static_cast<float>(code.mean_abs ? mean : std::sqrt(mean));
+    for (std::size_t i = 0; i < h.size(); ++i) {
+      if (active[i]) q[i] = h[i] >= 0.0F ? s : -s;
+    }
+    return q;
+  }
+  float largest = 0.0F;
+  for (std::size_t i = 0; i < h.size(); ++i) {
+    if (active[i]) largest = std::max(largest, std::fabs(h[i]));
+  }
+  const int levels = (1 << (code.bits - 1)) - 1;
+  const float step = largest / static_cast<float>(levels);
+  if (step == 0.0F) return q;
+  for (std::size_t i = 0; i < h.size(); ++i) {
+    if (!active[i]) continue;
+    const float limit = static_cast<float>(levels);
+    q[i] = std::clamp(std::nearbyint(h[i] / step), -limit, limit) * step;
+  }
+  return q;
+}
+
+struct Chunk {
+  std::int64_t begin;
+  std::int64_t end;
+};
+
+inline Chunk chunk_of(std::int64_t elements, int ranks, int rank) {
+  const std::int64_t per_rank = (elements + ranks - 1) / ranks;
+  const std::int64_t c = 64 * ((per_rank + 63) / 64);
+  return {std::min(rank * c, elements), std::min((rank + 1) * c, elements)};
+}
+
+/// decoded C(h) of [begin, end), cut in blocks from begin.
+inline void quantise_chunk(const Code& code, const std::vector<float>& h, const std::vector<bool>& active,
+                           Chunk chunk, std::vector<float>& q) {
+  const std::int64_t block =
+      code.block == 0 ? std::max<std::int64_t>(1, chunk.end - chunk.begin) : code.block;
+  for (std::int64_t first = chunk.begin; first < chunk.end; first += block) {
+    const std::int64_t last = std::min(first + block, chunk.end);
+    const std::vector<float> part(h.begin() + first, h.begin() + last);
+    const std::vector<bool> part_active(active.begin() + first, active.begin() + last);
+    const std::vector<float> decoded = quantise_block(code, part, part_active);
+    std::copy(decoded.begin(), decoded.end(), q.begin() + first);
+  }
+}
+
+/// C-AR over simulated ranks (specification of CompressedMean), with its errors.
+struct CompressedMean {
+  Code code;
+  std::vector<std::vector<float>> worker_error;  ///< [rank][d]
+  std::vector<float> server_error;               ///< [d], each chunk by its owner
+
+  CompressedMean(const Code& c, int ranks, std::int64_t elements)
+      : code(c),
+        worker_error(static_cast<std::size_t>(ranks),
+                     std::vector<float>(static_cast<std::size_t>(elements), 0.0F)),
+        server_error(static_cast<std::size_t>(elements), 0.0F) {}
+
+  std::vector<float> operator()(const std::vector<std::vector<float>>& y, const std::vector<bool>& active) {
+    const std::size_t ranks = y.size();
+    if (ranks == 1) {
+      std::vector<float> out = y[0];
+      for (std::size_t i = 0; i < out.size(); ++i) out[i] = active[i] ? out[i] : 0.0F;
+      return out;
+    }
+    const auto elements = static_cast<std::int64_t>(y[0].size());
+    std::vector<std::vector<float>> q(ranks, std::vector<float>(y[0].size(), 0.0F));
+    for (std::size_t r = 0; r < ranks; ++r) {
+      std::vector<float> h(y[r].size(), 0.0F);
+      for (std::size_t i = 0; i < h.size(); ++i) h[i] = active[i] ? y[r][i] + worker_error[r][i] : 0.0F;
+      for (std::size_t j = 0; j < ranks; ++j) {
+        quantise_chunk(code, h, active, chunk_of(elements, static_cast<int>(ranks), static_cast<int>(j)),
+                       q[r]);
+      }
+      for (std::size_t i = 0; i < h.size(); ++i) worker_error[r][i] = active[i] ? h[i] - q[r][i] : 0.0F;
+    }
+    std::vector<float> p(y[0].size(), 0.0F);
+    const auto inverse = static_cast<float>(1.0 / static_cast<double>(ranks));
+    for (std::size_t i = 0; i < p.size(); ++i) {
+      float sum = 0.0F;
+      for (std::size_t r = 0; r < ranks; ++r) sum += q[r][i];
+      p[i] = active[i] ? sum * inverse + server_error[i] : 0.0F;
+    }
+    std::vector<float> out(y[0].size(), 0.0F);
+    for (std::size_t j = 0; j < ranks; ++j) {
+      quantise_chunk(code, p, active, chunk_of(elements, static_cast<int>(ranks), static_cast<int>(j)), out);
+    }
+    for (std::size_t i = 0; i < p.size(); ++i) server_error[i] = active[i] ? p[i] - out[i] : 0.0F;
+    return out;
+  }
+};
+
+}  // namespace kadam::reference
