@@ -22,6 +22,13 @@ if(KADAM_ENABLE_SANITIZERS)
   target_compile_options(kadam_compile_flags INTERFACE
     -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   target_link_options(kadam_compile_flags INTERFACE -fsanitize=address,undefined)
+  if(KADAM_ENABLE_MPI)
+    set(kadam_is_executable $<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>)
+    target_sources(kadam_compile_flags INTERFACE
+      $<${kadam_is_executable}:${PROJECT_SOURCE_DIR}/cmake/keep_plugins.cpp>)
+    target_link_options(kadam_compile_flags INTERFACE
+      $<${kadam_is_executable}:LINKER:--export-dynamic-symbol=dlclose>)
+  endif()
 endif()
 
 if(Kokkos_COMPILE_LANGUAGE STREQUAL "CUDA")

@@ -45,6 +45,7 @@ libamdhip64-dev        header:hip/hip_version.h
 clang-16               command:clang++-16
 clang-tools-16         command:clang-offload-bundler-16
 llvm-16                command:llvm-config-16
+libclang-rt-16-dev     file:/usr/lib/llvm-16/lib/clang/16/lib/linux/libclang_rt.builtins-x86_64.a
 lld-16                 command:ld.lld-16
 "
 KADAM_PACKAGES_CI="

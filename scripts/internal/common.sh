@@ -22,7 +22,7 @@ run_logged() {
   shift 2
   mkdir -p "$(dirname "$log")"
   if ! "$@" >"$log" 2>&1 </dev/null; then
-    tail -n 40 "$log" >&2
+    { grep -E 'error|FAILED' "$log" | head -n 20 && echo "..." && tail -n 20 "$log"; } | cut -c1-400 >&2
     stop "$what failed; the whole log is in $log"
   fi
 }
