@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/io/host_file.hpp>
+
+#include <cerrno>
+#include <cstring>
+#include <ios>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+namespace kadam::io::detail {
+
+HostFileReader::HostFileReader(const std::filesystem::path& path) : path_(path) {
+  if (!std::filesystem::is_regular_file(path)) {
+    throw std::runtime_error(path.string() + ": expected a file that can be read, found " +
+                             (std::filesystem::exists(path) ? "something else" : "none"));
+  }
+  size_ = std::filesystem::file_size(path);
+  stream_.open(path, std::ios::binary);
+  if (!stream_) {
+    throw std::runtime_error(path.string() + ": cannot be opened for reading: " + std::strerror(errno));
+  }
+}
+
+void HostFileReader::read(std::span<std::byte> bytes, const std::string& what) {
+  if (bytes.size() > bytes_left()) {
+    fail(offset_,
+         std::to_string(bytes.size()) + " bytes of " + what + ", found " + std::to_string(bytes_left()));
+  }
+  stream_.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  if (!stream_) {
+    fail(offset_, std::to_string(bytes.size()) + " bytes of " + what + ", reading failed");
+  }
+  offset_ += bytes.size();
+}
+
+void HostFileReader::fail(std::uint64_t offset, const std::string& expected) const {
+  throw std::runtime_error(path_.string() + ": at byte " + std::to_string(offset) + ": expected " + expected);
+}
+
+HostFileWriter::HostFileWriter(std::filesystem::path path)
+    : path_(std::move(path)), temporary_(path_.string() + ".tmp"), stream_(temporary_, std::ios::binary) {
+  require_good("opened for writing");
+}
+
+HostFileWriter::~HostFileWriter() {
+  if (!committed_) {
+    stream_.close();
+    std::error_code ignored;
+    std::filesystem::remove(temporary_, ignored);
+  }
+}
+
+void HostFileWriter::write(std::span<const std::byte> bytes) {
+  stream_.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  require_good("written");
+}
+
+void HostFileWriter::commit() {
+  stream_.close();
+  require_good("written to its end");
+  std::error_code error;
+  std::filesystem::rename(temporary_, path_, error);
+  if (error) {
+    throw std::runtime_error(path_.string() + ": cannot be put in place: " + error.message());
+  }
+  committed_ = true;
+}
+
+void HostFileWriter::require_good(const char* action) const {
+  if (!stream_) {
+    throw std::runtime_error(temporary_.string() + ": cannot be " + action + ": " + std::strerror(errno));
+  }
+}
+
+}  // namespace kadam::io::detail

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/io/host_file.hpp>
+#include <kadam/io/safetensors.hpp>
+#include <kadam/io/safetensors_header.hpp>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <stdexcept>
+#include <utility>
+
+namespace kadam::io {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "kadam::io writes float32 as it lies in memory");
+
+void require_size(const char* who, const TensorLayout& tensors, std::size_t values) {
+  if (values != static_cast<std::size_t>(tensors.elements())) {
+    throw std::invalid_argument("kadam::io::" + std::string(who) + ": " + std::to_string(values) +
+                                " values for tensors of " + std::to_string(tensors.elements()) +
+                                " elements in all, expected as many");
+  }
+}
+
+}  // namespace
+
+void write_safetensors(const std::filesystem::path& path, const TensorLayout& tensors,
+                       std::span<const float> values, const Metadata& metadata) {
+  require_size("write_safetensors", tensors, values.size());
+  std::string header = detail::safetensors_header_text(tensors, metadata);
+  header.resize((header.size() + 7) / 8 * 8, ' ');
+  const std::array<std::uint64_t, 1> length{header.size()};
+
+  detail::HostFileWriter file(path);
+  file.write(std::as_bytes(std::span(length)));
+  file.write(header);
+  file.write(std::as_bytes(values));
+  file.commit();
+}
+
+Safetensors read_safetensors(const std::filesystem::path& path) {
+  detail::HostFileReader file(path);
+  detail::SafetensorsHeader header = detail::read_safetensors_header(file);
+  Safetensors result{std::move(header.tensors), {}, std::move(header.metadata)};
+  result.values.resize(static_cast<std::size_t>(result.tensors.elements()));
+  file.read(std::as_writable_bytes(std::span(result.values)), "tensors");
+  return result;
+}
+
+Metadata read_safetensors(const std::filesystem::path& path, const TensorLayout& tensors,
+                          std::span<float> values) {
+  require_size("read_safetensors", tensors, values.size());
+  const Safetensors file = read_safetensors(path);
+  std::map<std::string, Tensor> stored;
+  for (const Tensor& tensor : file.tensors.tensors()) {
+    stored[tensor.name] = tensor;
+  }
+  for (const Tensor& tensor : tensors.tensors()) {
+    const auto found = stored.find(tensor.name);
+    if (found == stored.end() || found->second.elements() != tensor.elements()) {
+      throw std::runtime_error(path.string() + ": at byte 8: expected a tensor '" + tensor.name + "' of " +
+                               std::to_string(tensor.elements()) + " elements, found " +
+                               (found == stored.end() ? "none" : std::to_string(found->second.elements())));
+    }
+    std::copy_n(file.values.begin() + found->second.begin, tensor.elements(), values.begin() + tensor.begin);
+    stored.erase(found);
+  }
+  if (!stored.empty()) {
+    throw std::runtime_error(path.string() + ": at byte 8: expected no tensor '" + stored.begin()->first +
+                             "': the model has none of that name");
+  }
+  return file.metadata;
+}
+
+}  // namespace kadam::io

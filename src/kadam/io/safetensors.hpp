@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/layout/tensor_layout.hpp>
+
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace kadam::io {
+
+/// Free text that travels with the tensors.
+using Metadata = std::map<std::string, std::string>;
+
+/// A whole safetensors file of float32 tensors, in the order in which they lie in it.
+struct Safetensors {
+  TensorLayout tensors;
+  std::vector<float> values;  ///< tensors.elements() of them
+  Metadata metadata;
+};
+
+/// Writes the tensors of a flat vector as a safetensors file, by way of `path`.tmp. Each tensor has one
+/// dimension, its number of elements; a TensorLayout knows no more.
+///
+/// Errors: std::invalid_argument when `values` are not tensors.elements(), a name is "__metadata__" or text
+/// is not UTF-8; std::runtime_error when writing fails. Wire: 8 bytes header length n (little-endian), n
+/// bytes of JSON padded with spaces to a multiple of 8, 4 B per element, little-endian.
+void write_safetensors(const std::filesystem::path& path, const TensorLayout& tensors,
+                       std::span<const float> values, const Metadata& metadata = {});
+
+/// Reads a safetensors file whose tensors are all of type F32, of any shape.
+///
+/// Errors: std::runtime_error "<file>: at byte <offset>: expected ..." when it is malformed, has gaps or
+/// overlaps, or is shorter or longer than its header says. Nothing is allocated before the sizes are checked.
+[[nodiscard]] Safetensors read_safetensors(const std::filesystem::path& path);
+
+/// Reads a file into the flat vector of a known layout, tensor by tensor by name, whatever their order in the
+/// file. Returns the file's metadata.
+///
+/// Errors: as `read_safetensors`; std::runtime_error when a tensor is missing, has another size, or is not
+/// one of `tensors`; std::invalid_argument when `values` are not tensors.elements().
+Metadata read_safetensors(const std::filesystem::path& path, const TensorLayout& tensors,
+                          std::span<float> values);
+
+}  // namespace kadam::io
