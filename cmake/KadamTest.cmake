@@ -52,6 +52,20 @@ function(kadam_add_test name)
     ENVIRONMENT "OMP_NUM_THREADS=2;${kadam_test_environment}")
 endfunction()
 
+# kadam_mpi_test_properties(<test> RANKS <count> LABEL <label> [TIMEOUT <seconds>])
+#
+# What every test that starts ranks needs: the environment of scripts/mpi_environment.sh, one thread per rank.
+function(kadam_mpi_test_properties test)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "RANKS;LABEL;TIMEOUT" "")
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 60)
+  endif()
+  set_tests_properties(${test} PROPERTIES
+    TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABEL};mpi" PROCESSORS ${arg_RANKS}
+    ENVIRONMENT
+      "KADAM_TEST_RANKS=${arg_RANKS};OMP_NUM_THREADS=1;${kadam_mpi_environment};${kadam_test_environment}")
+endfunction()
+
 # kadam_add_mpi_test(<name> SOURCES <file>... [LIBS <target>...] [RANKS <count>...] [TIMEOUT <seconds>] [ARGS <word>...])
 #
 # Registers <name>_np<count> for every count (1 2 3 4 unless told), one thread per rank. Does nothing without MPI.
@@ -71,9 +85,6 @@ function(kadam_add_mpi_test name)
     add_test(NAME ${name}_np${ranks}
       COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${ranks} ${MPIEXEC_PREFLAGS}
         $<TARGET_FILE:${name}> ${MPIEXEC_POSTFLAGS} ${arg_ARGS})
-    set_tests_properties(${name}_np${ranks} PROPERTIES
-      TIMEOUT ${arg_TIMEOUT} LABELS "${kadam_test_label};mpi" PROCESSORS ${ranks}
-      # The main of these tests compares the ranks with what MPI says: a foreign launcher starts n singletons.
-      ENVIRONMENT "KADAM_TEST_RANKS=${ranks};OMP_NUM_THREADS=1;${kadam_mpi_environment};${kadam_test_environment}")
+    kadam_mpi_test_properties(${name}_np${ranks} RANKS ${ranks} LABEL ${kadam_test_label} TIMEOUT ${arg_TIMEOUT})
   endforeach()
 endfunction()

@@ -134,8 +134,7 @@ struct FrozenVarianceAdam {
     }
     const std::vector<float> out = mean(y, active);
     for (std::size_t i = 0; i < x.size(); ++i) {
-      if (!active[i]) continue;
-      adam.m[i] = out[i];
+      adam.m[i] = active[i] ? out[i] : 0.0F;  // inactive coordinates only decay
       x[i] = apply(adam.hyper, x[i], adam.m[i], adam.v[i], 1.0, 1.0);
     }
   }

@@ -201,9 +201,12 @@ struct DecodeBlock {
         return;
       }
       for (std::int64_t e = 0; e < length; ++e) {
-        const bool is_active = ((activity >> static_cast<unsigned>(e)) & 1U) != 0;
-        if (is_active && first + e >= begin && first + e < end) {
-          apply(first + e, quantiser.decode(code_at<Q>(word, e), scale));
+        const std::int64_t i = first + e;
+        if (i < begin || i >= end) continue;
+        if (((activity >> static_cast<unsigned>(e)) & 1U) != 0) {
+          apply(i, quantiser.decode(code_at<Q>(word, e), scale));
+        } else if constexpr (requires { apply.inactive(i); }) {
+          apply.inactive(i);
         }
       }
     });
@@ -247,7 +250,8 @@ void reduce_and_encode(const Exec& exec, const Q& quantiser, const detail::Block
       detail::EncodeBlock<Q, Source, MemorySpace>{quantiser, map, source, active, error, reply});
 }
 
-/// apply(i, value of element i) for every active element in [begin, end): decode fused with what comes next.
+/// apply(i, value of element i) for every active element in [begin, end), apply.inactive(i), if there is such
+/// a function, for every other: decode fused with what comes next.
 ///
 /// Memory: bits/8 per element and what apply touches.
 template <class Exec, Quantiser Q, class Apply, class MemorySpace>

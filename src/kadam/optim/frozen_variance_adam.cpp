@@ -20,7 +20,7 @@ struct LocalMomentum {
   }
 };
 
-/// m <- mean of y;  x <- AdamApply(x, m, v). Coordinates without variance stay as they are.
+/// m <- mean of y;  x <- AdamApply(x, m, v). Coordinates without variance only decay.
 struct FrozenUpdate {
   Vector<float> x;
   Vector<float> m;
@@ -29,6 +29,10 @@ struct FrozenUpdate {
   KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean) const {
     m(i) = mean;
     x(i) = apply(x(i), mean, v(i));
+  }
+  /// What is kept out of compression has variance, and its own exact mean.
+  KOKKOS_FORCEINLINE_FUNCTION void inactive(const std::int64_t i) const {
+    if (!(v(i) > 0.0F)) x(i) *= apply.decay;
   }
 };
 

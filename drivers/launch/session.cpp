@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/config.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <launch/session.hpp>
+#include <thread>
+
+#ifdef KADAM_ENABLE_MPI
+#include <kadam/comm/mpi_communicator.hpp>
+
+#include <mpi.h>
+#endif
+
+namespace kadam::launch {
+namespace {
+
+#ifdef KADAM_ENABLE_MPI
+
+void start_transport(int& argc, char**& argv) {
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+}
+
+bool transport_runs() {
+  int initialized = 0;
+  int finalized = 0;
+  MPI_Initialized(&initialized);
+  MPI_Finalized(&finalized);
+  return initialized != 0 && finalized == 0;
+}
+
+void end_transport() {
+  MPI_Finalize();
+}
+
+std::shared_ptr<Communicator> world() {
+  return make_mpi_communicator(MPI_COMM_WORLD);
+}
+
+int ranks_on_this_node() {
+  MPI_Comm node = MPI_COMM_NULL;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  int ranks = 1;
+  MPI_Comm_size(node, &ranks);
+  MPI_Comm_free(&node);
+  return ranks;
+}
+
+[[noreturn]] void end_job(int code) {
+  std::fflush(nullptr);
+  MPI_Abort(MPI_COMM_WORLD, code);
+  std::abort();
+}
+
+#else
+
+void start_transport(int& /*argc*/, char**& /*argv*/) {}
+bool transport_runs() {
+  return false;
+}
+void end_transport() {}
+std::shared_ptr<Communicator> world() {
+  return Communicator::self();
+}
+int ranks_on_this_node() {
+  return 1;
+}
+[[noreturn]] void end_job(int code) {
+  std::exit(code);
+}
+
+#endif
+
+/// A launcher of another MPI, or srun without PMI, starts n programs of one rank each: each would train
+/// alone.
+void refuse_singletons(int size) {
+  if (size != 1) return;
+  for (const char* name : {"SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
+    // Inside an sbatch script SLURM_NTASKS is set, but only a step's task has SLURM_STEP_ID and a process id.
+    const bool slurm_task = std::getenv("SLURM_PROCID") != nullptr && std::getenv("SLURM_STEP_ID") != nullptr;
+    if (std::string(name) == "SLURM_NTASKS" && !slurm_task) continue;
+    const char* value = std::getenv(name);
+    if (value != nullptr && std::atoi(value) > 1) {
+      throw UsageError(
+          std::string("the launcher started ") + value + " tasks (" + name +
+          "), but MPI sees one rank in each: start the program with the mpirun of the MPI it was "
+          "built with, or with srun --mpi=pmix");
+    }
+  }
+}
+
+int threads_per_rank() {
+  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
+  return std::max(1, cores / ranks_on_this_node());
+}
+
+}  // namespace
+
+Session::Session(int& argc, char**& argv) {
+  start_transport(argc, argv);
+  Kokkos::InitializationSettings settings;
+  if (std::getenv("OMP_NUM_THREADS") == nullptr && std::getenv("KOKKOS_NUM_THREADS") == nullptr) {
+    settings.set_num_threads(threads_per_rank());
+  }
+  settings.set_disable_warnings(true);  // OMP_PROC_BIND is the launcher's business
+  Kokkos::initialize(settings);
+  communicator_ = world();
+  refuse_singletons(communicator_->size());
+}
+
+Session::~Session() {
+  communicator_.reset();
+  if (Kokkos::is_initialized()) Kokkos::finalize();
+  if (transport_runs()) end_transport();
+}
+
+void Session::prepare(const std::function<void()>& preparation) const {
+  std::string reason;
+  try {
+    preparation();
+  } catch (const std::exception& error) {
+    reason = error.what();
+    if (reason.empty()) reason = "an error without a text";
+  }
+  const double failed = reason.empty() ? 0.0 : 1.0;
+  const std::vector<double> all = communicator_->all_gather_values({&failed, 1});
+  const auto first = std::find(all.begin(), all.end(), 1.0);
+  if (first == all.end()) return;
+  const auto first_rank = static_cast<int>(first - all.begin());
+  if (communicator_->rank() == first_rank) {
+    const bool everywhere = std::find(all.begin(), all.end(), 0.0) == all.end();
+    const std::string where = everywhere ? "" : "rank " + std::to_string(first_rank) + ": ";
+    std::fprintf(stderr, "%s%s\n", where.c_str(), reason.c_str());
+    std::fflush(stderr);
+  }
+  throw Refused();
+}
+
+int run_program(const char* name, int argc, char** argv,
+                const std::function<int(Session&, int, char**)>& program) {
+  try {
+    Session session(argc, argv);
+    try {
+      return program(session, argc, argv);
+    } catch (const Refused&) {
+      return exit_usage;
+    } catch (const std::exception& error) {
+      // Other ranks may wait in an exchange that this one will never join: the job has to end.
+      std::fprintf(stderr, "%s: rank %d: %s\n", name, session.communicator()->rank(), error.what());
+      end_job(exit_failure);
+    }
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s: %s\n", name, error.what());
+    if (transport_runs()) end_transport();
+    return exit_usage;
+  }
+}
+
+}  // namespace kadam::launch

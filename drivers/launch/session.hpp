@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/comm/communicator.hpp>
+
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+namespace kadam::launch {
+
+/// Exit codes of all programs; docs/programs.md lists them.
+enum ExitCode : int {
+  exit_success = 0,
+  exit_failure = 1,  ///< something failed while running; the job was ended
+  exit_usage = 2,    ///< a wrong option, file or configuration; nothing was started
+};
+
+/// A mistake in the command line, a file or the configuration. May be thrown on some ranks alone if and only
+/// if it leaves the callable of Session::prepare.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// MPI and Kokkos from the first line of a program to its last.
+///
+/// Kokkos gets its share of the node's cores when OMP_NUM_THREADS does not say otherwise: with four ranks on
+/// two cores one thread per rank, not eight threads in all.
+class Session {
+ public:
+  /// Errors: UsageError when a launcher started n single ranks instead of n ranks.
+  Session(int& argc, char**& argv);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  [[nodiscard]] const std::shared_ptr<Communicator>& communicator() const { return communicator_; }
+  [[nodiscard]] bool is_root() const { return communicator_->rank() == 0; }
+
+  /// Runs what may fail on one rank alone (reading files, checking options) and then asks all ranks: if any
+  /// failed, the first that did prints why, and all throw Refused. Collective.
+  void prepare(const std::function<void()>& preparation) const;
+
+ private:
+  std::shared_ptr<Communicator> communicator_;
+};
+
+/// Thrown on all ranks by Session::prepare after the reason was printed.
+class Refused : public std::exception {};
+
+/// main() of every program: starts a session, runs the program and turns exceptions into words and exit
+/// codes. A lone throw on one rank ends the whole job instead of hanging it.
+int run_program(const char* name, int argc, char** argv,
+                const std::function<int(Session&, int, char**)>& program);
+
+}  // namespace kadam::launch

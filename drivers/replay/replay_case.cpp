@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/io/npy.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+#include <replay/replay_case.hpp>
+#include <stdexcept>
+
+namespace kadam::replay {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+[[noreturn]] void refuse(const fs::path& file, const std::string& what) {
+  throw std::runtime_error(file.string() + ": " + what);
+}
+
+json read_json(const fs::path& file) {
+  std::ifstream stream(file);
+  if (!stream)
+    refuse(file, "cannot be read: a case is a folder with case.json, gradients.npy and parameters.npy");
+  try {
+    return json::parse(stream);
+  } catch (const json::parse_error& error) {
+    refuse(file, error.what());
+  }
+}
+
+OptionValue to_option(const fs::path& file, const std::string& name, const json& value) {
+  if (value.is_boolean()) return value.get<bool>();
+  if (value.is_number_integer()) return value.get<std::int64_t>();
+  if (value.is_number()) return value.get<double>();
+  if (value.is_string()) return value.get<std::string>();
+  try {
+    return value.get<std::vector<double>>();
+  } catch (const json::exception&) {
+    refuse(file, "option '" + name + "': expected a number, a text, true, false or a list of numbers");
+  }
+}
+
+/// A number of ranks or steps: at least `least`, and small enough to multiply.
+std::int64_t to_count(const fs::path& file, const json& object, const char* key, std::int64_t least) {
+  constexpr std::int64_t most = std::int64_t{1} << 31;
+  if (!object.contains(key) || !object[key].is_number_integer()) {
+    refuse(file, fmt::format("expected a whole number '{}'", key));
+  }
+  const auto value = object[key].get<std::int64_t>();
+  if (value < least || value > most) {
+    refuse(file, fmt::format("'{}': expected at least {} and at most 2^31, got {}", key, least,
+                             object[key].dump()));
+  }
+  return value;
+}
+
+TensorLayout to_layout(const fs::path& file, const json& object) {
+  if (!object.contains("tensors") || !object["tensors"].is_array()) refuse(file, "expected a list 'tensors'");
+  std::vector<Tensor> tensors;
+  for (const json& entry : object["tensors"]) {
+    if (!entry.is_object() || !entry.contains("name") || !entry["name"].is_string()) {
+      refuse(file, "expected tensors with 'name', 'begin' and 'end', got " + entry.dump());
+    }
+    tensors.push_back({entry["name"].get<std::string>(), to_count(file, entry, "begin", 0),
+                       to_count(file, entry, "end", 0)});
+  }
+  try {
+    return TensorLayout(std::move(tensors));
+  } catch (const std::invalid_argument& error) {
+    refuse(file, error.what());
+  }
+}
+
+std::vector<float> read_array(const fs::path& file, const std::vector<std::int64_t>& shape) {
+  io::NpyArray array = io::read_npy(file);
+  if (array.shape != shape) {
+    refuse(file, fmt::format("expected the shape [{}] that case.json says, got [{}]", fmt::join(shape, ", "),
+                             fmt::join(array.shape, ", ")));
+  }
+  return std::move(array.values);
+}
+
+}  // namespace
+
+ReplayCase read_case(const fs::path& folder, int rank, int ranks) {
+  const fs::path file = folder / "case.json";
+  const json object = read_json(file);
+  if (!object.is_object() || !object.contains("algorithm") || !object["algorithm"].is_string()) {
+    refuse(file, "expected an object with a text 'algorithm'");
+  }
+  ReplayCase result;
+  result.algorithm = object["algorithm"].get<std::string>();
+  result.ranks = static_cast<int>(to_count(file, object, "ranks", 1));
+  result.steps = to_count(file, object, "steps", 0);
+  result.tensors = to_layout(file, object);
+  if (object.contains("options")) {
+    for (const auto& [name, value] : object["options"].items())
+      result.options[name] = to_option(file, name, value);
+  }
+  if (result.ranks != ranks) {
+    refuse(file, fmt::format("was recorded on {0} ranks, this run has {1}: start it with mpirun -n {0}",
+                             result.ranks, ranks));
+  }
+  const std::int64_t d = result.tensors.elements();
+  result.parameters = read_array(folder / "parameters.npy", {d});
+  const std::vector<float> all = read_array(folder / "gradients.npy", {result.ranks, result.steps, d});
+  const auto own = static_cast<std::ptrdiff_t>(result.steps * d);
+  result.gradients.assign(all.begin() + rank * own, all.begin() + (rank + 1) * own);
+  return result;
+}
+
+}  // namespace kadam::replay

@@ -1,0 +1,39 @@
+# SPDX-FileCopyrightText: The Kadam authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Gives kadam-replay a bad case: it must end on all ranks with exit code 2 and one sentence that says what is wrong.
+
+refusal_test.py FAULT CASE_FOLDER REPLAY LAUNCHER...
+"""
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+fault, original, replay, launcher = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3], sys.argv[4:]
+ranks = 4
+with tempfile.TemporaryDirectory() as folder:
+    case = pathlib.Path(folder) / "case"
+    shutil.copytree(original, case, copy_function=shutil.copyfile)
+    expected = ""
+    if fault == "no_folder":
+        case, expected = case / "nowhere", "nowhere/case.json: cannot be read"
+    elif fault == "wrong_ranks":
+        ranks, expected = 2, "start it with mpirun -n 4"
+    elif fault == "unknown_option":
+        description = json.loads((case / "case.json").read_text())
+        description["options"]["warmup"] = 3
+        (case / "case.json").write_text(json.dumps(description))
+        expected = "onebit_adam has no option 'warmup'"
+    elif fault == "truncated_gradients":
+        content = (case / "gradients.npy").read_bytes()
+        (case / "gradients.npy").write_bytes(content[: len(content) // 2])
+        expected = "gradients.npy: at byte"
+    out = pathlib.Path(folder) / "out.npy"
+    run = subprocess.run(
+        [*launcher, str(ranks), replay, "--case", str(case), "--out", str(out)], capture_output=True, text=True, timeout=50
+    )
+    print(run.returncode, run.stdout, run.stderr)
+    if run.returncode != 2 or run.stderr.count(expected) != 1 or out.exists():
+        sys.exit(f"expected exit code 2 and, once: {expected}")
