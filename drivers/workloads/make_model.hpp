@@ -22,8 +22,8 @@ struct ModelOptions {
   void validate() const;
 };
 
-/// The model for examples of the given shape. Also gives a threaded BLAS as many threads as the default
-/// execution space has, see blas_threads.hpp.
+/// The model for examples of the given shape. Also keeps OpenBLAS within the threads of the default execution
+/// space, see blas_threads.hpp.
 ///
 /// Errors: std::invalid_argument when the options are not valid or the kind does not fit the data.
 /// Worked number: `make_model({}, {.channels = 1, .height = 28, .width = 28, .classes = 10})` has d = 55,050.
