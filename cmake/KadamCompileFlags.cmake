@@ -3,6 +3,9 @@
 # kadam_compile_flags: what every translation unit of this project is compiled with. Never installed.
 add_library(kadam_compile_flags INTERFACE)
 target_compile_features(kadam_compile_flags INTERFACE cxx_std_20)
+# The same for CUDA: CMake 3.25 does not know cuda_std_20 for nvcc 13, which falls to C++17.
+set(kadam_device_standard $<$<COMPILE_LANGUAGE:CUDA,HIP>:-std=c++20>)
+target_compile_options(kadam_compile_flags INTERFACE ${kadam_device_standard})
 
 set(kadam_host_cxx "$<COMPILE_LANG_AND_ID:CXX,GNU,Clang>")
 # sqrtf that may set errno, or trap, keeps the update loops scalar: half the speed of memory.

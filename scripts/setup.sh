@@ -104,6 +104,7 @@ configure() {
 build() {
   local command=(cmake --build "$folder" --parallel "$jobs")
   if ((${#targets[@]})); then command+=(--target "${targets[@]}"); fi
+  if [[ -n ${CI:-} ]]; then command+=(-- -k 0); fi # every error at once
   if [[ -t 1 ]]; then
     "${command[@]}" || stop "The build failed; the compiler's words are above."
   else
