@@ -30,7 +30,7 @@ class Convolution {
   static constexpr std::int64_t taps = 9;
 
   Convolution(TensorLayoutBuilder& layout, const std::string& name, std::int64_t inputs, std::int64_t outputs)
-      : inputs_(inputs), product_(layout, name, taps * inputs, outputs) {}
+      : product_(layout, name, taps * inputs, outputs) {}
 
   void initialise(const Initialiser& initialiser, double deviation) const {
     product_.initialise(initialiser, deviation);
@@ -51,7 +51,6 @@ class Convolution {
                       const Matrix<float>& dx) const;
 
  private:
-  std::int64_t inputs_;
   Linear product_;
 };
 
