@@ -6,7 +6,7 @@
 namespace kadam {
 
 DenseMean::DenseMean(const ExecutionSpace& exec, const ChunkLayout& chunks, int rank)
-    : chunks_(chunks), own_(chunks.chunk(rank)) {
+    : chunks_(chunks), rank_(rank), own_(chunks.chunk(rank)) {
   if (chunks.ranks() == 1) return;
   const auto own_bytes = static_cast<std::size_t>(own_.elements()) * sizeof(float);
   for (int r = 0; r < chunks.ranks(); ++r) {
@@ -38,10 +38,10 @@ Vector<const float> DenseMean::operator()(const ExecutionSpace& exec, Communicat
   return mean_;
 }
 
-std::size_t DenseMean::bytes_sent() const {
-  const auto elements = static_cast<std::size_t>(chunks_.elements());
-  const auto own = static_cast<std::size_t>(own_.elements());
-  const auto others = static_cast<std::size_t>(chunks_.ranks() - 1);
+std::size_t DenseMean::bytes_sent(const ChunkLayout& chunks, int rank) {
+  const auto elements = static_cast<std::size_t>(chunks.elements());
+  const auto own = static_cast<std::size_t>(chunks.chunk(rank).elements());
+  const auto others = static_cast<std::size_t>(chunks.ranks() - 1);
   return sizeof(float) * (elements - own + others * own);
 }
 

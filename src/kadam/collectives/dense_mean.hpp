@@ -25,12 +25,14 @@ class DenseMean {
   [[nodiscard]] Vector<const float> operator()(const ExecutionSpace& exec, Communicator& communicator,
                                                Phases& phases, const Vector<const float>& values);
 
-  /// What this rank sends in one call.
-  [[nodiscard]] std::size_t bytes_sent() const;
+  /// What a rank sends in one call.
+  [[nodiscard]] static std::size_t bytes_sent(const ChunkLayout& chunks, int rank);
+  [[nodiscard]] std::size_t bytes_sent() const { return bytes_sent(chunks_, rank_); }
   [[nodiscard]] std::size_t memory_bytes() const { return (parts_.size() + mean_.size()) * sizeof(float); }
 
  private:
   ChunkLayout chunks_;
+  int rank_ = 0;
   ElementRange own_;
   std::vector<Piece> chunk_pieces_;  ///< of the whole vector
   std::vector<Piece> part_pieces_;   ///< the own chunk, as it comes from every rank

@@ -20,9 +20,10 @@ namespace kadam {
 ///   inactive. t >  T_w: y = ema(m, g, beta1);  m <- C-AR(y);  x <- (1 - gamma lambda) x - gamma m / (sqrt(v)
 ///   + eps)
 ///
-/// Inactive coordinates get no update but their weight decay. Tensors kept dense take part with the exact mean of y instead
-/// of C-AR(y). Clipping: by the norm of the mean gradient during the warm-up; afterwards that norm is not
-/// known, and the gradient of each rank is scaled by the root mean square of the ranks' norms.
+/// Inactive coordinates get no update but their weight decay. Tensors kept dense take part with the exact
+/// mean of y instead of C-AR(y). Clipping: by the norm of the mean gradient during the warm-up; afterwards
+/// that norm is not known, and the gradient of each rank is scaled by the root mean square of the ranks'
+/// norms.
 ///
 /// Memory: m, v, errors and workspace, 12 d + 4 d/n state bytes for n > 1. Wire: DenseMean's bytes in the
 /// warm-up, CompressedMean's afterwards.

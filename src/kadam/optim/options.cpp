@@ -122,6 +122,18 @@ void OptionFields::add(std::string name, std::vector<double>& value, std::string
                      }});
 }
 
+void OptionFields::add(std::string name, std::vector<std::int64_t>& value, std::string help) {
+  const auto set = [&value, name](const OptionValue& v) {
+    const auto* list = std::get_if<std::vector<double>>(&v);
+    value.clear();
+    for (const double number : list != nullptr ? *list : std::vector<double>{to_double(name, v)}) {
+      value.push_back(to_integer(name, number));
+    }
+  };
+  fields_.push_back({name, std::move(help), set,
+                     [&value] { return OptionValue(std::vector<double>(value.begin(), value.end())); }});
+}
+
 void OptionFields::read(std::string_view owner, const OptionMap& values) const {
   for (const auto& [name, value] : values) {
     const auto same_name = [&wanted = name](const OptionField& field) { return field.name == wanted; };

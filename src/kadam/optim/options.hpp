@@ -48,6 +48,7 @@ class OptionFields {
   void add(std::string name, StepsOrAuto& value, std::string help);
   /// A number, or a list of numbers (one number is a list of one).
   void add(std::string name, std::vector<double>& value, std::string help);
+  void add(std::string name, std::vector<std::int64_t>& value, std::string help);
 
   [[nodiscard]] const std::vector<OptionField>& fields() const { return fields_; }
 

@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/optim/options.hpp>
+#include <kadam/optim/parameter_groups.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+#include <workloads/make_dataset.hpp>
+#include <workloads/make_model.hpp>
+
+namespace kadam::train {
+
+/// How long, how much at a time, how often to look.
+struct TrainingOptions {
+  std::int64_t steps = 500;
+  std::int64_t batch = 32;
+  std::int64_t accumulate = 1;
+  std::int64_t seed = 1;
+  std::int64_t log_every = 10;
+  std::int64_t evaluate_every = 0;
+  std::int64_t held_out_examples = 0;
+
+  void validate() const;
+};
+
+/// All that defines a run. A TOML file with the sections data, model, training and optimizer; every key can
+/// be given as section.key=value too, which counts more.
+struct Configuration {
+  workloads::DataOptions data;
+  workloads::ModelOptions model;
+  TrainingOptions training;
+  std::string optimizer = "adam";
+  OptionMap optimizer_options;                         ///< [optimizer]: for whichever algorithm runs
+  std::map<std::string, OptionMap> algorithm_options;  ///< [optimizer.NAME]: for this algorithm alone
+  std::vector<ParameterGroup> groups;                  ///< [[optimizer.groups]]
+
+  /// The keys of data, model and training with their help.
+  void describe(OptionFields& fields);
+  /// What the algorithm is to be made with.
+  [[nodiscard]] OptionMap options_for(const std::string& algorithm) const;
+};
+
+/// Reads a file (none if the path is empty), then the assignments "section.key=value" in their order.
+/// Errors: std::runtime_error or std::invalid_argument, one sentence that names the file and line, or the key
+/// and what exists.
+[[nodiscard]] Configuration read_configuration(const std::filesystem::path& file,
+                                               const std::vector<std::string>& assignments);
+
+/// The whole configuration as TOML, defaults and the algorithm's resolved options included.
+[[nodiscard]] std::string to_toml(const Configuration& configuration, const std::string& algorithm,
+                                  const OptionMap& resolved_options);
+
+}  // namespace kadam::train

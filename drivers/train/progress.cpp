@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fcntl.h>
+#include <train/progress.hpp>
+#include <unistd.h>
+#include <utility>
+
+namespace kadam::train {
+namespace {
+
+/// Whether a person watches. Open MPI gives each rank a terminal of its own and passes on what is written
+/// there: only its parent, mpirun, knows where it ends.
+bool output_is_terminal() {
+  if (isatty(STDOUT_FILENO) == 0) return false;
+  if (std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr) return true;
+  const std::string parent = fmt::format("/proc/{}/fd/1", getppid());
+  const int descriptor = open(parent.c_str(), O_WRONLY | O_NOCTTY);
+  if (descriptor < 0) return false;
+  const bool terminal = isatty(descriptor) == 1;
+  close(descriptor);
+  return terminal;
+}
+
+}  // namespace
+
+std::string grouped(std::int64_t number) {
+  const std::string digits = std::to_string(number);
+  std::string text;
+  for (std::size_t k = 0; k < digits.size(); ++k) {
+    const bool group_starts = k > 0 && digits[k - 1] != '-' && (digits.size() - k) % 3 == 0;
+    if (group_starts) text += ',';
+    text += digits[k];
+  }
+  return text;
+}
+
+std::string bytes_text(double bytes) {
+  if (bytes < 1e3) return fmt::format("{:.0f} B", bytes);
+  if (bytes < 1e6) return fmt::format("{:.1f} kB", bytes / 1e3);
+  if (bytes < 1e9) return fmt::format("{:.2f} MB", bytes / 1e6);
+  return fmt::format("{:.2f} GB", bytes / 1e9);
+}
+
+Progress::Progress(std::string title, std::int64_t steps, bool enabled)
+    : title_(std::move(title)), steps_(steps), enabled_(enabled), terminal_(output_is_terminal()) {}
+
+void Progress::update(std::int64_t step, const std::string& words) {
+  if (!enabled_) return;
+  const double elapsed = timer_.seconds();
+  const double left = elapsed / static_cast<double>(step) * static_cast<double>(steps_ - step);
+  if (terminal_) {
+    if (elapsed - shown_at_ < 0.1 && step < steps_) return;
+    shown_at_ = elapsed;
+    constexpr std::int64_t width = 24;
+    const auto done = static_cast<std::size_t>(width * step / steps_);
+    fmt::print("\r\x1b[2K{:<12} [{}{}] {}/{}  {}  {:.0f} s left", title_, std::string(done, '#'),
+               std::string(static_cast<std::size_t>(width) - done, '.'), step, steps_, words, left);
+  } else if (step * 10 / steps_ != (step - 1) * 10 / steps_) {
+    fmt::print("{:<12} step {:>6}/{}  {}  {:.1f} s\n", title_, step, steps_, words, elapsed);
+  }
+  std::fflush(stdout);
+}
+
+void Progress::finish() {
+  if (enabled_ && terminal_) fmt::print("\r\x1b[2K");
+}
+
+}  // namespace kadam::train

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <Kokkos_Timer.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace kadam::train {
+
+/// "1,234,567"
+[[nodiscard]] std::string grouped(std::int64_t number);
+/// "512 B", "6.0 kB", "1.2 MB": decimal units, as networks are sold.
+[[nodiscard]] std::string bytes_text(double bytes);
+
+/// Says how far a run is: a bar that redraws itself on a terminal, ten lines in a file.
+class Progress {
+ public:
+  Progress(std::string title, std::int64_t steps, bool enabled);
+
+  /// After a step; words is what is worth saying now.
+  void update(std::int64_t step, const std::string& words);
+  /// Clears the bar.
+  void finish();
+
+ private:
+  std::string title_;
+  std::int64_t steps_;
+  bool enabled_;
+  bool terminal_;
+  double shown_at_ = 0.0;
+  Kokkos::Timer timer_;
+};
+
+}  // namespace kadam::train

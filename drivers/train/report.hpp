@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <filesystem>
+#include <train/trainer.hpp>
+#include <vector>
+
+namespace kadam::train {
+
+/// Throws if the folder holds results already: nothing is written over.
+void require_unused(const std::filesystem::path& folder);
+
+/// report.html: one file with the table, the training curves (drawn by gnuplot, left out where there is none)
+/// and the configuration.
+void write_report(const std::filesystem::path& folder, const Configuration& configuration,
+                  const std::vector<RunSummary>& runs);
+
+}  // namespace kadam::train

@@ -1,0 +1,188 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/collectives/dense_mean.hpp>
+#include <kadam/io/safetensors.hpp>
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <stdexcept>
+#include <train/held_out.hpp>
+#include <train/trainer.hpp>
+#include <utility>
+
+namespace kadam::train {
+namespace {
+
+workloads::SamplerOptions sampler_options(const Configuration& configuration, const workloads::Dataset& data,
+                                          const Communicator& communicator) {
+  return {data.training_examples(), configuration.training.batch, communicator.size(), communicator.rank()};
+}
+
+void scale(const ExecutionSpace& exec, float factor, const Vector<float>& x) {
+  Kokkos::parallel_for(
+      "kadam-train::scale", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, x.extent(0)),
+      KOKKOS_LAMBDA(const std::size_t i) { x(i) *= factor; });
+}
+
+void add(const ExecutionSpace& exec, const Vector<float>& to, const Vector<const float>& x) {
+  Kokkos::parallel_for(
+      "kadam-train::add", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, x.extent(0)),
+      KOKKOS_LAMBDA(const std::size_t i) { to(i) += x(i); });
+}
+
+}  // namespace
+
+Trainer::Trainer(const Configuration& configuration, const std::string& algorithm,
+                 const workloads::Dataset& data, std::shared_ptr<Communicator> communicator)
+    : configuration_(configuration),
+      data_(data),
+      communicator_(std::move(communicator)),
+      model_(workloads::make_model(configuration.model, data.shape())),
+      optimizer_(make_optimizer(algorithm, configuration.options_for(algorithm), model_->tensors(),
+                                communicator_, configuration.groups)),
+      sampler_(sampler_options(configuration, data, *communicator_),
+               static_cast<std::uint64_t>(configuration.training.seed)),
+      progress_(algorithm, configuration.training.steps, is_root()),
+      statistics_(configuration.training.steps) {
+  const std::int64_t d = model_->tensors().elements();
+  parameters_ = allocate<float>(exec_, "kadam-train::parameters", d);
+  gradient_ = allocate<float>(exec_, "kadam-train::gradient", d);
+  if (configuration.training.accumulate > 1) {
+    micro_gradient_ = allocate<float>(exec_, "kadam-train::micro_gradient", d);
+  }
+  const auto host = Kokkos::create_mirror_view(parameters_);
+  model_->initialise(host, static_cast<std::uint64_t>(configuration.training.seed));
+  Kokkos::deep_copy(exec_, parameters_, host);
+  exec_.fence("kadam-train: initial parameters");
+  optimizer_->phases().measure(true);
+  summary_.algorithm = algorithm;
+  summary_.dense_bytes_per_step = static_cast<double>(
+      DenseMean::bytes_sent(ChunkLayout(d, communicator_->size()), communicator_->rank()));
+}
+
+RunSummary Trainer::run(const std::filesystem::path& folder) {
+  if (is_root()) {
+    std::filesystem::create_directories(folder);
+    std::ofstream(folder / "config.toml")
+        << to_toml(configuration_, optimizer_->name(), optimizer_->options());
+    metrics_ = std::make_unique<io::JsonLinesWriter>(folder / "metrics.jsonl");
+  }
+  const Kokkos::Timer timer;
+  const TrainingOptions& training = configuration_.training;
+  for (std::int64_t step = 1; step <= training.steps; ++step) {
+    take_step(step);
+    const bool asked = training.evaluate_every > 0 && step % training.evaluate_every == 0;
+    if (asked || step == training.steps) evaluate(step);
+  }
+  summary_.wall_seconds = timer.seconds();
+  progress_.finish();
+  summarise();
+  if (is_root()) write_parameters(folder);
+  return summary_;
+}
+
+/// The mean gradient of `accumulate` batches; returns their mean loss.
+double Trainer::accumulate_gradient() {
+  const std::int64_t batches = configuration_.training.accumulate;
+  double loss = 0.0;
+  for (std::int64_t k = 0; k < batches; ++k) {
+    data_.training_batch(exec_, sampler_.next(), batch_);
+    const Vector<float>& target = k == 0 ? gradient_ : micro_gradient_;
+    loss += model_->loss_and_gradient(exec_, parameters_, batch_, target);
+    if (k > 0) add(exec_, gradient_, micro_gradient_);
+  }
+  if (batches > 1) scale(exec_, static_cast<float>(1.0 / static_cast<double>(batches)), gradient_);
+  exec_.fence("kadam-train: gradient");
+  return loss / static_cast<double>(batches);
+}
+
+void Trainer::take_step(std::int64_t step) {
+  Kokkos::Timer timer;
+  const double loss = accumulate_gradient();
+  const double compute_seconds = timer.seconds();
+  const std::size_t bytes_before = communicator_->bytes_sent().total();
+  const StepResult result = optimizer_->step(exec_, parameters_, gradient_);
+  statistics_.add(step, result.phase, loss, compute_seconds, optimizer_->phases().seconds(),
+                  communicator_->bytes_sent().total() - bytes_before);
+  if (step % configuration_.training.log_every == 0 || step == configuration_.training.steps)
+    log(result, step);
+}
+
+void Trainer::log(const StepResult& result, std::int64_t step) {
+  const StepWindow window = statistics_.take_window();
+  const double loss = mean_over_ranks(window.mean(window.loss));
+  summary_.curve.push_back({step, loss});
+  if (is_root()) {
+    const StepSeconds& seconds = window.seconds;
+    metrics_->write({{"step", step},
+                     {"loss", loss},
+                     {"learning_rate", result.learning_rate},
+                     {"phase", std::string(result.phase)},
+                     {"gradient_norm", result.gradient_norm},
+                     {"gradient_scale", result.gradient_scale},
+                     {"bytes_per_step", window.mean(static_cast<double>(window.bytes))},
+                     {"bytes_sent", static_cast<std::int64_t>(statistics_.whole_run().bytes)},
+                     {"compute_seconds", window.mean(seconds.compute)},
+                     {"encode_seconds", window.mean(seconds.encode)},
+                     {"exchange_seconds", window.mean(seconds.exchange)},
+                     {"decode_seconds", window.mean(seconds.decode)},
+                     {"inactive_elements", optimizer_->inactive_elements()},
+                     {"skipped_steps", optimizer_->steps_skipped()}});
+  }
+  progress_.update(step, fmt::format("loss {:.4f}  {:<10}  {:>9}/step", loss, result.phase,
+                                     bytes_text(window.mean(static_cast<double>(window.bytes)))));
+}
+
+void Trainer::evaluate(std::int64_t step) {
+  require_equal_replicas();
+  const TrainingOptions& training = configuration_.training;
+  const workloads::Evaluation held_out = evaluate_held_out(exec_, *model_, parameters_, data_, *communicator_,
+                                                           training.batch, training.held_out_examples);
+  const auto count = static_cast<double>(held_out.count);
+  summary_.held_out_loss = held_out.loss_sum / count;
+  summary_.accuracy = static_cast<double>(held_out.correct) / count;
+  if (is_root()) {
+    metrics_->write({{"step", step},
+                     {"held_out_loss", summary_.held_out_loss},
+                     {"held_out_accuracy", summary_.accuracy},
+                     {"held_out_predictions", held_out.count}});
+  }
+}
+
+/// All ranks decode the same bytes: if their parameters ever differ, something is broken and nothing that
+/// follows means anything.
+void Trainer::require_equal_replicas() {
+  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, parameters_);
+  const std::string_view bytes(reinterpret_cast<const char*>(host.data()), host.size() * sizeof(float));
+  const std::vector<std::string> names = {"the parameters (hash)"};
+  const std::vector<std::uint64_t> hashes = {hash_of(bytes)};
+  communicator_->require_equal(names, hashes);
+}
+
+double Trainer::mean_over_ranks(double value) {
+  double sum = 0.0;
+  for (const double of_rank : communicator_->all_gather_values({&value, 1})) sum += of_rank;
+  return sum / communicator_->size();
+}
+
+void Trainer::summarise() {
+  const StepWindow& late = statistics_.late();
+  const StepWindow& last = statistics_.last_phase();
+  const StepWindow& whole = statistics_.whole_run();
+  summary_.training_loss = mean_over_ranks(late.mean(late.loss));
+  summary_.bytes_per_step = last.mean(static_cast<double>(last.bytes));
+  summary_.mean_bytes_per_step = whole.mean(static_cast<double>(whole.bytes));
+  summary_.seconds = {last.mean(last.seconds.compute), last.mean(last.seconds.encode),
+                      last.mean(last.seconds.exchange), last.mean(last.seconds.decode)};
+  summary_.skipped_steps = optimizer_->steps_skipped();
+}
+
+void Trainer::write_parameters(const std::filesystem::path& folder) const {
+  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, parameters_);
+  io::write_safetensors(
+      folder / "parameters.safetensors", model_->tensors(), {host.data(), host.size()},
+      {{"optimizer", optimizer_->name()}, {"steps", std::to_string(optimizer_->steps_taken())}});
+}
+
+}  // namespace kadam::train

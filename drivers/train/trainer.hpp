@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/io/json_lines.hpp>
+#include <kadam/optim/make_optimizer.hpp>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <train/configuration.hpp>
+#include <train/progress.hpp>
+#include <train/run_statistics.hpp>
+#include <vector>
+#include <workloads/sampler.hpp>
+
+namespace kadam::train {
+
+/// A point of the training curve.
+struct CurvePoint {
+  std::int64_t step = 0;
+  double loss = 0.0;
+};
+
+/// What a finished run was like.
+struct RunSummary {
+  std::string algorithm;
+  double training_loss = 0.0;         ///< nats; mean over ranks and the last tenth of the steps
+  double held_out_loss = 0.0;         ///< nats
+  double accuracy = 0.0;              ///< held-out, 0 to 1
+  double bytes_per_step = 0.0;        ///< sent by rank 0 in a step of the last phase
+  double mean_bytes_per_step = 0.0;   ///< the same over all steps
+  double dense_bytes_per_step = 0.0;  ///< of a dense float32 mean
+  StepSeconds seconds;                ///< of rank 0, mean over the steps of the last phase
+  double wall_seconds = 0.0;
+  std::int64_t skipped_steps = 0;
+  std::vector<CurvePoint> curve;
+};
+
+/// Trains one model with one optimizer, from its initial parameters to its last evaluation.
+class Trainer {
+ public:
+  /// Collective. Errors: as make_model, make_optimizer and Sampler.
+  Trainer(const Configuration& configuration, const std::string& algorithm, const workloads::Dataset& data,
+          std::shared_ptr<Communicator> communicator);
+
+  [[nodiscard]] const Optimizer& optimizer() const { return *optimizer_; }
+
+  /// Trains. Rank 0 writes config.toml, metrics.jsonl and parameters.safetensors into the folder. Collective.
+  /// Errors: std::runtime_error when the ranks' parameters are no longer equal.
+  RunSummary run(const std::filesystem::path& folder);
+
+ private:
+  double accumulate_gradient();
+  void take_step(std::int64_t step);
+  void log(const StepResult& result, std::int64_t step);
+  void evaluate(std::int64_t step);
+  void require_equal_replicas();
+  void write_parameters(const std::filesystem::path& folder) const;
+  void summarise();
+  [[nodiscard]] double mean_over_ranks(double value);
+  [[nodiscard]] bool is_root() const { return communicator_->rank() == 0; }
+
+  Configuration configuration_;
+  const workloads::Dataset& data_;
+  std::shared_ptr<Communicator> communicator_;
+  std::unique_ptr<workloads::Model> model_;
+  std::unique_ptr<Optimizer> optimizer_;
+  workloads::Sampler sampler_;
+  ExecutionSpace exec_;
+  workloads::Batch batch_;
+  Vector<float> parameters_;
+  Vector<float> gradient_;
+  Vector<float> micro_gradient_;  ///< of one batch, when several make a step
+
+  std::unique_ptr<io::JsonLinesWriter> metrics_;
+  Progress progress_;
+  RunStatistics statistics_;
+  RunSummary summary_;
+};
+
+}  // namespace kadam::train

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/io/json_lines.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+
+namespace kadam::io {
+namespace {
+
+nlohmann::ordered_json to_json(const MetricValue& value) {
+  if (const auto* number = std::get_if<double>(&value)) {
+    return std::isfinite(*number) ? nlohmann::ordered_json(*number) : nlohmann::ordered_json(nullptr);
+  }
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
+  return std::get<std::string>(value);
+}
+
+}  // namespace
+
+JsonLinesWriter::JsonLinesWriter(const std::filesystem::path& path) : path_(path), stream_(path) {
+  if (!stream_) throw std::runtime_error(path.string() + ": cannot be written: " + std::strerror(errno));
+}
+
+void JsonLinesWriter::write(const Metrics& metrics) {
+  nlohmann::ordered_json line = nlohmann::ordered_json::object();
+  for (const auto& [name, value] : metrics) line[name] = to_json(value);
+  stream_ << line.dump() << std::endl;
+  if (!stream_) throw std::runtime_error(path_.string() + ": writing failed: " + std::strerror(errno));
+}
+
+}  // namespace kadam::io

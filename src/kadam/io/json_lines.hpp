@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace kadam::io {
+
+/// One line of metrics: names and values in the order in which they are to appear.
+using MetricValue = std::variant<std::int64_t, double, std::string>;
+using Metrics = std::vector<std::pair<std::string, MetricValue>>;
+
+/// Writes metrics as JSON lines, one object a line, flushed line by line: a run that is killed leaves whole
+/// lines. A NaN or Inf becomes null: JSON has no other word for it.
+class JsonLinesWriter {
+ public:
+  /// Errors: std::runtime_error with the file's name and the system's reason.
+  explicit JsonLinesWriter(const std::filesystem::path& path);
+
+  void write(const Metrics& metrics);
+
+ private:
+  std::filesystem::path path_;
+  std::ofstream stream_;
+};
+
+}  // namespace kadam::io
