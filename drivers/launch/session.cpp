@@ -121,20 +121,22 @@ Session::~Session() {
 
 void Session::prepare(const std::function<void()>& preparation) const {
   std::string reason;
+  double status = 0.0;  // 1: failed here, 2: failed because another rank did
   try {
     preparation();
+  } catch (const PeerFailure&) {
+    status = 2.0;
   } catch (const std::exception& error) {
+    status = 1.0;
     reason = error.what();
-    if (reason.empty()) reason = "an error without a text";
   }
-  const double failed = reason.empty() ? 0.0 : 1.0;
-  const std::vector<double> all = communicator_->all_gather_values({&failed, 1});
+  const std::vector<double> all = communicator_->all_gather_values({&status, 1});
+  if (std::find_if(all.begin(), all.end(), [](double of_rank) { return of_rank != 0.0; }) == all.end())
+    return;
   const auto first = std::find(all.begin(), all.end(), 1.0);
-  if (first == all.end()) return;
-  const auto first_rank = static_cast<int>(first - all.begin());
-  if (communicator_->rank() == first_rank) {
-    const bool everywhere = std::find(all.begin(), all.end(), 0.0) == all.end();
-    const std::string where = everywhere ? "" : "rank " + std::to_string(first_rank) + ": ";
+  if (first - all.begin() == communicator_->rank()) {
+    const bool everywhere = std::count(all.begin(), all.end(), 1.0) == std::ssize(all);
+    const std::string where = everywhere ? "" : "rank " + std::to_string(communicator_->rank()) + ": ";
     std::fprintf(stderr, "%s%s\n", where.c_str(), reason.c_str());
     std::fflush(stderr);
   }

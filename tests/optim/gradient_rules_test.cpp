@@ -151,6 +151,17 @@ TEST_P(GradientRules, RanksWithDifferentOptionsAreToldAtConstruction) {
   }
 }
 
+TEST_P(GradientRules, AnOptionThatOneRankRefusesIsRefusedByAll) {
+  OptionMap options = options_for(GetParam());
+  const bool wrong_here = rank_ == size_ - 1;
+  if (wrong_here) options["beta1"] = 7.0;
+  if (wrong_here) {
+    EXPECT_THROW((void)make_optimizer(GetParam(), options, layout, communicator_), std::invalid_argument);
+  } else {
+    EXPECT_THROW((void)make_optimizer(GetParam(), options, layout, communicator_), PeerFailure);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(AllOptimizers, GradientRules,
                          testing::Values("adam", "lamb", "onebit_adam", "apmsqueeze"),
                          [](const auto& test_info) { return test_info.param; });

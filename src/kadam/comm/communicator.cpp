@@ -3,6 +3,7 @@
 #include <kadam/comm/communicator.hpp>
 #include <kadam/comm/self_transport.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <numeric>
 #include <stdexcept>
@@ -118,6 +119,17 @@ std::vector<double> Communicator::all_gather_values(std::span<const double> valu
   transport_->all_gather(reinterpret_cast<std::byte*>(all.data()), pieces);
   counters_.add(Traffic::control, values.size_bytes() * (ranks - 1));
   return all;
+}
+
+void Communicator::require_success(const std::exception_ptr& own) {
+  const double failed = own == nullptr ? 0.0 : 1.0;
+  const std::vector<double> all = all_gather_values({&failed, 1});
+  if (own != nullptr) std::rethrow_exception(own);
+  const auto first = std::find(all.begin(), all.end(), 1.0);
+  if (first != all.end()) {
+    throw PeerFailure("kadam: rank " + std::to_string(first - all.begin()) +
+                      " failed: its own message says why");
+  }
 }
 
 void Communicator::require_equal(std::span<const std::string> names, std::span<const std::uint64_t> values) {

@@ -8,8 +8,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -28,6 +30,12 @@ class ByteCounters {
 
  private:
   std::array<std::size_t, traffic_classes> sent_{};
+};
+
+/// Another rank failed where all had to succeed; the reason is in that rank's own exception.
+class PeerFailure : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
 };
 
 /// Whether messages pass through host memory on their way: by need, always (a test of that path on a CPU
@@ -76,6 +84,10 @@ class Communicator {
 
   /// The same values of every rank, [rank][value]. Wire: (n - 1) 8 B per value.
   [[nodiscard]] std::vector<double> all_gather_values(std::span<const double> values);
+
+  /// Throws on every rank unless own is null on all: the own exception where there is one, PeerFailure
+  /// elsewhere. What one rank alone found wrong then ends in words on all, not in a hang. Collective.
+  void require_success(const std::exception_ptr& own);
 
   /// Throws on every rank unless all ranks give the same; the message names what differs and on which rank.
   void require_equal(std::span<const std::string> names, std::span<const std::uint64_t> values);

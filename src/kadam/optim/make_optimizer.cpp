@@ -7,6 +7,7 @@
 #include <kadam/optim/onebit_adam.hpp>
 
 #include <array>
+#include <exception>
 #include <stdexcept>
 #include <utility>
 
@@ -99,7 +100,19 @@ std::vector<OptionHelp> optimizer_options(std::string_view name) {
 std::unique_ptr<Optimizer> make_optimizer(std::string_view name, const OptionMap& options,
                                           TensorLayout layout, std::shared_ptr<Communicator> communicator,
                                           const Groups& groups) {
-  auto optimizer = find_algorithm(name).make(options, std::move(layout), std::move(communicator), groups);
+  if (communicator == nullptr) {
+    throw std::invalid_argument(
+        "kadam::make_optimizer: expected a communicator, got none: Communicator::self() is the one for a "
+        "single rank");
+  }
+  std::unique_ptr<Optimizer> optimizer;
+  std::exception_ptr failure;
+  try {
+    optimizer = find_algorithm(name).make(options, std::move(layout), communicator, groups);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  communicator->require_success(failure);
   optimizer->require_agreement();
   return optimizer;
 }

@@ -35,11 +35,6 @@ Optimizer::Optimizer(std::string_view name, TensorLayout layout, std::shared_ptr
       layout_(std::move(layout)),
       communicator_(std::move(communicator)),
       common_(std::move(common)) {
-  if (communicator_ == nullptr) {
-    throw std::invalid_argument(
-        "kadam::Optimizer: expected a communicator, got none: Communicator::self() is "
-        "the one for a single rank");
-  }
   groups_ = resolve_groups(layout_, common_.groups, common_.weight_decay, common_.dense_below);
   const auto tiles = static_cast<std::size_t>(sum_tiles(elements()));
   partial_sums_ = Vector<double>("kadam::Optimizer::partial_sums", tiles);
