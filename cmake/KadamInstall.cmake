@@ -8,10 +8,11 @@ set_target_properties(kadam_kernels PROPERTIES EXPORT_NAME kernels)
 install(TARGETS kadam kadam_kernels EXPORT KadamTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# The file formats of kadam::io belong to the programs.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/kernels/kadam ${PROJECT_SOURCE_DIR}/src/kadam
   ${KADAM_GENERATED_INCLUDE_DIR}/kadam
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-  FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
+  FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "io" EXCLUDE)
 
 set(KADAM_INSTALL_CMAKEDIR ${CMAKE_INSTALL_LIBDIR}/cmake/Kadam)
 install(EXPORT KadamTargets NAMESPACE kadam:: DESTINATION ${KADAM_INSTALL_CMAKEDIR})
