@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <launch/session.hpp>
 #include <thread>
+#include <utility>
 
 #ifdef KADAM_ENABLE_MPI
 #include <kadam/comm/mpi_communicator.hpp>
@@ -101,7 +102,7 @@ int threads_per_rank() {
 
 }  // namespace
 
-Session::Session(int& argc, char**& argv) {
+Session::Session(std::string program, int& argc, char**& argv) : program_(std::move(program)) {
   start_transport(argc, argv);
   Kokkos::InitializationSettings settings;
   if (std::getenv("OMP_NUM_THREADS") == nullptr && std::getenv("KOKKOS_NUM_THREADS") == nullptr) {
@@ -135,9 +136,9 @@ void Session::prepare(const std::function<void()>& preparation) const {
     return;
   const auto first = std::find(all.begin(), all.end(), 1.0);
   if (first - all.begin() == communicator_->rank()) {
-    const bool everywhere = std::count(all.begin(), all.end(), 1.0) == std::ssize(all);
-    const std::string where = everywhere ? "" : "rank " + std::to_string(communicator_->rank()) + ": ";
-    std::fprintf(stderr, "%s%s\n", where.c_str(), reason.c_str());
+    const int rank = communicator_->rank();
+    const std::string where = rank == 0 ? "" : "rank " + std::to_string(rank) + ": ";
+    std::fprintf(stderr, "%s: %s%s\n", program_.c_str(), where.c_str(), reason.c_str());
     std::fflush(stderr);
   }
   throw Refused();
@@ -146,7 +147,7 @@ void Session::prepare(const std::function<void()>& preparation) const {
 int run_program(const char* name, int argc, char** argv,
                 const std::function<int(Session&, int, char**)>& program) {
   try {
-    Session session(argc, argv);
+    Session session(name, argc, argv);
     try {
       return program(session, argc, argv);
     } catch (const Refused&) {

@@ -32,7 +32,7 @@ class UsageError : public std::runtime_error {
 class Session {
  public:
   /// Errors: UsageError when a launcher started n single ranks instead of n ranks.
-  Session(int& argc, char**& argv);
+  Session(std::string program, int& argc, char**& argv);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -45,6 +45,7 @@ class Session {
   void prepare(const std::function<void()>& preparation) const;
 
  private:
+  std::string program_;
   std::shared_ptr<Communicator> communicator_;
 };
 
