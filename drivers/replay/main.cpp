@@ -8,7 +8,9 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <launch/build_info.hpp>
+#include <filesystem>
+#include <launch/command_line.hpp>
+#include <launch/learning_rates.hpp>
 #include <launch/session.hpp>
 #include <replay/replay_case.hpp>
 
@@ -62,40 +64,63 @@ std::vector<float> gather(Communicator& communicator, const std::vector<float>& 
   return host;
 }
 
-int run(Session& session, int argc, char** argv) {
-  CLI::App app{
-      "Runs an optimizer over a recorded stream of gradients and writes the trajectory of the parameters."};
-  std::string folder;
-  std::string out;
-  app.add_option("--case", folder, "folder with case.json, gradients.npy and parameters.npy")->required();
-  app.add_option("--out", out, "float32 [ranks][steps][d]: the parameters of each rank after each step")
+struct Paths {
+  std::filesystem::path folder;
+  std::filesystem::path out;
+};
+
+/// The exit code when the program is to end here.
+std::optional<int> parse(Session& session, int argc, char** argv, Paths& paths) {
+  const auto app = launch::make_command_line(
+      "kadam-replay",
+      "Runs an optimizer over a recorded stream of gradients and writes the trajectory of the\n"
+      "parameters: what compression would do to a run of one's own.",
+      "mpirun -n RANKS kadam-replay --case FOLDER --out FILE");
+  app->add_option("--case", paths.folder, "folder with case.json, gradients.npy and parameters.npy")
+      ->type_name("FOLDER")
       ->required();
-  app.set_version_flag("--version", launch::build_info("kadam-replay"));
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    const int code = session.is_root() ? app.exit(error) : error.get_exit_code();
-    return code == 0 ? launch::exit_success : launch::exit_usage;
+  app->add_option(
+         "--out", paths.out,
+         "npy file to write: float32 [ranks][steps][d],\nthe parameters of each rank after each step")
+      ->type_name("FILE")
+      ->required();
+  return launch::parse(*app, session, argc, argv);
+}
+
+/// Said before the steps are taken, not after.
+void require_folder_of(const std::filesystem::path& file) {
+  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
+  if (!std::filesystem::is_directory(folder)) {
+    throw launch::UsageError("--out " + file.string() + ": there is no folder " + folder.string());
   }
+}
+
+int run(Session& session, int argc, char** argv) {
+  Paths paths;
+  if (const auto code = parse(session, argc, argv, paths)) return *code;
 
   Communicator& communicator = *session.communicator();
   ReplayCase recorded;
-  session.prepare([&] { recorded = read_case(folder, communicator.rank(), communicator.size()); });
+  session.prepare([&] {
+    recorded = read_case(paths.folder, communicator.rank(), communicator.size());
+    if (session.is_root()) require_folder_of(paths.out);
+  });
   std::unique_ptr<Optimizer> optimizer;
   session.prepare([&] {
     optimizer =
         make_optimizer(recorded.algorithm, recorded.options, recorded.tensors, session.communicator());
+    launch::require_learning_rates(*optimizer, recorded.steps);
   });
   const std::vector<float> trajectory = replay(recorded, *optimizer);
   const std::size_t sent = communicator.bytes_sent().total();
   const std::vector<float> all = gather(communicator, trajectory);
+  const std::int64_t d = recorded.tensors.elements();
   session.prepare([&] {
     if (!session.is_root()) return;
-    io::write_npy(out, std::vector<std::int64_t>{recorded.ranks, recorded.steps, recorded.tensors.elements()},
-                  all);
+    io::write_npy(paths.out, std::vector<std::int64_t>{recorded.ranks, recorded.steps, d}, all);
     fmt::print("{}: {} steps of {} parameters on {} ranks, {} skipped, {} bytes sent by rank 0 -> {}\n",
-               recorded.algorithm, optimizer->steps_taken(), recorded.tensors.elements(), recorded.ranks,
-               optimizer->steps_skipped(), sent, out);
+               recorded.algorithm, optimizer->steps_taken(), d, recorded.ranks, optimizer->steps_skipped(),
+               sent, paths.out.string());
   });
   return launch::exit_success;
 }

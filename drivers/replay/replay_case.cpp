@@ -8,6 +8,7 @@
 
 #include <fstream>
 #include <replay/replay_case.hpp>
+#include <set>
 #include <stdexcept>
 
 namespace kadam::replay {
@@ -83,6 +84,15 @@ std::vector<float> read_array(const fs::path& file, const std::vector<std::int64
   return std::move(array.values);
 }
 
+/// A key that is not honoured is an error: a misspelt "options" would replay something else.
+void require_known_keys(const fs::path& file, const json& object) {
+  const std::set<std::string> known = {"algorithm", "options", "ranks", "steps", "tensors"};
+  for (const auto& [key, value] : object.items()) {
+    if (!known.contains(key))
+      refuse(file, fmt::format("has no key '{}': its keys are {}", key, fmt::join(known, ", ")));
+  }
+}
+
 }  // namespace
 
 ReplayCase read_case(const fs::path& folder, int rank, int ranks) {
@@ -91,12 +101,15 @@ ReplayCase read_case(const fs::path& folder, int rank, int ranks) {
   if (!object.is_object() || !object.contains("algorithm") || !object["algorithm"].is_string()) {
     refuse(file, "expected an object with a text 'algorithm'");
   }
+  require_known_keys(file, object);
   ReplayCase result;
   result.algorithm = object["algorithm"].get<std::string>();
   result.ranks = static_cast<int>(to_count(file, object, "ranks", 1));
   result.steps = to_count(file, object, "steps", 0);
   result.tensors = to_layout(file, object);
   if (object.contains("options")) {
+    if (!object["options"].is_object())
+      refuse(file, "expected 'options' to be an object of names and values");
     for (const auto& [name, value] : object["options"].items())
       result.options[name] = to_option(file, name, value);
   }
