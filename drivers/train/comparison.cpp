@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <stdexcept>
 #include <train/comparison.hpp>
@@ -14,29 +16,54 @@ std::string ratio_text(double dense, double sent) {
   return sent > 0.0 ? fmt::format("{:.1f}x", dense / sent) : "-";
 }
 
+/// A dash where there is nothing to say: nothing held out, no step taken.
+std::string loss_text(double loss) {
+  return std::isnan(loss) ? "-" : fmt::format("{:.4f}", loss);
+}
+
+std::string accuracy_text(double accuracy) {
+  return std::isnan(accuracy) ? "-" : fmt::format("{:.2f} %", 100.0 * accuracy);
+}
+
+std::size_t name_width(const std::vector<RunSummary>& runs) {
+  std::size_t width = std::string("optimizer").size();
+  for (const RunSummary& run : runs) width = std::max(width, run.algorithm.size());
+  return width;
+}
+
+std::string skipped_text(const std::vector<RunSummary>& runs) {
+  std::string text;
+  for (const RunSummary& run : runs) {
+    if (run.skipped_steps == 0) continue;
+    text += fmt::format("{}: {} of {} steps were skipped: a gradient was NaN or infinite on some rank\n",
+                        run.algorithm, run.skipped_steps, run.steps);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string comparison_table(const std::vector<RunSummary>& runs) {
+  const std::size_t name = name_width(runs);
   std::string text =
-      fmt::format("{:<14} {:>9} {:>9} {:>9} {:>11} {:>8} {:>8}   {:>8} {:>7} {:>9} {:>7}\n", "", "train",
-                  "held-out", "", "sent per", "fewer", "over", "", "ms per", "step", "");
-  text += fmt::format("{:<14} {:>9} {:>9} {:>9} {:>11} {:>8} {:>8}   {:>8} {:>7} {:>9} {:>7}\n", "optimizer",
-                      "loss", "loss", "accuracy", "step", "", "the run", "compute", "encode", "exchange",
-                      "decode");
+      fmt::format("{:<{}} {:>8} {:>8} {:>8} {:>9} {:>16}   {:>30}\n", "", name, "train", "held-out",
+                  "held-out", "sent per", "less than dense", "milliseconds per step");
+  text += fmt::format("{:<{}} {:>8} {:>8} {:>8} {:>9} {:>7} {:>8}   {:>7} {:>6} {:>8} {:>6}\n", "optimizer",
+                      name, "loss", "loss", "accuracy", "step", "steady", "overall", "compute", "encode",
+                      "exchange", "decode");
   for (const RunSummary& run : runs) {
     const StepSeconds& s = run.seconds;
-    text += fmt::format(
-        "{:<14} {:>9.4f} {:>9.4f} {:>7.2f} % {:>11} {:>8} {:>8}   {:>8.2f} {:>7.2f} {:>9.2f} {:>7.2f}\n",
-        run.algorithm, run.training_loss, run.held_out_loss, 100.0 * run.accuracy,
-        bytes_text(run.bytes_per_step), ratio_text(run.dense_bytes_per_step, run.bytes_per_step),
-        ratio_text(run.dense_bytes_per_step, run.mean_bytes_per_step), 1e3 * s.compute, 1e3 * s.encode,
-        1e3 * s.exchange, 1e3 * s.decode);
+    text += fmt::format("{:<{}} {:>8} {:>8} {:>8} {:>9} {:>7} {:>8}   {:>7.2f} {:>6.2f} {:>8.2f} {:>6.2f}\n",
+                        run.algorithm, name, loss_text(run.training_loss), loss_text(run.held_out_loss),
+                        accuracy_text(run.accuracy), bytes_text(run.bytes_per_step),
+                        ratio_text(run.dense_bytes_per_step, run.bytes_per_step),
+                        ratio_text(run.dense_bytes_per_step, run.mean_bytes_per_step), 1e3 * s.compute,
+                        1e3 * s.encode, 1e3 * s.exchange, 1e3 * s.decode);
   }
   text +=
-      "sent per step: by one rank, after the warm-up; fewer: than a dense float32 exchange, after the "
-      "warm-up and over "
-      "the run\n";
-  return text;
+      "sent per step, steady, milliseconds: rank 0, after the warm-up; overall: the whole run; losses in\n"
+      "nats, train: mean over the last tenth of the steps\n";
+  return text + skipped_text(runs);
 }
 
 void write_comparison_json(const std::filesystem::path& file, const std::vector<RunSummary>& runs) {
@@ -54,6 +81,7 @@ void write_comparison_json(const std::filesystem::path& file, const std::vector<
                     {"exchange_seconds", run.seconds.exchange},
                     {"decode_seconds", run.seconds.decode},
                     {"wall_seconds", run.wall_seconds},
+                    {"steps", run.steps},
                     {"skipped_steps", run.skipped_steps}});
   }
   std::ofstream stream(file);

@@ -43,6 +43,9 @@ struct Configuration {
   void describe(OptionFields& fields);
   /// What the algorithm is to be made with.
   [[nodiscard]] OptionMap options_for(const std::string& algorithm) const;
+  /// That these algorithms can be compared: none twice, and no option in [optimizer] that only some of them
+  /// know. Errors: std::runtime_error, std::invalid_argument for an unknown algorithm.
+  void require_honoured_by(const std::vector<std::string>& algorithms) const;
 };
 
 /// Reads a file (none if the path is empty), then the assignments "section.key=value" in their order.
@@ -51,7 +54,11 @@ struct Configuration {
 [[nodiscard]] Configuration read_configuration(const std::filesystem::path& file,
                                                const std::vector<std::string>& assignments);
 
-/// The whole configuration as TOML, defaults and the algorithm's resolved options included.
+/// As TOML, with the defaults of data, model and training.
+[[nodiscard]] std::string to_toml(const Configuration& configuration);
+
+/// What one run was made of: the same with one algorithm and its resolved options. Read back, it makes the
+/// same run.
 [[nodiscard]] std::string to_toml(const Configuration& configuration, const std::string& algorithm,
                                   const OptionMap& resolved_options);
 

@@ -9,10 +9,12 @@
 
 #include <cstdio>
 #include <ctime>
-#include <launch/build_info.hpp>
+#include <filesystem>
+#include <launch/command_line.hpp>
 #include <launch/session.hpp>
 #include <train/comparison.hpp>
 #include <train/configuration.hpp>
+#include <train/key_help.hpp>
 #include <train/report.hpp>
 #include <train/trainer.hpp>
 
@@ -28,49 +30,26 @@ struct CommandLine {
   std::string run;
 };
 
-std::string keys_help() {
-  Configuration defaults;
-  OptionFields fields;
-  defaults.describe(fields);
-  std::string text = "Keys of the configuration, with their defaults:\n";
-  for (const OptionField& field : fields.fields()) {
-    text += fmt::format("  {:<28} {} [{}]\n", field.name, field.help, to_text(field.get()));
-  }
-  text += "  optimizer.name               which algorithm: ";
-  for (const std::string& name : optimizer_names()) text += name + " ";
-  text += "[\"adam\"]\n";
-  for (const std::string& name : optimizer_names()) {
-    text += fmt::format("\nOptions of {0}, as optimizer.KEY or for it alone as optimizer.{0}.KEY:\n", name);
-    for (const OptionHelp& option : optimizer_options(name)) {
-      text += fmt::format("  {:<28} {} [{}]\n", option.name, option.help, to_text(option.value));
-    }
-  }
-  return text;
-}
-
-/// Fills the command line. Returns false when the program is to end, with its exit code.
-bool parse(Session& session, int argc, char** argv, CommandLine& line, int& code) {
-  CLI::App app{
-      "Trains a model on real data with a communication-compressed optimizer.\n"
-      "Usage: mpirun -n RANKS kadam-train --config FILE [--compare NAME,NAME...] [--set KEY=VALUE...]"};
-  app.add_option("--config", line.config, "TOML file with the sections data, model, training and optimizer");
-  app.add_option("--set", line.assignments,
-                 "a key of the configuration, as in optimizer.lr=0.001; counts more than the file")
+/// The exit code when the program is to end here.
+std::optional<int> parse(Session& session, int argc, char** argv, CommandLine& line) {
+  const auto app = launch::make_command_line(
+      "kadam-train",
+      "Trains a model on real data with a communication-compressed optimizer, or with several to compare.",
+      "mpirun -n RANKS kadam-train [--config FILE] [--set KEY=VALUE]... [--compare NAME,NAME...]");
+  app->add_option("--config", line.config, "TOML file with the sections data, model, training, optimizer")
+      ->type_name("FILE");
+  app->add_option("--set", line.assignments,
+                  "a key of the configuration, as in optimizer.lr=0.001;\ncounts more than the file")
+      ->type_name("KEY=VALUE")
       ->expected(1)
       ->take_all();
-  app.add_option("--compare", line.compare, "optimizers to run one after the other, separated by commas")
+  app->add_option("--compare", line.compare,
+                  "optimizers to run one after the other; optimizer.name is\nnot used")
+      ->type_name("NAME,NAME")
       ->delimiter(',');
-  app.add_option("--run", line.run, "folder for the results [runs/DATE-TIME]");
-  app.set_version_flag("--version", launch::build_info("kadam-train"));
-  app.footer(keys_help());
-  try {
-    app.parse(argc, argv);
-    return true;
-  } catch (const CLI::ParseError& error) {
-    const int status = session.is_root() ? app.exit(error) : error.get_exit_code();
-    code = status == 0 ? launch::exit_success : launch::exit_usage;
-    return false;
-  }
+  app->add_option("--run", line.run, "folder for the results (default runs/DATE-TIME)")->type_name("FOLDER");
+  app->footer(key_help());
+  return launch::parse(*app, session, argc, argv);
 }
 
 std::filesystem::path run_folder(const std::string& wanted) {
@@ -78,24 +57,72 @@ std::filesystem::path run_folder(const std::string& wanted) {
   return fmt::format("runs/{:%Y%m%d-%H%M%S}", fmt::localtime(std::time(nullptr)));
 }
 
-void print_banner(Session& session, const Configuration& configuration, const workloads::Dataset& data) {
-  if (!session.is_root()) return;
-  fmt::print("Kadam {}  {} x {} thread(s) of {}\n", KADAM_VERSION_STRING,
-             session.communicator()->description(), ExecutionSpace().concurrency(), ExecutionSpace::name());
-  fmt::print("data      {}\n", data.description());
-  fmt::print("training  {} steps of {} x {} examples, seed {}\n", configuration.training.steps,
-             session.communicator()->size(), configuration.training.batch * configuration.training.accumulate,
-             configuration.training.seed);
+/// What is to be run, checked before anything is written.
+struct Plan {
+  Configuration configuration;
+  std::vector<std::string> algorithms;
+  bool compares = false;  ///< each algorithm then has a folder of its own
+  std::filesystem::path folder;
+  std::unique_ptr<workloads::Dataset> data;
+
+  [[nodiscard]] std::filesystem::path folder_of(const std::string& algorithm) const {
+    return compares ? folder / algorithm : folder;
+  }
+};
+
+void create_folder(const std::filesystem::path& folder) {
+  std::error_code reason;
+  std::filesystem::create_directories(folder, reason);
+  if (reason) {
+    throw launch::UsageError(
+        fmt::format("--run {}: the folder cannot be made: {}", folder.string(), reason.message()));
+  }
+}
+
+Plan make_plan(const Session& session, const CommandLine& line) {
+  Plan plan;
+  plan.folder = run_folder(line.run);
+  plan.compares = !line.compare.empty();
+  session.prepare([&] {
+    plan.configuration = read_configuration(line.config, line.assignments);
+    plan.algorithms = line.compare;
+    if (plan.algorithms.empty()) plan.algorithms = {plan.configuration.optimizer};
+    plan.configuration.require_honoured_by(plan.algorithms);
+    if (session.is_root()) require_unused(plan.folder, plan.algorithms);
+    plan.data = workloads::make_dataset(plan.configuration.data);
+  });
+  // All are made before the first is run: a wrong option of the last one is said now, not in an hour.
+  for (const std::string& algorithm : plan.algorithms) {
+    session.prepare(
+        [&] { const Trainer trial(plan.configuration, algorithm, *plan.data, session.communicator()); });
+  }
+  session.prepare([&] {
+    if (session.is_root()) create_folder(plan.folder);
+  });
+  return plan;
+}
+
+void print_banner(const Session& session, const Plan& plan) {
+  const TrainingOptions& training = plan.configuration.training;
+  const int ranks = session.communicator()->size();
+  const int threads = ExecutionSpace().concurrency();
+  fmt::print("Kadam {}: {}, {} thread{} of {} each\n", KADAM_VERSION_STRING,
+             session.communicator()->description(), threads, threads == 1 ? "" : "s", ExecutionSpace::name());
+  fmt::print("data      {}\n", plan.data->description());
+  fmt::print("training  {} steps of {} x {} examples, seed {}\n", training.steps, ranks,
+             training.batch * training.accumulate, training.seed);
 }
 
 void print_plan(const Configuration& configuration, const Optimizer& optimizer) {
   const auto d = optimizer.layout().elements();
   const MemoryUse memory = optimizer.memory();
   const BytesPerStep bytes = optimizer.bytes_per_step();
+  const double gradients = configuration.training.accumulate > 1 ? 2.0 : 1.0;
   fmt::print("\n{}: {} of d = {} parameters in {} tensors\n", optimizer.name(), configuration.model.kind,
              grouped(d), optimizer.layout().tensors().size());
   fmt::print("  memory per rank: parameters and gradient {}, optimizer state {}, messages {}\n",
-             bytes_text(8.0 * static_cast<double>(d)), bytes_text(static_cast<double>(memory.state_bytes)),
+             bytes_text((1.0 + gradients) * 4.0 * static_cast<double>(d)),
+             bytes_text(static_cast<double>(memory.state_bytes)),
              bytes_text(static_cast<double>(memory.workspace_bytes)));
   fmt::print("  sent per step by a rank: {}", bytes_text(static_cast<double>(bytes.warmup)));
   if (bytes.steady != bytes.warmup) {
@@ -105,41 +132,26 @@ void print_plan(const Configuration& configuration, const Optimizer& optimizer) 
   std::fflush(stdout);
 }
 
+void print_results(const Plan& plan, const std::vector<RunSummary>& runs) {
+  fmt::print("\n{}\n", comparison_table(runs));
+  if (plan.compares) write_comparison_json(plan.folder / "comparison.json", runs);
+  write_report(plan.folder, plan.configuration, runs);
+  fmt::print("Results: {}\n", plan.folder.string());
+  fmt::print("Report:  {}\n", (plan.folder / "report.html").string());
+}
+
 int run(Session& session, int argc, char** argv) {
   CommandLine line;
-  int code = launch::exit_success;
-  if (!parse(session, argc, argv, line, code)) return code;
-
-  Configuration configuration;
-  std::unique_ptr<workloads::Dataset> data;
-  const std::filesystem::path folder = run_folder(line.run);
-  session.prepare([&] {
-    configuration = read_configuration(line.config, line.assignments);
-    data = workloads::make_dataset(configuration.data);
-    if (session.is_root()) require_unused(folder);
-  });
-  const bool comparing = !line.compare.empty();
-  const std::vector<std::string> algorithms =
-      comparing ? line.compare : std::vector<std::string>{configuration.optimizer};
-  print_banner(session, configuration, *data);
-
-  // All are made before the first is run: a wrong option of the last one is said now, not in an hour.
-  for (const std::string& algorithm : algorithms) {
-    session.prepare([&] { const Trainer trial(configuration, algorithm, *data, session.communicator()); });
-  }
+  if (const auto code = parse(session, argc, argv, line)) return *code;
+  const Plan plan = make_plan(session, line);
+  if (session.is_root()) print_banner(session, plan);
   std::vector<RunSummary> runs;
-  for (const std::string& algorithm : algorithms) {
-    Trainer trainer(configuration, algorithm, *data, session.communicator());
-    if (session.is_root()) print_plan(configuration, trainer.optimizer());
-    runs.push_back(trainer.run(comparing ? folder / algorithm : folder));
+  for (const std::string& algorithm : plan.algorithms) {
+    Trainer trainer(plan.configuration, algorithm, *plan.data, session.communicator());
+    if (session.is_root()) print_plan(plan.configuration, trainer.optimizer());
+    runs.push_back(trainer.run(plan.folder_of(algorithm)));
   }
-  if (session.is_root()) {
-    fmt::print("\n{}\n", comparison_table(runs));
-    if (comparing) write_comparison_json(folder / "comparison.json", runs);
-    write_report(folder, configuration, runs);
-    fmt::print("Results: {}\n", folder.string());
-    fmt::print("Report:  {}\n", (folder / "report.html").string());
-  }
+  if (session.is_root()) print_results(plan, runs);
   return launch::exit_success;
 }
 

@@ -60,7 +60,8 @@ void Progress::update(std::int64_t step, const std::string& words) {
     const auto done = static_cast<std::size_t>(width * step / steps_);
     fmt::print("\r\x1b[2K{:<12} [{}{}] {}/{}  {}  {:.0f} s left", title_, std::string(done, '#'),
                std::string(static_cast<std::size_t>(width) - done, '.'), step, steps_, words, left);
-  } else if (step * 10 / steps_ != (step - 1) * 10 / steps_) {
+  } else if (step * 10 / steps_ != shown_tenths_) {
+    shown_tenths_ = step * 10 / steps_;
     fmt::print("{:<12} step {:>6}/{}  {}  {:.1f} s\n", title_, step, steps_, words, elapsed);
   }
   std::fflush(stdout);

@@ -14,7 +14,7 @@ namespace kadam::train {
 /// "512 B", "6.0 kB", "1.2 MB": decimal units, as networks are sold.
 [[nodiscard]] std::string bytes_text(double bytes);
 
-/// Says how far a run is: a bar that redraws itself on a terminal, ten lines in a file.
+/// Says how far a run is: a bar that redraws itself on a terminal, at most ten lines in a file.
 class Progress {
  public:
   Progress(std::string title, std::int64_t steps, bool enabled);
@@ -30,6 +30,7 @@ class Progress {
   bool enabled_;
   bool terminal_;
   double shown_at_ = 0.0;
+  std::int64_t shown_tenths_ = 0;
   Kokkos::Timer timer_;
 };
 

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstdio>
 #include <fstream>
-#include <memory>
 #include <stdexcept>
 #include <train/comparison.hpp>
 #include <train/report.hpp>
@@ -50,29 +49,50 @@ std::string curve_commands(const std::vector<RunSummary>& runs) {
   return commands + "plot " + plots + "\n";
 }
 
-/// What gnuplot prints; empty where there is no gnuplot.
+/// A word for the shell.
+std::string shell_quoted(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+/// The picture that gnuplot prints, without its XML declaration, so that it can stand inside a page; empty
+/// where there is no gnuplot or nothing to draw.
 std::string draw(const std::filesystem::path& folder, const std::string& commands) {
   const std::filesystem::path script = folder / "curves.gnuplot";
   std::ofstream(script) << commands;
-  const std::string command = "gnuplot '" + script.string() + "' 2>/dev/null";
-  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
+  const std::string command = "gnuplot " + shell_quoted(script.string()) + " 2>/dev/null";
+  FILE* const pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) return "";
   std::string picture;
   std::array<char, 4096> buffer{};
-  while (pipe != nullptr) {
-    const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), pipe.get());
-    if (count == 0) break;
+  for (std::size_t count = 1; count > 0;) {
+    count = std::fread(buffer.data(), 1, buffer.size(), pipe);
     picture.append(buffer.data(), count);
   }
-  return picture;
+  const std::size_t begin = picture.find("<svg");
+  return pclose(pipe) == 0 && begin != std::string::npos ? picture.substr(begin) : "";
+}
+
+std::string title(const std::vector<RunSummary>& runs) {
+  std::string names;
+  for (const RunSummary& run : runs) names += (names.empty() ? "" : ", ") + run.algorithm;
+  return (runs.size() == 1 ? "Kadam run: " : "Kadam comparison: ") + names;
 }
 
 }  // namespace
 
-void require_unused(const std::filesystem::path& folder) {
-  for (const char* file : {"metrics.jsonl", "comparison.json"}) {
-    if (std::filesystem::exists(folder / file)) {
-      throw std::runtime_error(folder.string() +
-                               " holds the results of an earlier run: choose another --run folder");
+void require_unused(const std::filesystem::path& folder, const std::vector<std::string>& algorithms) {
+  std::vector<std::filesystem::path> folders = {folder};
+  for (const std::string& algorithm : algorithms) folders.push_back(folder / algorithm);
+  for (const std::filesystem::path& place : folders) {
+    for (const char* file :
+         {"config.toml", "metrics.jsonl", "parameters.safetensors", "comparison.json", "report.html"}) {
+      if (std::filesystem::exists(place / file)) {
+        throw std::runtime_error(
+            fmt::format("{} holds {} already: choose another --run folder, nothing is written over",
+                        place.string(), file));
+      }
     }
   }
 }
@@ -80,22 +100,22 @@ void require_unused(const std::filesystem::path& folder) {
 void write_report(const std::filesystem::path& folder, const Configuration& configuration,
                   const std::vector<RunSummary>& runs) {
   std::string picture = draw(folder, curve_commands(runs));
-  if (picture.empty()) picture = "<p>No curves: gnuplot was not found when this report was written.</p>";
-  // Without the XML declaration, so that the picture can stand inside the page.
-  picture.erase(0, std::min(picture.find("<svg"), picture.size() - 1));
-  const std::string settings =
-      to_toml(configuration, runs.front().algorithm, configuration.optimizer_options);
+  if (picture.empty()) {
+    picture = "<p>No curves: gnuplot is not installed here, or there was no finite loss to draw.</p>";
+  }
+  const std::string heading = escaped(title(runs));
   std::ofstream stream(folder / "report.html");
-  stream
-      << "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Kadam comparison</title>\n"
-         "<meta name=\"viewport\" content=\"width=device-width\">\n"
-         "<style>body{font:16px/1.5 sans-serif;max-width:64em;margin:2em auto;padding:0 1em}"
-         "pre{overflow-x:auto;background:#f4f4f4;padding:1em;font-size:13px}svg{max-width:100%;height:auto}</"
-         "style>\n"
-         "</head><body>\n<h1>Kadam comparison</h1>\n<pre>"
-      << escaped(comparison_table(runs)) << "</pre>\n<h2>Training loss</h2>\n"
-      << picture << "\n<h2>Configuration</h2>\n<pre>" << escaped(settings) << "</pre>\n</body></html>\n";
-  if (!stream) throw std::runtime_error((folder / "report.html").string() + ": cannot be written");
+  stream << "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" << heading
+         << "</title>\n"
+            "<meta name=\"viewport\" content=\"width=device-width\">\n"
+            "<style>body{font:16px/1.5 sans-serif;max-width:64em;margin:2em auto;padding:0 1em}"
+            "pre{overflow-x:auto;background:#f4f4f4;padding:1em;font-size:13px}"
+            "svg{max-width:100%;height:auto}</style>\n"
+            "</head><body>\n<h1>"
+         << heading << "</h1>\n<pre>" << escaped(comparison_table(runs)) << "</pre>\n<h2>Training loss</h2>\n"
+         << picture << "\n<h2>Configuration</h2>\n<pre>" << escaped(to_toml(configuration))
+         << "</pre>\n</body></html>\n";
+  if (!stream.flush()) throw std::runtime_error((folder / "report.html").string() + ": cannot be written");
 }
 
 }  // namespace kadam::train

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <limits>
 #include <train/run_statistics.hpp>
 #include <utility>
 
@@ -13,22 +14,32 @@ void StepSeconds::add(double compute_seconds, const Phases::Seconds& phases) {
   decode += of(Phase::decode);
 }
 
-void RunStatistics::add(std::int64_t step, const char* phase, double loss, double compute_seconds,
-                        const Phases::Seconds& phases, std::size_t bytes) {
-  if (phase_ != phase) {
-    phase_ = phase;
+void StepWindow::add(const StepRecord& record) {
+  ++steps;
+  loss += record.loss;
+  seconds.add(record.compute_seconds, record.phases);
+  bytes += record.bytes;
+}
+
+double StepWindow::mean_loss() const {
+  return steps == 0 ? std::numeric_limits<double>::quiet_NaN() : loss / static_cast<double>(steps);
+}
+
+StepSeconds StepWindow::mean_seconds() const {
+  return {mean(seconds.compute), mean(seconds.encode), mean(seconds.exchange), mean(seconds.decode)};
+}
+
+void RunStatistics::add(const StepRecord& record) {
+  bytes_sent_ += record.bytes;
+  if (record.skipped) return;
+  if (phase_ != record.phase) {
+    phase_ = record.phase;
     last_phase_ = {};
   }
-  const auto add_to = [&](StepWindow& window) {
-    ++window.steps;
-    window.loss += loss;
-    window.seconds.add(compute_seconds, phases);
-    window.bytes += bytes;
-  };
-  add_to(window_);
-  add_to(last_phase_);
-  add_to(whole_run_);
-  if (step >= first_late_step_) add_to(late_);
+  window_.add(record);
+  last_phase_.add(record);
+  whole_run_.add(record);
+  if (record.step >= first_late_step_) late_.add(record);
 }
 
 StepWindow RunStatistics::take_window() {

@@ -4,6 +4,7 @@
 
 #include <kadam/collectives/phases.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -21,6 +22,17 @@ struct StepSeconds {
   void add(double compute_seconds, const Phases::Seconds& phases);
 };
 
+/// One step of one rank.
+struct StepRecord {
+  std::int64_t step = 0;  ///< 1, 2, ...
+  const char* phase = "";
+  bool skipped = false;  ///< then the rest but the bytes says nothing
+  double loss = 0.0;
+  double compute_seconds = 0.0;
+  Phases::Seconds phases{};
+  std::size_t bytes = 0;
+};
+
 /// Sums over some steps of one rank.
 struct StepWindow {
   std::int64_t steps = 0;
@@ -28,28 +40,42 @@ struct StepWindow {
   StepSeconds seconds;
   std::size_t bytes = 0;
 
+  void add(const StepRecord& record);
+
+  /// NaN when there is no step.
+  [[nodiscard]] double mean_loss() const;
+  /// 0 when there is no step, as are the seconds.
+  [[nodiscard]] double mean_bytes() const { return mean(static_cast<double>(bytes)); }
+  [[nodiscard]] StepSeconds mean_seconds() const;
+
+ private:
   [[nodiscard]] double mean(double sum) const { return steps == 0 ? 0.0 : sum / static_cast<double>(steps); }
 };
 
-/// What a run has been like so far: since the last line of metrics, in its present phase, in all.
+/// What a run has been like so far: since the last line of metrics, in its present phase, in all. Skipped
+/// steps count in bytes_sent() alone: their loss is no number, and what they send is no step's worth.
 class RunStatistics {
  public:
-  explicit RunStatistics(std::int64_t steps) : first_late_step_(steps - steps / 10) {}
+  explicit RunStatistics(std::int64_t steps)
+      : first_late_step_(steps - std::max<std::int64_t>(1, steps / 10) + 1) {}
 
-  void add(std::int64_t step, const char* phase, double loss, double compute_seconds,
-           const Phases::Seconds& phases, std::size_t bytes);
+  void add(const StepRecord& record);
 
   /// The steps since the last call.
   StepWindow take_window();
+  /// The phase of the last step that was not skipped; empty before it.
+  [[nodiscard]] const std::string& phase() const { return phase_; }
   /// The steps of the phase that the run is in now: of the compressed one, at the end.
   [[nodiscard]] const StepWindow& last_phase() const { return last_phase_; }
   [[nodiscard]] const StepWindow& whole_run() const { return whole_run_; }
-  /// The last tenth of the run.
+  /// The last tenth of the run, at least one step.
   [[nodiscard]] const StepWindow& late() const { return late_; }
+  [[nodiscard]] std::size_t bytes_sent() const { return bytes_sent_; }
 
  private:
   std::int64_t first_late_step_;
   std::string phase_;
+  std::size_t bytes_sent_ = 0;
   StepWindow window_;
   StepWindow last_phase_;
   StepWindow whole_run_;

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include <fstream>
+#include <launch/learning_rates.hpp>
+#include <limits>
 #include <stdexcept>
 #include <train/held_out.hpp>
 #include <train/trainer.hpp>
@@ -55,6 +57,7 @@ Trainer::Trainer(const Configuration& configuration, const std::string& algorith
   model_->initialise(host, static_cast<std::uint64_t>(configuration.training.seed));
   Kokkos::deep_copy(exec_, parameters_, host);
   exec_.fence("kadam-train: initial parameters");
+  launch::require_learning_rates(*optimizer_, configuration.training.steps);
   optimizer_->phases().measure(true);
   summary_.algorithm = algorithm;
   summary_.dense_bytes_per_step = static_cast<double>(
@@ -62,12 +65,7 @@ Trainer::Trainer(const Configuration& configuration, const std::string& algorith
 }
 
 RunSummary Trainer::run(const std::filesystem::path& folder) {
-  if (is_root()) {
-    std::filesystem::create_directories(folder);
-    std::ofstream(folder / "config.toml")
-        << to_toml(configuration_, optimizer_->name(), optimizer_->options());
-    metrics_ = std::make_unique<io::JsonLinesWriter>(folder / "metrics.jsonl");
-  }
+  if (is_root()) open_folder(folder);
   const Kokkos::Timer timer;
   const TrainingOptions& training = configuration_.training;
   for (std::int64_t step = 1; step <= training.steps; ++step) {
@@ -80,6 +78,14 @@ RunSummary Trainer::run(const std::filesystem::path& folder) {
   summarise();
   if (is_root()) write_parameters(folder);
   return summary_;
+}
+
+void Trainer::open_folder(const std::filesystem::path& folder) {
+  std::filesystem::create_directories(folder);
+  std::ofstream stream(folder / "config.toml");
+  stream << to_toml(configuration_, optimizer_->name(), optimizer_->options());
+  if (!stream.flush()) throw std::runtime_error((folder / "config.toml").string() + ": cannot be written");
+  metrics_ = std::make_unique<io::JsonLinesWriter>(folder / "metrics.jsonl");
 }
 
 /// The mean gradient of `accumulate` batches; returns their mean loss.
@@ -103,35 +109,35 @@ void Trainer::take_step(std::int64_t step) {
   const double compute_seconds = timer.seconds();
   const std::size_t bytes_before = communicator_->bytes_sent().total();
   const StepResult result = optimizer_->step(exec_, parameters_, gradient_);
-  statistics_.add(step, result.phase, loss, compute_seconds, optimizer_->phases().seconds(),
-                  communicator_->bytes_sent().total() - bytes_before);
+  statistics_.add({step, result.phase, result.skipped, loss, compute_seconds, optimizer_->phases().seconds(),
+                   communicator_->bytes_sent().total() - bytes_before});
   if (step % configuration_.training.log_every == 0 || step == configuration_.training.steps)
     log(result, step);
 }
 
 void Trainer::log(const StepResult& result, std::int64_t step) {
   const StepWindow window = statistics_.take_window();
-  const double loss = mean_over_ranks(window.mean(window.loss));
+  const double loss = mean_over_ranks(window.mean_loss());
   summary_.curve.push_back({step, loss});
   if (is_root()) {
-    const StepSeconds& seconds = window.seconds;
+    const StepSeconds seconds = window.mean_seconds();
     metrics_->write({{"step", step},
                      {"loss", loss},
                      {"learning_rate", result.learning_rate},
-                     {"phase", std::string(result.phase)},
+                     {"phase", statistics_.phase()},
                      {"gradient_norm", result.gradient_norm},
                      {"gradient_scale", result.gradient_scale},
-                     {"bytes_per_step", window.mean(static_cast<double>(window.bytes))},
-                     {"bytes_sent", static_cast<std::int64_t>(statistics_.whole_run().bytes)},
-                     {"compute_seconds", window.mean(seconds.compute)},
-                     {"encode_seconds", window.mean(seconds.encode)},
-                     {"exchange_seconds", window.mean(seconds.exchange)},
-                     {"decode_seconds", window.mean(seconds.decode)},
+                     {"bytes_per_step", window.mean_bytes()},
+                     {"bytes_sent", static_cast<std::int64_t>(statistics_.bytes_sent())},
+                     {"compute_seconds", seconds.compute},
+                     {"encode_seconds", seconds.encode},
+                     {"exchange_seconds", seconds.exchange},
+                     {"decode_seconds", seconds.decode},
                      {"inactive_elements", optimizer_->inactive_elements()},
                      {"skipped_steps", optimizer_->steps_skipped()}});
   }
-  progress_.update(step, fmt::format("loss {:.4f}  {:<10}  {:>9}/step", loss, result.phase,
-                                     bytes_text(window.mean(static_cast<double>(window.bytes)))));
+  progress_.update(step, fmt::format("loss {:.4f}  {:<10}  {:>9}/step", loss, statistics_.phase(),
+                                     bytes_text(window.mean_bytes())));
 }
 
 void Trainer::evaluate(std::int64_t step) {
@@ -139,9 +145,10 @@ void Trainer::evaluate(std::int64_t step) {
   const TrainingOptions& training = configuration_.training;
   const workloads::Evaluation held_out = evaluate_held_out(exec_, *model_, parameters_, data_, *communicator_,
                                                            training.batch, training.held_out_examples);
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
   const auto count = static_cast<double>(held_out.count);
-  summary_.held_out_loss = held_out.loss_sum / count;
-  summary_.accuracy = static_cast<double>(held_out.correct) / count;
+  summary_.held_out_loss = held_out.count == 0 ? none : held_out.loss_sum / count;
+  summary_.accuracy = held_out.count == 0 ? none : static_cast<double>(held_out.correct) / count;
   if (is_root()) {
     metrics_->write({{"step", step},
                      {"held_out_loss", summary_.held_out_loss},
@@ -167,14 +174,12 @@ double Trainer::mean_over_ranks(double value) {
 }
 
 void Trainer::summarise() {
-  const StepWindow& late = statistics_.late();
   const StepWindow& last = statistics_.last_phase();
-  const StepWindow& whole = statistics_.whole_run();
-  summary_.training_loss = mean_over_ranks(late.mean(late.loss));
-  summary_.bytes_per_step = last.mean(static_cast<double>(last.bytes));
-  summary_.mean_bytes_per_step = whole.mean(static_cast<double>(whole.bytes));
-  summary_.seconds = {last.mean(last.seconds.compute), last.mean(last.seconds.encode),
-                      last.mean(last.seconds.exchange), last.mean(last.seconds.decode)};
+  summary_.steps = configuration_.training.steps;
+  summary_.training_loss = mean_over_ranks(statistics_.late().mean_loss());
+  summary_.bytes_per_step = last.mean_bytes();
+  summary_.mean_bytes_per_step = statistics_.whole_run().mean_bytes();
+  summary_.seconds = last.mean_seconds();
   summary_.skipped_steps = optimizer_->steps_skipped();
 }
 

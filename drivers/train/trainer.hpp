@@ -26,14 +26,15 @@ struct CurvePoint {
 struct RunSummary {
   std::string algorithm;
   double training_loss = 0.0;         ///< nats; mean over ranks and the last tenth of the steps
-  double held_out_loss = 0.0;         ///< nats
-  double accuracy = 0.0;              ///< held-out, 0 to 1
-  double bytes_per_step = 0.0;        ///< sent by rank 0 in a step of the last phase
+  double held_out_loss = 0.0;         ///< nats; NaN if nothing is held out
+  double accuracy = 0.0;              ///< held-out, 0 to 1; NaN if nothing is held out
+  double bytes_per_step = 0.0;        ///< sent by rank 0, mean over the steps of the last phase
   double mean_bytes_per_step = 0.0;   ///< the same over all steps
-  double dense_bytes_per_step = 0.0;  ///< of a dense float32 mean
+  double dense_bytes_per_step = 0.0;  ///< of a dense float32 mean of the gradients
   StepSeconds seconds;                ///< of rank 0, mean over the steps of the last phase
   double wall_seconds = 0.0;
-  std::int64_t skipped_steps = 0;
+  std::int64_t steps = 0;
+  std::int64_t skipped_steps = 0;  ///< of these: a gradient was NaN or infinite on some rank
   std::vector<CurvePoint> curve;
 };
 
@@ -51,6 +52,7 @@ class Trainer {
   RunSummary run(const std::filesystem::path& folder);
 
  private:
+  void open_folder(const std::filesystem::path& folder);
   double accumulate_gradient();
   void take_step(std::int64_t step);
   void log(const StepResult& result, std::int64_t step);
