@@ -14,12 +14,13 @@ KADAM_PYTHON_CARRIER_NEEDS=(scikit-build-core==1.1.2 setuptools_scm==10.3.4 pybi
 # Tests compare files with it.
 KADAM_PYTHON_TEST_NEEDS=(numpy==2.4.6)
 
-# Debian package, and how to see without dpkg that it is not needed (a command, or a header the compiler finds).
+# Debian package, and how to see without dpkg that it is not needed (a command, a header that the
+# compiler finds, a module of python3, a file).
 KADAM_PACKAGES_BUILD="
 cmake                  command:cmake
 ninja-build            command:ninja
 g++                    command:c++
-python3-venv           command:python3
+python3-venv           python:ensurepip
 zlib1g-dev             header:zlib.h
 libfmt-dev             header:fmt/format.h
 libcli11-dev           header:CLI/CLI.hpp

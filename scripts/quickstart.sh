@@ -14,4 +14,5 @@ source scripts/mpi_environment.sh
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 OMP_PROC_BIND=false
 
 mpirun -n 4 build/bin/kadam-train --config examples/fashion_mnist.toml --compare adam,onebit_adam
-mpirun -n 4 build/bin/kadam-train --config examples/transformer.toml --compare adam,onebit_adam
+mpirun -n 4 build/bin/kadam-train --config examples/transformer.toml --compare adam,onebit_adam \
+  --set data.path="${XDG_CACHE_HOME:-$HOME/.cache}/kadam/data/bible-kjv.txt"

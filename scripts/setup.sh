@@ -81,7 +81,7 @@ fi
 install_packages() {
   local tables=("$KADAM_PACKAGES_BUILD")
   if [[ $preset != no-mpi ]]; then tables+=("$KADAM_PACKAGES_MPI"); fi
-  if [[ $preset == release ]]; then tables+=("$KADAM_PACKAGES_DATA"); fi
+  if [[ $preset != install ]]; then tables+=("$KADAM_PACKAGES_DATA"); fi
   if [[ $backend == hip ]]; then tables+=("$KADAM_PACKAGES_HIP"); fi
   ensure_packages "${tables[@]}"
 }
@@ -130,6 +130,9 @@ configure_and_build() {
 
 folder=$(build_folder "$preset")
 mkdir -p "$folder"
+if [[ $backend == cuda ]] && ! command -v nvcc >/dev/null; then
+  stop "The cuda preset needs nvcc in PATH (CUDA 12 or later)."
+fi
 if [[ $install == true ]]; then install_packages; fi
 with_lock "$KADAM_CACHE/lock" prepare_dependencies
 with_lock "$folder/kadam-lock" configure_and_build
