@@ -56,10 +56,10 @@ struct IsCompressed {
 };
 
 Vector<ElementRange> to_device(const std::vector<ElementRange>& ranges) {
-  Vector<ElementRange> view("kadam::FrozenVarianceAdam::dense", ranges.size());
-  Kokkos::deep_copy(
-      view, Kokkos::View<const ElementRange*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
-                ranges.data(), ranges.size()));
+  Vector<ElementRange> view("kadam::FrozenVarianceAdam::dense_ranges", ranges.size());
+  const auto host = Kokkos::create_mirror_view(view);
+  for (std::size_t k = 0; k < ranges.size(); ++k) host(k) = ranges[k];
+  Kokkos::deep_copy(view, host);
   return view;
 }
 
@@ -84,8 +84,12 @@ FrozenVarianceAdam::FrozenVarianceAdam(std::string_view name, const Options& opt
   compressed_mean_ =
       CompressedMean(exec, make_quantiser(static_cast<int>(options.codec.bits), options.codec.scale), chunks,
                      options.codec.block, rank);
-  // One rank compresses nothing, so that it has nothing to keep out.
-  if (ranks > 1) kept_dense_ = DenseSubset(exec, groups().dense, ranks, rank);
+  if (ranks > 1) {  // one rank compresses nothing, so that it has nothing to keep out
+    kept_dense_ = DenseSubset(exec, groups().dense, ranks, rank);
+    dense_ranges_ = to_device(groups().dense);
+  }
+  mask_ = allocate<std::uint32_t>(exec, "kadam::FrozenVarianceAdam::mask",
+                                  ActiveMask<MemorySpace>::words_for(elements()));
   if (options.warmup_steps.automatic) {
     stability_ = VarianceStability(common().beta2, common().learning_rate.lr_warmup_steps);
   }
@@ -146,13 +150,9 @@ void FrozenVarianceAdam::freeze(const ExecutionSpace& exec, std::int64_t step) {
 
 void FrozenVarianceAdam::mark_inactive(const ExecutionSpace& exec) {
   inactive_ = count_zeros(exec, state_.v);
-  const std::vector<ElementRange> dense =
-      communicator().size() > 1 ? groups().dense : std::vector<ElementRange>{};
-  if (inactive_ == 0 && dense.empty()) return;  // an empty mask: all are active
-  const auto mask = allocate<std::uint32_t>(exec, "kadam::FrozenVarianceAdam::active",
-                                            ActiveMask<MemorySpace>::words_for(elements()));
-  fill_active_mask(exec, mask, elements(), IsCompressed{state_.v, to_device(dense)});
-  active_.words = mask;
+  if (inactive_ == 0 && dense_ranges_.extent(0) == 0) return;  // an empty mask: all are active
+  fill_active_mask(exec, mask_, elements(), IsCompressed{state_.v, dense_ranges_});
+  active_.words = mask_;
 }
 
 OptionMap FrozenVarianceAdam::options() const {
@@ -165,7 +165,8 @@ OptionMap FrozenVarianceAdam::options() const {
 MemoryUse FrozenVarianceAdam::memory() const {
   const std::size_t moments = 2 * static_cast<std::size_t>(elements()) * sizeof(float);
   return {moments + compressed_mean_.state_bytes(),
-          dense_mean_.memory_bytes() + compressed_mean_.workspace_bytes() + kept_dense_.memory_bytes()};
+          dense_mean_.memory_bytes() + compressed_mean_.workspace_bytes() + kept_dense_.memory_bytes() +
+              mask_.size() * sizeof(std::uint32_t)};
 }
 
 BytesPerStep FrozenVarianceAdam::bytes_per_step() const {

@@ -71,7 +71,9 @@ class FrozenVarianceAdam : public Optimizer {
   DenseMean dense_mean_;
   CompressedMean compressed_mean_;
   DenseSubset kept_dense_;
-  ActiveMask<MemorySpace> active_;
+  Vector<ElementRange> dense_ranges_;
+  Vector<std::uint32_t> mask_;
+  ActiveMask<MemorySpace> active_;  ///< mask_, or empty when all coordinates are active
   std::int64_t inactive_ = 0;
 };
 
