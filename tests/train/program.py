@@ -1,0 +1,56 @@
+# SPDX-FileCopyrightText: The Kadam authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs kadam-train and reads what it wrote."""
+import json
+import struct
+import subprocess
+import sys
+
+import numpy as np
+
+
+class Program:
+    """The program and its launcher, as in: kadam-train mpirun -n"""
+
+    def __init__(self, arguments):
+        self.path, self.launcher = arguments[0], arguments[1:]
+
+    def start(self, ranks, *options):
+        """ranks = 0: one rank without the launcher."""
+        launcher = [*self.launcher, str(ranks)] if ranks > 0 else []
+        command = [*launcher, self.path, *map(str, options)]
+        return subprocess.run(command, capture_output=True, text=True, timeout=50)
+
+    def run(self, ranks, *options):
+        """A run that has to succeed; its standard output."""
+        done = self.start(ranks, *options)
+        if done.returncode != 0:
+            sys.exit(f"{options}: exit code {done.returncode}\n{done.stdout}\n{done.stderr}")
+        return done.stdout
+
+
+def expect(condition, *words):
+    if not condition:
+        sys.exit("failed: " + " ".join(map(str, words)))
+
+
+def metrics(folder):
+    """The lines of metrics.jsonl: those of training, those of evaluations."""
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    return [l for l in lines if "loss" in l], [l for l in lines if "held_out_loss" in l]
+
+
+def parameters(folder):
+    """Tensors by name, read without any library: an 8-byte length, a JSON header, the data."""
+    content = (folder / "parameters.safetensors").read_bytes()
+    (length,) = struct.unpack_from("<Q", content)
+    header = json.loads(content[8 : 8 + length])
+    data = content[8 + length :]
+    tensors = {}
+    for name, entry in header.items():
+        if name == "__metadata__":
+            continue
+        expect(entry["dtype"] == "F32", name, entry)
+        begin, end = entry["data_offsets"]
+        tensors[name] = np.frombuffer(data[begin:end], np.float32)
+    return tensors

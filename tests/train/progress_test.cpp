@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <train/progress.hpp>
+
+namespace kadam::test {
+namespace {
+
+TEST(Progress, GroupsDigits) {
+  EXPECT_EQ(train::grouped(0), "0");
+  EXPECT_EQ(train::grouped(999), "999");
+  EXPECT_EQ(train::grouped(1000), "1,000");
+  EXPECT_EQ(train::grouped(1234567), "1,234,567");
+  EXPECT_EQ(train::grouped(-123), "-123");
+  EXPECT_EQ(train::grouped(-123456), "-123,456");
+}
+
+TEST(Progress, WritesBytesInDecimalUnits) {
+  EXPECT_EQ(train::bytes_text(0), "0 B");
+  EXPECT_EQ(train::bytes_text(999), "999 B");
+  EXPECT_EQ(train::bytes_text(6000), "6.0 kB");
+  EXPECT_EQ(train::bytes_text(1.234e6), "1.23 MB");
+  EXPECT_EQ(train::bytes_text(2.5e9), "2.50 GB");
+}
+
+TEST(Progress, ChoosesTheUnitAfterRounding) {
+  EXPECT_EQ(train::bytes_text(999.7), "1.0 kB");
+  EXPECT_EQ(train::bytes_text(999960), "1.00 MB");
+  EXPECT_EQ(train::bytes_text(999.999e6), "1.00 GB");
+}
+
+/// What a run of so many steps prints into a file, updated every so many steps.
+std::string printed(std::int64_t steps, std::int64_t every, bool enabled = true) {
+  testing::internal::CaptureStdout();
+  train::Progress progress("adam", steps, enabled);
+  for (std::int64_t step = 1; step <= steps; ++step) {
+    if (step % every == 0 || step == steps) progress.update(step, "words");
+  }
+  progress.finish();
+  return testing::internal::GetCapturedStdout();
+}
+
+TEST(Progress, PrintsAtMostTenLinesIntoAFileAndTheLastStep) {
+  for (const std::int64_t every : {1, 7, 10, 1000}) {
+    const std::string text = printed(500, every);
+    const auto lines = std::count(text.begin(), text.end(), '\n');
+    EXPECT_EQ(lines, every == 1000 ? 1 : 10) << text;
+    EXPECT_NE(text.find("500/500  words"), std::string::npos) << text;
+    EXPECT_EQ(text.find_first_of("\r\x1b"), std::string::npos);
+  }
+  EXPECT_NE(printed(1, 1).find("1/1"), std::string::npos);
+  EXPECT_EQ(printed(500, 1, false), "");
+}
+
+}  // namespace
+}  // namespace kadam::test
