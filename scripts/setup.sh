@@ -128,12 +128,15 @@ configure_and_build() {
   build
 }
 
-folder=$(build_folder "$preset")
-mkdir -p "$folder"
+if [[ $install == true ]]; then install_packages; fi
+if ! (cd "$KADAM_ROOT" && cmake --list-presets) | grep -q "^  \"$preset\""; then
+  stop "There is no preset $preset; see scripts/setup.sh --help."
+fi
 if [[ $backend == cuda ]] && ! command -v nvcc >/dev/null; then
   stop "The cuda preset needs nvcc in PATH (CUDA 12 or later)."
 fi
-if [[ $install == true ]]; then install_packages; fi
+folder=$(build_folder "$preset")
+mkdir -p "$folder"
 with_lock "$KADAM_CACHE/lock" prepare_dependencies
 with_lock "$folder/kadam-lock" configure_and_build
 prepare_data

@@ -16,13 +16,22 @@ stop() {
   exit 1
 }
 
-# run_logged LOG WHAT COMMAND...: quiet while all is well; shows the end of its log when it is not.
+# The lines that say why come first: a C++ compiler explains itself at length.
+show_failure() {
+  {
+    grep -E 'error:|Error|FAILED' "$1" | head -n 20 || true
+    echo "..."
+    tail -n 20 "$1"
+  } | cut -c1-400
+}
+
+# run_logged LOG WHAT COMMAND...: quiet while all is well; shows what its log says when it is not.
 run_logged() {
   local log=$1 what=$2
   shift 2
   mkdir -p "$(dirname "$log")"
   if ! "$@" >"$log" 2>&1 </dev/null; then
-    { grep -E 'error|FAILED' "$log" | head -n 20 && echo "..." && tail -n 20 "$log"; } | cut -c1-400 >&2
+    show_failure "$log" >&2
     stop "$what failed; the whole log is in $log"
   fi
 }
