@@ -4,15 +4,13 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <toml++/toml.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <stdexcept>
 #include <train/configuration.hpp>
-
-#define TOML_EXCEPTIONS 1
-#include <toml++/toml.h>
 
 namespace kadam::train {
 namespace {

@@ -9,7 +9,7 @@
 namespace kadam::workloads {
 namespace {
 
-constexpr std::size_t pixels_per_record = 3 * 32 * 32;
+constexpr std::size_t pixels_per_record = std::size_t{3} * 32 * 32;
 constexpr std::size_t record_bytes = 1 + pixels_per_record;
 constexpr std::int64_t classes = 10;
 

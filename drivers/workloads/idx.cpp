@@ -14,7 +14,7 @@ namespace {
 
 std::filesystem::path find_file(const std::filesystem::path& folder, const std::string& name) {
   for (const char* suffix : {"", ".gz"}) {
-    const std::filesystem::path path = folder / (name + suffix);
+    std::filesystem::path path = folder / (name + suffix);
     if (std::filesystem::is_regular_file(path)) {
       return path;
     }

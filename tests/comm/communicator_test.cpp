@@ -70,7 +70,7 @@ TEST(Communicator, StagedMessagesDoNotTouchTheCallersMemory) {
 
 TEST(Communicator, DisagreementNamesWhatAndWho) {
   Scripted scripted(Staging::automatic);
-  std::vector<std::byte> all(3 * 8);
+  std::vector<std::byte> all(3 * sizeof(std::uint64_t));
   const std::uint64_t values[] = {10, 10, 11};
   std::memcpy(all.data(), values, sizeof(values));
   scripted.transport->will_receive(all);

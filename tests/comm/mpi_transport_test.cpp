@@ -61,7 +61,7 @@ TEST_P(MpiTransportTest, AllReduceSums) {
   const auto values = test::to_device(std::vector<float>{1.0F, static_cast<float>(rank_)});
   communicator_->all_reduce_sum(ExecutionSpace{}, values);
   EXPECT_EQ(test::to_host(values),
-            (std::vector<float>{static_cast<float>(size_), static_cast<float>(size_ * (size_ - 1) / 2)}));
+            (std::vector<float>{static_cast<float>(size_), 0.5F * static_cast<float>(size_ * (size_ - 1))}));
 }
 
 TEST_P(MpiTransportTest, ValuesComeInRankOrder) {

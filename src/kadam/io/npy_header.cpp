@@ -38,7 +38,7 @@ class HeaderParser {
     if (end == std::string_view::npos) {
       fail("a quoted word that ends");
     }
-    const std::string word(text_.substr(at_ + 1, end - at_ - 1));
+    std::string word(text_.substr(at_ + 1, end - at_ - 1));
     at_ = end + 1;
     return word;
   }

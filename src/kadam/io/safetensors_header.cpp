@@ -81,7 +81,7 @@ Entry parse_entry(const HostFileReader& file, const std::string& name, const jso
          "a shape of extents of 0 or more");
   expect(offsets.is_array() && offsets.size() == 2 && is_count(offsets[0]) && is_count(offsets[1]),
          "two data_offsets of 0 or more");
-  const Entry entry{name, offsets[0].get<std::uint64_t>(), offsets[1].get<std::uint64_t>()};
+  Entry entry{name, offsets[0].get<std::uint64_t>(), offsets[1].get<std::uint64_t>()};
   expect(entry.begin <= entry.end && entry.end <= file.bytes_left(), "data_offsets within the file");
   std::uint64_t bytes = sizeof(float);
   for (const json& extent : shape) {

@@ -50,7 +50,8 @@ double LearningRate::at(std::int64_t step) const {
   const double base = lr.front();
   if (step <= lr_warmup_steps) return base * static_cast<double>(step) / static_cast<double>(lr_warmup_steps);
   if (lr_schedule == "steps") {
-    return base * std::pow(lr_decay, static_cast<double>((step - 1) / lr_decay_every));
+    const std::int64_t decays = (step - 1) / lr_decay_every;
+    return base * std::pow(lr_decay, static_cast<double>(decays));
   }
   if (lr_schedule == "cosine") {
     const double progress = std::min(1.0, static_cast<double>(step - lr_warmup_steps) /

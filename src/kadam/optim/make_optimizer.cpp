@@ -89,6 +89,7 @@ const Algorithm& find_algorithm(std::string_view name) {
 
 std::vector<std::string> optimizer_names() {
   std::vector<std::string> names;
+  names.reserve(algorithms.size());
   for (const Algorithm& algorithm : algorithms) names.emplace_back(algorithm.name);
   return names;
 }
@@ -98,7 +99,8 @@ std::vector<OptionHelp> optimizer_options(std::string_view name) {
 }
 
 std::unique_ptr<Optimizer> make_optimizer(std::string_view name, const OptionMap& options,
-                                          TensorLayout layout, std::shared_ptr<Communicator> communicator,
+                                          TensorLayout layout,
+                                          const std::shared_ptr<Communicator>& communicator,
                                           const Groups& groups) {
   if (communicator == nullptr) {
     throw std::invalid_argument(

@@ -31,7 +31,7 @@ struct OptionHelp {
 /// of range (says what would be right), or ranks that disagree (says on what).
 [[nodiscard]] std::unique_ptr<Optimizer> make_optimizer(std::string_view name, const OptionMap& options,
                                                         TensorLayout layout,
-                                                        std::shared_ptr<Communicator> communicator,
+                                                        const std::shared_ptr<Communicator>& communicator,
                                                         const std::vector<ParameterGroup>& groups = {});
 
 }  // namespace kadam

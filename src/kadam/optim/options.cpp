@@ -24,6 +24,18 @@ std::string number_text(double value) {
   throw std::invalid_argument("option '" + name + "': expected " + expected + ", got " + to_text(value));
 }
 
+[[noreturn]] void refuse_unknown(std::string_view owner, const std::string& name,
+                                 const std::vector<OptionField>& fields) {
+  std::string text(owner);
+  text.append(" has no option '").append(name).append("': its options are");
+  const char* separator = " ";
+  for (const OptionField& field : fields) {
+    text.append(separator).append(field.name);
+    separator = ", ";
+  }
+  throw std::invalid_argument(text);
+}
+
 double to_double(const std::string& name, const OptionValue& value) {
   if (const auto* number = std::get_if<double>(&value)) return *number;
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
@@ -61,19 +73,19 @@ std::string to_text(const OptionValue& value) {
   return std::visit(Text{}, value);
 }
 
-void OptionFields::add(std::string name, double& value, std::string help) {
+void OptionFields::add(const std::string& name, double& value, std::string help) {
   fields_.push_back({name, std::move(help),
                      [&value, name](const OptionValue& v) { value = to_double(name, v); },
                      [&value] { return OptionValue(value); }});
 }
 
-void OptionFields::add(std::string name, std::int64_t& value, std::string help) {
+void OptionFields::add(const std::string& name, std::int64_t& value, std::string help) {
   fields_.push_back({name, std::move(help),
                      [&value, name](const OptionValue& v) { value = to_integer(name, v); },
                      [&value] { return OptionValue(value); }});
 }
 
-void OptionFields::add(std::string name, bool& value, std::string help) {
+void OptionFields::add(const std::string& name, bool& value, std::string help) {
   const auto set = [&value, name](const OptionValue& v) {
     const bool* flag = std::get_if<bool>(&v);
     if (flag == nullptr) refuse(name, v, "true or false");
@@ -82,12 +94,12 @@ void OptionFields::add(std::string name, bool& value, std::string help) {
   fields_.push_back({name, std::move(help), set, [&value] { return OptionValue(value); }});
 }
 
-void OptionFields::add(std::string name, std::string& value, std::string help) {
+void OptionFields::add(const std::string& name, std::string& value, std::string help) {
   const auto set = [&value, name](const OptionValue& v) { value = to_string(name, v, "a text"); };
   fields_.push_back({name, std::move(help), set, [&value] { return OptionValue(value); }});
 }
 
-void OptionFields::add(std::string name, SignScale& value, std::string help) {
+void OptionFields::add(const std::string& name, SignScale& value, std::string help) {
   const auto set = [&value, name](const OptionValue& v) {
     const std::string& text = to_string(name, v, "\"rms\" or \"mean_abs\"");
     if (text != "rms" && text != "mean_abs") refuse(name, v, "\"rms\" or \"mean_abs\"");
@@ -98,7 +110,7 @@ void OptionFields::add(std::string name, SignScale& value, std::string help) {
                      }});
 }
 
-void OptionFields::add(std::string name, StepsOrAuto& value, std::string help) {
+void OptionFields::add(const std::string& name, StepsOrAuto& value, std::string help) {
   const auto set = [&value, name](const OptionValue& v) {
     if (const auto* text = std::get_if<std::string>(&v)) {
       if (*text != "auto") refuse(name, v, "a number of steps or \"auto\"");
@@ -112,7 +124,7 @@ void OptionFields::add(std::string name, StepsOrAuto& value, std::string help) {
                      }});
 }
 
-void OptionFields::add(std::string name, std::vector<double>& value, std::string help) {
+void OptionFields::add(const std::string& name, std::vector<double>& value, std::string help) {
   const auto set = [&value, name](const OptionValue& v) {
     const auto* list = std::get_if<std::vector<double>>(&v);
     value = list != nullptr ? *list : std::vector<double>{to_double(name, v)};
@@ -122,7 +134,7 @@ void OptionFields::add(std::string name, std::vector<double>& value, std::string
                      }});
 }
 
-void OptionFields::add(std::string name, std::vector<std::int64_t>& value, std::string help) {
+void OptionFields::add(const std::string& name, std::vector<std::int64_t>& value, std::string help) {
   const auto set = [&value, name](const OptionValue& v) {
     const auto* list = std::get_if<std::vector<double>>(&v);
     value.clear();
@@ -139,10 +151,7 @@ void OptionFields::read(std::string_view owner, const OptionMap& values) const {
     const auto same_name = [&wanted = name](const OptionField& field) { return field.name == wanted; };
     const auto field = std::find_if(fields_.begin(), fields_.end(), same_name);
     if (field == fields_.end()) {
-      std::string known;
-      for (const OptionField& f : fields_) known += (known.empty() ? "" : ", ") + f.name;
-      throw std::invalid_argument(std::string(owner) + " has no option '" + name + "': its options are " +
-                                  known);
+      refuse_unknown(owner, name, fields_);
     }
     try {
       field->set(value);

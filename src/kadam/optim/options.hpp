@@ -40,15 +40,15 @@ struct OptionField {
 /// and documentation all follow from that.
 class OptionFields {
  public:
-  void add(std::string name, double& value, std::string help);
-  void add(std::string name, std::int64_t& value, std::string help);
-  void add(std::string name, bool& value, std::string help);
-  void add(std::string name, std::string& value, std::string help);
-  void add(std::string name, SignScale& value, std::string help);
-  void add(std::string name, StepsOrAuto& value, std::string help);
+  void add(const std::string& name, double& value, std::string help);
+  void add(const std::string& name, std::int64_t& value, std::string help);
+  void add(const std::string& name, bool& value, std::string help);
+  void add(const std::string& name, std::string& value, std::string help);
+  void add(const std::string& name, SignScale& value, std::string help);
+  void add(const std::string& name, StepsOrAuto& value, std::string help);
   /// A number, or a list of numbers (one number is a list of one).
-  void add(std::string name, std::vector<double>& value, std::string help);
-  void add(std::string name, std::vector<std::int64_t>& value, std::string help);
+  void add(const std::string& name, std::vector<double>& value, std::string help);
+  void add(const std::string& name, std::vector<std::int64_t>& value, std::string help);
 
   [[nodiscard]] const std::vector<OptionField>& fields() const { return fields_; }
 

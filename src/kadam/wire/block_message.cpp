@@ -60,6 +60,7 @@ Piece BlockMessage::piece(int chunk) const {
 
 std::vector<Piece> BlockMessage::pieces() const {
   std::vector<Piece> pieces;
+  pieces.reserve(static_cast<std::size_t>(chunks_.ranks()));
   for (int j = 0; j < chunks_.ranks(); ++j) pieces.push_back(piece(j));
   return pieces;
 }
