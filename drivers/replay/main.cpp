@@ -111,8 +111,9 @@ int run(Session& session, int argc, char** argv) {
         make_optimizer(recorded.algorithm, recorded.options, recorded.tensors, session.communicator());
     launch::require_learning_rates(*optimizer, recorded.steps);
   });
+  const std::size_t sent_before = communicator.bytes_sent().total();
   const std::vector<float> trajectory = replay(recorded, *optimizer);
-  const std::size_t sent = communicator.bytes_sent().total();
+  const std::size_t sent = communicator.bytes_sent().total() - sent_before;
   const std::vector<float> all = gather(communicator, trajectory);
   const std::int64_t d = recorded.tensors.elements();
   session.prepare([&] {

@@ -30,7 +30,19 @@ with tempfile.TemporaryDirectory() as folder:
         content = (case / "gradients.npy").read_bytes()
         (case / "gradients.npy").write_bytes(content[: len(content) // 2])
         expected = "gradients.npy: at byte"
+    elif fault == "unknown_key":
+        description = json.loads((case / "case.json").read_text())
+        description["option"] = description.pop("options")
+        (case / "case.json").write_text(json.dumps(description))
+        expected = "has no key 'option': its keys are algorithm, options"
+    elif fault == "short_rates":
+        description = json.loads((case / "case.json").read_text())
+        description["options"]["lr"] = [0.1, 0.1]
+        (case / "case.json").write_text(json.dumps(description))
+        expected = "'lr' is a list of 2 entries for a run of 20 steps"
     out = pathlib.Path(folder) / "out.npy"
+    if fault == "no_out_folder":
+        out, expected = pathlib.Path(folder) / "nowhere" / "out.npy", "there is no folder"
     run = subprocess.run(
         [*launcher, str(ranks), replay, "--case", str(case), "--out", str(out)], capture_output=True, text=True, timeout=50
     )
