@@ -55,6 +55,16 @@ TEST(Options, WrongTypesAndRangesSayWhatIsExpected) {
   EXPECT_TRUE(contains(refusal("lamb", {{"trust_min", 2.0}, {"trust_max", 1.0}}), "trust_min <= trust_max"));
 }
 
+TEST(Options, GroupsAreCheckedToo) {
+  const TensorLayout layout({{"w", 0, 10}});
+  const auto make = [&](const ParameterGroup& group) {
+    return make_optimizer("adam", {}, layout, Communicator::self(), {group});
+  };
+  EXPECT_NO_THROW((void)make({.tensors = "w", .lr_scale = 2.0, .weight_decay = 0.1}));
+  EXPECT_THROW((void)make({.tensors = "w", .lr_scale = -1.0}), std::invalid_argument);
+  EXPECT_THROW((void)make({.tensors = "w", .weight_decay = -0.1}), std::invalid_argument);
+}
+
 TEST(Options, ResolvedOptionsReadBackAsTheSame) {
   const OptionMap given = {{"warmup_steps", std::string("auto")},
                            {"lr", std::vector<double>{0.1, 0.2}},

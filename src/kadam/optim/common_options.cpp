@@ -26,6 +26,12 @@ void CommonOptions::validate(std::string_view owner) const {
                  "option 'weight_decay': expected a number >= 0");
   require_option(std::isfinite(clip_norm) && clip_norm >= 0.0, owner,
                  "option 'clip_norm': expected a number >= 0 (0: gradients are not clipped)");
+  for (const ParameterGroup& group : groups) {
+    require_option(std::isfinite(group.lr_scale) && group.lr_scale >= 0.0, owner,
+                   "parameter group '" + group.tensors + "': expected lr_scale >= 0");
+    require_option(std::isfinite(group.weight_decay.value_or(0.0)) && group.weight_decay.value_or(0.0) >= 0.0,
+                   owner, "parameter group '" + group.tensors + "': expected weight_decay >= 0");
+  }
   require_option(dense_below >= 0, owner, "option 'dense_below': expected a number of elements >= 0");
 }
 

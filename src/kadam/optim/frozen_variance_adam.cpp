@@ -68,7 +68,7 @@ Vector<ElementRange> to_device(const std::vector<ElementRange>& ranges) {
 void FrozenVarianceAdam::Options::describe(OptionFields& fields) {
   common.describe(fields);
   codec.describe(fields);
-  fields.add("warmup_steps", warmup_steps, "dense steps before the variance is frozen");
+  fields.add("warmup_steps", warmup_steps, "dense steps before the variance is frozen; must be given");
 }
 
 FrozenVarianceAdam::FrozenVarianceAdam(std::string_view name, const Options& options, TensorLayout layout,

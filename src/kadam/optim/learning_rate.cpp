@@ -35,6 +35,8 @@ void LearningRate::validate(std::string_view owner) const {
                  "lr_schedule = \"cosine\" needs lr_total_steps, more than lr_warmup_steps");
   require_option(lr_schedule != "steps" || lr_decay_every > 0, owner,
                  "lr_schedule = \"steps\" needs lr_decay_every > 0");
+  require_option(std::isfinite(lr_decay) && lr_decay >= 0.0, owner,
+                 "option 'lr_decay': expected a factor >= 0");
   require_option(lr_final_fraction >= 0.0 && lr_final_fraction <= 1.0, owner,
                  "option 'lr_final_fraction': expected 0 to 1");
 }

@@ -16,7 +16,7 @@ namespace kadam {
 
 /// The value of an option as configuration files, C and Fortran give it.
 using OptionValue = std::variant<bool, std::int64_t, double, std::string, std::vector<double>>;
-/// Options by name, as in docs/options.md.
+/// Options by name, as in docs/configuration.md.
 using OptionMap = std::map<std::string, OptionValue, std::less<>>;
 
 /// A value as people write it: 0.1, true, "auto", [0.1, 0.2].
