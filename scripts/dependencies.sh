@@ -33,6 +33,10 @@ KADAM_PACKAGES_MPI="
 openmpi-bin            command:mpirun
 libopenmpi-dev         command:mpicxx
 "
+KADAM_PACKAGES_MPICH="
+mpich                  command:mpiexec.mpich
+libmpich-dev           command:mpicxx.mpich
+"
 # Real data for the examples, and their plots.
 KADAM_PACKAGES_DATA="
 dataset-fashion-mnist  file:/usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz

@@ -10,7 +10,8 @@ scripts/setup.sh [options] [-- CMAKE_ARGUMENT...]
 Installs what is missing, builds Kadam and prepares the example data. Call it again at any time: it does what is
 left to do. Programs are in build/bin (release) or build-<preset>/bin.
 
-  --preset NAME                   release (default), debug, asan, no-mpi, cuda, hip or install: see CMakePresets.json
+  --preset NAME                   release (default), debug, asan, no-mpi, mpich, cuda, hip or install:
+                                  see CMakePresets.json
   --backend NAME                  cuda or hip: the same as --preset NAME
   --target NAME                   build only this target (may be repeated)
   --kokkos-source PATH            build Kokkos from this folder or tarball
@@ -69,7 +70,7 @@ checked=false
 case $preset in
   cuda | hip) backend=$preset ;;
   debug | asan) native=true checked=true ;;
-  release | no-mpi) native=true ;;
+  release | no-mpi | mpich) native=true ;;
 esac
 compiler=${CXX:-c++}
 compiler_arguments=()
@@ -80,7 +81,11 @@ fi
 
 install_packages() {
   local tables=("$KADAM_PACKAGES_BUILD")
-  if [[ $preset != no-mpi ]]; then tables+=("$KADAM_PACKAGES_MPI"); fi
+  case $preset in
+    no-mpi) ;;
+    mpich) tables+=("$KADAM_PACKAGES_MPICH") ;;
+    *) tables+=("$KADAM_PACKAGES_MPI") ;;
+  esac
   if [[ $preset != install ]]; then tables+=("$KADAM_PACKAGES_DATA"); fi
   if [[ $backend == hip ]]; then tables+=("$KADAM_PACKAGES_HIP"); fi
   ensure_packages "${tables[@]}"
