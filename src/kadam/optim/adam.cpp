@@ -25,10 +25,7 @@ void Adam::advance(const ExecutionSpace& exec, const Vector<float>& x, const Vec
 }
 
 OptionMap Adam::options() const {
-  Options copy = options_;
-  OptionFields fields;
-  copy.describe(fields);
-  return fields.show();
+  return show_options(options_);
 }
 
 MemoryUse Adam::memory() const {

@@ -156,10 +156,7 @@ void FrozenVarianceAdam::mark_inactive(const ExecutionSpace& exec) {
 }
 
 OptionMap FrozenVarianceAdam::options() const {
-  Options copy = options_;
-  OptionFields fields;
-  copy.describe(fields);
-  return fields.show();
+  return show_options(options_);
 }
 
 MemoryUse FrozenVarianceAdam::memory() const {

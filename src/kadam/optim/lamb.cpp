@@ -74,10 +74,7 @@ void Lamb::advance(const ExecutionSpace& exec, const Vector<float>& x, const Vec
 }
 
 OptionMap Lamb::options() const {
-  Options copy = options_;
-  OptionFields fields;
-  copy.describe(fields);
-  return fields.show();
+  return show_options(options_);
 }
 
 MemoryUse Lamb::memory() const {

@@ -62,6 +62,14 @@ class OptionFields {
   std::vector<OptionField> fields_;
 };
 
+/// All options of an Options struct with their present values.
+template <class Options>
+[[nodiscard]] OptionMap show_options(Options options) {
+  OptionFields fields;
+  options.describe(fields);
+  return fields.show();
+}
+
 /// FNV-1a hash of names and values: equal configurations have equal hashes on all ranks.
 [[nodiscard]] std::uint64_t hash_of(const OptionMap& values);
 [[nodiscard]] std::uint64_t hash_of(std::string_view text);
