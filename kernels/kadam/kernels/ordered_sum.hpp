@@ -28,8 +28,10 @@ struct SumTile {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t tile) const {
-    const std::int64_t first = tile * sum_tile_elements;
-    const double sum = member.sum(Kokkos::min(sum_tile_elements, elements - first),
+    constexpr std::int64_t width =
+        sum_tile_elements;  // taken by reference, which a device cannot do of a global
+    const std::int64_t first = tile * width;
+    const double sum = member.sum(Kokkos::min(width, elements - first),
                                   [&](const std::int64_t k) { return function(first + k); });
     member.once([&] { partial(tile) = sum; });
   }
