@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+#include <reference/local_moments.hpp>
+#include <reference/sparse_mean.hpp>
+#include <utility>
+#include <vector>
+
+namespace kadam::reference {
+
+/// Divisible Adam: the largest directions go at once, the others as a dense mean in the background.
+struct DivisibleAdam {
+  LocalMoments moments;
+  SparseMean foreground;
+  std::int64_t background_steps;
+  double step_ahead;
+  std::vector<float> x = {};  ///< what all ranks have applied
+  Ranks fresh;                ///< r
+  Ranks in_flight;            ///< b
+
+  DivisibleAdam(LocalMoments local, const SparseMean& sparse, std::int64_t background, double ahead)
+      : moments(std::move(local)),
+        foreground(sparse),
+        background_steps(background),
+        step_ahead(ahead),
+        fresh(moments.m.size(), std::vector<float>(moments.m[0].size(), 0.0F)),
+        in_flight(fresh) {}
+
+  void step(Ranks& working, const Ranks& gradients) {
+    if (moments.t == 0) x = working[0];
+    if (!moments.warm_up(x, gradients)) {
+      const Ranks step = moments.directions(gradients);
+      for (std::size_t r = 0; r < step.size(); ++r) {
+        for (std::size_t i = 0; i < x.size(); ++i) fresh[r][i] += step[r][i];
+      }
+      const std::vector<float> applied = foreground(fresh);
+      const Hyper now = moments.hyper.at(moments.t);
+      for (std::size_t i = 0; i < x.size(); ++i) x[i] = decayed(now, x[i]) - applied[i];
+      if ((moments.t - moments.warmup_steps) % background_steps == 0) {
+        deliver(in_flight);
+        in_flight.swap(fresh);
+      }
+    }
+    look_ahead(working);
+  }
+
+  /// x <- x - mean of a residual, which is 0 afterwards.
+  void deliver(Ranks& residual) {
+    const std::vector<float> mean = dense_mean(residual);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] -= mean[i];
+    residual.assign(residual.size(), std::vector<float>(x.size(), 0.0F));
+  }
+
+  /// Where each rank takes its next gradient: x - rho (r + b).
+  void look_ahead(Ranks& working) const {
+    for (std::size_t r = 0; r < working.size(); ++r) {
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        working[r][i] = x[i] - static_cast<float>(step_ahead) * (fresh[r][i] + in_flight[r][i]);
+      }
+    }
+  }
+
+  void flush(Ranks& working) {
+    deliver(in_flight);
+    deliver(fresh);
+    look_ahead(working);
+  }
+};
+
+}  // namespace kadam::reference

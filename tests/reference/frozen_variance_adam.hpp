@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+#include <reference/adam.hpp>
+#include <reference/block_code.hpp>
+#include <vector>
+
+namespace kadam::reference {
+
+/// 1-bit Adam and APMSqueeze: dense Adam, then a frozen variance and a compressed momentum.
+struct FrozenVarianceAdam {
+  Adam adam;
+  CompressedMean mean;
+  std::int64_t warmup_steps;
+  std::vector<bool> active;
+
+  FrozenVarianceAdam(const Hyper& hyper, const Code& code, std::int64_t warmup, int ranks,
+                     std::int64_t elements)
+      : adam(hyper, elements),
+        mean(code, ranks, elements),
+        warmup_steps(warmup),
+        active(static_cast<std::size_t>(elements), true) {}
+
+  void step(std::vector<float>& x, const Ranks& gradients) {
+    if (adam.t < warmup_steps) {
+      adam.step(x, gradients);
+      if (adam.t == warmup_steps) freeze();
+      return;
+    }
+    ++adam.t;
+    const Hyper now = adam.hyper.at(adam.t);
+    Ranks y = gradients;
+    for (auto& rank : y) {
+      for (std::size_t i = 0; i < rank.size(); ++i) rank[i] = ema(adam.m[i], rank[i], now.beta1);
+    }
+    const std::vector<float> out = mean(y, active);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      adam.m[i] = active[i] ? out[i] : 0.0F;  // inactive coordinates only decay
+      x[i] = apply(now, x[i], adam.m[i], adam.v[i], 1.0, 1.0);
+    }
+  }
+
+  void freeze() {
+    for (std::size_t i = 0; i < active.size(); ++i) {
+      active[i] = adam.v[i] > 0.0F;
+      adam.m[i] = active[i] ? adam.m[i] * static_cast<float>(1.0 / adam.hyper.c1(adam.t)) : 0.0F;
+      adam.v[i] *= static_cast<float>(1.0 / adam.hyper.c2(adam.t));
+    }
+  }
+};
+
+}  // namespace kadam::reference

@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <reference/block_code.hpp>
+#include <reference/lamb.hpp>
+#include <vector>
+
+namespace kadam::reference {
+
+/// How far the layer-wise ratio of 1-bit LAMB may go, and how fast.
+struct RatioLimits {
+  double min = 0.5;
+  double max = 4.0;
+  double change = 0.1;
+  double beta3 = 0.9;  ///< of the mean trust ratio of the warm-up
+};
+
+/// 1-bit LAMB: dense LAMB, then a frozen variance, one compressed momentum for all tensors and trust ratios
+/// that follow a fresh variance.
+struct OnebitLamb {
+  Lamb lamb;
+  RatioLimits limits;
+  CompressedMean mean;
+  std::int64_t warmup_steps;
+  std::vector<bool> active;
+  std::vector<float> fresh;         ///< w
+  std::vector<double> trust_mean;   ///< c of each tensor, of the warm-up
+  std::vector<double> ratio;        ///< r
+  std::vector<double> scale_match;  ///< sigma: all tensors are sent at the same scale
+
+  OnebitLamb(Lamb warmup, const RatioLimits& l, const Code& code, std::int64_t warmup_length, int ranks,
+             std::int64_t elements)
+      : lamb(std::move(warmup)),
+        limits(l),
+        mean(code, ranks, elements),
+        warmup_steps(warmup_length),
+        active(static_cast<std::size_t>(elements), true),
+        trust_mean(lamb.tensors.size(), 1.0),
+        ratio(lamb.tensors.size(), 1.0),
+        scale_match(lamb.tensors.size(), 1.0) {}
+
+  void step(std::vector<float>& x, const Ranks& gradients) {
+    if (lamb.t < warmup_steps) {
+      lamb.step(x, gradients);
+      for (std::size_t k = 0; k < trust_mean.size(); ++k) {
+        trust_mean[k] =
+            lamb.t == 1 ? lamb.trust[k] : limits.beta3 * trust_mean[k] + (1.0 - limits.beta3) * lamb.trust[k];
+      }
+      if (lamb.t == warmup_steps) freeze();
+      return;
+    }
+    ++lamb.t;
+    const std::vector<float> previous = lamb.m;
+    exchange_momentum(gradients);
+    refresh_variance(previous);
+    for (std::size_t k = 0; k < lamb.tensors.size(); ++k) update(k, x);
+  }
+
+  void freeze() {
+    for (std::size_t i = 0; i < active.size(); ++i) {
+      active[i] = lamb.v[i] > 0.0F;
+      lamb.m[i] = active[i] ? lamb.m[i] * static_cast<float>(1.0 / lamb.hyper.c1(lamb.t)) : 0.0F;
+      lamb.v[i] *= static_cast<float>(1.0 / lamb.hyper.c2(lamb.t));
+    }
+    fresh = lamb.v;
+    std::vector<double> rms;
+    rms.reserve(lamb.tensors.size());
+    double sum = 0.0;
+    int non_zero = 0;
+    for (const auto& range : lamb.tensors) {
+      rms.push_back(momentum_rms(range));
+      sum += rms.back();
+      if (rms.back() > 0.0) ++non_zero;
+    }
+    for (std::size_t k = 0; k < rms.size(); ++k)
+      scale_match[k] = rms[k] > 0.0 ? sum / non_zero / rms[k] : 1.0;
+  }
+
+  /// |m| / sqrt(active count) of a tensor
+  [[nodiscard]] double momentum_rms(const std::pair<std::int64_t, std::int64_t>& range) const {
+    double squares = 0.0;
+    std::int64_t count = 0;
+    for (auto i = static_cast<std::size_t>(range.first); i < static_cast<std::size_t>(range.second); ++i) {
+      if (!active[i]) continue;
+      squares += static_cast<double>(lamb.m[i]) * static_cast<double>(lamb.m[i]);
+      ++count;
+    }
+    return count == 0 ? 0.0 : std::sqrt(squares) / std::sqrt(static_cast<double>(count));
+  }
+
+  void exchange_momentum(const Ranks& gradients) {
+    Ranks y = gradients;
+    for (auto& rank : y) {
+      for (std::size_t i = 0; i < rank.size(); ++i) rank[i] = ema(lamb.m[i], rank[i], lamb.hyper.beta1);
+      scale_tensors(rank, 1.0);
+    }
+    lamb.m = mean(y, active);
+    scale_tensors(lamb.m, -1.0);
+  }
+
+  /// times sigma^power, tensor by tensor
+  void scale_tensors(std::vector<float>& values, double power) const {
+    for (std::size_t k = 0; k < lamb.tensors.size(); ++k) {
+      const auto factor = static_cast<float>(std::pow(scale_match[k], power));
+      const auto [begin, end] = lamb.tensors[k];
+      for (std::int64_t i = begin; i < end; ++i) values[static_cast<std::size_t>(i)] *= factor;
+    }
+  }
+
+  /// w follows the gradient that the two momenta imply.
+  void refresh_variance(const std::vector<float>& previous) {
+    const double beta1 = lamb.hyper.beta1;
+    for (std::size_t i = 0; i < fresh.size(); ++i) {
+      const float g = (lamb.m[i] - static_cast<float>(beta1) * previous[i]) / static_cast<float>(1.0 - beta1);
+      fresh[i] = ema(fresh[i], g * g, lamb.hyper.beta2);
+    }
+  }
+
+  void update(std::size_t k, std::vector<float>& x) {
+    const Hyper now = lamb.hyper.at(lamb.t);
+    const auto eps = static_cast<float>(now.eps);
+    const auto [begin, end] = lamb.tensors[k];
+    std::vector<float> u;
+    double largest = 0.0;
+    double p_squared = 0.0;
+    double u_squared = 0.0;
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+      const float p = active[i] ? lamb.m[i] / (std::sqrt(lamb.v[i]) + eps) : 0.0F;
+      u.push_back(p + static_cast<float>(now.weight_decay) * x[i]);
+      p_squared += static_cast<double>(p) * static_cast<double>(p);
+      u_squared += static_cast<double>(u.back()) * static_cast<double>(u.back());
+      if (!active[i]) continue;
+      const float quotient = (std::sqrt(lamb.v[i]) + eps) / (std::sqrt(fresh[i]) + eps);
+      largest = std::max(largest, static_cast<double>(quotient));
+    }
+    double wanted = largest > 0.0 ? largest : 1.0;
+    if (now.weight_decay > 0.0 && u_squared > 0.0) {
+      const double q = std::min(1.0, std::sqrt(p_squared) / std::sqrt(u_squared));
+      wanted = wanted * q + 1.0 - q;
+    }
+    wanted = std::clamp(wanted, limits.min, limits.max);
+    ratio[k] = std::clamp(wanted, (1.0 - limits.change) * ratio[k], (1.0 + limits.change) * ratio[k]);
+    const auto rate = static_cast<float>(now.lr * ratio[k] * trust_mean[k]);
+    for (std::int64_t i = begin; i < end; ++i) {
+      x[static_cast<std::size_t>(i)] -= rate * u[static_cast<std::size_t>(i - begin)];
+    }
+  }
+};
+
+}  // namespace kadam::reference

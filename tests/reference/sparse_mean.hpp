@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <reference/block_code.hpp>
+#include <reference/simulated_ranks.hpp>
+#include <vector>
+
+namespace kadam::reference {
+
+/// max(1, floor(density len + 1/2)) indices of the largest magnitudes in a block; ties: the lower index.
+inline std::vector<std::size_t> largest_in(const std::vector<float>& values, Chunk block, double density) {
+  std::vector<std::size_t> order(static_cast<std::size_t>(block.end - block.begin));
+  std::iota(order.begin(), order.end(), static_cast<std::size_t>(block.begin));
+  std::stable_sort(order.begin(), order.end(), [&values](std::size_t a, std::size_t b) {
+    return std::fabs(values[a]) > std::fabs(values[b]);
+  });
+  const auto wanted = static_cast<std::size_t>(std::floor(density * static_cast<double>(order.size()) + 0.5));
+  order.resize(std::min(order.size(), std::max<std::size_t>(1, wanted)));
+  return order;
+}
+
+/// Mean over ranks of the largest entries of each rank's residual, block by block of the flat vector.
+struct SparseMean {
+  double density = 0.01;
+  std::int64_t select_block = 4096;  ///< 0: one block for all, or one per owner
+  bool by_owner = false;             ///< the owner of a block applies only the largest of its mean
+
+  /// Entries that are applied become 0 in the residuals of those who sent them.
+  std::vector<float> operator()(Ranks& residual) const {
+    if (residual.size() == 1) {
+      std::vector<float> all(residual[0].size(), 0.0F);
+      all.swap(residual[0]);
+      return all;
+    }
+    const auto elements = static_cast<std::int64_t>(residual[0].size());
+    Ranks sent = zeros(static_cast<int>(residual.size()), elements);
+    std::vector<bool> applied(residual[0].size(), !by_owner);
+    std::vector<std::vector<bool>> selected(residual.size(), std::vector<bool>(residual[0].size(), false));
+    const std::vector<Chunk> blocks = blocks_of(elements, static_cast<int>(residual.size()));
+    for (const Chunk& block : blocks) {
+      for (std::size_t r = 0; r < residual.size(); ++r) {
+        for (const std::size_t i : largest_in(residual[r], block, density)) {
+          sent[r][i] = residual[r][i];
+          selected[r][i] = true;
+        }
+      }
+    }
+    std::vector<float> mean = dense_mean(sent);
+    for (const Chunk& block : blocks) {
+      if (!by_owner) break;
+      for (const std::size_t i : largest_in(mean, block, density)) applied[i] = true;
+    }
+    for (std::size_t i = 0; i < mean.size(); ++i) {
+      if (!applied[i]) mean[i] = 0.0F;
+      for (std::size_t r = 0; r < residual.size(); ++r) {
+        if (applied[i] && selected[r][i]) residual[r][i] = 0.0F;
+      }
+    }
+    return mean;
+  }
+
+  [[nodiscard]] std::vector<Chunk> blocks_of(std::int64_t elements, int ranks) const {
+    std::vector<Chunk> blocks;
+    if (select_block == 0 && by_owner) {
+      for (int j = 0; j < ranks; ++j) {
+        const Chunk chunk = chunk_of(elements, ranks, j);
+        if (chunk.begin < chunk.end) blocks.push_back(chunk);
+      }
+      return blocks;
+    }
+    const std::int64_t length = select_block == 0 ? std::max<std::int64_t>(1, elements) : select_block;
+    for (std::int64_t begin = 0; begin < elements; begin += length) {
+      blocks.push_back({begin, std::min(begin + length, elements)});
+    }
+    return blocks;
+  }
+};
+
+}  // namespace kadam::reference

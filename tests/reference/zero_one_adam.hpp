@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <reference/adam.hpp>
+#include <reference/block_code.hpp>
+#include <vector>
+
+namespace kadam::reference {
+
+/// On which steps 0/1 Adam refreshes the variance, and on which it exchanges anything at all.
+struct ZeroOnePolicy {
+  std::int64_t variance_freeze_step = 0;
+  std::int64_t variance_kappa = 16;
+  std::int64_t sync_doubling_steps = 32678;
+  std::int64_t sync_interval_max = 16;
+
+  [[nodiscard]] bool is_variance_step(std::int64_t t) const {
+    std::int64_t next = 1;
+    for (std::int64_t j = 0; next < t; ++j) next += std::int64_t{1} << (j / variance_kappa);
+    return next == t && t <= variance_freeze_step;
+  }
+  [[nodiscard]] bool is_sync_step(std::int64_t t, std::int64_t last_sync) const {
+    if (t <= variance_freeze_step) return true;
+    const std::int64_t doublings = (t - variance_freeze_step - 1) / sync_doubling_steps;
+    const std::int64_t gap =
+        std::min(sync_interval_max, std::int64_t{1} << std::min<std::int64_t>(doublings, 30));
+    return t - last_sync >= gap;
+  }
+};
+
+struct ZeroOneAdam {
+  Hyper hyper;
+  ZeroOnePolicy policy;
+  CompressedMean mean;
+  Ranks x = {};  ///< at the last synchronisation
+  Ranks m;
+  Ranks u;                 ///< sum of gamma m since then
+  double gamma_sum = 0.0;  ///< sum of gamma since then
+  std::vector<float> v;
+  std::int64_t variance_steps = 0;
+  std::int64_t last_sync = 0;
+  std::int64_t t = 0;
+
+  ZeroOneAdam(const Hyper& h, const Code& code, const ZeroOnePolicy& p, int ranks, std::int64_t elements)
+      : hyper(h),
+        policy(p),
+        mean(code, ranks, elements),
+        m(zeros(ranks, elements)),
+        u(m),
+        v(static_cast<std::size_t>(elements), 0.0F) {}
+
+  void step(Ranks& working, const Ranks& gradients) {
+    if (++t == 1) x = working;
+    if (policy.is_variance_step(t)) {
+      refresh_variance(gradients);
+      working = x;
+      last_sync = t;
+      return;
+    }
+    accumulate(gradients);
+    for (std::size_t r = 0; r < x.size(); ++r) working[r] = moved(x[r], u[r]);
+    if (policy.is_sync_step(t, last_sync)) synchronise(working);
+  }
+
+  [[nodiscard]] float denominator(std::size_t i) const {
+    return std::sqrt(v[i] * static_cast<float>(1.0 / hyper.c2(variance_steps))) +
+           static_cast<float>(hyper.eps);
+  }
+
+  void refresh_variance(const Ranks& gradients) {
+    const Hyper now = hyper.at(t);
+    const std::vector<float> g = dense_mean(gradients);
+    ++variance_steps;
+    for (std::size_t i = 0; i < v.size(); ++i) {
+      v[i] = ema(v[i], g[i] * g[i], hyper.beta2);
+      for (std::size_t r = 0; r < x.size(); ++r) {
+        m[r][i] = ema(m[r][i], g[i], hyper.beta1);
+        x[r][i] = decayed(now, x[r][i]);
+        if (v[i] > 0.0F) x[r][i] -= static_cast<float>(now.lr) * m[r][i] / denominator(i);
+      }
+    }
+  }
+
+  void accumulate(const Ranks& gradients) {
+    const Hyper now = hyper.at(t);
+    gamma_sum += now.lr;
+    for (std::size_t r = 0; r < m.size(); ++r) {
+      for (std::size_t i = 0; i < v.size(); ++i) {
+        m[r][i] = ema(m[r][i], gradients[r][i], hyper.beta1);
+        u[r][i] += static_cast<float>(now.lr) * m[r][i];
+      }
+    }
+  }
+
+  /// (1 - lambda Gamma) start - step / D, without a step where v = 0
+  [[nodiscard]] std::vector<float> moved(const std::vector<float>& start,
+                                         const std::vector<float>& step) const {
+    std::vector<float> end(start.size());
+    const auto decay = static_cast<float>(1.0 - hyper.weight_decay * gamma_sum);
+    for (std::size_t i = 0; i < end.size(); ++i) {
+      end[i] = decay * start[i] - (v[i] > 0.0F ? step[i] / denominator(i) : 0.0F);
+    }
+    return end;
+  }
+
+  void synchronise(Ranks& working) {
+    last_sync = t;
+    if (gamma_sum > 0.0) {
+      std::vector<bool> active(v.size());
+      for (std::size_t i = 0; i < v.size(); ++i) active[i] = v[i] > 0.0F;
+      const std::vector<float> sum = mean(u, active);
+      for (std::size_t r = 0; r < x.size(); ++r) {
+        x[r] = moved(x[r], sum);
+        for (std::size_t i = 0; i < sum.size(); ++i) m[r][i] = sum[i] / static_cast<float>(gamma_sum);
+      }
+      working = x;
+    }
+    for (auto& rank : u) rank.assign(rank.size(), 0.0F);
+    gamma_sum = 0.0;
+  }
+};
+
+}  // namespace kadam::reference
