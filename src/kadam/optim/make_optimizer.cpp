@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/optim/adam.hpp>
 #include <kadam/optim/apmsqueeze.hpp>
+#include <kadam/optim/divisible_adam.hpp>
 #include <kadam/optim/efficient_adam.hpp>
 #include <kadam/optim/lamb.hpp>
+#include <kadam/optim/locally_accumulated_adam.hpp>
 #include <kadam/optim/loco.hpp>
 #include <kadam/optim/make_optimizer.hpp>
 #include <kadam/optim/onebit_adam.hpp>
@@ -55,7 +57,7 @@ std::unique_ptr<Optimizer> make(std::string_view name, const OptionMap& values, 
                                 std::move(communicator));
 }
 
-const std::array<Algorithm, 8> algorithms = {{
+const std::array<Algorithm, 10> algorithms = {{
     {"adam", make<Adam>, help_of<Adam::Options>},
     {"lamb", make<Lamb>, help_of<Lamb::Options>},
     {"onebit_adam", make<OnebitAdam>, help_of<OnebitAdam::Options>},
@@ -64,6 +66,8 @@ const std::array<Algorithm, 8> algorithms = {{
     {"onebit_lamb", make<OnebitLamb>, help_of<OnebitLamb::Options>},
     {"efficient_adam", make<EfficientAdam>, help_of<EfficientAdam::Options>},
     {"loco", make<Loco>, help_of<Loco::Options>},
+    {"locally_accumulated_adam", make<LocallyAccumulatedAdam>, help_of<LocallyAccumulatedAdam::Options>},
+    {"divisible_adam", make<DivisibleAdam>, help_of<DivisibleAdam::Options>},
 }};
 
 const Algorithm& find_algorithm(std::string_view name) {
