@@ -6,6 +6,7 @@
 #include <kadam/kernels/detail/block_loop.hpp>
 #include <kadam/kernels/detail/block_map.hpp>
 #include <kadam/kernels/quantiser.hpp>
+#include <kadam/kernels/words.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -16,11 +17,6 @@
 /// One thread owns one 32-bit word of a message and the elements in it: no atomics, and results that do not
 /// depend on the number of threads.
 namespace kadam {
-
-template <class MemorySpace>
-using Words = Kokkos::View<std::uint32_t*, MemorySpace>;
-template <class MemorySpace>
-using ConstWords = Kokkos::View<const std::uint32_t*, MemorySpace>;
 
 namespace detail {
 
@@ -52,9 +48,9 @@ KOKKOS_FORCEINLINE_FUNCTION void with_count(std::int64_t count, const Function& 
 template <class Load>
 struct ElementSource {
   Load load;
-  template <class Member, class Map, class ErrorView>
-  KOKKOS_FORCEINLINE_FUNCTION void compensate(const Member& member, const Map& /*map*/,
-                                              const BlockMap::Block& block, const ErrorView& error) const {
+  template <class Member, class ErrorView>
+  KOKKOS_FORCEINLINE_FUNCTION void compensate(const Member& member, const BlockMap::Block& block,
+                                              const ErrorView& error) const {
     const std::int64_t first = block.first_element;
     member.for_each(block.elements, [&](const std::int64_t k) { error(first + k) += load(first + k); });
   }
@@ -70,9 +66,9 @@ struct MeanOfMessages {
   std::int64_t stride_words;  ///< between the messages of consecutive ranks
   float inverse_ranks;
 
-  template <class Member, class Map, class ErrorView>
-  KOKKOS_FORCEINLINE_FUNCTION void compensate(const Member& member, const Map& /*map*/,
-                                              const BlockMap::Block& block, const ErrorView& error) const {
+  template <class Member, class ErrorView>
+  KOKKOS_FORCEINLINE_FUNCTION void compensate(const Member& member, const BlockMap::Block& block,
+                                              const ErrorView& error) const {
     constexpr std::int64_t width = elements_per_word<Q>;
     member.for_each((block.elements + width - 1) / width, [&](const std::int64_t w) {
       const std::int64_t first = block.first_element + w * width;
@@ -103,7 +99,7 @@ struct EncodeBlock {
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
     const BlockMap::Block block = map.block(index);
-    source.compensate(member, map, block, error);
+    source.compensate(member, block, error);
     if (!active.all_active()) silence_inactive(member, block);
     const float scale = scale_of(member, block);
     if constexpr (Q::has_scale) {
