@@ -6,6 +6,7 @@
 #include <kadam/kernels/detail/block_loop.hpp>
 #include <kadam/kernels/detail/block_map.hpp>
 #include <kadam/kernels/quantiser.hpp>
+#include <kadam/kernels/words.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -16,11 +17,6 @@
 /// One thread owns one 32-bit word of a message and the elements in it: no atomics, and results that do not
 /// depend on the number of threads.
 namespace kadam {
-
-template <class MemorySpace>
-using Words = Kokkos::View<std::uint32_t*, MemorySpace>;
-template <class MemorySpace>
-using ConstWords = Kokkos::View<const std::uint32_t*, MemorySpace>;
 
 namespace detail {
 
