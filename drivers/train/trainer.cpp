@@ -12,6 +12,7 @@
 #include <train/held_out.hpp>
 #include <train/trainer.hpp>
 #include <utility>
+#include <workloads/make_sampler.hpp>
 
 namespace kadam::train {
 namespace {
@@ -43,8 +44,9 @@ Trainer::Trainer(const Configuration& configuration, const std::string& algorith
       model_(workloads::make_model(configuration.model, data.shape())),
       optimizer_(make_optimizer(algorithm, configuration.options_for(algorithm), model_->tensors(),
                                 communicator_, configuration.groups)),
-      sampler_(sampler_options(configuration, data, *communicator_),
-               static_cast<std::uint64_t>(configuration.training.seed)),
+      sampler_(workloads::make_sampler(data, configuration.data.dirichlet_alpha,
+                                       sampler_options(configuration, data, *communicator_),
+                                       static_cast<std::uint64_t>(configuration.training.seed))),
       progress_(algorithm, configuration.training.steps, is_root()),
       statistics_(configuration.training.steps) {
   const std::int64_t d = model_->tensors().elements();
@@ -93,7 +95,8 @@ double Trainer::accumulate_gradient() {
   const std::int64_t batches = configuration_.training.accumulate;
   double loss = 0.0;
   for (std::int64_t k = 0; k < batches; ++k) {
-    data_.training_batch(exec_, sampler_.next(), batch_);
+    const auto examples = sampler_.next();
+    data_.training_batch(exec_, examples, sampler_.epoch(), batch_);
     const Vector<float>& target = k == 0 ? gradient_ : micro_gradient_;
     loss += model_->loss_and_gradient(exec_, parameters_, batch_, target);
     if (k > 0) add(exec_, gradient_, micro_gradient_);
