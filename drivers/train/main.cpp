@@ -139,8 +139,8 @@ void print_plan(const Configuration& configuration, const Optimizer& optimizer) 
   const double gradients = configuration.training.accumulate > 1 ? 2.0 : 1.0;
   fmt::print("\n{}: {} of d = {} parameters in {} tensors\n", optimizer.name(), configuration.model.kind,
              grouped(d), optimizer.layout().tensors().size());
-  fmt::print("  memory per rank: parameters and gradient {}, optimizer state {}, messages {}\n",
-             bytes_text((1.0 + gradients) * 4.0 * static_cast<double>(d)),
+  fmt::print("  memory per rank: parameters (twice) and gradient {}, optimizer state {}, messages {}\n",
+             bytes_text((2.0 + gradients) * 4.0 * static_cast<double>(d)),
              bytes_text(static_cast<double>(memory.state_bytes)),
              bytes_text(static_cast<double>(memory.workspace_bytes)));
   fmt::print("  sent by a rank: {}", traffic_text(optimizer.traffic_plan()));

@@ -36,7 +36,8 @@ struct AdamDirection {
   }
 };
 
-/// Both at once on elements [begin, end). Memory: reads m, v, g, target, writes m, v, target: 28 B per element.
+/// Both at once on elements [begin, end). Memory: reads m, v, g, target, writes m, v, target: 28 B per
+/// element.
 template <class Exec, class MemorySpace>
 void accumulate_adam_direction(const Exec& exec, const MomentUpdate& moments, const AdamDirection& direction,
                                std::int64_t begin, std::int64_t end,
@@ -91,7 +92,8 @@ void decay_weights(const Exec& exec, float decay, std::int64_t begin, std::int64
   using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
   if (decay == 1.0F) return;
   Kokkos::parallel_for(
-      "kadam::decay_weights", Policy(exec, begin, end), KOKKOS_LAMBDA(const std::int64_t i) { x(i) *= decay; });
+      "kadam::decay_weights", Policy(exec, begin, end),
+      KOKKOS_LAMBDA(const std::int64_t i) { x(i) *= decay; });
 }
 
 }  // namespace kadam

@@ -294,7 +294,8 @@ struct DecodedSquare {
     const std::int64_t in_block = i - block.first_element;
     const float scale = Q::has_scale ? Kokkos::bit_cast<float>(message(block.scale_word)) : 0.0F;
     const std::uint32_t word = message(block.first_word + in_block / width);
-    const auto value = static_cast<double>(quantiser.decode(detail::code_at<Q>(word, in_block % width), scale));
+    const auto value =
+        static_cast<double>(quantiser.decode(detail::code_at<Q>(word, in_block % width), scale));
     return value * value;
   }
 };

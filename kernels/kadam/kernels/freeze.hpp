@@ -39,7 +39,8 @@ struct RaiseVarianceOfBlock {
   KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
     const BlockMap::Block block = map.block(index);
     const auto at = [&](const std::int64_t k) { return v(block.first_element + k); };
-    const double sum = member.sum(block.elements, [&](const std::int64_t k) { return static_cast<double>(at(k)); });
+    const double sum =
+        member.sum(block.elements, [&](const std::int64_t k) { return static_cast<double>(at(k)); });
     const double count =
         member.sum(block.elements, [&](const std::int64_t k) { return at(k) > 0.0F ? 1.0 : 0.0; });
     const auto least = static_cast<float>(count > 0.0 ? floor_squared * sum / count : 0.0);
@@ -54,8 +55,8 @@ struct RaiseVarianceOfBlock {
 
 /// v <- max(v, floor^2 mean of v over the scale block), where v > 0.
 ///
-/// A 1-bit code gives all elements of a block the same magnitude s; one whose sqrt(v) is far below the others'
-/// then takes steps s / sqrt(v) of noise. floor bounds these at 1/floor times the block's usual step.
+/// A 1-bit code gives all elements of a block the same magnitude s; one whose sqrt(v) is far below the
+/// others' then takes steps s / sqrt(v) of noise. floor bounds these at 1/floor times the block's usual step.
 /// Worked number: v = (1, 1e-6), floor = 0.1: the second becomes 0.005.
 /// Memory: reads v, writes what is raised: 4 to 8 B per element.
 template <class Exec, class MemorySpace>

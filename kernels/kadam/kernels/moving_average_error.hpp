@@ -91,8 +91,7 @@ struct EncodeWithMovingAverageError {
         for (std::int64_t k = 0; k < count; ++k) {
           const Element each = element(first + k, old_step, scale);
           word |= each.code << static_cast<unsigned>(k * Q::bits);
-          error.codes(first + k) =
-              static_cast<std::uint8_t>(ErrorCode{}.encode(next_error(each), new_step));
+          error.codes(first + k) = static_cast<std::uint8_t>(ErrorCode{}.encode(next_error(each), new_step));
         }
       });
       message(block.first_word + w) = word;
@@ -120,8 +119,8 @@ struct MeanOfBlock {
 ///
 /// average: Ema::make(beta_e). An inactive element is sent as 0 and keeps no error. C8: 8 bits with the
 /// largest magnitude of the same block, because a fixed step has a dead zone.
-/// Shape: error has map.elements codes and map.blocks steps. Memory: reads g and e, writes e: 6 B + bits/8 per
-/// element, a block at a time. Deterministic: independent of the number of threads.
+/// Shape: error has map.elements codes and map.blocks steps. Memory: reads g and e, writes e: 6 B + bits/8
+/// per element, a block at a time. Deterministic: independent of the number of threads.
 template <class Exec, int Bits, class MemorySpace>
 void encode_with_moving_average_error(const Exec& exec, const UniformQuantiser<Bits>& quantiser,
                                       const detail::BlockMap& map,

@@ -142,8 +142,8 @@ struct OnebitLambApply {
 /// target += sigma ema(m, g, beta1), sigma of the tensor. Memory: 16 B per element.
 template <class Exec, class MemorySpace>
 void add_scaled_momentum(const Exec& exec, const TensorTiles<MemorySpace>& tiles,
-                         const OnebitLambTensors<MemorySpace>& tensors, const Ema& first, float gradient_scale,
-                         const Kokkos::View<const float*, MemorySpace>& m,
+                         const OnebitLambTensors<MemorySpace>& tensors, const Ema& first,
+                         float gradient_scale, const Kokkos::View<const float*, MemorySpace>& m,
                          const Kokkos::View<const float*, MemorySpace>& gradient,
                          const Kokkos::View<float*, MemorySpace>& target) {
   detail::for_each_block("kadam::add_scaled_momentum", exec, 0, tiles.tile_count(),
@@ -168,15 +168,14 @@ void momentum_norms(const Exec& exec, const TensorTiles<MemorySpace>& tiles,
 /// Memory: reads x, m, v, w: 16 B per element.
 template <class Exec, class MemorySpace>
 void onebit_lamb_ratios(const Exec& exec, const OnebitLambStep& rule, const TensorTiles<MemorySpace>& tiles,
-                        const LambTensors<MemorySpace>& tensors,
-                        const OnebitLambTensors<MemorySpace>& frozen,
+                        const LambTensors<MemorySpace>& tensors, const OnebitLambTensors<MemorySpace>& frozen,
                         const Kokkos::View<const float*, MemorySpace>& x,
                         const Kokkos::View<const float*, MemorySpace>& m,
                         const Kokkos::View<const float*, MemorySpace>& v,
                         const Kokkos::View<const float*, MemorySpace>& fresh) {
-  detail::for_each_block("kadam::onebit_lamb_norms", exec, 0, tiles.tile_count(),
-                         detail::OnebitLambNorms<MemorySpace>{rule, tiles, tensors.lambda, frozen.partial, x, m,
-                                                              v, fresh});
+  detail::for_each_block(
+      "kadam::onebit_lamb_norms", exec, 0, tiles.tile_count(),
+      detail::OnebitLambNorms<MemorySpace>{rule, tiles, tensors.lambda, frozen.partial, x, m, v, fresh});
   using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
   Kokkos::parallel_for(
       "kadam::onebit_lamb_ratios", Policy(exec, 0, tiles.tensor_count()),

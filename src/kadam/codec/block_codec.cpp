@@ -59,7 +59,8 @@ void BlockCodec::encode(const ExecutionSpace& exec, const Vector<const float>& g
           encode_with_moving_average_error(exec, quantiser, message_.map(), gradient, gradient_scale, active,
                                            error, average, messages);
         } else {
-          throw std::invalid_argument("kadam::BlockCodec: a moving-average error needs a code of 2, 4 or 8 bits");
+          throw std::invalid_argument(
+              "kadam::BlockCodec: a moving-average error needs a code of 2, 4 or 8 bits");
         }
       },
       quantiser_);
@@ -79,8 +80,8 @@ void BlockCodec::reduce(const ExecutionSpace& exec, int chunk, int ranks,
                         const Vector<float>& error, const Words<MemorySpace>& reply) const {
   std::visit(
       [&](const auto& quantiser) {
-        reduce_and_encode(exec, quantiser, message_.chunk_map(chunk), messages, ranks, stride_words(chunk), active, error,
-                          reply);
+        reduce_and_encode(exec, quantiser, message_.chunk_map(chunk), messages, ranks, stride_words(chunk),
+                          active, error, reply);
       },
       quantiser_);
 }

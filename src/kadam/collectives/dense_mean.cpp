@@ -25,8 +25,7 @@ Vector<const float> DenseMean::operator()(const ExecutionSpace& exec, Communicat
   if (chunks_.ranks() == 1) return values;
   {
     const auto scope = phases.enter(exec, Phase::exchange);
-    communicator.all_to_all(exec, traffic, bytes_of(values), chunk_pieces_, bytes_of(parts_),
-                            part_pieces_);
+    communicator.all_to_all(exec, traffic, bytes_of(values), chunk_pieces_, bytes_of(parts_), part_pieces_);
   }
   {
     const auto scope = phases.enter(exec, Phase::decode);

@@ -58,8 +58,7 @@ LowBitReduceScatter::LowBitReduceScatter(const ExecutionSpace& exec, const AnyQu
 
 Vector<float> LowBitReduceScatter::operator()(const ExecutionSpace& exec, Communicator& communicator,
                                               Phases& phases, const Vector<const float>& gradient,
-                                              float gradient_scale,
-                                              const ActiveMask<MemorySpace>& active) {
+                                              float gradient_scale, const ActiveMask<MemorySpace>& active) {
   if (chunks_.ranks() == 1) {
     const auto scope = phases.enter(exec, Phase::decode);
     scale_to(exec, gradient_scale, gradient, mean_);

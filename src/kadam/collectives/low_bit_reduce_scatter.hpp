@@ -16,9 +16,9 @@ namespace kadam {
 ///   h = g + e;  q = C(h);  e <- C8(beta_e e + (1 - beta_e)(h - q))        every rank
 ///   chunk j of q goes to rank j, which takes the mean                      all-to-all
 ///
-/// One rank: the vector itself, without error. Memory: error d + 4 d/B, messages about 2 d bits/8, mean 4 d/n.
-/// Wire: (n - 1)/n (d bits/8 + 4 d/B) bytes per rank when chunks are equal. Worked number: d = 2^20, n = 4,
-/// B = 256, 4 bits: 405 504 bytes.
+/// One rank: the vector itself, without error. Memory: error d + 4 d/B, messages about 2 d bits/8, mean 4
+/// d/n. Wire: (n - 1)/n (d bits/8 + 4 d/B) bytes per rank when chunks are equal. Worked number: d = 2^20, n =
+/// 4, B = 256, 4 bits: 405 504 bytes.
 class LowBitReduceScatter {
  public:
   LowBitReduceScatter() = default;
@@ -27,9 +27,9 @@ class LowBitReduceScatter {
 
   /// The mean of gradient_scale times `gradient` over the own chunk; valid until the next call. Inactive
   /// elements are sent as 0. Collective.
-  [[nodiscard]] Vector<float> operator()(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
-                                         const Vector<const float>& gradient, float gradient_scale,
-                                         const ActiveMask<MemorySpace>& active);
+  [[nodiscard]] Vector<float> operator()(const ExecutionSpace& exec, Communicator& communicator,
+                                         Phases& phases, const Vector<const float>& gradient,
+                                         float gradient_scale, const ActiveMask<MemorySpace>& active);
 
   /// The result of the last call.
   [[nodiscard]] const Vector<float>& mean() const { return mean_; }

@@ -23,8 +23,8 @@ class DenseLambStep {
   DenseLambStep() = default;
   DenseLambStep(const Options& options, const TensorLayout& layout, const ResolvedGroups& groups);
 
-  /// m, v by ema of g, g^2; x by the trust ratio of each tensor. Uses the learning rate and the gradient scale
-  /// of result.
+  /// m, v by ema of g, g^2; x by the trust ratio of each tensor. Uses the learning rate and the gradient
+  /// scale of result.
   void operator()(const ExecutionSpace& exec, const CommonOptions& common, std::int64_t step,
                   const StepResult& result, const Vector<float>& x, const Moments& moments,
                   const Vector<const float>& gradient) const;

@@ -11,18 +11,20 @@ namespace kadam {
 ///
 ///   t <= warmup: adam.  Then m, v, variance sync as locally_accumulated_adam;
 ///   r <- r + gamma (m/c1) / (sqrt(v/c2) + eps)
-///   foreground: the largest |r| are sent, r <- 0 there;  x <- (1 - gamma lambda) x - (1/n) sum of what was sent
-///   background, when (t - warmup) mod tau = 0: x <- x - b';  b <- r;  r <- 0;  b' <- dense mean of b
-///   this rank works at x - s (r + b), s = step_ahead: without it a stale background is unstable from tau >= 5
+///   foreground: the largest |r| are sent, r <- 0 there;  x <- (1 - gamma lambda) x - (1/n) sum of what was
+///   sent background, when (t - warmup) mod tau = 0: x <- x - b';  b <- r;  r <- 0;  b' <- dense mean of b
+///   this rank works at x - s (r + b), s = step_ahead: without it a stale background is unstable from tau >=
+///   5
 ///
-/// Every update is delivered exactly once, by one of the two channels, none later than 2 tau steps. b' is applied
-/// tau steps after it was started, on all ranks, never when a test says that it is done. The background exchange
-/// blocks in this version: it costs its time every tau steps, the results are those of one that does not.
-/// background_steps = "auto": the smallest tau with tau T_step >= 1.2 T_exchange on every rank, measured at the
-/// second exchange (the first are 4 steps apart), then fixed.
+/// Every update is delivered exactly once, by one of the two channels, none later than 2 tau steps. b' is
+/// applied tau steps after it was started, on all ranks, never when a test says that it is done. The
+/// background exchange blocks in this version: it costs its time every tau steps, the results are those of
+/// one that does not. background_steps = "auto": the smallest tau with tau T_step >= 1.2 T_exchange on every
+/// rank, measured at the second exchange (the first are 4 steps apart), then fixed.
 ///
 /// Memory: 24 d state bytes. Wire: SparseMean's bytes in the foreground; in the background a dense mean every
-/// tau steps. Worked number: d = 10^6, n = 4, density 1/1024, tau = 4: 17 kB per step, and 6 MB every 4 steps.
+/// tau steps. Worked number: d = 10^6, n = 4, density 1/1024, tau = 4: 17 kB per step, and 6 MB every 4
+/// steps.
 class DivisibleAdam final : public LocalMomentsAdam {
  public:
   struct Options : LocalMomentsAdam::Options {
@@ -57,10 +59,10 @@ class DivisibleAdam final : public LocalMomentsAdam {
   }
 
   Options options_;
-  Vector<float> x_;             ///< the common parameters
-  Vector<float> residual_;      ///< r: not yet on its way
-  Vector<float> in_flight_;     ///< b: on its way in the background
-  Vector<float> arriving_;      ///< b': its mean, applied at the next background step
+  Vector<float> x_;                    ///< the common parameters
+  Vector<float> residual_;             ///< r: not yet on its way
+  Vector<float> in_flight_;            ///< b: on its way in the background
+  Vector<float> arriving_;             ///< b': its mean, applied at the next background step
   std::int64_t background_steps_ = 4;  ///< tau
   std::int64_t background_from_ = 0;   ///< the step after which tau is counted
   bool chooses_background_steps_ = false;

@@ -15,9 +15,9 @@ namespace kadam {
 ///   x <- (1 - gamma lambda) x - C-AR(y)
 ///
 /// No warm-up. A rank's own v is larger than that of the mean gradient when noise dominates, by up to n:
-/// learning rates of dense Adam do not transfer, try up to sqrt(n) times as much. Learning rate 0 adds nothing,
-/// but what is owed from earlier steps is still delivered. Clipping: by the root mean square of the ranks'
-/// norms. Tensors kept dense exchange the exact mean of their y.
+/// learning rates of dense Adam do not transfer, try up to sqrt(n) times as much. Learning rate 0 adds
+/// nothing, but what is owed from earlier steps is still delivered. Clipping: by the root mean square of the
+/// ranks' norms. Tensors kept dense exchange the exact mean of their y.
 ///
 /// Memory: 12 d + 4 d/n state bytes for n > 1. Wire: CompressedMean's bytes.
 /// Worked number: d = 10^6, n = 4, 4 bits, block 2048: 753 kB per step.

@@ -184,9 +184,8 @@ std::vector<PlannedTraffic> FrozenVarianceAdam::traffic_plan() const {
 void FrozenVarianceAdam::add_health(const ExecutionSpace& exec, Health& health) {
   if (!frozen_) return;
   health.variance_drift = drift_.ratio();
-  health.error_ratio =
-      owed_ratio(squared_norm(exec, compressed_mean_.state().worker_error),
-                 compressed_mean_.squared_norm(exec, coordinates_.active(), sum_space()));
+  health.error_ratio = owed_ratio(squared_norm(exec, compressed_mean_.state().worker_error),
+                                  compressed_mean_.squared_norm(exec, coordinates_.active(), sum_space()));
 }
 
 }  // namespace kadam

@@ -63,7 +63,8 @@ class FrozenVarianceAdam : public Optimizer {
   void compressed_step(const ExecutionSpace& exec, const Vector<float>& x,
                        const Vector<const float>& gradient, StepResult& result);
   template <class Load, class Update>
-  void exchange_and_update(const ExecutionSpace& exec, const Load& y, Update update, const StepResult& result);
+  void exchange_and_update(const ExecutionSpace& exec, const Load& y, Update update,
+                           const StepResult& result);
   [[nodiscard]] bool warm_up_ends(const ExecutionSpace& exec, std::int64_t step);
   void freeze(const ExecutionSpace& exec, std::int64_t step);
 

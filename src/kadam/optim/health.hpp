@@ -9,8 +9,8 @@
 
 namespace kadam {
 
-/// Figures that say whether compressed training goes well; empty where an algorithm, or its present phase, has
-/// no such figure. Equal on all ranks.
+/// Figures that say whether compressed training goes well; empty where an algorithm, or its present phase,
+/// has no such figure. Equal on all ranks.
 struct Health {
   /// |what compression still owes| / |what the last exchange delivered|, root mean square over ranks: bounded
   /// when error feedback works; it grows without end when steps grow or the code is too coarse.
@@ -22,11 +22,17 @@ struct Health {
   std::optional<double> variance_spread;
   /// Share of the touched coordinates that more than one rank touched in the last sparse exchange.
   std::optional<double> support_overlap;
-  double inactive_fraction = 0.0;   ///< of the coordinates: no variance, or kept dense
-  std::int64_t skipped_steps = 0;   ///< a gradient was NaN or infinite on some rank
+  double inactive_fraction = 0.0;  ///< of the coordinates: no variance, or kept dense
+  std::int64_t skipped_steps = 0;  ///< a gradient was NaN or infinite on some rank
 };
 
-/// What is wrong and what to do about it, one sentence each; none when all is well.
-[[nodiscard]] std::vector<std::string> warnings(const Health& health);
+/// What is wrong and what to do about it.
+struct Warning {
+  std::string kind;  ///< the figure that says so
+  std::string text;
+};
+
+/// None when all is well.
+[[nodiscard]] std::vector<Warning> warnings(const Health& health);
 
 }  // namespace kadam

@@ -74,8 +74,8 @@ void LocalMomentsAdam::warm_up(const ExecutionSpace& exec, const Vector<float>& 
   dense_adam_step(exec, dense_mean_, x, moments_, gradient, result);
 }
 
-void LocalMomentsAdam::accumulate(const ExecutionSpace& exec, const Vector<const float>& gradient, double keep,
-                                  const Vector<float>& residual, StepResult& result) {
+void LocalMomentsAdam::accumulate(const ExecutionSpace& exec, const Vector<const float>& gradient,
+                                  double keep, const Vector<float>& residual, StepResult& result) {
   result.phase = "compressed";
   result.gradient_scale = clip_factor(result.gradient_norm);
   const std::int64_t t = steps_taken() + 1;
@@ -90,8 +90,8 @@ void LocalMomentsAdam::accumulate(const ExecutionSpace& exec, const Vector<const
   const auto scope = phases().enter(exec, Phase::encode);
   for (const auto& [range, lr_scale, weight_decay] : groups().segments) {
     const AdamDirection direction =
-        AdamDirection::make(keep, result.learning_rate * lr_scale, common().eps,
-                            common().first_correction(t), common().second_correction(t));
+        AdamDirection::make(keep, result.learning_rate * lr_scale, common().eps, common().first_correction(t),
+                            common().second_correction(t));
     if (synchronises) {
       accumulate_direction<ExecutionSpace, MemorySpace>(exec, direction, range.begin, range.end, m, v,
                                                         residual);

@@ -49,7 +49,8 @@ class LocalMomentsAdam : public Optimizer {
   /// residual <- keep residual + gamma (m/c1) / (sqrt(v/c2) + eps).
   void accumulate(const ExecutionSpace& exec, const Vector<const float>& gradient, double keep,
                   const Vector<float>& residual, StepResult& result);
-  /// x <- (1 - gamma lambda) x - mean of the ranks' largest entries of the residual, which is 0 there afterwards.
+  /// x <- (1 - gamma lambda) x - mean of the ranks' largest entries of the residual, which is 0 there
+  /// afterwards.
   void deliver_largest(const ExecutionSpace& exec, const Vector<float>& residual, const Vector<float>& x,
                        const StepResult& result);
   [[nodiscard]] DenseMean& dense_mean() { return dense_mean_; }

@@ -20,7 +20,8 @@ void LocallyAccumulatedAdam::Options::validate() const {
 
 LocallyAccumulatedAdam::LocallyAccumulatedAdam(const Options& options, TensorLayout layout,
                                                std::shared_ptr<Communicator> shared_communicator)
-    : LocalMomentsAdam("locally_accumulated_adam", options, std::move(layout), std::move(shared_communicator)),
+    : LocalMomentsAdam("locally_accumulated_adam", options, std::move(layout),
+                       std::move(shared_communicator)),
       options_(options) {
   const ExecutionSpace exec;
   e_ = allocate_zeros<float>(exec, "kadam::LocallyAccumulatedAdam::e", elements());

@@ -54,7 +54,8 @@ void Loco::Options::validate() const {
                  "option 'block': expected 0 (one scale per chunk) or a number of elements");
   require_option(error_beta >= 0.0 && error_beta < 1.0, "loco",
                  "option 'error_beta': expected 0 <= error_beta < 1");
-  require_option(error_reset >= 0, "loco", "option 'error_reset': expected a number of steps, or 0 for never");
+  require_option(error_reset >= 0, "loco",
+                 "option 'error_reset': expected a number of steps, or 0 for never");
   require_option(parameters == "float32" || parameters == "bf16", "loco",
                  "option 'parameters': expected \"float32\" or \"bf16\", got \"" + parameters + "\"");
 }

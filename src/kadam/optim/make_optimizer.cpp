@@ -25,7 +25,8 @@ using SharedCommunicator = std::shared_ptr<Communicator>;
 
 struct Algorithm {
   std::string_view name;
-  std::unique_ptr<Optimizer> (*make)(std::string_view, const OptionMap&, TensorLayout, SharedCommunicator, const Groups&);
+  std::unique_ptr<Optimizer> (*make)(std::string_view, const OptionMap&, TensorLayout, SharedCommunicator,
+                                     const Groups&);
   std::vector<OptionHelp> (*options)();
 };
 

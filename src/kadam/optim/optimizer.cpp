@@ -123,8 +123,8 @@ void Optimizer::dense_adam_step(const ExecutionSpace& exec, DenseMean& mean, con
 
 void Optimizer::require_extent(const char* what, std::size_t got, const std::string& label) const {
   if (static_cast<std::int64_t>(got) == elements()) return;
-  throw std::invalid_argument("kadam::Optimizer (" + name_ + "): the " + what + " View '" + label +
-                              "' has " + std::to_string(got) + " elements, the tensors have " +
+  throw std::invalid_argument("kadam::Optimizer (" + name_ + "): the " + what + " View '" + label + "' has " +
+                              std::to_string(got) + " elements, the tensors have " +
                               std::to_string(elements()) + ": pass one flat View over all tensors");
 }
 

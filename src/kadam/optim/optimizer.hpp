@@ -129,8 +129,8 @@ class Optimizer {
   /// Sum of the magnitudes, sum of the squares: in double, in an order that does not depend on threads.
   [[nodiscard]] double one_norm(const ExecutionSpace& exec, const Vector<const float>& values);
   [[nodiscard]] double squared_norm(const ExecutionSpace& exec, const Vector<const float>& values);
-  /// Health::error_ratio from the squared norms of this rank's error and of what all ranks got; nothing if the
-  /// latter is 0. Collective.
+  /// Health::error_ratio from the squared norms of this rank's error and of what all ranks got; nothing if
+  /// the latter is 0. Collective.
   [[nodiscard]] std::optional<double> owed_ratio(double own_error, double delivered);
   /// Largest over smallest of the ranks' values; nothing if the smallest is 0. Collective.
   [[nodiscard]] std::optional<double> spread_over_ranks(double value);

@@ -14,8 +14,8 @@ struct ElementOf {
   KOKKOS_FORCEINLINE_FUNCTION float operator()(const std::int64_t i) const { return values(i); }
 };
 
-/// x <- (1 - lambda Gamma) x - mean / D;  m <- mean / Gamma;  u <- 0. Where there is no variance, or no learning
-/// rate, nothing comes from the mean.
+/// x <- (1 - lambda Gamma) x - mean / D;  m <- mean / Gamma;  u <- 0. Where there is no variance, or no
+/// learning rate, nothing comes from the mean.
 struct Synchronise {
   LocalStep rule;
   float inverse_gamma_sum;  ///< 0 where Gamma = 0
@@ -65,9 +65,10 @@ void ZeroOneAdam::Options::validate() const {
   require_option(codec.bits == 1, "zero_one_adam", "option 'bits': only 1 is possible");
   require_option(variance_freeze_step >= 0, "zero_one_adam",
                  "option 'variance_freeze_step': expected a step, or 0 for the end of lr_warmup_steps");
-  require_option(variance_freeze_step > 0 || common.learning_rate.lr_warmup_steps > 0, "zero_one_adam",
-                 "option 'variance_freeze_step' is needed where there is no lr_warmup_steps to take it from: 10 "
-                 "to 25 % of the run is usual");
+  require_option(
+      variance_freeze_step > 0 || common.learning_rate.lr_warmup_steps > 0, "zero_one_adam",
+      "option 'variance_freeze_step' is needed where there is no lr_warmup_steps to take it from: 10 "
+      "to 25 % of the run is usual");
   require_option(variance_kappa > 0, "zero_one_adam", "option 'variance_kappa': expected 1 or more");
   require_option(sync_doubling_steps > 0, "zero_one_adam",
                  "option 'sync_doubling_steps': expected 1 or more");
@@ -164,7 +165,11 @@ void ZeroOneAdam::synchronise(const ExecutionSpace& exec, const Vector<float>& p
     const double gamma_sum = gamma_sum_ * segment.lr_scale;
     const Synchronise update{rule_of(segment),
                              static_cast<float>(gamma_sum > 0.0 ? 1.0 / gamma_sum : 0.0),
-                             x_, moments_.m, moments_.v, u_, parameters};
+                             x_,
+                             moments_.m,
+                             moments_.v,
+                             u_,
+                             parameters};
     compressed_mean_.decode(exec, coordinates_.active(), segment.range.begin, segment.range.end, update);
     kept_dense_.decode(exec, segment.range.begin, segment.range.end, update);
   }
@@ -196,7 +201,11 @@ void ZeroOneAdam::deliver_all(const ExecutionSpace& exec, const Vector<float>& p
     const double gamma_sum = gamma_sum_ * segment.lr_scale;
     const Synchronise update{rule_of(segment),
                              static_cast<float>(gamma_sum > 0.0 ? 1.0 / gamma_sum : 0.0),
-                             x_, moments_.m, moments_.v, u_, parameters};
+                             x_,
+                             moments_.m,
+                             moments_.v,
+                             u_,
+                             parameters};
     Kokkos::parallel_for(
         "kadam::ZeroOneAdam::deliver_all", Policy(exec, segment.range.begin, segment.range.end),
         KOKKOS_LAMBDA(const std::int64_t i) { update(i, mean(i)); });

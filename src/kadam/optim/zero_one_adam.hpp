@@ -19,14 +19,14 @@ namespace kadam {
 ///                  this rank works at (1 - lambda Gamma) x - u / D
 ///     sync step:   u' = C-AR(u);  x <- (1 - lambda Gamma) x - u'/D;  m <- u'/Gamma;  u, Gamma <- 0
 ///
-/// ZeroOnePolicy says which step is which. x is kept as it was at the last synchronisation, so replicas cannot
-/// drift. Coordinates with v = 0 take no part in C-AR and are not updated but for weight decay; a later variance
-/// step wakes them. If Gamma = 0 nothing is exchanged.
-/// Clipping: variance steps by the norm of the mean gradient, others by the root mean square of the ranks'
-/// norms. Tensors kept dense exchange the exact mean of their u.
+/// ZeroOnePolicy says which step is which. x is kept as it was at the last synchronisation, so replicas
+/// cannot drift. Coordinates with v = 0 take no part in C-AR and are not updated but for weight decay; a
+/// later variance step wakes them. If Gamma = 0 nothing is exchanged. Clipping: variance steps by the norm of
+/// the mean gradient, others by the root mean square of the ranks' norms. Tensors kept dense exchange the
+/// exact mean of their u.
 ///
-/// Memory: 20 d + 4 d/n state bytes for n > 1. Wire: a dense mean in a variance step, CompressedMean's bytes in
-/// a sync step, nothing in others. Worked number: d = 10^6, n = 4, block 2048: 6 MB, 190 kB, 0.
+/// Memory: 20 d + 4 d/n state bytes for n > 1. Wire: a dense mean in a variance step, CompressedMean's bytes
+/// in a sync step, nothing in others. Worked number: d = 10^6, n = 4, block 2048: 6 MB, 190 kB, 0.
 class ZeroOneAdam final : public Optimizer {
  public:
   struct Options {
@@ -62,7 +62,8 @@ class ZeroOneAdam final : public Optimizer {
                      const Vector<const float>& gradient, StepResult& result);
   void local_step(const ExecutionSpace& exec, const Vector<const float>& gradient, StepResult& result);
   void synchronise(const ExecutionSpace& exec, const Vector<float>& parameters);
-  void write_working(const ExecutionSpace& exec, const Vector<const float>& u, const Vector<float>& out) const;
+  void write_working(const ExecutionSpace& exec, const Vector<const float>& u,
+                     const Vector<float>& out) const;
   [[nodiscard]] LocalStep rule_of(const Segment& segment) const;
 
   Options options_;

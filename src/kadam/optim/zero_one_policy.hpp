@@ -9,8 +9,8 @@ namespace kadam {
 /// When 0/1 Adam updates the variance and when it synchronises (Lu et al. 2023).
 ///
 /// Variance steps: t_0 = 1, t_(j+1) = t_j + 2^floor(j / kappa) while <= freeze. Synchronisation: when
-/// t - (last one) >= gap(t), gap = 1 up to `freeze`, then min(interval_max, 2^floor((t - freeze - 1) / doubling)).
-/// Worked number: kappa = 2, freeze = 10: variance steps 1, 2, 3, 5, 7.
+/// t - (last one) >= gap(t), gap = 1 up to `freeze`, then min(interval_max, 2^floor((t - freeze - 1) /
+/// doubling)). Worked number: kappa = 2, freeze = 10: variance steps 1, 2, 3, 5, 7.
 class ZeroOnePolicy {
  public:
   struct Options {
