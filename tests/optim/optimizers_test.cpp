@@ -6,79 +6,51 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <functional>
-#include <reference/optimizers.hpp>
+#include <map>
+#include <optim/optimizer_cases.hpp>
+#include <reference/make_reference.hpp>
 #include <support/host_views.hpp>
 #include <support/mpi_world.hpp>
 #include <support/random_vectors.hpp>
+#include <tuple>
+#include <utility>
 
-/// Distributed runs equal simulated ones, on 1 to 4 ranks, directly and staged; and the parameters are
-/// bitwise equal on all ranks after every step.
+/// Distributed runs equal simulated ones, rank by rank, on 1 to 4 ranks, directly and staged; the parameters
+/// are bitwise equal on all ranks whenever a step says so; and it sends as many bytes as it says.
 namespace kadam {
 namespace {
 
-using Step = std::function<void(std::vector<float>&, const std::vector<std::vector<float>>&)>;
-using Ranges = std::vector<std::pair<std::int64_t, std::int64_t>>;
+using test::OptimizerCase;
+using test::steps_per_case;
 
-struct Case {
-  const char* title;
-  const char* name;
-  OptionMap options;
-  Step (*reference)(int ranks, std::int64_t d, const Ranges& tensors);
-};
-
-constexpr std::int64_t warmup = 4;
-
-template <class Optimizer>
-Step as_step(Optimizer optimizer) {
-  return [optimizer](auto& x, const auto& g) mutable { optimizer.step(x, g); };
+reference::Options reference_options(const OptionMap& options) {
+  reference::Options same;
+  for (const auto& [name, value] : options) {
+    if (const auto* words = std::get_if<std::string>(&value)) {
+      same[name] = *words;
+    } else if (const auto* list = std::get_if<std::vector<double>>(&value)) {
+      same[name] = *list;
+    } else if (const auto* number = std::get_if<double>(&value)) {
+      same[name] = *number;
+    } else if (const auto* count = std::get_if<std::int64_t>(&value)) {
+      same[name] = static_cast<double>(*count);
+    } else {
+      same[name] = std::get<bool>(value) ? 1.0 : 0.0;
+    }
+  }
+  return same;
 }
 
-const Case cases[] = {
-    {"adam",
-     "adam",
-     {{"lr", 0.01}, {"weight_decay", 0.05}},
-     [](int, std::int64_t d, const Ranges&) { return as_step(reference::Adam({.weight_decay = 0.05}, d)); }},
-    {"adam_uncorrected",
-     "adam",
-     {{"lr", 0.01}, {"bias_correction", false}},
-     [](int, std::int64_t d, const Ranges&) {
-       return as_step(reference::Adam({.bias_correction = false}, d));
-     }},
-    {"lamb",
-     "lamb",
-     {{"lr", 0.01}, {"weight_decay", 0.01}},
-     [](int, std::int64_t d, const Ranges& tensors) {
-       return as_step(reference::Lamb({.weight_decay = 0.01}, tensors, d));
-     }},
-    {"onebit_adam",
-     "onebit_adam",
-     {{"lr", 0.01}, {"warmup_steps", warmup}, {"weight_decay", 0.05}},
-     [](int n, std::int64_t d, const Ranges&) {
-       return as_step(reference::FrozenVarianceAdam({.weight_decay = 0.05}, {}, warmup, n, d));
-     }},
-    {"onebit_adam_one_scale",
-     "onebit_adam",
-     {{"lr", 0.01}, {"warmup_steps", warmup}, {"block", std::int64_t{0}}, {"scale", std::string("mean_abs")}},
-     [](int n, std::int64_t d, const Ranges&) {
-       return as_step(reference::FrozenVarianceAdam({}, {.mean_abs = true, .block = 0}, warmup, n, d));
-     }},
-    {"apmsqueeze_2",
-     "apmsqueeze",
-     {{"lr", 0.01}, {"warmup_steps", warmup}, {"bits", std::int64_t{2}}, {"block", std::int64_t{64}}},
-     [](int n, std::int64_t d, const Ranges&) {
-       return as_step(
-           reference::FrozenVarianceAdam({.bias_correction = false}, {.bits = 2, .block = 64}, warmup, n, d));
-     }},
-    {"apmsqueeze_8",
-     "apmsqueeze",
-     {{"lr", 0.01}, {"warmup_steps", warmup}, {"bits", std::int64_t{8}}},
-     [](int n, std::int64_t d, const Ranges&) {
-       return as_step(reference::FrozenVarianceAdam({.bias_correction = false}, {.bits = 8}, warmup, n, d));
-     }},
-};
-
-class OptimizersTest : public testing::TestWithParam<std::tuple<Case, Staging>> {};
+/// The gradients of all ranks in a step; made once for all cases.
+const reference::Ranks& gradients(std::int64_t d, int ranks, std::int64_t step) {
+  static std::map<std::pair<std::int64_t, std::int64_t>, reference::Ranks> made;
+  reference::Ranks& all = made[{d, step}];
+  if (all.empty()) {
+    all.reserve(static_cast<std::size_t>(ranks));
+    for (int r = 0; r < ranks; ++r) all.push_back(test::random_gradient(d, r, step));
+  }
+  return all;
+}
 
 /// A sign decided within rounding of zero may flip: a few coordinates may be off, not more.
 std::size_t coordinates_off(const std::vector<float>& got, const std::vector<float>& wanted) {
@@ -89,41 +61,64 @@ std::size_t coordinates_off(const std::vector<float>& got, const std::vector<flo
   return off;
 }
 
-TEST_P(OptimizersTest, EqualsSimulatedRanksAndReplicasStayEqual) {
-  const Case& test_case = std::get<0>(GetParam());
-  const auto communicator = make_mpi_communicator(MPI_COMM_WORLD, std::get<1>(GetParam()));
-  const int n = communicator->size();
-  for (const std::int64_t d : {3, 301, 9000}) {
-    const TensorLayout layout({{"a", 0, d / 3}, {"none", d / 3, d / 3}, {"b", d / 3, d}});
-    const Step expected = test_case.reference(n, d, {{0, d / 3}, {d / 3, d}});
-    const auto optimizer = make_optimizer(test_case.name, test_case.options, layout, communicator);
-    std::vector<float> x = test::random_vector(d, 2);
-    const auto parameters = test::to_device(x);
-    for (std::int64_t t = 1; t <= 12; ++t) {
-      std::vector<std::vector<float>> all;
-      for (int r = 0; r < n; ++r) all.push_back(test::random_gradient(d, r, t));
-      expected(x, all);
-      const auto g = test::to_device(all[static_cast<std::size_t>(communicator->rank())]);
-      const ByteCounters before = communicator->bytes_sent();
-      const StepResult result = optimizer->step(ExecutionSpace{}, parameters, g);
-      Kokkos::fence();
-      const auto got = test::to_host(parameters);
-      EXPECT_TRUE(test::bitwise_equal(got, test::from_rank_zero(got))) << "replicas differ at step " << t;
-      EXPECT_LE(coordinates_off(got, x), got.size() / 200) << "d " << d << " step " << t;
-      const ByteCounters& after = communicator->bytes_sent();
-      const BytesPerStep stated = optimizer->bytes_per_step();
-      EXPECT_EQ(
-          after.total() - before.total() - (after.sent(Traffic::control) - before.sent(Traffic::control)),
-          result.phase == std::string("compressed") ? stated.steady : stated.warmup);
-    }
+class OptimizersTest : public testing::TestWithParam<std::tuple<OptimizerCase, Staging>> {
+ protected:
+  [[nodiscard]] const OptimizerCase& optimizer_case() const { return std::get<0>(GetParam()); }
+  [[nodiscard]] int ranks() const { return communicator_->size(); }
+
+  /// What this rank has and what it should have.
+  void compare(const Vector<float>& parameters, const reference::Ranks& expected, bool synchronised) {
+    Kokkos::fence();
+    const auto got = test::to_host(parameters);
+    const auto of_rank_zero = test::from_rank_zero(got);
+    EXPECT_TRUE(!synchronised || test::bitwise_equal(got, of_rank_zero)) << "replicas differ";
+    EXPECT_LE(coordinates_off(got, expected[static_cast<std::size_t>(communicator_->rank())]),
+              got.size() / 200);
   }
+
+  [[nodiscard]] std::uint64_t bytes_sent() const {
+    const ByteCounters& sent = communicator_->bytes_sent();
+    return sent.total() - sent.sent(Traffic::control);
+  }
+
+  void run(std::int64_t d) {
+    const TensorLayout layout({{"a", 0, d / 3}, {"none", d / 3, d / 3}, {"b", d / 3, d}});
+    const auto& [title, name, options] = optimizer_case();
+    const auto simulation = reference::make_reference(name, reference_options(options),
+                                                      {ranks(), d, {{0, d / 3}, {d / 3, d / 3}, {d / 3, d}}});
+    const auto optimizer = make_optimizer(name, options, layout, communicator_);
+    reference::Ranks expected(static_cast<std::size_t>(ranks()), test::random_vector(d, 2));
+    const auto parameters = test::to_device(expected[0]);
+    for (std::int64_t t = 1; t <= steps_per_case; ++t) {
+      SCOPED_TRACE(testing::Message() << "d " << d << " step " << t);
+      const reference::Ranks& all = gradients(d, ranks(), t);
+      simulation.step(expected, all);
+      const auto g = test::to_device(all[static_cast<std::size_t>(communicator_->rank())]);
+      const std::uint64_t before = bytes_sent();
+      const StepResult result = optimizer->step(ExecutionSpace{}, parameters, g);
+      compare(parameters, expected, result.synchronised);
+      EXPECT_EQ(bytes_sent() - before, optimizer->bytes_sent_in(t, result.phase)) << result.phase;
+    }
+    SCOPED_TRACE(testing::Message() << "d " << d << " after flush");
+    simulation.flush(expected);
+    optimizer->flush(ExecutionSpace{}, parameters);
+    compare(parameters, expected, true);
+  }
+
+ private:
+  std::shared_ptr<Communicator> communicator_ =
+      make_mpi_communicator(MPI_COMM_WORLD, std::get<1>(GetParam()));
+};
+
+TEST_P(OptimizersTest, EqualsSimulatedRanksAndSendsWhatItSays) {
+  for (const std::int64_t d : {3, 301, 9000}) run(d);
 }
 
 INSTANTIATE_TEST_SUITE_P(AllOptimizers, OptimizersTest,
-                         testing::Combine(testing::ValuesIn(cases),
+                         testing::Combine(testing::ValuesIn(test::optimizer_cases()),
                                           testing::Values(Staging::automatic, Staging::always)),
                          [](const auto& test_info) {
-                           return std::string(std::get<0>(test_info.param).title) +
+                           return std::get<0>(test_info.param).title +
                                   (std::get<1>(test_info.param) == Staging::always ? "_staged" : "");
                          });
 

@@ -86,6 +86,15 @@ Simulation simulate(Optimizer optimizer) {
   }};
 }
 
+/// Of an optimizer that owes something between steps which is not in the parameters.
+template <class Optimizer>
+Simulation simulate_with_flush(Optimizer start) {
+  const auto optimizer = std::make_shared<Optimizer>(std::move(start));
+  return {
+      .step = [optimizer](Ranks& working, const Ranks& gradients) { optimizer->step(working, gradients); },
+      .flush = [optimizer](Ranks& working) { optimizer->flush(working); }};
+}
+
 inline Lamb make_lamb(OptionReader& read, const World& world) {
   Lamb lamb(read.hyper(), world.tensors, world.elements);
   lamb.trust_min = read.number("trust_min", lamb.trust_min);
@@ -150,27 +159,19 @@ inline DivisibleAdam make_divisible_adam(OptionReader& read, const World& world)
           read.count("background_steps", 4), read.number("step_ahead", 1.0)};
 }
 
-/// Divisible Adam alone owes something between steps that is not in its parameters.
-inline Simulation simulate_divisible_adam(const DivisibleAdam& start) {
-  const auto optimizer = std::make_shared<DivisibleAdam>(start);
-  return {
-      .step = [optimizer](Ranks& working, const Ranks& gradients) { optimizer->step(working, gradients); },
-      .flush = [optimizer](Ranks& working) { optimizer->flush(working); }};
-}
-
 inline Simulation simulate_by_name(const std::string& name, OptionReader& read, const World& world) {
   if (name == "adam") return simulate(Replicated(Adam(read.hyper(), world.elements)));
   if (name == "lamb") return simulate(Replicated(make_lamb(read, world)));
   if (name == "onebit_adam") return simulate(Replicated(make_frozen_variance_adam(read, world, 1)));
   if (name == "apmsqueeze") return simulate(Replicated(make_apmsqueeze(read, world)));
   if (name == "onebit_lamb") return simulate(Replicated(make_onebit_lamb(read, world)));
-  if (name == "zero_one_adam") return simulate(make_zero_one_adam(read, world));
+  if (name == "zero_one_adam") return simulate_with_flush(make_zero_one_adam(read, world));
   if (name == "efficient_adam") return simulate(Replicated(make_efficient_adam(read, world)));
   if (name == "loco") return simulate(Replicated(make_loco(read, world)));
   if (name == "locally_accumulated_adam") {
     return simulate(Replicated(make_locally_accumulated_adam(read, world)));
   }
-  if (name == "divisible_adam") return simulate_divisible_adam(make_divisible_adam(read, world));
+  if (name == "divisible_adam") return simulate_with_flush(make_divisible_adam(read, world));
   throw std::invalid_argument("no reference is called " + name);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <numeric>
 #include <reference/block_code.hpp>
@@ -16,11 +17,15 @@ namespace kadam::reference {
 inline std::vector<std::size_t> largest_in(const std::vector<float>& values, Chunk block, double density) {
   std::vector<std::size_t> order(static_cast<std::size_t>(block.end - block.begin));
   std::iota(order.begin(), order.end(), static_cast<std::size_t>(block.begin));
-  std::stable_sort(order.begin(), order.end(), [&values](std::size_t a, std::size_t b) {
-    return std::fabs(values[a]) > std::fabs(values[b]);
-  });
   const auto wanted = static_cast<std::size_t>(std::floor(density * static_cast<double>(order.size()) + 0.5));
-  order.resize(std::min(order.size(), std::max<std::size_t>(1, wanted)));
+  const std::size_t k = std::min(order.size(), std::max<std::size_t>(1, wanted));
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(k), order.end(),
+                    [&values](std::size_t a, std::size_t b) {
+                      const float of_a = std::fabs(values[a]);
+                      const float of_b = std::fabs(values[b]);
+                      return of_a > of_b || (of_a == of_b && a < b);
+                    });
+  order.resize(k);
   return order;
 }
 

@@ -119,8 +119,20 @@ struct ZeroOneAdam {
       }
       working = x;
     }
+    forget();
+  }
+
+  void forget() {
     for (auto& rank : u) rank.assign(rank.size(), 0.0F);
     gamma_sum = 0.0;
+  }
+
+  /// Delivers the mean of u uncompressed.
+  void flush(Ranks& working) {
+    const std::vector<float> sum = dense_mean(u);
+    for (auto& rank : x) rank = moved(rank, sum);
+    working = x;
+    forget();
   }
 };
 

@@ -1,0 +1,253 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/optim/options.hpp>
+
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace kadam::test {
+
+/// An optimizer with options that a distributed run is compared with a simulated one for.
+struct OptimizerCase {
+  std::string title;
+  std::string name;
+  OptionMap options;
+};
+
+inline void PrintTo(const OptimizerCase& optimizer_case, std::ostream* out) {  // NOLINT: GoogleTest's name
+  *out << optimizer_case.title;
+}
+
+/// The steps of a run: some are after every warm-up, freeze and doubling below.
+inline constexpr std::int64_t steps_per_case = 20;
+
+/// Falls by a tenth each step, so that a rate of another step is seen.
+inline std::vector<double> falling_rates() {
+  std::vector<double> rates;
+  rates.reserve(static_cast<std::size_t>(steps_per_case));
+  double rate = 0.02;
+  for (std::int64_t t = 1; t <= steps_per_case; ++t) {
+    rates.push_back(rate);
+    rate *= 0.9;
+  }
+  return rates;
+}
+
+inline std::vector<OptimizerCase> dense_cases() {
+  return {{"adam", "adam", {{"weight_decay", 0.05}}},
+          {"adam_uncorrected", "adam", {{"bias_correction", false}}},
+          {"adam_rates", "adam", {{"lr", falling_rates()}, {"weight_decay", 0.05}}},
+          {"lamb", "lamb", {{"weight_decay", 0.01}}},
+          {"lamb_rates", "lamb", {{"lr", falling_rates()}, {"trust_max", 0.5}}}};
+}
+
+inline std::vector<OptimizerCase> frozen_variance_cases() {
+  const std::int64_t warmup = 4;
+  const std::int64_t one_per_chunk = 0;
+  return {
+      {"onebit_adam", "onebit_adam", {{"warmup_steps", warmup}, {"weight_decay", 0.05}}},
+      {"onebit_adam_one_scale",
+       "onebit_adam",
+       {{"warmup_steps", warmup}, {"block", one_per_chunk}, {"scale", std::string("mean_abs")}}},
+      {"apmsqueeze_2",
+       "apmsqueeze",
+       {{"warmup_steps", warmup}, {"bits", std::int64_t{2}}, {"block", std::int64_t{64}}}},
+      {"apmsqueeze_8", "apmsqueeze", {{"warmup_steps", warmup}, {"bits", std::int64_t{8}}}},
+      {"onebit_lamb", "onebit_lamb", {{"warmup_steps", warmup}, {"weight_decay", 0.01}}},
+      {"onebit_lamb_one_scale",
+       "onebit_lamb",
+       {{"warmup_steps", std::int64_t{6}},
+        {"eps", 0.01},
+        {"block", one_per_chunk},
+        {"scale", std::string("mean_abs")},
+        {"lr", falling_rates()}}},
+      {"onebit_lamb_limits",
+       "onebit_lamb",
+       {{"warmup_steps", warmup},
+        {"block", std::int64_t{64}},
+        {"weight_decay", 0.05},
+        {"trust_max", 0.3},
+        {"ratio_min", 0.8},
+        {"ratio_max", 1.3},
+        {"ratio_change", 0.2},
+        {"beta3", 0.5}}},
+      {"onebit_lamb_uncorrected", "onebit_lamb", {{"warmup_steps", warmup}, {"bias_correction", false}}},
+  };
+}
+
+inline std::vector<OptimizerCase> zero_one_adam_cases() {
+  return {
+      {"zero_one_adam",
+       "zero_one_adam",
+       {{"variance_freeze_step", std::int64_t{8}},
+        {"variance_kappa", std::int64_t{2}},
+        {"sync_doubling_steps", std::int64_t{3}},
+        {"weight_decay", 0.02}}},
+      {"zero_one_adam_one_scale",
+       "zero_one_adam",
+       {{"variance_freeze_step", std::int64_t{5}},
+        {"variance_kappa", std::int64_t{1}},
+        {"sync_doubling_steps", std::int64_t{2}},
+        {"sync_interval_max", std::int64_t{3}},
+        {"block", std::int64_t{0}},
+        {"scale", std::string("mean_abs")},
+        {"bias_correction", false}}},
+      {"zero_one_adam_rates",
+       "zero_one_adam",
+       {{"variance_freeze_step", std::int64_t{10}},
+        {"variance_kappa", std::int64_t{2}},
+        {"sync_doubling_steps", std::int64_t{1}},
+        {"block", std::int64_t{64}},
+        {"lr", falling_rates()},
+        {"weight_decay", 0.05}}},
+      {"zero_one_adam_always", "zero_one_adam", {{"variance_freeze_step", std::int64_t{5}}}},
+  };
+}
+
+/// eps is as large as many gradients: without it all coordinates make a first step of one size, and which
+/// code is nearest to a half of it only rounding says.
+inline std::vector<OptimizerCase> efficient_adam_cases() {
+  const std::string name = "efficient_adam";
+  const double eps = 0.1;
+  return {
+      {"efficient_adam", name, {{"eps", eps}, {"weight_decay", 0.02}}},
+      {"efficient_adam_1",
+       name,
+       {{"eps", eps}, {"bits", std::int64_t{1}}, {"block", std::int64_t{64}}, {"weight_decay", 0.02}}},
+      {"efficient_adam_1_one_scale",
+       name,
+       {{"eps", eps},
+        {"bits", std::int64_t{1}},
+        {"block", std::int64_t{0}},
+        {"scale", std::string("mean_abs")}}},
+      {"efficient_adam_2", name, {{"eps", eps}, {"bits", std::int64_t{2}}, {"block", std::int64_t{64}}}},
+      {"efficient_adam_8",
+       name,
+       {{"eps", eps}, {"bits", std::int64_t{8}}, {"block", std::int64_t{0}}, {"lr", falling_rates()}}},
+      {"efficient_adam_uncorrected", name, {{"eps", eps}, {"bias_correction", false}}},
+  };
+}
+
+inline std::vector<OptimizerCase> loco_cases() {
+  return {
+      {"loco", "loco", {{"weight_decay", 0.02}}},
+      {"loco_2",
+       "loco",
+       {{"bits", std::int64_t{2}},
+        {"block", std::int64_t{64}},
+        {"error_beta", 0.5},
+        {"error_reset", std::int64_t{3}}}},
+      {"loco_8",
+       "loco",
+       {{"bits", std::int64_t{8}}, {"block", std::int64_t{0}}, {"error_reset", std::int64_t{7}}}},
+      {"loco_rates",
+       "loco",
+       {{"error_beta", 0.0}, {"error_reset", std::int64_t{1000}}, {"lr", falling_rates()}}},
+      {"loco_uncorrected", "loco", {{"block", std::int64_t{100}}, {"bias_correction", false}}},
+  };
+}
+
+/// Long enough that every coordinate has had a gradient: the first one of a coordinate makes a step of a size
+/// that many share, and which of these is among the largest only rounding says.
+inline constexpr std::int64_t sparse_warmup = 7;
+
+inline std::vector<OptimizerCase> locally_accumulated_adam_cases() {
+  const std::string name = "locally_accumulated_adam";
+  const std::string owner = "owner";
+  return {
+      {"locally_accumulated_adam", name, {{"warmup_steps", sparse_warmup}, {"weight_decay", 0.02}}},
+      {"locally_accumulated_adam_64",
+       name,
+       {{"warmup_steps", sparse_warmup},
+        {"density", 0.05},
+        {"select_block", std::int64_t{64}},
+        {"variance_sync_interval", std::int64_t{3}},
+        {"lr", falling_rates()}}},
+      {"locally_accumulated_adam_one_block",
+       name,
+       {{"warmup_steps", sparse_warmup},
+        {"density", 0.02},
+        {"select_block", std::int64_t{0}},
+        {"variance_sync_interval", std::int64_t{0}},
+        {"residual_decay", 0.9}}},
+      {"locally_accumulated_adam_odd_block",
+       name,
+       {{"warmup_steps", sparse_warmup}, {"select_block", std::int64_t{1000}}, {"bias_correction", false}}},
+      {"locally_accumulated_adam_all", name, {{"density", 1.0}, {"variance_sync_interval", std::int64_t{4}}}},
+      {"locally_accumulated_adam_owner",
+       name,
+       {{"warmup_steps", sparse_warmup}, {"exchange", owner}, {"weight_decay", 0.02}}},
+      {"locally_accumulated_adam_owner_64",
+       name,
+       {{"warmup_steps", sparse_warmup},
+        {"exchange", owner},
+        {"density", 0.05},
+        {"select_block", std::int64_t{64}},
+        {"variance_sync_interval", std::int64_t{3}}}},
+      {"locally_accumulated_adam_owner_one_block",
+       name,
+       {{"warmup_steps", sparse_warmup},
+        {"exchange", owner},
+        {"density", 0.02},
+        {"select_block", std::int64_t{0}},
+        {"residual_decay", 0.9}}},
+  };
+}
+
+inline std::vector<OptimizerCase> divisible_adam_cases() {
+  const std::string name = "divisible_adam";
+  return {
+      {"divisible_adam", name, {{"warmup_steps", sparse_warmup}, {"weight_decay", 0.02}}},
+      {"divisible_adam_3_half_ahead",
+       name,
+       {{"warmup_steps", sparse_warmup},
+        {"density", 0.03},
+        {"select_block", std::int64_t{64}},
+        {"background_steps", std::int64_t{3}},
+        {"variance_sync_interval", std::int64_t{5}},
+        {"step_ahead", 0.5},
+        {"lr", falling_rates()}}},
+      {"divisible_adam_1_not_ahead",
+       name,
+       {{"warmup_steps", sparse_warmup},
+        {"select_block", std::int64_t{0}},
+        {"background_steps", std::int64_t{1}},
+        {"variance_sync_interval", std::int64_t{0}},
+        {"step_ahead", 0.0}}},
+      {"divisible_adam_4_not_ahead", name, {{"warmup_steps", sparse_warmup}, {"step_ahead", 0.0}}},
+      {"divisible_adam_all",
+       name,
+       {{"density", 1.0}, {"variance_sync_interval", std::int64_t{4}}, {"weight_decay", 0.05}}},
+      {"divisible_adam_owner",
+       name,
+       {{"warmup_steps", sparse_warmup},
+        {"exchange", std::string("owner")},
+        {"density", 0.05},
+        {"select_block", std::int64_t{64}},
+        {"background_steps", std::int64_t{3}}}},
+      {"divisible_adam_owner_one_block",
+       name,
+       {{"warmup_steps", sparse_warmup},
+        {"exchange", std::string("owner")},
+        {"select_block", std::int64_t{0}},
+        {"bias_correction", false}}},
+  };
+}
+
+/// All of them; the learning rate is 0.01 where none is given.
+inline std::vector<OptimizerCase> optimizer_cases() {
+  std::vector<OptimizerCase> all;
+  for (const auto& family :
+       {dense_cases(), frozen_variance_cases(), zero_one_adam_cases(), efficient_adam_cases(), loco_cases(),
+        locally_accumulated_adam_cases(), divisible_adam_cases()}) {
+    all.insert(all.end(), family.begin(), family.end());
+  }
+  for (auto& each : all) each.options.try_emplace("lr", 0.01);
+  return all;
+}
+
+}  // namespace kadam::test
