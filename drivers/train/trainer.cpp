@@ -125,23 +125,23 @@ void Trainer::log(const StepResult& result, std::int64_t step) {
   const StepWindow window = statistics_.take_window();
   const double loss = mean_over_ranks(window.mean_loss());
   summary_.curve.push_back({step, loss});
-  const io::JsonFields figures = health();
+  const io::Metrics figures = health();
   if (is_root()) {
     const StepSeconds seconds = window.mean_seconds();
-    io::JsonFields line = {{"step", step},
-                                   {"loss", loss},
-                                   {"learning_rate", result.learning_rate},
-                                   {"phase", statistics_.phase()},
-                                   {"gradient_norm", result.gradient_norm},
-                                   {"gradient_scale", result.gradient_scale},
-                                   {"bytes_per_step", window.mean_bytes()},
-                                   {"bytes_sent", static_cast<std::int64_t>(statistics_.bytes_sent())},
-                                   {"compute_seconds", seconds.compute},
-                                   {"encode_seconds", seconds.encode},
-                                   {"exchange_seconds", seconds.exchange},
-                                   {"decode_seconds", seconds.decode},
-                                   {"inactive_elements", optimizer_->inactive_elements()},
-                                   {"skipped_steps", optimizer_->steps_skipped()}};
+    io::Metrics line = {{"step", step},
+                        {"loss", loss},
+                        {"learning_rate", result.learning_rate},
+                        {"phase", statistics_.phase()},
+                        {"gradient_norm", result.gradient_norm},
+                        {"gradient_scale", result.gradient_scale},
+                        {"bytes_per_step", window.mean_bytes()},
+                        {"bytes_sent", static_cast<std::int64_t>(statistics_.bytes_sent())},
+                        {"compute_seconds", seconds.compute},
+                        {"encode_seconds", seconds.encode},
+                        {"exchange_seconds", seconds.exchange},
+                        {"decode_seconds", seconds.decode},
+                        {"inactive_elements", optimizer_->inactive_elements()},
+                        {"skipped_steps", optimizer_->steps_skipped()}};
     line.insert(line.end(), figures.begin(), figures.end());
     metrics_->write(line);
   }
@@ -150,9 +150,9 @@ void Trainer::log(const StepResult& result, std::int64_t step) {
 }
 
 /// The optimizer's health as metrics; what is wrong is said once of its kind.
-io::JsonFields Trainer::health() {
+io::Metrics Trainer::health() {
   const Health health = optimizer_->health(exec_);
-  io::JsonFields figures;
+  io::Metrics figures;
   const auto add = [&](const char* name, const std::optional<double>& value) {
     if (value) figures.emplace_back(name, *value);
   };

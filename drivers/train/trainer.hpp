@@ -5,7 +5,6 @@
 #include <kadam/io/json_lines.hpp>
 #include <kadam/optim/make_optimizer.hpp>
 
-
 #include <filesystem>
 #include <memory>
 #include <set>
@@ -64,7 +63,7 @@ class Trainer {
   std::uint64_t require_equal_replicas();
   void write_parameters(const std::filesystem::path& folder) const;
   void summarise();
-  [[nodiscard]] io::JsonFields health();
+  [[nodiscard]] io::Metrics health();
   [[nodiscard]] double mean_over_ranks(double value);
   [[nodiscard]] bool is_root() const { return communicator_->rank() == 0; }
 

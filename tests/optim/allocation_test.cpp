@@ -10,6 +10,7 @@
 #include <string>
 #include <support/host_views.hpp>
 #include <support/random_vectors.hpp>
+#include <support/smallest_options.hpp>
 #include <vector>
 
 /// What a Kokkos Tools library would see of a step: labels, and no allocation after the first.
@@ -52,11 +53,9 @@ TEST_P(AllocationTest, NothingIsAllocatedAfterTheFirstStepAndEveryKernelIsLabell
   const auto& [name, staging] = GetParam();
   const auto communicator = make_mpi_communicator(MPI_COMM_WORLD, staging);
   const std::int64_t d = 5000;
-  OptionMap options;
-  if (name == "onebit_adam" || name == "apmsqueeze") options["warmup_steps"] = std::int64_t{3};
   const TensorLayout layout({{"a", 0, 100}, {"b", 100, d}});
-  const auto optimizer =
-      make_optimizer(name, options, layout, communicator, {{.tensors = "a", .dense = true}});
+  const auto optimizer = make_optimizer(name, test::options_with_warmup(name, 3), layout, communicator,
+                                        {{.tensors = "a", .dense = true}});
   const auto parameters = test::to_device(test::random_vector(d, 2));
   std::vector<Vector<const float>> gradients;
   for (std::int64_t t = 1; t <= 8; ++t)
@@ -74,7 +73,7 @@ TEST_P(AllocationTest, NothingIsAllocatedAfterTheFirstStepAndEveryKernelIsLabell
 }
 
 INSTANTIATE_TEST_SUITE_P(AllOptimizers, AllocationTest,
-                         testing::Combine(testing::Values("adam", "lamb", "onebit_adam", "apmsqueeze"),
+                         testing::Combine(testing::ValuesIn(optimizer_names()),
                                           testing::Values(Staging::automatic, Staging::always)),
                          [](const auto& test_info) {
                            return std::get<0>(test_info.param) +

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <support/host_views.hpp>
 #include <support/random_vectors.hpp>
+#include <support/smallest_options.hpp>
 
 namespace kadam {
 namespace {
@@ -59,10 +60,8 @@ TEST(OneRank, AutomaticWarmUpFreezesOnceTheVarianceIsStable) {
 
 TEST(OneRank, NoParametersAreNoProblem) {
   for (const std::string& name : optimizer_names()) {
-    OptionMap options;
-    if (name == "onebit_adam" || name == "apmsqueeze") options["warmup_steps"] = std::int64_t{1};
-    const auto optimizer =
-        make_optimizer(name, options, TensorLayout({{"empty", 0, 0}}), Communicator::self());
+    const auto optimizer = make_optimizer(name, test::options_with_warmup(name, 1),
+                                          TensorLayout({{"empty", 0, 0}}), Communicator::self());
     const Vector<float> nothing("nothing", 0);
     for (int t = 0; t < 3; ++t) EXPECT_NO_THROW(optimizer->step(ExecutionSpace{}, nothing, nothing)) << name;
   }
@@ -70,8 +69,9 @@ TEST(OneRank, NoParametersAreNoProblem) {
 
 TEST(OneRank, ZeroLearningRateLeavesParametersAlone) {
   for (const std::string& name : optimizer_names()) {
-    OptionMap options = {{"lr", 0.0}, {"weight_decay", 0.1}};
-    if (name == "onebit_adam" || name == "apmsqueeze") options["warmup_steps"] = std::int64_t{2};
+    OptionMap options = test::options_with_warmup(name, 2);
+    options["lr"] = 0.0;
+    options["weight_decay"] = 0.1;
     const auto optimizer = make_optimizer(name, options, layout, Communicator::self());
     const auto x = test::random_vector(d, 2);
     const auto parameters = test::to_device(x);

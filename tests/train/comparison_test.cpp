@@ -67,6 +67,7 @@ TEST(Comparison, FileHoldsEveryFigure) {
                                    {"held_out_loss", 0.5},
                                    {"held_out_accuracy", 0.875},
                                    {"bytes_per_step", 6e6},
+                                   {"background_bytes_per_step", 0.0},
                                    {"mean_bytes_per_step", 6e6},
                                    {"dense_bytes_per_step", 6e6},
                                    {"compute_seconds", .001},

@@ -26,7 +26,7 @@ void require_select_block(const SparseOptions& options) {
 
 SparseMean::SparseMean(const ExecutionSpace& exec, const SparseOptions& options, std::int64_t elements,
                        int ranks, int rank)
-    : exchange_(options.exchange), ranks_(ranks), rank_(rank) {
+    : ranks_(ranks), rank_(rank) {
   require_select_block(options);
   message_ = SparseMessage(elements, options.select_block, options.density);
   if (ranks == 1) return;
@@ -44,7 +44,7 @@ void SparseMean::deliver(const ExecutionSpace& exec, Communicator& communicator,
   if (ranks_ == 1) {
     deliver_alone(exec, phases, residual, x);
   } else {
-    deliver_own(exec, communicator, phases, residual, x);
+    deliver_to_all(exec, communicator, phases, residual, x);
   }
 }
 
@@ -60,8 +60,8 @@ void SparseMean::deliver_alone(const ExecutionSpace& exec, Phases& phases, const
       });
 }
 
-void SparseMean::deliver_own(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
-                             const Vector<float>& residual, const Vector<float>& x) {
+void SparseMean::deliver_to_all(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
+                                const Vector<float>& residual, const Vector<float>& x) {
   const std::int64_t own_words = words(message_.total_bytes());
   {
     const auto scope = phases.enter(exec, Phase::encode);

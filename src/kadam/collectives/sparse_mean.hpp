@@ -13,13 +13,9 @@
 
 namespace kadam {
 
-/// Who sums what the ranks send: everybody all of it, or the owner of a region its part.
-enum class SparseExchange : std::uint8_t { own, owner };
-
 struct SparseOptions {
   double density = 0.01;
-  std::int64_t select_block = 4096;  ///< 0: one block (own), one per region (owner); at most 65536
-  SparseExchange exchange = SparseExchange::own;
+  std::int64_t select_block = 4096;  ///< 0: one block; at most 65536
 };
 
 /// Of the coordinates that a delivery changed, how many got something from more than one rank.
@@ -31,18 +27,14 @@ struct SupportOverlap {
 /// Delivers the largest entries of every rank's residual (Locally Accumulated Adam).
 ///
 ///   in every select block: send the k = max(1, floor(density len + 1/2)) largest |e|;  e <- 0 there
-///   own:    messages go to all;  x <- x - (1/n) sum sent                                  all-gather
-///   owner:  messages go to the owners of their regions; the k largest of the mean per block go to all;
-///           x <- x - mean there, and what a rank sent of the others stays in its e        all-to-all,
-///           all-gather
+///   messages go to all;  x <- x - (1/n) sum sent                                             all-gather
 ///
 /// Sums are in rank order; every rank applies the same bytes, so replicas stay bitwise equal. Law: x - mean
 /// of e over ranks is the same before and after, to rounding. One rank: x <- x - e, e <- 0, nothing is sent.
 ///
-/// Wire, for messages of M bytes (SparseMessage): own (n - 1) M per rank, owner 2 (n - 1)/n M when regions
-/// are equal. Worked number: d = 2^20, n = 4, blocks of 4096, density 0.01: M = 58 368 bytes; own sends 175
-/// 104 bytes per rank, owner 87 552, the dense mean 6 291 456. Memory: own n M and at most 16 MiB (4 d for a
-/// single block); owner about 3 M and 4 d/n.
+/// Wire, for messages of M bytes (SparseMessage): (n - 1) M per rank. Worked number: d = 2^20, n = 4, blocks
+/// of 4096, density 0.01: M = 58 368 bytes; each rank sends 175 104 bytes, in the dense mean 6 291 456.
+/// Memory: n M and at most 16 MiB (4 d for a single block).
 class SparseMean {
  public:
   SparseMean() = default;
@@ -66,15 +58,14 @@ class SparseMean {
  private:
   void deliver_alone(const ExecutionSpace& exec, Phases& phases, const Vector<float>& residual,
                      const Vector<float>& x) const;
-  void deliver_own(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
-                   const Vector<float>& residual, const Vector<float>& x);
+  void deliver_to_all(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
+                      const Vector<float>& residual, const Vector<float>& x);
 
-  SparseExchange exchange_ = SparseExchange::own;
   int ranks_ = 1;
   int rank_ = 0;
   SparseMessage message_;
   std::vector<Piece> received_pieces_;  ///< of all ranks
-  Words<MemorySpace> received_;         ///< own: the messages of all ranks, the own one in place
+  Words<MemorySpace> received_;         ///< the messages of all ranks, the own one in place
   Vector<float> sums_;
 };
 

@@ -35,9 +35,8 @@ Vector<ElementRange> to_device(const std::vector<ElementRange>& ranges) {
 }  // namespace
 
 CompressedCoordinates::CompressedCoordinates(const ExecutionSpace& exec, std::int64_t elements,
-                                             const std::vector<ElementRange>& dense, int ranks)
-    : elements_(elements) {
-  if (ranks > 1) dense_ = to_device(dense);
+                                             const std::vector<ElementRange>& dense)
+    : elements_(elements), dense_(to_device(dense)) {
   mask_ = allocate<std::uint32_t>(exec, "kadam::CompressedCoordinates::mask",
                                   ActiveMask<MemorySpace>::words_for(elements));
   if (dense_.extent(0) == 0) return;

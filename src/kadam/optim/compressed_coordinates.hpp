@@ -15,14 +15,13 @@ namespace kadam {
 /// Which coordinates are compressed: those that have variance, where the algorithm needs it, and lie in no
 /// tensor that is kept dense.
 ///
-/// One rank compresses nothing, so nothing is kept out of it but what has no variance.
 /// Memory: d/8 bytes.
 class CompressedCoordinates {
  public:
   CompressedCoordinates() = default;
   /// All but the dense ranges.
   CompressedCoordinates(const ExecutionSpace& exec, std::int64_t elements,
-                        const std::vector<ElementRange>& dense, int ranks);
+                        const std::vector<ElementRange>& dense);
 
   /// All with v > 0 but the dense ranges. Reads v; waits for exec.
   void require_variance(const ExecutionSpace& exec, const Vector<float>& v);

@@ -44,7 +44,7 @@ EfficientAdam::EfficientAdam(const Options& options, TensorLayout layout,
   compressed_mean_ = CompressedMean(exec, make_quantiser(options.codec), ChunkLayout(elements(), ranks),
                                     options.codec.block, rank);
   kept_dense_ = DenseSubset(exec, groups().dense, ranks, rank);
-  coordinates_ = CompressedCoordinates(exec, elements(), groups().dense, ranks);
+  coordinates_ = CompressedCoordinates(exec, elements(), groups().dense);
   exec.fence("kadam::EfficientAdam");
 }
 

@@ -99,7 +99,7 @@ FrozenVarianceAdam::FrozenVarianceAdam(std::string_view name, const Options& opt
   dense_mean_ = DenseMean(exec, chunks, rank);
   compressed_mean_ = CompressedMean(exec, make_quantiser(options.codec), chunks, options.codec.block, rank);
   kept_dense_ = DenseSubset(exec, groups().dense, ranks, rank);
-  coordinates_ = CompressedCoordinates(exec, elements(), groups().dense, ranks);
+  coordinates_ = CompressedCoordinates(exec, elements(), groups().dense);
   if (options.warmup_steps.automatic) {
     stability_ = VarianceStability(common().beta2, common().learning_rate.lr_warmup_steps);
   }

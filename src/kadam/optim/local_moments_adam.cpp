@@ -32,7 +32,6 @@ void LocalMomentsAdam::Options::describe(OptionFields& fields) {
   fields.add("select_block", select_block, "elements of which the largest are sent (0: all at once)");
   fields.add("variance_sync_interval", variance_sync_interval,
              "steps between exact means of the variance (0: never)");
-  fields.add("exchange", exchange, "own: every rank's largest; owner: the largest of their mean");
   fields.add("step_ahead", step_ahead, "part of the own residual that a rank works ahead by, 0 to 1");
 }
 
@@ -44,13 +43,7 @@ void LocalMomentsAdam::Options::validate(std::string_view owner) const {
                  "option 'select_block': expected 0 (the whole vector) to 65536 elements");
   require_option(variance_sync_interval >= 0, owner,
                  "option 'variance_sync_interval': expected a number of steps, or 0 for never");
-  require_option(exchange == "own" || exchange == "owner", owner,
-                 "option 'exchange': expected \"own\" or \"owner\", got \"" + exchange + "\"");
   require_option(step_ahead >= 0.0 && step_ahead <= 1.0, owner, "option 'step_ahead': expected 0 to 1");
-}
-
-SparseOptions LocalMomentsAdam::Options::sparse() const {
-  return {density, select_block, exchange == "owner" ? SparseExchange::owner : SparseExchange::own};
 }
 
 LocalMomentsAdam::LocalMomentsAdam(std::string_view name, const Options& options, TensorLayout layout,
@@ -64,7 +57,7 @@ LocalMomentsAdam::LocalMomentsAdam(std::string_view name, const Options& options
   moments_ = Moments::zeros(exec, "kadam::LocalMomentsAdam", elements());
   dense_mean_ = DenseMean(exec, ChunkLayout(elements(), ranks), rank);
   kept_dense_ = DenseSubset(exec, groups().dense, ranks, rank);
-  sparse_mean_ = SparseMean(exec, options.sparse(), elements(), ranks, rank);
+  sparse_mean_ = SparseMean(exec, {options.density, options.select_block}, elements(), ranks, rank);
   exec.fence("kadam::LocalMomentsAdam");
 }
 

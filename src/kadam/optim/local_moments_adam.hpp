@@ -6,7 +6,7 @@
 #include <kadam/collectives/sparse_mean.hpp>
 #include <kadam/optim/optimizer.hpp>
 
-#include <string>
+#include <string_view>
 
 namespace kadam {
 
@@ -23,12 +23,10 @@ class LocalMomentsAdam : public Optimizer {
     double density = 0.01;
     std::int64_t select_block = 4096;
     std::int64_t variance_sync_interval = 50;
-    std::string exchange = "own";
     double step_ahead = 0.0;
 
     void describe(OptionFields& fields);
     void validate(std::string_view owner) const;
-    [[nodiscard]] SparseOptions sparse() const;
   };
 
   LocalMomentsAdam(std::string_view name, const Options& options, TensorLayout layout,

@@ -73,7 +73,7 @@ Loco::Loco(const Options& options, TensorLayout layout, std::shared_ptr<Communic
   reduce_scatter_ = LowBitReduceScatter(exec, make_quantiser(static_cast<int>(options.bits), SignScale::rms),
                                         chunks, options.block, options.error_beta, rank);
   kept_dense_ = DenseSubset(exec, groups().dense, ranks, rank);
-  coordinates_ = CompressedCoordinates(exec, elements(), groups().dense, ranks);
+  coordinates_ = CompressedCoordinates(exec, elements(), groups().dense);
   parameter_pieces_ = pieces_of(chunks, rounds_ ? sizeof(std::uint16_t) : sizeof(float));
   if (rounds_) {
     master_ = allocate<float>(exec, "kadam::Loco::master", own_.elements());

@@ -38,6 +38,8 @@ Optimizer::Optimizer(std::string_view name, TensorLayout layout, std::shared_ptr
       communicator_(std::move(communicator)),
       common_(std::move(common)) {
   groups_ = resolve_groups(layout_, common_.groups, common_.weight_decay, common_.dense_below);
+  // One rank compresses nothing: there is nothing to be kept out of it.
+  if (communicator_->size() == 1) groups_.dense.clear();
   sum_space_ = SumSpace<MemorySpace>(elements());
 }
 

@@ -95,7 +95,7 @@ ZeroOneAdam::ZeroOneAdam(const Options& options, TensorLayout layout,
   dense_mean_ = DenseMean(exec, chunks, rank);
   compressed_mean_ = CompressedMean(exec, make_quantiser(options.codec), chunks, options.codec.block, rank);
   kept_dense_ = DenseSubset(exec, groups().dense, ranks, rank);
-  coordinates_ = CompressedCoordinates(exec, elements(), groups().dense, ranks);
+  coordinates_ = CompressedCoordinates(exec, elements(), groups().dense);
   exec.fence("kadam::ZeroOneAdam");
 }
 

@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/optim/make_optimizer.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace kadam::test {
+
+/// The options without a default, and a warm-up of so many steps for every algorithm that has one.
+inline OptionMap options_with_warmup(const std::string& name, std::int64_t steps) {
+  OptionMap options;
+  for (const OptionHelp& option : optimizer_options(name)) {
+    if (option.name == "warmup_steps" || option.name == "variance_freeze_step") options[option.name] = steps;
+  }
+  return options;
+}
+
+}  // namespace kadam::test
