@@ -13,7 +13,7 @@ namespace kadam::workloads {
 ///
 /// Where the foreground is can be read off the pixels of a patch alone. What it belongs to cannot: a piece of
 /// cloth is a piece of cloth, so a model has to look at the other patches. Meant for one thing on a dark
-/// ground, as in MNIST and its relatives. In Fashion-MNIST 48 % of the patches of 4 x 4 are background.
+/// ground, as in MNIST and its relatives. In Fashion-MNIST 38 % of the patches of 4 x 4 are background.
 ///
 /// Worked number: a patch of 4 x 4 in which one pixel is 32 belongs to the foreground.
 inline constexpr std::uint8_t foreground_above = 31;

@@ -40,6 +40,23 @@ trust_max = 3
   EXPECT_EQ(configuration.options_for("adam"), (OptionMap{{"lr", std::vector<double>{0.1, 0.2}}}));
 }
 
+TEST(Configuration, ReadsTheKeysOfWorkloads) {
+  const train::Configuration images = configuration_of(
+      "[data]\ntask = \"segment\"\npatch = 7\ndirichlet_alpha = 0.5\n"
+      "[model]\nkind = \"vit\"\npatch = 2\nwidth = 12\n");
+  EXPECT_EQ(images.data.task, "segment");
+  EXPECT_EQ(images.data.patch, 7);
+  EXPECT_EQ(images.data.dirichlet_alpha, 0.5);
+  EXPECT_EQ(images.model.vit.patch, 2);
+  EXPECT_EQ(images.model.transformer.width, 12);
+  const train::Configuration text = configuration_of(
+      "[data]\nkind = \"text\"\npath = \"a\"\nobjective = \"masked\"\nmask_fraction = 0.25\n"
+      "[training]\nseed = 5\n");
+  EXPECT_EQ(text.data.text.objective, "masked");
+  EXPECT_EQ(text.data.text.mask_fraction, 0.25);
+  EXPECT_EQ(text.data.text.mask_seed, 5U);
+}
+
 TEST(Configuration, AssignmentsCountMoreThanTheFileAndLaterOnesMore) {
   const train::Configuration configuration =
       configuration_of("[training]\nsteps = 12\nbatch = 3\n[optimizer.adam]\nlr = 0.5\n",
@@ -115,6 +132,15 @@ TEST(Configuration, RefusesValuesOutOfRange) {
   expect_in("'lr_scale': expected a number >= 0, got nan",
             refusal_of("[[optimizer.groups]]\ntensors = \"a\"\nlr_scale = nan\n"));
   expect_in("each group needs 'tensors'", refusal_of("[[optimizer.groups]]\ndense = true\n"));
+}
+
+TEST(Configuration, RefusesWhatTheDataCannotBe) {
+  const std::string text = "[data]\nkind = \"text\"\npath = \"a\"\n";
+  expect_in("text has no classes", refusal_of(text, {"data.dirichlet_alpha=0.1"}));
+  expect_in("use causal or masked", refusal_of(text, {"data.objective=both"}));
+  expect_in("expected above 0 and at most 1", refusal_of(text, {"data.mask_fraction=0"}));
+  expect_in("fits kind 'idx' alone", refusal_of(text, {"data.task=segment"}));
+  expect_in("expected at least 1 pixel", refusal_of("", {"model.kind=vit", "model.patch=0"}));
 }
 
 TEST(Configuration, NamesFileAndLineOfBadToml) {
