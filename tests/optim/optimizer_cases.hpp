@@ -18,8 +18,8 @@ struct OptimizerCase {
   OptionMap options;
 };
 
-inline void PrintTo(const OptimizerCase& optimizer_case, std::ostream* out) {  // NOLINT: GoogleTest's name
-  *out << optimizer_case.title;
+inline std::ostream& operator<<(std::ostream& out, const OptimizerCase& optimizer_case) {
+  return out << optimizer_case.title;
 }
 
 /// The steps of a run: some are after every warm-up, freeze and doubling below.
