@@ -31,6 +31,19 @@ std::size_t name_width(const std::vector<RunSummary>& runs) {
   return width;
 }
 
+std::string background_text(const std::vector<RunSummary>& runs) {
+  std::string text;
+  for (const RunSummary& run : runs) {
+    if (run.background_bytes_per_step == 0.0) continue;
+    const double foreground = run.bytes_per_step - run.background_bytes_per_step;
+    text +=
+        fmt::format("{}: {} per step in the foreground, {} less than dense, and {} in the background\n",
+                    run.algorithm, bytes_text(foreground), ratio_text(run.dense_bytes_per_step, foreground),
+                    bytes_text(run.background_bytes_per_step));
+  }
+  return text;
+}
+
 std::string skipped_text(const std::vector<RunSummary>& runs) {
   std::string text;
   for (const RunSummary& run : runs) {
@@ -63,7 +76,7 @@ std::string comparison_table(const std::vector<RunSummary>& runs) {
   text +=
       "sent per step, steady, milliseconds: rank 0, after the warm-up; overall: the whole run; losses in\n"
       "nats, train: mean over the last tenth of the steps\n";
-  return text + skipped_text(runs);
+  return text + background_text(runs) + skipped_text(runs);
 }
 
 void write_comparison_json(const std::filesystem::path& file, const std::vector<RunSummary>& runs) {
@@ -74,6 +87,7 @@ void write_comparison_json(const std::filesystem::path& file, const std::vector<
                     {"held_out_loss", run.held_out_loss},
                     {"held_out_accuracy", run.accuracy},
                     {"bytes_per_step", run.bytes_per_step},
+                    {"background_bytes_per_step", run.background_bytes_per_step},
                     {"mean_bytes_per_step", run.mean_bytes_per_step},
                     {"dense_bytes_per_step", run.dense_bytes_per_step},
                     {"compute_seconds", run.seconds.compute},

@@ -52,14 +52,23 @@ void Configuration::describe(OptionFields& fields) {
   fields.add("data.context", data.text.context, "text: bytes per example");
   fields.add("data.held_out_fraction", data.text.held_out_fraction,
              "text: part at the end of the file that is not trained on");
-  fields.add("model.kind", model.kind, "mlp, cnn or transformer");
+  fields.add("data.objective", data.text.objective,
+             "text: causal (guess the next byte) or masked (guess hidden ones)");
+  fields.add("data.mask_fraction", data.text.mask_fraction,
+             "masked: part of the bytes that are to be guessed");
+  fields.add("data.task", data.task, "images: classify, or segment (a class per patch; idx alone)");
+  fields.add("data.patch", data.patch, "segment: side of the patches that have a class each");
+  fields.add("data.dirichlet_alpha", data.dirichlet_alpha,
+             "images: 0, or unequal shards: the smaller, the more the classes of the ranks differ");
+  fields.add("model.kind", model.kind, "mlp, cnn, vit or transformer");
   fields.add("model.hidden", model.mlp.hidden, "mlp: widths of the hidden layers");
   fields.add("model.activation", model.mlp.activation, "mlp: relu or gelu");
   fields.add("model.first_channels", model.cnn.first_channels, "cnn: outputs of the first convolution");
   fields.add("model.second_channels", model.cnn.second_channels, "cnn: outputs of the second convolution");
-  fields.add("model.width", model.transformer.width, "transformer: width of a token's vector");
-  fields.add("model.depth", model.transformer.depth, "transformer: number of blocks");
-  fields.add("model.heads", model.transformer.heads, "transformer: attention heads per block");
+  fields.add("model.width", model.transformer.width, "transformer, vit: width of a position's vector");
+  fields.add("model.depth", model.transformer.depth, "transformer, vit: number of blocks");
+  fields.add("model.heads", model.transformer.heads, "transformer, vit: attention heads per block");
+  fields.add("model.patch", model.vit.patch, "vit: side of the patches that an image is cut into");
   fields.add("training.steps", training.steps, "number of optimizer steps");
   fields.add("training.batch", training.batch, "examples per rank and gradient");
   fields.add("training.accumulate", training.accumulate, "gradients of a rank whose mean makes one step");

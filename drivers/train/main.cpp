@@ -12,11 +12,13 @@
 #include <filesystem>
 #include <launch/command_line.hpp>
 #include <launch/session.hpp>
+#include <map>
 #include <train/comparison.hpp>
 #include <train/configuration.hpp>
 #include <train/key_help.hpp>
 #include <train/report.hpp>
 #include <train/trainer.hpp>
+#include <vector>
 
 namespace kadam::train {
 namespace {
@@ -113,21 +115,35 @@ void print_banner(const Session& session, const Plan& plan) {
              training.batch * training.accumulate, training.seed);
 }
 
+/// "6.0 MB in a dense step": what is sent by whatever step, the phases in their order.
+std::string traffic_text(const std::vector<PlannedTraffic>& plan) {
+  std::vector<std::string> phases;
+  std::map<std::string, std::string> parts;
+  for (const PlannedTraffic& planned : plan) {
+    std::string& text = parts[planned.phase];
+    if (text.empty()) phases.push_back(planned.phase);
+    if (planned.bytes == 0 && !text.empty()) continue;
+    text += (text.empty() ? "" : " + ") + bytes_text(static_cast<double>(planned.bytes));
+    if (planned.every > 1) text += fmt::format(" every {} steps", planned.every);
+  }
+  std::string all;
+  for (const std::string& phase : phases) {
+    all += fmt::format("{}{} in a {} step", all.empty() ? "" : ", ", parts[phase], phase);
+  }
+  return all;
+}
+
 void print_plan(const Configuration& configuration, const Optimizer& optimizer) {
   const auto d = optimizer.layout().elements();
   const MemoryUse memory = optimizer.memory();
-  const BytesPerStep bytes = optimizer.bytes_per_step();
   const double gradients = configuration.training.accumulate > 1 ? 2.0 : 1.0;
   fmt::print("\n{}: {} of d = {} parameters in {} tensors\n", optimizer.name(), configuration.model.kind,
              grouped(d), optimizer.layout().tensors().size());
-  fmt::print("  memory per rank: parameters and gradient {}, optimizer state {}, messages {}\n",
-             bytes_text((1.0 + gradients) * 4.0 * static_cast<double>(d)),
+  fmt::print("  memory per rank: parameters (twice) and gradient {}, optimizer state {}, messages {}\n",
+             bytes_text((2.0 + gradients) * 4.0 * static_cast<double>(d)),
              bytes_text(static_cast<double>(memory.state_bytes)),
              bytes_text(static_cast<double>(memory.workspace_bytes)));
-  fmt::print("  sent per step by a rank: {}", bytes_text(static_cast<double>(bytes.warmup)));
-  if (bytes.steady != bytes.warmup) {
-    fmt::print(" in the warm-up, {} after it", bytes_text(static_cast<double>(bytes.steady)));
-  }
+  fmt::print("  sent by a rank: {}", traffic_text(optimizer.traffic_plan()));
   fmt::print("\n");
   std::fflush(stdout);
 }

@@ -174,6 +174,7 @@ Configuration read_configuration(const std::filesystem::path& file,
   fields.read("the configuration", keys.general);
   configuration.training.validate();
   configuration.data.path = expand_home(configuration.data.path);
+  configuration.data.text.mask_seed = static_cast<std::uint64_t>(configuration.training.seed);
   configuration.data.validate();
   configuration.model.validate();
   return configuration;

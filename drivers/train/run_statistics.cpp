@@ -6,6 +6,15 @@
 
 namespace kadam::train {
 
+namespace {
+
+/// Whether this phase, of an algorithm that compresses, sends exact gradients.
+bool is_exact(const std::string& phase) {
+  return phase == "warm-up" || phase == "variance";
+}
+
+}  // namespace
+
 void StepSeconds::add(double compute_seconds, const Phases::Seconds& phases) {
   const auto of = [&](Phase phase) { return phases[static_cast<std::size_t>(phase)]; };
   compute += compute_seconds;
@@ -19,6 +28,7 @@ void StepWindow::add(const StepRecord& record) {
   loss += record.loss;
   seconds.add(record.compute_seconds, record.phases);
   bytes += record.bytes;
+  background_bytes += record.background_bytes;
 }
 
 double StepWindow::mean_loss() const {
@@ -32,10 +42,8 @@ StepSeconds StepWindow::mean_seconds() const {
 void RunStatistics::add(const StepRecord& record) {
   bytes_sent_ += record.bytes;
   if (record.skipped) return;
-  if (phase_ != record.phase) {
-    phase_ = record.phase;
-    last_phase_ = {};
-  }
+  if (is_exact(phase_) != is_exact(record.phase)) last_phase_ = {};
+  phase_ = record.phase;
   window_.add(record);
   last_phase_.add(record);
   whole_run_.add(record);

@@ -31,6 +31,7 @@ struct StepRecord {
   double compute_seconds = 0.0;
   Phases::Seconds phases{};
   std::size_t bytes = 0;
+  std::size_t background_bytes = 0;  ///< of these: sent in the background
 };
 
 /// Sums over some steps of one rank.
@@ -39,6 +40,7 @@ struct StepWindow {
   double loss = 0.0;
   StepSeconds seconds;
   std::size_t bytes = 0;
+  std::size_t background_bytes = 0;
 
   void add(const StepRecord& record);
 
@@ -46,6 +48,7 @@ struct StepWindow {
   [[nodiscard]] double mean_loss() const;
   /// 0 when there is no step, as are the seconds.
   [[nodiscard]] double mean_bytes() const { return mean(static_cast<double>(bytes)); }
+  [[nodiscard]] double mean_background_bytes() const { return mean(static_cast<double>(background_bytes)); }
   [[nodiscard]] StepSeconds mean_seconds() const;
 
  private:
@@ -65,7 +68,8 @@ class RunStatistics {
   StepWindow take_window();
   /// The phase of the last step that was not skipped; empty before it.
   [[nodiscard]] const std::string& phase() const { return phase_; }
-  /// The steps of the phase that the run is in now: of the compressed one, at the end.
+  /// The steps since exact gradients, or none, began: those that are compressed, at the end. Steps of several
+  /// phases that take turns (local, sync) are one.
   [[nodiscard]] const StepWindow& last_phase() const { return last_phase_; }
   [[nodiscard]] const StepWindow& whole_run() const { return whole_run_; }
   /// The last tenth of the run, at least one step.

@@ -12,6 +12,7 @@
 #include <train/held_out.hpp>
 #include <train/trainer.hpp>
 #include <utility>
+#include <workloads/make_sampler.hpp>
 
 namespace kadam::train {
 namespace {
@@ -43,12 +44,14 @@ Trainer::Trainer(const Configuration& configuration, const std::string& algorith
       model_(workloads::make_model(configuration.model, data.shape())),
       optimizer_(make_optimizer(algorithm, configuration.options_for(algorithm), model_->tensors(),
                                 communicator_, configuration.groups)),
-      sampler_(sampler_options(configuration, data, *communicator_),
-               static_cast<std::uint64_t>(configuration.training.seed)),
+      sampler_(workloads::make_sampler(data, configuration.data.dirichlet_alpha,
+                                       sampler_options(configuration, data, *communicator_),
+                                       static_cast<std::uint64_t>(configuration.training.seed))),
       progress_(algorithm, configuration.training.steps, is_root()),
       statistics_(configuration.training.steps) {
   const std::int64_t d = model_->tensors().elements();
   parameters_ = allocate<float>(exec_, "kadam-train::parameters", d);
+  consensus_ = allocate<float>(exec_, "kadam-train::consensus", d);
   gradient_ = allocate<float>(exec_, "kadam-train::gradient", d);
   if (configuration.training.accumulate > 1) {
     micro_gradient_ = allocate<float>(exec_, "kadam-train::micro_gradient", d);
@@ -70,6 +73,7 @@ RunSummary Trainer::run(const std::filesystem::path& folder) {
   const TrainingOptions& training = configuration_.training;
   for (std::int64_t step = 1; step <= training.steps; ++step) {
     take_step(step);
+    if (step == training.steps) optimizer_->flush(exec_, parameters_);
     const bool asked = training.evaluate_every > 0 && step % training.evaluate_every == 0;
     if (asked || step == training.steps) evaluate(step);
   }
@@ -93,7 +97,8 @@ double Trainer::accumulate_gradient() {
   const std::int64_t batches = configuration_.training.accumulate;
   double loss = 0.0;
   for (std::int64_t k = 0; k < batches; ++k) {
-    data_.training_batch(exec_, sampler_.next(), batch_);
+    const auto examples = sampler_.next();
+    data_.training_batch(exec_, examples, sampler_.epoch(), batch_);
     const Vector<float>& target = k == 0 ? gradient_ : micro_gradient_;
     loss += model_->loss_and_gradient(exec_, parameters_, batch_, target);
     if (k > 0) add(exec_, gradient_, micro_gradient_);
@@ -107,10 +112,11 @@ void Trainer::take_step(std::int64_t step) {
   Kokkos::Timer timer;
   const double loss = accumulate_gradient();
   const double compute_seconds = timer.seconds();
-  const std::size_t bytes_before = communicator_->bytes_sent().total();
+  const ByteCounters before = communicator_->bytes_sent();
   const StepResult result = optimizer_->step(exec_, parameters_, gradient_);
   statistics_.add({step, result.phase, result.skipped, loss, compute_seconds, optimizer_->phases().seconds(),
-                   communicator_->bytes_sent().total() - bytes_before});
+                   communicator_->bytes_sent().total() - before.total(),
+                   communicator_->bytes_sent().sent(Traffic::background) - before.sent(Traffic::background)});
   if (step % configuration_.training.log_every == 0 || step == configuration_.training.steps)
     log(result, step);
 }
@@ -119,31 +125,55 @@ void Trainer::log(const StepResult& result, std::int64_t step) {
   const StepWindow window = statistics_.take_window();
   const double loss = mean_over_ranks(window.mean_loss());
   summary_.curve.push_back({step, loss});
+  const io::JsonFields figures = health();
   if (is_root()) {
     const StepSeconds seconds = window.mean_seconds();
-    metrics_->write({{"step", step},
-                     {"loss", loss},
-                     {"learning_rate", result.learning_rate},
-                     {"phase", statistics_.phase()},
-                     {"gradient_norm", result.gradient_norm},
-                     {"gradient_scale", result.gradient_scale},
-                     {"bytes_per_step", window.mean_bytes()},
-                     {"bytes_sent", static_cast<std::int64_t>(statistics_.bytes_sent())},
-                     {"compute_seconds", seconds.compute},
-                     {"encode_seconds", seconds.encode},
-                     {"exchange_seconds", seconds.exchange},
-                     {"decode_seconds", seconds.decode},
-                     {"inactive_elements", optimizer_->inactive_elements()},
-                     {"skipped_steps", optimizer_->steps_skipped()}});
+    io::JsonFields line = {{"step", step},
+                                   {"loss", loss},
+                                   {"learning_rate", result.learning_rate},
+                                   {"phase", statistics_.phase()},
+                                   {"gradient_norm", result.gradient_norm},
+                                   {"gradient_scale", result.gradient_scale},
+                                   {"bytes_per_step", window.mean_bytes()},
+                                   {"bytes_sent", static_cast<std::int64_t>(statistics_.bytes_sent())},
+                                   {"compute_seconds", seconds.compute},
+                                   {"encode_seconds", seconds.encode},
+                                   {"exchange_seconds", seconds.exchange},
+                                   {"decode_seconds", seconds.decode},
+                                   {"inactive_elements", optimizer_->inactive_elements()},
+                                   {"skipped_steps", optimizer_->steps_skipped()}};
+    line.insert(line.end(), figures.begin(), figures.end());
+    metrics_->write(line);
   }
   progress_.update(step, fmt::format("loss {:.4f}  {:<10}  {:>9}/step", loss, statistics_.phase(),
                                      bytes_text(window.mean_bytes())));
 }
 
+/// The optimizer's health as metrics; what is wrong is said once of its kind.
+io::JsonFields Trainer::health() {
+  const Health health = optimizer_->health(exec_);
+  io::JsonFields figures;
+  const auto add = [&](const char* name, const std::optional<double>& value) {
+    if (value) figures.emplace_back(name, *value);
+  };
+  add("error_ratio", health.error_ratio);
+  add("variance_drift", health.variance_drift);
+  add("variance_spread", health.variance_spread);
+  add("support_overlap", health.support_overlap);
+  for (const Warning& warning : warnings(health)) {
+    figures.emplace_back("warning_" + warning.kind, warning.text);
+    if (is_root() && warned_.insert(warning.kind).second) {
+      fmt::print(stderr, "warning: {}: {}\n", optimizer_->name(), warning.text);
+    }
+  }
+  return figures;
+}
+
 void Trainer::evaluate(std::int64_t step) {
-  require_equal_replicas();
+  optimizer_->write_consensus(exec_, parameters_, consensus_);
+  const std::uint64_t hash = require_equal_replicas();
   const TrainingOptions& training = configuration_.training;
-  const workloads::Evaluation held_out = evaluate_held_out(exec_, *model_, parameters_, data_, *communicator_,
+  const workloads::Evaluation held_out = evaluate_held_out(exec_, *model_, consensus_, data_, *communicator_,
                                                            training.batch, training.held_out_examples);
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
   const auto count = static_cast<double>(held_out.count);
@@ -153,18 +183,20 @@ void Trainer::evaluate(std::int64_t step) {
     metrics_->write({{"step", step},
                      {"held_out_loss", summary_.held_out_loss},
                      {"held_out_accuracy", summary_.accuracy},
-                     {"held_out_predictions", held_out.count}});
+                     {"held_out_predictions", held_out.count},
+                     {"replica_hash", fmt::format("{:016x}", hash)}});
   }
 }
 
 /// All ranks decode the same bytes: if their parameters ever differ, something is broken and nothing that
 /// follows means anything.
-void Trainer::require_equal_replicas() {
-  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, parameters_);
+std::uint64_t Trainer::require_equal_replicas() {
+  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, consensus_);
   const std::string_view bytes(reinterpret_cast<const char*>(host.data()), host.size() * sizeof(float));
   const std::vector<std::string> names = {"the parameters (hash)"};
   const std::vector<std::uint64_t> hashes = {hash_of(bytes)};
   communicator_->require_equal(names, hashes);
+  return hashes.front();
 }
 
 double Trainer::mean_over_ranks(double value) {
@@ -178,6 +210,7 @@ void Trainer::summarise() {
   summary_.steps = configuration_.training.steps;
   summary_.training_loss = mean_over_ranks(statistics_.late().mean_loss());
   summary_.bytes_per_step = last.mean_bytes();
+  summary_.background_bytes_per_step = last.mean_background_bytes();
   summary_.mean_bytes_per_step = statistics_.whole_run().mean_bytes();
   summary_.seconds = last.mean_seconds();
   summary_.skipped_steps = optimizer_->steps_skipped();

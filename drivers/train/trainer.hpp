@@ -5,8 +5,10 @@
 #include <kadam/io/json_lines.hpp>
 #include <kadam/optim/make_optimizer.hpp>
 
+
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
 #include <train/configuration.hpp>
 #include <train/progress.hpp>
@@ -25,13 +27,14 @@ struct CurvePoint {
 /// What a finished run was like.
 struct RunSummary {
   std::string algorithm;
-  double training_loss = 0.0;         ///< nats; mean over ranks and the last tenth of the steps
-  double held_out_loss = 0.0;         ///< nats; NaN if nothing is held out
-  double accuracy = 0.0;              ///< held-out, 0 to 1; NaN if nothing is held out
-  double bytes_per_step = 0.0;        ///< sent by rank 0, mean over the steps of the last phase
-  double mean_bytes_per_step = 0.0;   ///< the same over all steps
-  double dense_bytes_per_step = 0.0;  ///< of a dense float32 mean of the gradients
-  StepSeconds seconds;                ///< of rank 0, mean over the steps of the last phase
+  double training_loss = 0.0;              ///< nats; mean over ranks and the last tenth of the steps
+  double held_out_loss = 0.0;              ///< nats; NaN if nothing is held out
+  double accuracy = 0.0;                   ///< held-out, 0 to 1; NaN if nothing is held out
+  double bytes_per_step = 0.0;             ///< sent by rank 0, mean over the steps of the last phase
+  double background_bytes_per_step = 0.0;  ///< of these: sent in the background
+  double mean_bytes_per_step = 0.0;        ///< bytes_per_step over all steps
+  double dense_bytes_per_step = 0.0;       ///< of a dense float32 mean of the gradients
+  StepSeconds seconds;                     ///< of rank 0, mean over the steps of the last phase
   double wall_seconds = 0.0;
   std::int64_t steps = 0;
   std::int64_t skipped_steps = 0;  ///< of these: a gradient was NaN or infinite on some rank
@@ -57,9 +60,11 @@ class Trainer {
   void take_step(std::int64_t step);
   void log(const StepResult& result, std::int64_t step);
   void evaluate(std::int64_t step);
-  void require_equal_replicas();
+  /// The hash of the consensus that all ranks have. Errors: std::runtime_error where they differ.
+  std::uint64_t require_equal_replicas();
   void write_parameters(const std::filesystem::path& folder) const;
   void summarise();
+  [[nodiscard]] io::JsonFields health();
   [[nodiscard]] double mean_over_ranks(double value);
   [[nodiscard]] bool is_root() const { return communicator_->rank() == 0; }
 
@@ -72,10 +77,12 @@ class Trainer {
   ExecutionSpace exec_;
   workloads::Batch batch_;
   Vector<float> parameters_;
+  Vector<float> consensus_;  ///< what is evaluated: equal on all ranks
   Vector<float> gradient_;
   Vector<float> micro_gradient_;  ///< of one batch, when several make a step
 
   std::unique_ptr<io::JsonLinesWriter> metrics_;
+  std::set<std::string> warned_;  ///< kinds of warnings that were given
   Progress progress_;
   RunStatistics statistics_;
   RunSummary summary_;

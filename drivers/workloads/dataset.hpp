@@ -21,10 +21,14 @@ class Dataset {
   [[nodiscard]] virtual DataShape shape() const = 0;
   [[nodiscard]] virtual std::int64_t training_examples() const = 0;
   [[nodiscard]] virtual std::int64_t held_out_examples() const = 0;
+  /// The class of each training example; empty where examples have none, as in text.
+  [[nodiscard]] virtual std::span<const std::uint8_t> training_labels() const = 0;
 
-  /// Fills `batch` with the named examples. Reuses the batch's storage when it has the right size.
+  /// Fills `batch` with the named examples. Reuses the batch's storage when it has the right size. What is
+  /// drawn anew each time an example comes, such as its mask, is a pure function of example and `epoch`;
+  /// held-out examples are always the same.
   virtual void training_batch(const ExecutionSpace& exec, std::span<const std::int64_t> indices,
-                              Batch& batch) const = 0;
+                              std::int64_t epoch, Batch& batch) const = 0;
   virtual void held_out_batch(const ExecutionSpace& exec, std::span<const std::int64_t> indices,
                               Batch& batch) const = 0;
 };

@@ -5,6 +5,7 @@
 #include <utility>
 #include <workloads/batch_fill.hpp>
 #include <workloads/images.hpp>
+#include <workloads/patch_classes.hpp>
 
 namespace kadam::workloads {
 namespace {
@@ -24,11 +25,12 @@ void require_consistent(const std::string& name, const ImageSet& set, std::int64
   }
 }
 
-void gather(const ExecutionSpace& exec, const ImageSet& set, std::span<const std::int64_t> indices,
-            Batch& batch) {
+void gather(const ExecutionSpace& exec, const ImageSet& set, const DataShape& shape,
+            std::span<const std::int64_t> indices, Batch& batch) {
   const std::size_t size = set.pixels_per_image();
   batch.examples = static_cast<std::int64_t>(indices.size());
   batch.tokens = {};
+  batch.positions = {};
   fill_from_host(
       exec, "kadam::workloads::images", indices.size() * size, batch.images, [&](const auto& host) {
         float* out = host.data();
@@ -39,12 +41,20 @@ void gather(const ExecutionSpace& exec, const ImageSet& set, std::span<const std
           }
         }
       });
-  fill_from_host(exec, "kadam::workloads::classes", indices.size(), batch.targets, [&](const auto& host) {
-    std::int32_t* out = host.data();
-    for (const std::int64_t index : indices) {
-      *out++ = set.labels[static_cast<std::size_t>(index)];
-    }
-  });
+  const auto targets = static_cast<std::size_t>(shape.predictions());
+  fill_from_host(exec, "kadam::workloads::classes", indices.size() * targets, batch.targets,
+                 [&](const auto& host) {
+                   std::int32_t* out = host.data();
+                   for (const std::int64_t index : indices) {
+                     const auto at = static_cast<std::size_t>(index);
+                     if (shape.patch > 0) {
+                       patch_classes(set.pixels.data() + at * size, set.labels[at], shape, out);
+                     } else {
+                       *out = set.labels[at];
+                     }
+                     out += targets;
+                   }
+                 });
 }
 
 }  // namespace
@@ -53,7 +63,7 @@ ImageDataset::ImageDataset(std::string name, ImageSet training, ImageSet held_ou
     : name_(std::move(name)),
       training_(std::move(training)),
       held_out_(std::move(held_out)),
-      shape_{training_.channels, training_.height, training_.width, 0, classes} {
+      shape_{training_.channels, training_.height, training_.width, 0, classes, 0, 0} {
   require_consistent(name_ + " (training)", training_, classes);
   require_consistent(name_ + " (held out)", held_out_, classes);
   if (held_out_.channels != shape_.channels || held_out_.height != shape_.height ||
@@ -67,19 +77,29 @@ std::string ImageDataset::description() const {
   return name_ + ": " + std::to_string(training_.examples()) + " training and " +
          std::to_string(held_out_.examples()) + " held-out images of " + std::to_string(shape_.channels) +
          " x " + std::to_string(shape_.height) + " x " + std::to_string(shape_.width) + ", " +
-         std::to_string(shape_.classes) + " classes";
+         std::to_string(shape_.classes) + " classes" + (shape_.patch > 0 ? " of patches" : "");
+}
+
+void ImageDataset::segment(std::int64_t patch) {
+  if (patch < 1 || shape_.height % patch != 0 || shape_.width % patch != 0) {
+    throw std::invalid_argument("kadam::workloads::ImageDataset: patches of " + std::to_string(patch) +
+                                " do not fill images of " + std::to_string(shape_.height) + " x " +
+                                std::to_string(shape_.width) + " pixels: take a divisor of both");
+  }
+  shape_.classes += shape_.patch > 0 ? 0 : 1;  // the background
+  shape_.patch = patch;
 }
 
 void ImageDataset::training_batch(const ExecutionSpace& exec, std::span<const std::int64_t> indices,
-                                  Batch& batch) const {
+                                  std::int64_t /*epoch*/, Batch& batch) const {
   require_indices("training", indices, training_.examples());
-  gather(exec, training_, indices, batch);
+  gather(exec, training_, shape_, indices, batch);
 }
 
 void ImageDataset::held_out_batch(const ExecutionSpace& exec, std::span<const std::int64_t> indices,
                                   Batch& batch) const {
   require_indices("held-out", indices, held_out_.examples());
-  gather(exec, held_out_, indices, batch);
+  gather(exec, held_out_, shape_, indices, batch);
 }
 
 }  // namespace kadam::workloads

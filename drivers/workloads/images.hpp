@@ -24,18 +24,24 @@ struct ImageSet {
   }
 };
 
-/// Images held in host memory as bytes; a batch gets pixel / 127.5 - 1, that is [-1, 1].
+/// Images held in host memory as bytes; a batch gets pixel / 127.5 - 1, that is [-1, 1], and a class per
+/// image or per patch.
 class ImageDataset final : public Dataset {
  public:
   /// Errors: std::invalid_argument when the two sets differ in shape, are empty, or a label is not below
   /// `classes`.
   ImageDataset(std::string name, ImageSet training, ImageSet held_out, std::int64_t classes);
 
+  /// Gives each patch x patch pixels a class of their own, see `patch_classes`, in place of one per image.
+  /// Errors: std::invalid_argument when patches do not fill the images.
+  void segment(std::int64_t patch);
+
   [[nodiscard]] std::string description() const override;
   [[nodiscard]] DataShape shape() const override { return shape_; }
   [[nodiscard]] std::int64_t training_examples() const override { return training_.examples(); }
   [[nodiscard]] std::int64_t held_out_examples() const override { return held_out_.examples(); }
-  void training_batch(const ExecutionSpace& exec, std::span<const std::int64_t> indices,
+  [[nodiscard]] std::span<const std::uint8_t> training_labels() const override { return training_.labels; }
+  void training_batch(const ExecutionSpace& exec, std::span<const std::int64_t> indices, std::int64_t epoch,
                       Batch& batch) const override;
   void held_out_batch(const ExecutionSpace& exec, std::span<const std::int64_t> indices,
                       Batch& batch) const override;

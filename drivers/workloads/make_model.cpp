@@ -7,21 +7,16 @@
 namespace kadam::workloads {
 namespace {
 
-std::unique_ptr<Model> make_transformer(TransformerOptions options, const DataShape& shape) {
-  if (options.context == 0) {
-    options.context = shape.context;
+/// What to use instead of a kind that does not fit.
+std::string kinds_for(const DataShape& shape) {
+  if (shape.is_text()) {
+    return "text: use transformer";
   }
-  if (options.context != shape.context) {
-    throw std::invalid_argument("kadam::workloads::make_model: the transformer's context is " +
-                                std::to_string(options.context) + ", the data set's " +
-                                std::to_string(shape.context) + ": make them equal, or the first 0");
-  }
-  if (options.vocabulary < shape.classes) {
-    throw std::invalid_argument(
-        "kadam::workloads::make_model: a vocabulary of " + std::to_string(options.vocabulary) +
-        " for data with " + std::to_string(shape.classes) + " different tokens: make it at least as large");
-  }
-  return std::make_unique<Transformer>(options);
+  return shape.patch > 0 ? "images with a class per patch: use vit" : "images: use mlp, cnn or vit";
+}
+
+bool fits(const std::string& kind, const DataShape& shape) {
+  return shape.is_text() == (kind == "transformer") && (shape.patch == 0 || kind == "vit");
 }
 
 }  // namespace
@@ -33,17 +28,20 @@ void ModelOptions::validate() const {
     cnn.validate();
   } else if (kind == "transformer") {
     transformer.validate();
+  } else if (kind == "vit") {
+    transformer.validate();
+    vit.validate();
   } else {
     throw std::invalid_argument("kadam::workloads::ModelOptions: kind '" + kind +
-                                "' is not known: use mlp, cnn or transformer");
+                                "' is not known: use mlp, cnn, vit or transformer");
   }
 }
 
 std::unique_ptr<Model> make_model(const ModelOptions& options, const DataShape& shape) {
   options.validate();
-  if (shape.is_text() != (options.kind == "transformer")) {
+  if (!fits(options.kind, shape)) {
     throw std::invalid_argument("kadam::workloads::make_model: kind '" + options.kind + "' does not fit " +
-                                (shape.is_text() ? "text: use transformer" : "images: use mlp or cnn"));
+                                kinds_for(shape));
   }
   set_blas_threads(ExecutionSpace().concurrency());
   if (options.kind == "mlp") {
@@ -52,7 +50,10 @@ std::unique_ptr<Model> make_model(const ModelOptions& options, const DataShape& 
   if (options.kind == "cnn") {
     return std::make_unique<Cnn>(options.cnn, shape);
   }
-  return make_transformer(options.transformer, shape);
+  if (options.kind == "vit") {
+    return std::make_unique<Vit>(options.vit, options.transformer, shape);
+  }
+  return std::make_unique<Transformer>(options.transformer, shape);
 }
 
 }  // namespace kadam::workloads

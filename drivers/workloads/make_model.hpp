@@ -8,15 +8,17 @@
 #include <workloads/data_shape.hpp>
 #include <workloads/mlp.hpp>
 #include <workloads/transformer.hpp>
+#include <workloads/vit.hpp>
 
 namespace kadam::workloads {
 
 /// Which model, and the options of each kind; those of the other kinds are not looked at.
 struct ModelOptions {
-  std::string kind = "mlp";  ///< mlp or cnn for images, transformer for text
+  std::string kind = "mlp";  ///< mlp, cnn or vit for images, transformer for text
   MlpOptions mlp;
   CnnOptions cnn;
-  TransformerOptions transformer;
+  TransformerOptions transformer;  ///< the blocks of transformer and vit
+  VitOptions vit;
 
   /// Errors: std::invalid_argument for an unknown kind or options of that kind that cannot be.
   void validate() const;

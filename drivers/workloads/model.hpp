@@ -14,9 +14,12 @@ struct Batch {
   std::int64_t examples = 0;
   /// Shape: [examples][channels][height][width], values in about [-1, 1].
   Vector<float> images;
-  /// Shape: [examples][context]; values in [0, 256).
+  /// Shape: [examples][context]; values in [0, 256), 256 for a mask.
   Vector<std::int32_t> tokens;
-  /// Images: [examples] class labels. Text: [examples][context], the byte that follows each token.
+  /// Masked text: [examples][masked], the places in `tokens` that are to be guessed, ascending; else empty.
+  Vector<std::int32_t> positions;
+  /// Images: [examples] classes, or [examples][patches]. Text: [examples][context], the byte that follows
+  /// each token; masked text: [examples][masked], the byte that belongs to each of `positions`.
   Vector<std::int32_t> targets;
 };
 
@@ -24,7 +27,7 @@ struct Batch {
 struct Evaluation {
   double loss_sum = 0.0;     ///< summed cross-entropy, nats
   std::int64_t correct = 0;  ///< predictions whose most likely class is the target
-  std::int64_t count = 0;    ///< predictions: images, or text positions
+  std::int64_t count = 0;    ///< predictions: images, patches or text positions
 };
 
 /// A network whose parameters live in one flat vector, with hand-written backward pass on Kokkos.

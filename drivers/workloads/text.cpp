@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <algorithm>
 #include <stdexcept>
 #include <workloads/batch_fill.hpp>
 #include <workloads/byte_file.hpp>
+#include <workloads/random.hpp>
 #include <workloads/text.hpp>
 
 namespace kadam::workloads {
@@ -16,11 +18,20 @@ void TextOptions::validate() const {
     throw std::invalid_argument("kadam::workloads::TextOptions: held_out_fraction is " +
                                 std::to_string(held_out_fraction) + ", expected 0 or more and less than 1");
   }
+  if (objective != "causal" && objective != "masked") {
+    throw std::invalid_argument("kadam::workloads::TextOptions: objective '" + objective +
+                                "' is not known: use causal or masked");
+  }
+  if (!(mask_fraction > 0.0 && mask_fraction <= 1.0)) {
+    throw std::invalid_argument("kadam::workloads::TextOptions: mask_fraction is " +
+                                std::to_string(mask_fraction) + ", expected above 0 and at most 1");
+  }
 }
 
 TextDataset::TextDataset(const std::filesystem::path& path, const TextOptions& options)
-    : name_(path.string()), options_(options) {
-  options.validate();
+    : name_(path.string()),
+      options_((options.validate(), options)),
+      mask_(options.context, options.mask_fraction) {
   bytes_ = ByteFile(path).read_rest();
   const auto size = static_cast<std::int64_t>(bytes_.size());
   const auto held_out = static_cast<std::int64_t>(options.held_out_fraction * static_cast<double>(size));
@@ -35,13 +46,15 @@ TextDataset::TextDataset(const std::filesystem::path& path, const TextOptions& o
 std::string TextDataset::description() const {
   return name_ + ": " + std::to_string(bytes_.size()) + " bytes, " + std::to_string(training_examples()) +
          " training and " + std::to_string(held_out_examples()) + " held-out windows of " +
-         std::to_string(options_.context);
+         std::to_string(options_.context) +
+         (is_masked() ? ", " + std::to_string(mask_.chosen()) + " of them masked" : "");
 }
 
 DataShape TextDataset::shape() const {
   DataShape shape;
   shape.context = options_.context;
   shape.classes = 256;
+  shape.masked = is_masked() ? mask_.chosen() : 0;
   return shape;
 }
 
@@ -49,6 +62,7 @@ void TextDataset::gather(const ExecutionSpace& exec, const std::uint8_t* part,
                          std::span<const std::int64_t> indices, Batch& batch) const {
   batch.examples = static_cast<std::int64_t>(indices.size());
   batch.images = {};
+  batch.positions = {};
   const std::int64_t context = options_.context;
   const auto copy_windows = [&](std::int64_t shift) {
     return [=](const auto& host) {
@@ -65,16 +79,49 @@ void TextDataset::gather(const ExecutionSpace& exec, const std::uint8_t* part,
   fill_from_host(exec, "kadam::workloads::next_tokens", elements, batch.targets, copy_windows(1));
 }
 
+void TextDataset::gather_masked(const ExecutionSpace& exec, const std::uint8_t* part,
+                                std::span<const std::int64_t> indices, std::uint64_t stream,
+                                Batch& batch) const {
+  batch.examples = static_cast<std::int64_t>(indices.size());
+  batch.images = {};
+  const auto context = static_cast<std::size_t>(options_.context);
+  MaskedWindows windows;
+  windows.tokens.reserve(indices.size() * context);
+  for (const std::int64_t index : indices) {
+    const auto example = static_cast<std::size_t>(index);
+    mask_.append(random_bits(stream, example), {part + example * context, context}, training_bytes(),
+                 windows);
+  }
+  const auto copy = [&](const char* label, const std::vector<std::int32_t>& from, Vector<std::int32_t>& to) {
+    fill_from_host(exec, label, from.size(), to,
+                   [&](const auto& host) { std::copy(from.begin(), from.end(), host.data()); });
+  };
+  copy("kadam::workloads::masked_tokens", windows.tokens, batch.tokens);
+  copy("kadam::workloads::masked_positions", windows.positions, batch.positions);
+  copy("kadam::workloads::hidden_tokens", windows.targets, batch.targets);
+}
+
 void TextDataset::training_batch(const ExecutionSpace& exec, std::span<const std::int64_t> indices,
-                                 Batch& batch) const {
+                                 std::int64_t epoch, Batch& batch) const {
   require_indices("training", indices, training_examples());
-  gather(exec, bytes_.data(), indices, batch);
+  if (!is_masked()) {
+    gather(exec, bytes_.data(), indices, batch);
+    return;
+  }
+  const std::uint64_t stream = random_bits(options_.mask_seed, static_cast<std::uint64_t>(epoch));
+  gather_masked(exec, bytes_.data(), indices, stream, batch);
 }
 
 void TextDataset::held_out_batch(const ExecutionSpace& exec, std::span<const std::int64_t> indices,
                                  Batch& batch) const {
   require_indices("held-out", indices, held_out_examples());
-  gather(exec, bytes_.data() + training_bytes_, indices, batch);
+  const std::uint8_t* const part = bytes_.data() + training_bytes_;
+  if (!is_masked()) {
+    gather(exec, part, indices, batch);
+    return;
+  }
+  constexpr std::uint64_t always = 0x68656c64206f7574;  // "held out"
+  gather_masked(exec, part, indices, always, batch);
 }
 
 }  // namespace kadam::workloads

@@ -2,35 +2,28 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <vector>
-#include <workloads/layers/embedding.hpp>
+#include <workloads/data_shape.hpp>
+#include <workloads/layers/position_embedding.hpp>
+#include <workloads/layers/token_embedding.hpp>
 #include <workloads/network.hpp>
-#include <workloads/transformer_block.hpp>
+#include <workloads/transformer_encoder.hpp>
+#include <workloads/transformer_head.hpp>
 
 namespace kadam::workloads {
 
-struct TransformerOptions {
-  std::int64_t width = 96;        ///< of a token's vector; a multiple of `heads`
-  std::int64_t depth = 2;         ///< blocks
-  std::int64_t heads = 4;         ///< of attention, per block
-  std::int64_t context = 0;       ///< tokens of an example; 0: those of the data set
-  std::int64_t vocabulary = 256;  ///< different tokens: bytes
-
-  /// Errors: std::invalid_argument with the value and what would be right.
-  void validate() const;
-};
-
-/// A causal language model: token and position embeddings, pre-norm blocks, a last layer norm, an output
-/// projection of its own (not tied to the embedding), cross-entropy of the next token at each position.
+/// A language model: token and position embeddings, pre-norm blocks, a last layer norm and an output
+/// projection of its own (not tied to the embedding). The data say what it predicts:
+/// - the next token at each position, with causal attention (Radford et al. 2018), or,
+/// - if some tokens of a window are masked, those, with attention in both directions (Devlin et al. 2018).
+///   The output layers then see the masked positions alone.
 ///
-/// d = (vocabulary + context) w + depth (12 w² + 13 w) + 2 w + vocabulary (w + 1) for width w.
-/// Worked number: width 96, depth 2, context 64 and 256 tokens have d = 279,424.
+/// d = (vocabulary + context) w + depth (12 w² + 13 w) + 2 w + classes (w + 1) for width w.
+/// Worked number: width 96, depth 2, context 64 and 256 tokens have d = 279,424; with a mask 279,520.
 class Transformer final : public Network {
  public:
-  explicit Transformer(const TransformerOptions& options)
-      : Transformer((options.validate(), options), TensorLayoutBuilder()) {}
+  Transformer(const TransformerOptions& options, const DataShape& shape)
+      : Transformer((options.validate(), options), shape, TensorLayoutBuilder()) {}
 
   void initialise(const HostVector<float>& parameters, std::uint64_t seed) const override;
 
@@ -43,23 +36,17 @@ class Transformer final : public Network {
                 const Matrix<float>& dlogits, const Vector<float>& gradient) override;
 
  private:
-  Transformer(const TransformerOptions& options, TensorLayoutBuilder builder);
+  Transformer(const TransformerOptions& options, const DataShape& shape, TensorLayoutBuilder builder);
 
-  [[nodiscard]] const Matrix<float>& input_of(std::size_t block) const {
-    return block == 0 ? embedded_ : tapes_[block - 1].output;
-  }
+  [[nodiscard]] bool is_masked() const { return data_.masked > 0; }
 
   TransformerOptions options_;
-  Embedding embedding_;
-  std::vector<TransformerBlock> blocks_;
-  LayerNorm output_norm_;
-  Linear output_;
-
-  AttentionShape shape_;
-  Matrix<float> embedded_;
-  std::vector<BlockTape> tapes_;
-  BlockScratch scratch_;
-  Matrix<float> output_statistics_, normalised_, logits_, dx_;
+  DataShape data_;
+  TokenEmbedding tokens_;
+  PositionEmbedding positions_;
+  TransformerEncoder encoder_;
+  TransformerHead head_;
+  Matrix<float> chosen_, dchosen_;  ///< rows of the masked positions
 };
 
 }  // namespace kadam::workloads

@@ -27,7 +27,7 @@ BlockScratch::BlockScratch(Arena& arena, const AttentionShape& shape, std::int64
   row = arena.matrix(rows, shape.width());
   qkv = arena.matrix(rows, 3 * shape.width());
   hidden = arena.matrix(rows, hidden_width);
-  scores = arena.matrix(shape.query_rows(), shape.positions);
+  scores = arena.matrix(shape.query_rows(), shape.padded_positions());
 }
 
 TransformerBlock::TransformerBlock(TensorLayoutBuilder& layout, const std::string& name, std::int64_t width)

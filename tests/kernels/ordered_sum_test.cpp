@@ -14,10 +14,7 @@ namespace {
 
 template <class Exec, class Function>
 double sum_of(std::int64_t n, const Function& function) {
-  const Kokkos::View<double*, typename Exec::memory_space> partial("partial",
-                                                                   static_cast<std::size_t>(sum_tiles(n)));
-  const Kokkos::View<double*, Kokkos::HostSpace> mirror("mirror", static_cast<std::size_t>(sum_tiles(n)));
-  return ordered_sum(Exec{}, n, function, partial, mirror);
+  return ordered_sum(Exec{}, n, function, SumSpace<typename Exec::memory_space>(n));
 }
 
 template <class Exec>

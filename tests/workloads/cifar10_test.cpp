@@ -5,7 +5,6 @@
 #include <stdexcept>
 #include <string>
 #include <workloads/cifar10.hpp>
-#include <workloads/make_dataset.hpp>
 #include <workloads/reader_fixture.hpp>
 
 namespace kadam::test {
@@ -21,7 +20,7 @@ TEST(Cifar10, ReadsTheBatchesThatAreThere) {
   folder.write("data_batch_1.bin", record(3, 0, '\x33', '\xff') + record(9, 1, 2, 3));
   folder.write("data_batch_3.bin", record(0, '\xff', 0, 0));
   folder.write("test_batch.bin", record(5, 0, 0, '\xff'));
-  const auto data = workloads::make_dataset({"cifar10", folder.path().string(), {}});
+  const auto data = workloads::make_dataset(data_options("cifar10", folder.path().string()));
   EXPECT_EQ(data->shape(), (workloads::DataShape{3, 32, 32, 0, 10}));
   EXPECT_EQ(data->training_examples(), 3);
   EXPECT_EQ(data->held_out_examples(), 1);

@@ -6,7 +6,6 @@
 #include <stdexcept>
 #include <string>
 #include <workloads/idx.hpp>
-#include <workloads/make_dataset.hpp>
 #include <workloads/reader_fixture.hpp>
 
 namespace kadam::test {
@@ -49,11 +48,11 @@ TEST(Idx, ReadsPlainAndCompressedFiles) {
 TEST(Idx, BatchStorageIsReused) {
   const TemporaryFolder folder;
   write_dataset(folder);
-  const auto data = workloads::make_dataset({"idx", folder.path().string(), {}});
+  const auto data = workloads::make_dataset(data_options("idx", folder.path().string()));
   workloads::Batch batch = training_batch(*data, {0, 1});
   const float* const images = batch.images.data();
   const std::vector<std::int64_t> other = {2, 1};
-  data->training_batch(ExecutionSpace(), other, batch);
+  data->training_batch(ExecutionSpace(), other, 0, batch);
   EXPECT_EQ(batch.images.data(), images);
   EXPECT_EQ(to_host(batch.targets), (std::vector<std::int32_t>{1, 0}));
 }
@@ -127,11 +126,32 @@ TEST(Idx, RefusesFoldersThatDoNotFitTogether) {
   EXPECT_NE(message().find("differ in size"), std::string::npos);
 }
 
+TEST(Idx, SegmentsImages) {
+  const TemporaryFolder folder;
+  const std::string dark(8, '\x1f');
+  // Two images of 2 x 4 pixels: only their last, their second pixel is above 31.
+  const std::string images = std::string(7, '\x1f') + '\x20' + '\0' + '\xff' + std::string(6, '\0');
+  folder.write("train-images-idx3-ubyte", idx_header({2, 2, 4}) + images);
+  folder.write("train-labels-idx1-ubyte", idx_header({2}) + std::string("\x02\x00", 2));
+  folder.write("t10k-images-idx3-ubyte", idx_header({1, 2, 4}) + dark);
+  folder.write("t10k-labels-idx1-ubyte", idx_header({1}) + "\x01");
+  workloads::DataOptions options = data_options("idx", folder.path().string());
+  options.task = "segment";
+  options.patch = 2;
+  const auto data = workloads::make_dataset(options);
+  EXPECT_EQ(data->shape(), (workloads::DataShape{1, 2, 4, 0, 4, 0, 2}));
+  EXPECT_EQ(to_host(training_batch(*data, {0, 1}).targets), (std::vector<std::int32_t>{0, 3, 1, 0}));
+  EXPECT_EQ(to_host(held_out_batch(*data, {0}).targets), (std::vector<std::int32_t>{0, 0}));
+  EXPECT_EQ(data->training_labels()[0], 2);
+  options.patch = 4;
+  EXPECT_THROW(static_cast<void>(workloads::make_dataset(options)), std::invalid_argument);
+}
+
 TEST(Idx, ReadsFashionMnist) {
   if (!std::filesystem::exists(workloads::default_idx_folder)) {
     GTEST_SKIP() << "Debian's dataset-fashion-mnist is not installed";
   }
-  const auto data = workloads::make_dataset({});
+  const auto data = workloads::make_dataset(data_options("idx", ""));
   EXPECT_EQ(data->shape(), (workloads::DataShape{1, 28, 28, 0, 10}));
   EXPECT_EQ(data->training_examples(), 60000);
   EXPECT_EQ(data->held_out_examples(), 10000);

@@ -94,7 +94,7 @@ class AttentionTest : public testing::TestWithParam<reference::Attention> {
   void SetUp() override {
     arena_.lay_out(exec_, [&](workloads::Arena& arena) {
       tape_ = workloads::AttentionTape(arena, device_shape_);
-      scratch_ = arena.matrix(device_shape_.query_rows(), device_shape_.positions);
+      scratch_ = arena.matrix(device_shape_.query_rows(), device_shape_.padded_positions());
     });
     workloads::attention_forward(exec_, device_shape_, input_.view(), tape_, output_.view());
   }
@@ -124,12 +124,12 @@ TEST_P(AttentionTest, BackwardEqualsPartialDerivatives) {
   expect_close(to_host(dqkv.storage), numeric_gradient(weighted_sum, {qkv_.begin(), qkv_.end()}), 1e-5);
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, AttentionTest,
-                         testing::Values(reference::Attention{2, 5, 2, 3, true},
-                                         reference::Attention{2, 5, 2, 3, false},
-                                         reference::Attention{1, 21, 1, 8, true},
-                                         reference::Attention{1, 18, 2, 9, false},
-                                         reference::Attention{3, 1, 1, 4, true}));
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, AttentionTest,
+    testing::Values(reference::Attention{2, 5, 2, 3, true}, reference::Attention{2, 5, 2, 3, false},
+                    reference::Attention{1, 21, 1, 8, true}, reference::Attention{1, 18, 2, 9, false},
+                    reference::Attention{2, 33, 1, 24, true}, reference::Attention{1, 49, 2, 16, false},
+                    reference::Attention{3, 1, 1, 4, true}));
 
 TEST(Attention, CausalOutputIgnoresLaterPositions) {
   const workloads::AttentionShape shape{1, 20, 1, 4, true};

@@ -43,13 +43,19 @@ struct TestBatch {
   workloads::Batch device;
 
   TestBatch(const workloads::DataShape& shape, std::int64_t examples, std::uint64_t seed) {
-    const auto rows = static_cast<std::size_t>(shape.is_text() ? examples * shape.context : examples);
     host.examples = static_cast<std::size_t>(examples);
-    host.targets = random_integers(rows, seed, shape.classes);
+    host.targets =
+        random_integers(static_cast<std::size_t>(examples * shape.predictions()), seed, shape.classes);
     device.examples = examples;
     device.targets = to_device(std::vector<std::int32_t>(host.targets.begin(), host.targets.end()));
     if (shape.is_text()) {
-      host.tokens = random_integers(rows, seed + 1, shape.classes);
+      const auto tokens = static_cast<std::size_t>(examples * shape.context);
+      host.tokens = random_integers(tokens, seed + 1, shape.vocabulary());
+      for (std::int64_t i = 0; i < examples * shape.masked; ++i) {
+        const std::int64_t place = i % shape.masked * shape.context / shape.masked;
+        host.positions.push_back(static_cast<int>(i / shape.masked * shape.context + place));
+      }
+      device.positions = to_device(std::vector<std::int32_t>(host.positions.begin(), host.positions.end()));
       device.tokens = to_device(std::vector<std::int32_t>(host.tokens.begin(), host.tokens.end()));
     } else {
       const auto images = random_floats(static_cast<std::size_t>(examples * shape.pixels()), seed + 2, 0.5);

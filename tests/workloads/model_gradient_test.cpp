@@ -24,11 +24,18 @@ workloads::ModelOptions cnn(std::int64_t first, std::int64_t second) {
   return options;
 }
 
-workloads::ModelOptions transformer(std::int64_t width, std::int64_t depth, std::int64_t heads,
-                                    std::int64_t vocabulary) {
+workloads::ModelOptions transformer(std::int64_t width, std::int64_t depth, std::int64_t heads) {
   workloads::ModelOptions options;
   options.kind = "transformer";
-  options.transformer = {width, depth, heads, 0, vocabulary};
+  options.transformer = {width, depth, heads};
+  return options;
+}
+
+workloads::ModelOptions vit(std::int64_t patch, std::int64_t width, std::int64_t depth, std::int64_t heads) {
+  workloads::ModelOptions options;
+  options.kind = "vit";
+  options.transformer = {width, depth, heads};
+  options.vit = {patch};
   return options;
 }
 
@@ -40,8 +47,14 @@ std::vector<ModelCase> small_cases() {
       {"GeluMlp", mlp({33}, "gelu"), {2, 3, 2, 0, 3}, 4},
       {"Cnn", cnn(3, 9), {1, 8, 8, 0, 4}, 2},
       {"CnnOddColour", cnn(8, 2), {3, 5, 7, 0, 3}, 3},
-      {"Transformer", transformer(8, 2, 2, 11), {0, 0, 0, 5, 11}, 3},
-      {"TransformerOneToken", transformer(6, 1, 1, 7), {0, 0, 0, 1, 7}, 4},
+      {"Transformer", transformer(8, 2, 2), {0, 0, 0, 5, 11}, 3},
+      {"TransformerOneToken", transformer(6, 1, 1), {0, 0, 0, 1, 7}, 4},
+      {"MaskedTransformer", transformer(8, 2, 2), {0, 0, 0, 6, 11, 2, 0}, 3},
+      {"MaskedTransformerAllHidden", transformer(6, 1, 1), {0, 0, 0, 3, 5, 3, 0}, 4},
+      {"Vit", vit(2, 8, 2, 2), {1, 4, 6, 0, 5}, 3},
+      {"VitColourOnePixelPatches", vit(1, 6, 1, 2), {3, 3, 2, 0, 4}, 4},
+      {"VitOnePatch", vit(4, 6, 1, 1), {2, 4, 4, 0, 3}, 5},
+      {"VitSegmentation", vit(2, 8, 1, 2), {2, 6, 4, 0, 4, 0, 2}, 3},
   };
 }
 
@@ -50,8 +63,11 @@ std::vector<ModelCase> large_cases() {
   return {
       {"Mlp", mlp({64, 40}, "gelu"), {1, 28, 28, 0, 10}, 33},
       {"Cnn", cnn(16, 40), {3, 16, 12, 0, 10}, 3},
-      {"Transformer", transformer(48, 2, 2, 64), {0, 0, 0, 37, 64}, 2},
-      {"TransformerOneHead", transformer(40, 1, 1, 64), {0, 0, 0, 64, 64}, 1},
+      {"Transformer", transformer(48, 2, 2), {0, 0, 0, 37, 64}, 2},
+      {"TransformerOneHead", transformer(40, 1, 1), {0, 0, 0, 64, 64}, 1},
+      {"MaskedTransformer", transformer(48, 2, 2), {0, 0, 0, 37, 64, 6, 0}, 2},
+      {"Vit", vit(4, 48, 2, 3), {3, 16, 28, 0, 10}, 3},
+      {"VitSegmentation", vit(4, 32, 2, 4), {1, 28, 28, 0, 11, 0, 4}, 2},
   };
 }
 

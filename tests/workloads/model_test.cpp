@@ -19,7 +19,11 @@ std::vector<ModelCase> cases() {
   cnn.options.kind = "cnn";
   ModelCase transformer{"Transformer", {}, {0, 0, 0, 64, 256}, 4};
   transformer.options.kind = "transformer";
-  return {mlp, cnn, transformer};
+  ModelCase masked{"MaskedTransformer", transformer.options, {0, 0, 0, 64, 256, 10, 0}, 4};
+  ModelCase vit{"Vit", {}, {1, 28, 28, 0, 10}, 8};
+  vit.options.kind = "vit";
+  ModelCase segmentation{"VitSegmentation", vit.options, {1, 28, 28, 0, 11, 0, 4}, 2};
+  return {mlp, cnn, transformer, masked, vit, segmentation};
 }
 
 class ModelTest : public testing::TestWithParam<ModelCase> {};

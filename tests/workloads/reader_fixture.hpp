@@ -11,7 +11,7 @@
 #include <string>
 #include <support/host_views.hpp>
 #include <vector>
-#include <workloads/dataset.hpp>
+#include <workloads/make_dataset.hpp>
 
 namespace kadam::test {
 
@@ -32,10 +32,17 @@ inline std::string idx_header(const std::vector<std::uint32_t>& extents) {
   return bytes;
 }
 
+inline workloads::DataOptions data_options(const std::string& kind, const std::string& path) {
+  workloads::DataOptions options;
+  options.kind = kind;
+  options.path = path;
+  return options;
+}
+
 inline workloads::Batch training_batch(const workloads::Dataset& data,
-                                       const std::vector<std::int64_t>& indices) {
+                                       const std::vector<std::int64_t>& indices, std::int64_t epoch = 0) {
   workloads::Batch batch;
-  data.training_batch(ExecutionSpace(), indices, batch);
+  data.training_batch(ExecutionSpace(), indices, epoch, batch);
   return batch;
 }
 

@@ -112,6 +112,56 @@ TEST(Sampler, RestartsOnAnotherNumberOfRanksWithoutRepeatingAnExample) {
   EXPECT_EQ(taken, 90);
 }
 
+Indices every(std::int64_t step, std::int64_t begin, std::int64_t end) {
+  Indices shard;
+  for (std::int64_t i = begin; i < end; i += step) {
+    shard.push_back(i);
+  }
+  return shard;
+}
+
+TEST(Sampler, GoesThroughItsShardAloneAndShufflesItEachTime) {
+  Sampler sampler(SamplerOptions{100, 5, 4, 1}, 11, every(7, 1, 100));  // 15 examples: 3 batches
+  std::vector<Indices> epochs;
+  for (std::int64_t epoch = 0; epoch < 4; ++epoch) {
+    Indices& seen = epochs.emplace_back();
+    for (int batch = 0; batch < 3; ++batch) {
+      const Indices part = take(sampler);
+      EXPECT_EQ(sampler.epoch(), epoch);
+      seen.insert(seen.end(), part.begin(), part.end());
+    }
+    EXPECT_TRUE(epoch == 0 || seen != epochs[0]);
+    Indices sorted = seen;
+    std::sort(sorted.begin(), sorted.end());
+    EXPECT_EQ(sorted, every(7, 1, 100));
+  }
+  EXPECT_EQ(sampler.state(), (SamplerState{11, 2, 40}));  // 12 batches of all ranks, 5 to an epoch of all
+}
+
+TEST(Sampler, WithAShardContinuesExactlyWhereItsStateWasTaken) {
+  for (const int steps : {0, 1, 4, 5, 6, 25}) {
+    Sampler sampler(SamplerOptions{103, 5, 2, 1}, 11, every(3, 0, 103));
+    for (int i = 0; i < steps; ++i) {
+      take(sampler);
+    }
+    Sampler restarted(SamplerOptions{103, 5, 2, 1}, 999, every(3, 0, 103));
+    restarted.restore(sampler.state());
+    for (int i = 0; i < 30; ++i) {
+      EXPECT_EQ(take(restarted), take(sampler));
+      EXPECT_EQ(restarted.epoch(), sampler.epoch());
+      EXPECT_EQ(restarted.state(), sampler.state());
+    }
+  }
+}
+
+TEST(Sampler, RefusesShardsThatCannotBe) {
+  EXPECT_THROW(Sampler(SamplerOptions{100, 5, 4, 1}, 11, every(1, 0, 4)), std::invalid_argument);
+  EXPECT_THROW(Sampler(SamplerOptions{100, 5, 4, 1}, 11, Indices()), std::invalid_argument);
+  Sampler sampler(SamplerOptions{100, 5, 4, 1}, 11, every(1, 0, 30));
+  sampler.restore({11, 0, 40});
+  EXPECT_THROW(sampler.restore({11, 0, 30}), std::invalid_argument);
+}
+
 TEST(Sampler, RefusesWhatCannotBe) {
   EXPECT_THROW(make_sampler(7, 4, 2, 0), std::invalid_argument);
   EXPECT_THROW(make_sampler(0, 1, 1, 0), std::invalid_argument);

@@ -6,33 +6,48 @@
 #include <workloads/layers/attention.hpp>
 #include <workloads/layers/exponential.hpp>
 #include <workloads/layers/row.hpp>
+#include <workloads/layers/tile_product.hpp>
 
-// One row kernel per query (or key) of each example and head. Products that run along the positions read keys
-// and values transposed, so that neighbouring lanes always read neighbouring elements.
+// One row kernel per tile of queries (or keys) of each example and head. Products that run along the
+// positions read keys and values transposed, so that neighbouring lanes always read neighbouring elements;
+// rows along the positions are padded so that no lane of a CPU's vector idles.
 namespace kadam::workloads {
 namespace {
 
-/// Where the row numbered `rank` = (example * heads + head) * positions + position lies.
-struct RowPlace {
-  std::int64_t position;
+/// Where the tile numbered `rank` = (example * heads + head) * tiles + tile lies.
+struct TilePlace {
+  std::int64_t first;       ///< position
+  std::int64_t rows;        ///< positions in the tile
   std::int64_t first_row;   ///< of its example, in qkv
+  std::int64_t row;         ///< of `first`, in qkv
   std::int64_t column;      ///< of its head, in an output row
   std::int64_t transposed;  ///< first element of its head in the transposed keys and values
   std::int64_t scores;      ///< first element of its head in the probabilities
 
-  KOKKOS_INLINE_FUNCTION RowPlace(const AttentionShape& shape, std::int64_t rank) {
-    position = rank % shape.positions;
-    const std::int64_t head = rank / shape.positions;
+  KOKKOS_INLINE_FUNCTION TilePlace(const AttentionShape& shape, std::int64_t rank) {
+    const std::int64_t head = rank / tiles(shape);
+    first = rank % tiles(shape) * tile_rows();
+    rows = shape.positions - first < tile_rows() ? shape.positions - first : tile_rows();
     first_row = head / shape.heads * shape.positions;
+    row = first_row + first;
     column = head % shape.heads * shape.head_width;
-    transposed = head * shape.head_width * shape.positions;
-    scores = head * shape.positions * shape.positions;
+    transposed = head * shape.head_width * shape.padded_positions();
+    scores = head * shape.positions * shape.padded_positions();
+  }
+
+  KOKKOS_INLINE_FUNCTION static std::int64_t tiles(const AttentionShape& shape) {
+    return (shape.positions + tile_rows() - 1) / tile_rows();
   }
 };
+
+RowPolicy tile_policy(const ExecutionSpace& exec, const AttentionShape& shape) {
+  return row_policy(exec, shape.examples * shape.heads * TilePlace::tiles(shape));
+}
 
 void transpose_heads(const ExecutionSpace& exec, const AttentionShape& shape, const Matrix<const float>& qkv,
                      const AttentionTape& tape) {
   const std::int64_t positions = shape.positions;
+  const std::int64_t padded = shape.padded_positions();
   const std::int64_t stride = 3 * shape.width();
   Kokkos::parallel_for(
       "kadam::workloads::attention_transpose", row_policy(exec, shape.examples * shape.width()),
@@ -41,28 +56,30 @@ void transpose_heads(const ExecutionSpace& exec, const AttentionShape& shape, co
         const std::int64_t example = rank / shape.width();
         const float* const in =
             qkv.data() + example * positions * stride + shape.width() + rank % shape.width();
-        float* const keys = tape.keys.data() + rank * positions;
-        float* const values = tape.values.data() + rank * positions;
-        row_for(member, positions, [&](std::int64_t j) {
-          keys[j] = in[j * stride];
-          values[j] = in[j * stride + shape.width()];
+        float* const keys = tape.keys.data() + rank * padded;
+        float* const values = tape.values.data() + rank * padded;
+        row_for(member, padded, [&](std::int64_t j) {
+          keys[j] = j < positions ? in[j * stride] : 0.0f;
+          values[j] = j < positions ? in[j * stride + shape.width()] : 0.0f;
         });
       });
 }
 
-/// How many keys a query's row kernels work on: the visible ones, rounded up so that no lane of a CPU's
-/// vector idles. Those in excess are given a score of -1e30, that is a probability of about 1e-38, and are
-/// never read.
-KOKKOS_INLINE_FUNCTION std::int64_t padded_keys(const AttentionShape& shape, std::int64_t visible) {
-  constexpr std::int64_t lanes = 16;
-  const std::int64_t padded = (visible + lanes - 1) / lanes * lanes;
-  return padded < shape.positions ? padded : shape.positions;
+/// How many keys a tile of queries works on: those that its last one sees, padded. What a query does not see
+/// gets the probability 0.
+KOKKOS_INLINE_FUNCTION std::int64_t keys_of(const AttentionShape& shape, const TilePlace& place) {
+  const std::int64_t visible = shape.causal ? place.first + place.rows : shape.positions;
+  return AttentionShape::padded(visible);
 }
 
-/// p[j] = softmax(p)[j] for j < n.
-KOKKOS_INLINE_FUNCTION void softmax_in_place(const RowMember& member, std::int64_t n, float* p) {
-  const float maximum = row_max(member, n, [&](std::int64_t j) { return p[j]; });
-  row_for(member, n, [&](std::int64_t j) { p[j] = exponential(p[j] - maximum); });
+/// p[j] = softmax(p)[j] for j < visible, 0 for visible <= j < n.
+KOKKOS_INLINE_FUNCTION void softmax_in_place(const RowMember& member, std::int64_t visible, std::int64_t n,
+                                             float* p) {
+  const float maximum = row_max(member, visible, [&](std::int64_t j) { return p[j]; });
+  row_for(member, n, [&](std::int64_t j) {
+    const float e = exponential(p[j] - maximum);
+    p[j] = j < visible ? e : 0.0f;
+  });
   const float factor = 1.0f / row_sum(member, n, [&](std::int64_t j) { return p[j]; });
   row_for(member, n, [&](std::int64_t j) { p[j] *= factor; });
 }
@@ -71,30 +88,29 @@ KOKKOS_INLINE_FUNCTION void softmax_in_place(const RowMember& member, std::int64
 void query_gradient(const ExecutionSpace& exec, const AttentionBackward& pass, float scale) {
   const AttentionShape shape = pass.shape;
   const std::int64_t width = shape.width();
-  const std::int64_t positions = shape.positions;
+  const std::int64_t padded = shape.padded_positions();
   Kokkos::parallel_for(
-      "kadam::workloads::attention_query_gradient", row_policy(exec, shape.query_rows()),
+      "kadam::workloads::attention_query_gradient", tile_policy(exec, shape),
       KOKKOS_LAMBDA(const RowMember& member) {
-        const RowPlace place(shape, member.league_rank());
-        const std::int64_t row = place.first_row + place.position;
-        const std::int64_t visible = shape.causal ? place.position + 1 : positions;
-        const std::int64_t padded = padded_keys(shape, visible);
-        const float* const dout = pass.doutput.data() + row * width + place.column;
-        const float* const values = pass.tape.values.data() + place.transposed;
-        const float* const p = pass.tape.probabilities.data() + place.scores + place.position * positions;
-        float* const ds = pass.dscores.data() + place.scores + place.position * positions;
-        row_combine(
-            member, padded, shape.head_width,
-            [&](std::int64_t d, std::int64_t j) { return dout[d] * values[d * positions + j]; },
-            [&](std::int64_t j, float sum) { ds[j] = sum; });
-        const float mean = row_sum(member, padded, [&](std::int64_t j) { return p[j] * ds[j]; });
-        row_for(member, padded, [&](std::int64_t j) { ds[j] = scale * p[j] * (ds[j] - mean); });
-        const float* const keys = pass.qkv.data() + place.first_row * 3 * width + width + place.column;
-        float* const dq = pass.dqkv.data() + row * 3 * width + place.column;
-        row_combine(
-            member, shape.head_width, visible,
-            [&](std::int64_t j, std::int64_t d) { return ds[j] * keys[j * 3 * width + d]; },
-            [&](std::int64_t d, float sum) { dq[d] = sum; });
+        const TilePlace place(shape, member.league_rank());
+        const std::int64_t keys = keys_of(shape, place);
+        const float* const p = pass.tape.probabilities.data() + place.scores + place.first * padded;
+        float* const ds = pass.dscores.data() + place.scores + place.first * padded;
+        tile_product(member, {place.rows, keys, shape.head_width},
+                     {pass.doutput.data() + place.row * width + place.column, 1, width},
+                     {pass.tape.values.data() + place.transposed, padded, 1},
+                     [&](std::int64_t r, std::int64_t j, float sum) { ds[r * padded + j] = sum; });
+        for (std::int64_t r = 0; r < place.rows; ++r) {
+          const float* const row_p = p + r * padded;
+          float* const row_ds = ds + r * padded;
+          const float mean = row_sum(member, keys, [&](std::int64_t j) { return row_p[j] * row_ds[j]; });
+          row_for(member, keys, [&](std::int64_t j) { row_ds[j] = scale * row_p[j] * (row_ds[j] - mean); });
+        }
+        float* const dq = pass.dqkv.data() + place.row * 3 * width + place.column;
+        tile_product(member, {place.rows, shape.head_width, keys < shape.positions ? keys : shape.positions},
+                     {ds, 1, padded},
+                     {pass.qkv.data() + place.first_row * 3 * width + width + place.column, 3 * width, 1},
+                     [&](std::int64_t r, std::int64_t d, float sum) { dq[r * 3 * width + d] = sum; });
       });
 }
 
@@ -102,66 +118,59 @@ void query_gradient(const ExecutionSpace& exec, const AttentionBackward& pass, f
 void key_value_gradient(const ExecutionSpace& exec, const AttentionBackward& pass) {
   const AttentionShape shape = pass.shape;
   const std::int64_t width = shape.width();
-  const std::int64_t positions = shape.positions;
+  const std::int64_t padded = shape.padded_positions();
   Kokkos::parallel_for(
-      "kadam::workloads::attention_key_value_gradient", row_policy(exec, shape.query_rows()),
+      "kadam::workloads::attention_key_value_gradient", tile_policy(exec, shape),
       KOKKOS_LAMBDA(const RowMember& member) {
-        const RowPlace place(shape, member.league_rank());
-        const std::int64_t j = place.position;
-        const std::int64_t first = shape.causal ? j : 0;
+        const TilePlace place(shape, member.league_rank());
+        const std::int64_t first = shape.causal ? place.first : 0;
         const std::int64_t row = place.first_row + first;
-        const float* const dout = pass.doutput.data() + row * width + place.column;
-        const float* const queries = pass.qkv.data() + row * 3 * width + place.column;
-        const float* const p = pass.tape.probabilities.data() + place.scores + first * positions + j;
-        const float* const ds = pass.dscores.data() + place.scores + first * positions + j;
-        float* const dk = pass.dqkv.data() + (place.first_row + j) * 3 * width + width + place.column;
+        const std::int64_t begin = place.scores + first * padded + place.first;
+        const TileShape tile{place.rows, shape.head_width, shape.positions - first};
+        float* const dk = pass.dqkv.data() + place.row * 3 * width + width + place.column;
         float* const dv = dk + width;
-        row_combine(
-            member, shape.head_width, positions - first,
-            [&](std::int64_t i, std::int64_t d) { return ds[i * positions] * queries[i * 3 * width + d]; },
-            [&](std::int64_t d, float sum) { dk[d] = sum; });
-        row_combine(
-            member, shape.head_width, positions - first,
-            [&](std::int64_t i, std::int64_t d) { return p[i * positions] * dout[i * width + d]; },
-            [&](std::int64_t d, float sum) { dv[d] = sum; });
+        tile_product(member, tile, {pass.dscores.data() + begin, padded, 1},
+                     {pass.qkv.data() + row * 3 * width + place.column, 3 * width, 1},
+                     [&](std::int64_t r, std::int64_t d, float sum) { dk[r * 3 * width + d] = sum; });
+        tile_product(member, tile, {pass.tape.probabilities.data() + begin, padded, 1},
+                     {pass.doutput.data() + row * width + place.column, width, 1},
+                     [&](std::int64_t r, std::int64_t d, float sum) { dv[r * 3 * width + d] = sum; });
       });
 }
 
 }  // namespace
 
 AttentionTape::AttentionTape(Arena& arena, const AttentionShape& shape)
-    : keys(arena.matrix(shape.examples * shape.width(), shape.positions)),
-      values(arena.matrix(shape.examples * shape.width(), shape.positions)),
-      probabilities(arena.matrix(shape.query_rows(), shape.positions)) {}
+    : keys(arena.matrix(shape.examples * shape.width(), shape.padded_positions())),
+      values(arena.matrix(shape.examples * shape.width(), shape.padded_positions())),
+      probabilities(arena.matrix(shape.query_rows(), shape.padded_positions())) {}
 
 void attention_forward(const ExecutionSpace& exec, const AttentionShape& shape,
                        const Matrix<const float>& qkv, const AttentionTape& tape,
                        const Matrix<float>& output) {
   transpose_heads(exec, shape, qkv, tape);
   const std::int64_t width = shape.width();
-  const std::int64_t positions = shape.positions;
+  const std::int64_t padded = shape.padded_positions();
   const float scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(shape.head_width)));
   Kokkos::parallel_for(
-      "kadam::workloads::attention_forward", row_policy(exec, shape.query_rows()),
+      "kadam::workloads::attention_forward", tile_policy(exec, shape),
       KOKKOS_LAMBDA(const RowMember& member) {
-        const RowPlace place(shape, member.league_rank());
-        const std::int64_t row = place.first_row + place.position;
-        const std::int64_t visible = shape.causal ? place.position + 1 : positions;
-        const std::int64_t padded = padded_keys(shape, visible);
-        const float* const query = qkv.data() + row * 3 * width + place.column;
-        const float* const keys = tape.keys.data() + place.transposed;
-        float* const p = tape.probabilities.data() + place.scores + place.position * positions;
-        row_combine(
-            member, padded, shape.head_width,
-            [&](std::int64_t d, std::int64_t j) { return query[d] * keys[d * positions + j]; },
-            [&](std::int64_t j, float sum) { p[j] = j < visible ? scale * sum : -1e30f; });
-        softmax_in_place(member, padded, p);
-        const float* const values = qkv.data() + place.first_row * 3 * width + 2 * width + place.column;
-        float* const out = output.data() + row * width + place.column;
-        row_combine(
-            member, shape.head_width, visible,
-            [&](std::int64_t j, std::int64_t d) { return p[j] * values[j * 3 * width + d]; },
-            [&](std::int64_t d, float sum) { out[d] = sum; });
+        const TilePlace place(shape, member.league_rank());
+        const std::int64_t keys = keys_of(shape, place);
+        float* const p = tape.probabilities.data() + place.scores + place.first * padded;
+        tile_product(member, {place.rows, keys, shape.head_width},
+                     {qkv.data() + place.row * 3 * width + place.column, 1, 3 * width},
+                     {tape.keys.data() + place.transposed, padded, 1},
+                     [&](std::int64_t r, std::int64_t j, float sum) { p[r * padded + j] = scale * sum; });
+        for (std::int64_t r = 0; r < place.rows; ++r) {
+          const std::int64_t visible = shape.causal ? place.first + r + 1 : shape.positions;
+          softmax_in_place(member, visible, keys, p + r * padded);
+        }
+        float* const out = output.data() + place.row * width + place.column;
+        tile_product(member, {place.rows, shape.head_width, keys < shape.positions ? keys : shape.positions},
+                     {p, 1, padded},
+                     {qkv.data() + place.first_row * 3 * width + 2 * width + place.column, 3 * width, 1},
+                     [&](std::int64_t r, std::int64_t d, float sum) { out[r * width + d] = sum; });
       });
 }
 

@@ -18,13 +18,18 @@ struct AttentionShape {
 
   [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int64_t width() const { return heads * head_width; }
   [[nodiscard]] std::int64_t query_rows() const { return examples * heads * positions; }
+  /// Rounded up to a multiple of 16, the lanes of a wide vector.
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION static std::int64_t padded(std::int64_t n) {
+    return (n + 15) / 16 * 16;
+  }
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int64_t padded_positions() const { return padded(positions); }
 };
 
 /// What the forward pass keeps for the way back.
 struct AttentionTape {
-  Matrix<float> keys;           ///< [examples * heads * head_width][positions]: transposed, see attention.cpp
+  Matrix<float> keys;           ///< [examples * heads * head_width][padded_positions]: transposed
   Matrix<float> values;         ///< the same for the values
-  Matrix<float> probabilities;  ///< [examples * heads * positions][positions]
+  Matrix<float> probabilities;  ///< [examples * heads * positions][padded_positions]
 
   AttentionTape() = default;
   AttentionTape(Arena& arena, const AttentionShape& shape);

@@ -62,10 +62,12 @@ KOKKOS_INLINE_FUNCTION float fold_lanes(std::int64_t n, float neutral, const Ter
   for (; x < n; ++x) {
     result = join(result, term(x));
   }
-  for (int lane = 0; lane < lanes; ++lane) {
-    result = join(result, partial[lane]);
+  for (int half = lanes / 2; half > 0; half /= 2) {
+    for (int lane = 0; lane < half; ++lane) {
+      partial[lane] = join(partial[lane], partial[lane + half]);
+    }
   }
-  return result;
+  return join(result, partial[0]);
 }
 
 template <int lanes, class Term, class Store>

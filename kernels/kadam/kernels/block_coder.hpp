@@ -6,6 +6,7 @@
 #include <kadam/kernels/detail/block_loop.hpp>
 #include <kadam/kernels/detail/block_map.hpp>
 #include <kadam/kernels/quantiser.hpp>
+#include <kadam/kernels/words.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -16,11 +17,6 @@
 /// One thread owns one 32-bit word of a message and the elements in it: no atomics, and results that do not
 /// depend on the number of threads.
 namespace kadam {
-
-template <class MemorySpace>
-using Words = Kokkos::View<std::uint32_t*, MemorySpace>;
-template <class MemorySpace>
-using ConstWords = Kokkos::View<const std::uint32_t*, MemorySpace>;
 
 namespace detail {
 
@@ -52,12 +48,19 @@ KOKKOS_FORCEINLINE_FUNCTION void with_count(std::int64_t count, const Function& 
 template <class Load>
 struct ElementSource {
   Load load;
-  template <class Member, class Map, class ErrorView>
-  KOKKOS_FORCEINLINE_FUNCTION void compensate(const Member& member, const Map& /*map*/,
-                                              const BlockMap::Block& block, const ErrorView& error) const {
+  template <class Member, class ErrorView>
+  KOKKOS_FORCEINLINE_FUNCTION void compensate(const Member& member, const BlockMap::Block& block,
+                                              const ErrorView& error) const {
     const std::int64_t first = block.first_element;
     member.for_each(block.elements, [&](const std::int64_t k) { error(first + k) += load(first + k); });
   }
+};
+
+/// Input that has been added to the error already.
+struct AlreadyAdded {
+  template <class Member, class ErrorView>
+  KOKKOS_FORCEINLINE_FUNCTION void compensate(const Member& /*member*/, const BlockMap::Block& /*block*/,
+                                              const ErrorView& /*error*/) const {}
 };
 
 /// The mean of the messages of all ranks: error(i) <- (1/n) sum_r decode(message r, i) + error(i), in rank
@@ -70,9 +73,9 @@ struct MeanOfMessages {
   std::int64_t stride_words;  ///< between the messages of consecutive ranks
   float inverse_ranks;
 
-  template <class Member, class Map, class ErrorView>
-  KOKKOS_FORCEINLINE_FUNCTION void compensate(const Member& member, const Map& /*map*/,
-                                              const BlockMap::Block& block, const ErrorView& error) const {
+  template <class Member, class ErrorView>
+  KOKKOS_FORCEINLINE_FUNCTION void compensate(const Member& member, const BlockMap::Block& block,
+                                              const ErrorView& error) const {
     constexpr std::int64_t width = elements_per_word<Q>;
     member.for_each((block.elements + width - 1) / width, [&](const std::int64_t w) {
       const std::int64_t first = block.first_element + w * width;
@@ -103,7 +106,7 @@ struct EncodeBlock {
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
     const BlockMap::Block block = map.block(index);
-    source.compensate(member, map, block, error);
+    source.compensate(member, block, error);
     if (!active.all_active()) silence_inactive(member, block);
     const float scale = scale_of(member, block);
     if constexpr (Q::has_scale) {
@@ -233,6 +236,17 @@ void encode_with_error_feedback(const Exec& exec, const Q& quantiser, const deta
       detail::EncodeBlock<Q, Source, MemorySpace>{quantiser, map, Source{load}, active, error, message});
 }
 
+/// The same with an input that a kernel before has added to the error. Memory: 8 B + bits/8 per element.
+template <class Exec, Quantiser Q, class MemorySpace>
+void encode_accumulated(const Exec& exec, const Q& quantiser, const detail::BlockMap& map,
+                        const ActiveMask<MemorySpace>& active, const Kokkos::View<float*, MemorySpace>& error,
+                        const Words<MemorySpace>& message) {
+  using Source = detail::AlreadyAdded;
+  detail::for_each_block(
+      "kadam::encode_accumulated", exec, 0, map.blocks,
+      detail::EncodeBlock<Q, Source, MemorySpace>{quantiser, map, Source{}, active, error, message});
+}
+
 /// The mean of n messages (decoded, summed in rank order, times 1/n) encoded again with error feedback: what
 /// the owner of a chunk does. p = (1/n) sum q_r + error; r = C(p); error <- p - r; reply <- code of r.
 ///
@@ -263,5 +277,27 @@ void decode_and_apply(const Exec& exec, const Q& quantiser, const detail::BlockM
       "kadam::decode_and_apply", exec, map.block_of(begin), map.block_of(end - 1) + 1,
       detail::DecodeBlock<Q, Apply, MemorySpace>{quantiser, map, message, active, begin, end, apply});
 }
+
+/// f(i) = (value of element i)^2, 0 for an inactive one: with ordered_sum, the squared norm of what messages
+/// say. For figures that are looked at now and then: it finds its place in the message anew for each element.
+template <Quantiser Q, class MemorySpace>
+struct DecodedSquare {
+  Q quantiser;
+  detail::BlockMap map;
+  ConstWords<MemorySpace> message;
+  ActiveMask<MemorySpace> active;
+
+  KOKKOS_FORCEINLINE_FUNCTION double operator()(const std::int64_t i) const {
+    if (!active(i)) return 0.0;
+    constexpr std::int64_t width = detail::elements_per_word<Q>;
+    const detail::BlockMap::Block block = map.block(map.block_of(i));
+    const std::int64_t in_block = i - block.first_element;
+    const float scale = Q::has_scale ? Kokkos::bit_cast<float>(message(block.scale_word)) : 0.0F;
+    const std::uint32_t word = message(block.first_word + in_block / width);
+    const auto value =
+        static_cast<double>(quantiser.decode(detail::code_at<Q>(word, in_block % width), scale));
+    return value * value;
+  }
+};
 
 }  // namespace kadam

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <kadam/kernels/active_mask.hpp>
+#include <kadam/kernels/detail/block_loop.hpp>
+#include <kadam/kernels/detail/block_map.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -23,6 +25,45 @@ void fold_corrections(const Exec& exec, float inverse_c1, float inverse_c2,
         m(i) = v(i) > 0.0F ? m(i) * inverse_c1 : 0.0F;
         v(i) *= inverse_c2;
       });
+}
+
+namespace detail {
+
+template <class MemorySpace>
+struct RaiseVarianceOfBlock {
+  BlockMap map;
+  double floor_squared;
+  Kokkos::View<float*, MemorySpace> v;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
+    const BlockMap::Block block = map.block(index);
+    const auto at = [&](const std::int64_t k) { return v(block.first_element + k); };
+    const double sum =
+        member.sum(block.elements, [&](const std::int64_t k) { return static_cast<double>(at(k)); });
+    const double count =
+        member.sum(block.elements, [&](const std::int64_t k) { return at(k) > 0.0F ? 1.0 : 0.0; });
+    const auto least = static_cast<float>(count > 0.0 ? floor_squared * sum / count : 0.0);
+    member.for_each(block.elements, [&](const std::int64_t k) {
+      const float value = at(k);
+      if (value > 0.0F && value < least) v(block.first_element + k) = least;
+    });
+  }
+};
+
+}  // namespace detail
+
+/// v <- max(v, floor^2 mean of v over the scale block), where v > 0.
+///
+/// A 1-bit code gives all elements of a block the same magnitude s; one whose sqrt(v) is far below the
+/// others' then takes steps s / sqrt(v) of noise. floor bounds these at 1/floor times the block's usual step.
+/// Worked number: v = (1, 1e-6), floor = 0.1: the second becomes 0.005.
+/// Memory: reads v, writes what is raised: 4 to 8 B per element.
+template <class Exec, class MemorySpace>
+void raise_variance(const Exec& exec, const detail::BlockMap& map, double floor,
+                    const Kokkos::View<float*, MemorySpace>& v) {
+  detail::for_each_block("kadam::raise_variance", exec, 0, map.blocks,
+                         detail::RaiseVarianceOfBlock<MemorySpace>{map, floor * floor, v});
 }
 
 /// Coordinates without variance. Waits for exec.

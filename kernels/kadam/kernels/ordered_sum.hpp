@@ -39,23 +39,34 @@ struct SumTile {
 
 }  // namespace detail
 
+/// Where the partial sums of up to so many elements go. Memory: 8 B per 4096 elements, twice.
+template <class MemorySpace>
+struct SumSpace {
+  Kokkos::View<double*, MemorySpace> partial;
+  Kokkos::View<double*, Kokkos::SharedHostPinnedSpace> mirror;
+
+  SumSpace() = default;
+  explicit SumSpace(std::int64_t elements)
+      : partial("kadam::SumSpace::partial", static_cast<std::size_t>(sum_tiles(elements))),
+        mirror("kadam::SumSpace::mirror", static_cast<std::size_t>(sum_tiles(elements))) {}
+};
+
 /// sum of function(i) over [0, elements), in double and in a fixed order.
 ///
 /// Ranks that hold the same numbers get the same sum whatever their number of threads: norms that steer an
 /// update must be bitwise equal, or replicas drift apart. Fences exec.
-/// Shape: partial and its host mirror have sum_tiles(elements) entries or more.
-/// Memory: what function reads.
-template <class Exec, class Function, class MemorySpace, class HostView>
+/// Shape: space was made for as many elements or more. Memory: what function reads.
+template <class Exec, class Function, class MemorySpace>
 [[nodiscard]] double ordered_sum(const Exec& exec, std::int64_t elements, const Function& function,
-                                 const Kokkos::View<double*, MemorySpace>& partial, const HostView& mirror) {
+                                 const SumSpace<MemorySpace>& space) {
   const std::int64_t tiles = sum_tiles(elements);
   detail::for_each_block("kadam::ordered_sum", exec, 0, tiles,
-                         detail::SumTile<Function, MemorySpace>{function, elements, partial});
+                         detail::SumTile<Function, MemorySpace>{function, elements, space.partial});
   const auto used = Kokkos::make_pair(std::int64_t{0}, tiles);
-  Kokkos::deep_copy(exec, Kokkos::subview(mirror, used), Kokkos::subview(partial, used));
+  Kokkos::deep_copy(exec, Kokkos::subview(space.mirror, used), Kokkos::subview(space.partial, used));
   exec.fence("kadam::ordered_sum");
   double sum = 0.0;
-  for (std::int64_t tile = 0; tile < tiles; ++tile) sum += mirror(static_cast<std::size_t>(tile));
+  for (std::int64_t tile = 0; tile < tiles; ++tile) sum += space.mirror(static_cast<std::size_t>(tile));
   return sum;
 }
 

@@ -41,14 +41,59 @@ AnyQuantiser make_quantiser(int bits, SignScale scale) {
 BlockCodec::BlockCodec(const AnyQuantiser& quantiser, const ChunkLayout& chunks, std::int64_t block_elements)
     : quantiser_(quantiser), message_(message_for(quantiser, chunks, block_elements)) {}
 
+void BlockCodec::encode(const ExecutionSpace& exec, const ActiveMask<MemorySpace>& active,
+                        const Vector<float>& error, const Words<MemorySpace>& messages) const {
+  std::visit(
+      [&](const auto& quantiser) {
+        encode_accumulated(exec, quantiser, message_.map(), active, error, messages);
+      },
+      quantiser_);
+}
+
+void BlockCodec::encode(const ExecutionSpace& exec, const Vector<const float>& gradient, float gradient_scale,
+                        const ActiveMask<MemorySpace>& active, const ByteError<MemorySpace>& error,
+                        const Ema& average, const Words<MemorySpace>& messages) const {
+  std::visit(
+      [&](const auto& quantiser) {
+        if constexpr (requires { quantiser.levels; }) {
+          encode_with_moving_average_error(exec, quantiser, message_.map(), gradient, gradient_scale, active,
+                                           error, average, messages);
+        } else {
+          throw std::invalid_argument(
+              "kadam::BlockCodec: a moving-average error needs a code of 2, 4 or 8 bits");
+        }
+      },
+      quantiser_);
+}
+
+void BlockCodec::mean(const ExecutionSpace& exec, int chunk, int ranks,
+                      const ConstWords<MemorySpace>& messages, const Vector<float>& out) const {
+  std::visit(
+      [&](const auto& quantiser) {
+        decode_mean(exec, quantiser, message_.chunk_map(chunk), messages, ranks, stride_words(chunk), out);
+      },
+      quantiser_);
+}
+
 void BlockCodec::reduce(const ExecutionSpace& exec, int chunk, int ranks,
                         const ConstWords<MemorySpace>& messages, const ActiveMask<MemorySpace>& active,
                         const Vector<float>& error, const Words<MemorySpace>& reply) const {
-  const auto stride = static_cast<std::int64_t>(message_.piece(chunk).bytes / sizeof(std::uint32_t));
   std::visit(
       [&](const auto& quantiser) {
-        reduce_and_encode(exec, quantiser, message_.chunk_map(chunk), messages, ranks, stride, active, error,
-                          reply);
+        reduce_and_encode(exec, quantiser, message_.chunk_map(chunk), messages, ranks, stride_words(chunk),
+                          active, error, reply);
+      },
+      quantiser_);
+}
+
+double BlockCodec::squared_norm(const ExecutionSpace& exec, const ConstWords<MemorySpace>& messages,
+                                const ActiveMask<MemorySpace>& active,
+                                const SumSpace<MemorySpace>& space) const {
+  return std::visit(
+      [&](const auto& quantiser) {
+        using Square = DecodedSquare<std::decay_t<decltype(quantiser)>, MemorySpace>;
+        return ordered_sum(exec, message_.map().elements, Square{quantiser, message_.map(), messages, active},
+                           space);
       },
       quantiser_);
 }

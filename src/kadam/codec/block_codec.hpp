@@ -4,6 +4,8 @@
 
 #include <kadam/execution.hpp>
 #include <kadam/kernels/block_coder.hpp>
+#include <kadam/kernels/moving_average_error.hpp>
+#include <kadam/kernels/ordered_sum.hpp>
 #include <kadam/wire/block_message.hpp>
 
 #include <utility>
@@ -37,6 +39,19 @@ class BlockCodec {
         quantiser_);
   }
 
+  /// encode_accumulated over all chunks.
+  void encode(const ExecutionSpace& exec, const ActiveMask<MemorySpace>& active, const Vector<float>& error,
+              const Words<MemorySpace>& messages) const;
+
+  /// encode_with_moving_average_error over all chunks.
+  void encode(const ExecutionSpace& exec, const Vector<const float>& gradient, float gradient_scale,
+              const ActiveMask<MemorySpace>& active, const ByteError<MemorySpace>& error, const Ema& average,
+              const Words<MemorySpace>& messages) const;
+
+  /// decode_mean of one chunk, from one message of every rank.
+  void mean(const ExecutionSpace& exec, int chunk, int ranks, const ConstWords<MemorySpace>& messages,
+            const Vector<float>& out) const;
+
   /// reduce_and_encode of one chunk, from one message of every rank.
   void reduce(const ExecutionSpace& exec, int chunk, int ranks, const ConstWords<MemorySpace>& messages,
               const ActiveMask<MemorySpace>& active, const Vector<float>& error,
@@ -54,7 +69,17 @@ class BlockCodec {
         quantiser_);
   }
 
+  /// Sum of the squares of what all messages say of the active elements. Waits for exec.
+  [[nodiscard]] double squared_norm(const ExecutionSpace& exec, const ConstWords<MemorySpace>& messages,
+                                    const ActiveMask<MemorySpace>& active,
+                                    const SumSpace<MemorySpace>& space) const;
+
  private:
+  /// Between the messages of consecutive ranks, where a chunk's owner has received them.
+  [[nodiscard]] std::int64_t stride_words(int chunk) const {
+    return static_cast<std::int64_t>(message_.piece(chunk).bytes / sizeof(std::uint32_t));
+  }
+
   AnyQuantiser quantiser_;
   BlockMessage message_;
 };

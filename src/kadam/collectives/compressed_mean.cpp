@@ -27,6 +27,15 @@ CompressedMean::CompressedMean(const ExecutionSpace& exec, const AnyQuantiser& q
                                       words(own_bytes) * static_cast<std::int64_t>(message_pieces_.size()));
 }
 
+void CompressedMean::exchange_accumulated(const ExecutionSpace& exec, Communicator& communicator,
+                                          Phases& phases, const ActiveMask<MemorySpace>& active) {
+  {
+    const auto scope = phases.enter(exec, Phase::encode);
+    codec_.encode(exec, active, state_.worker_error, messages_);
+  }
+  if (chunks_.ranks() > 1) exchange_messages(exec, communicator, phases, active);
+}
+
 void CompressedMean::exchange_messages(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
                                        const ActiveMask<MemorySpace>& active) {
   {

@@ -47,6 +47,10 @@ class CompressedMean {
     if (chunks_.ranks() > 1) exchange_messages(exec, communicator, phases, active);
   }
 
+  /// The same for a y that has been added to state().worker_error already.
+  void exchange_accumulated(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
+                            const ActiveMask<MemorySpace>& active);
+
   /// apply(i, out of element i) for every active element in [begin, end), after exchange().
   template <class Apply>
   void decode(const ExecutionSpace& exec, const ActiveMask<MemorySpace>& active, std::int64_t begin,
@@ -54,6 +58,14 @@ class CompressedMean {
     codec_.decode(exec, messages_, active, begin, end, apply);
   }
 
+  /// |out|^2 of the last exchange. Waits for exec.
+  [[nodiscard]] double squared_norm(const ExecutionSpace& exec, const ActiveMask<MemorySpace>& active,
+                                    const SumSpace<MemorySpace>& space) const {
+    return codec_.squared_norm(exec, messages_, active, space);
+  }
+
+  /// The kernels' view of the scale blocks.
+  [[nodiscard]] const detail::BlockMap& map() const { return codec_.message().map(); }
   /// What this rank sends in one exchange.
   [[nodiscard]] std::size_t bytes_sent() const;
   [[nodiscard]] std::size_t state_bytes() const {

@@ -20,12 +20,12 @@ DenseMean::DenseMean(const ExecutionSpace& exec, const ChunkLayout& chunks, int 
 }
 
 Vector<const float> DenseMean::operator()(const ExecutionSpace& exec, Communicator& communicator,
-                                          Phases& phases, const Vector<const float>& values) {
+                                          Phases& phases, const Vector<const float>& values,
+                                          Traffic traffic) {
   if (chunks_.ranks() == 1) return values;
   {
     const auto scope = phases.enter(exec, Phase::exchange);
-    communicator.all_to_all(exec, Traffic::dense, bytes_of(values), chunk_pieces_, bytes_of(parts_),
-                            part_pieces_);
+    communicator.all_to_all(exec, traffic, bytes_of(values), chunk_pieces_, bytes_of(parts_), part_pieces_);
   }
   {
     const auto scope = phases.enter(exec, Phase::decode);
@@ -34,7 +34,7 @@ Vector<const float> DenseMean::operator()(const ExecutionSpace& exec, Communicat
                                               own);
   }
   const auto scope = phases.enter(exec, Phase::exchange);
-  communicator.all_gather(exec, Traffic::dense, bytes_of(mean_), chunk_pieces_);
+  communicator.all_gather(exec, traffic, bytes_of(mean_), chunk_pieces_);
   return mean_;
 }
 

@@ -23,7 +23,8 @@ class DenseMean {
 
   /// Collective. The result is valid until the next call; with one rank it is `values` itself.
   [[nodiscard]] Vector<const float> operator()(const ExecutionSpace& exec, Communicator& communicator,
-                                               Phases& phases, const Vector<const float>& values);
+                                               Phases& phases, const Vector<const float>& values,
+                                               Traffic traffic = Traffic::dense);
 
   /// What a rank sends in one call.
   [[nodiscard]] static std::size_t bytes_sent(const ChunkLayout& chunks, int rank);

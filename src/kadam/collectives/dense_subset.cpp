@@ -6,6 +6,7 @@ namespace kadam {
 
 DenseSubset::DenseSubset(const ExecutionSpace& exec, const std::vector<ElementRange>& ranges, int ranks,
                          int rank) {
+  if (ranks == 1) return;  // nothing is compressed, so that nothing is kept out of it
   for (const ElementRange& range : ranges) elements_ += range.elements();
   if (elements_ == 0) return;
   index_ = allocate<std::int64_t>(exec, "kadam::DenseSubset::index", elements_);

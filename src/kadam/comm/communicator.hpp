@@ -18,8 +18,8 @@
 namespace kadam {
 
 /// What bytes are sent for.
-enum class Traffic : std::uint8_t { control, dense, compressed };
-inline constexpr std::size_t traffic_classes = 3;
+enum class Traffic : std::uint8_t { control, dense, compressed, sparse, background };
+inline constexpr std::size_t traffic_classes = 5;
 
 /// Bytes that this rank sent to other ranks, per class of traffic. Its own pieces do not count.
 class ByteCounters {

@@ -24,18 +24,12 @@ class Adam final : public Optimizer {
     void validate() const { common.validate("adam"); }
   };
 
-  struct State {
-    Vector<float> m;
-    Vector<float> v;
-  };
-
   /// Collective: allocates, exchanges nothing.
   Adam(const Options& options, TensorLayout layout, std::shared_ptr<Communicator> communicator);
 
   [[nodiscard]] OptionMap options() const override;
   [[nodiscard]] MemoryUse memory() const override;
-  [[nodiscard]] BytesPerStep bytes_per_step() const override;
-  [[nodiscard]] const State& state() const { return state_; }
+  [[nodiscard]] std::vector<PlannedTraffic> traffic_plan() const override;
 
  protected:
   void advance(const ExecutionSpace& exec, const Vector<float>& x, const Vector<const float>& gradient,
@@ -43,7 +37,7 @@ class Adam final : public Optimizer {
 
  private:
   Options options_;
-  State state_;
+  Moments moments_;
   DenseMean mean_;
 };
 

@@ -2,23 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/optim/apmsqueeze.hpp>
 
-#include <utility>
-
 namespace kadam {
 
-void ApmsqueezeOptions::validate() const {
-  common.validate("apmsqueeze");
-  codec.validate("apmsqueeze");
+void Apmsqueeze::Options::validate() const {
+  FrozenVarianceAdam::Options::validate("apmsqueeze");
   require_option(!common.bias_correction, "apmsqueeze",
                  "option 'bias_correction': the algorithm has none; leave it out, or use onebit_adam");
   require_option(!warmup_steps.automatic && warmup_steps.steps > 0, "apmsqueeze",
                  "option 'warmup_steps' is needed: a number of steps > 0 (\"auto\" is onebit_adam's)");
-}
-
-std::unique_ptr<Optimizer> make_apmsqueeze(const ApmsqueezeOptions& options, TensorLayout layout,
-                                           std::shared_ptr<Communicator> communicator) {
-  return std::make_unique<FrozenVarianceAdam>("apmsqueeze", options, std::move(layout),
-                                              std::move(communicator));
 }
 
 }  // namespace kadam

@@ -58,4 +58,8 @@ void CodecOptions::validate(std::string_view owner) const {
                  "option 'scale' is for 1-bit codes: leave it out, or set bits = 1");
 }
 
+AnyQuantiser make_quantiser(const CodecOptions& options) {
+  return make_quantiser(static_cast<int>(options.bits), options.scale);
+}
+
 }  // namespace kadam

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/codec/block_codec.hpp>
 #include <kadam/optim/learning_rate.hpp>
 #include <kadam/optim/parameter_groups.hpp>
 
@@ -38,5 +39,8 @@ struct CodecOptions {
   void describe(OptionFields& fields);
   void validate(std::string_view owner) const;
 };
+
+/// The code that these options name.
+[[nodiscard]] AnyQuantiser make_quantiser(const CodecOptions& options);
 
 }  // namespace kadam

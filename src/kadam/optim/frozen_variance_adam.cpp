@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/kernels/freeze.hpp>
-#include <kadam/optim/dense_adam_step.hpp>
 #include <kadam/optim/frozen_variance_adam.hpp>
 
 #include <utility>
@@ -17,6 +16,16 @@ struct LocalMomentum {
   float gradient_scale;
   KOKKOS_FORCEINLINE_FUNCTION float operator()(const std::int64_t i) const {
     return first(m(i), gradient_scale * gradient(i));
+  }
+};
+
+/// y / (sqrt(v) + eps): legal, because v is frozen and equal on all ranks.
+struct PreconditionedMomentum {
+  LocalMomentum y;
+  Vector<float> v;
+  float eps;
+  KOKKOS_FORCEINLINE_FUNCTION float operator()(const std::int64_t i) const {
+    return y(i) / (Kokkos::sqrt(v(i)) + eps);
   }
 };
 
@@ -36,32 +45,28 @@ struct FrozenUpdate {
   }
 };
 
-struct FrozenUpdateWhereActive {
-  FrozenUpdate update;
+/// The same for a mean of y / (sqrt(v) + eps).
+struct PreconditionedUpdate {
+  Vector<float> x;
+  Vector<float> m;
+  Vector<float> v;
+  AdamApply apply;
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean) const {
+    m(i) = mean * (Kokkos::sqrt(v(i)) + apply.eps);
+    x(i) = apply.decay * x(i) - apply.step * mean;
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void inactive(const std::int64_t i) const {
+    if (!(v(i) > 0.0F)) x(i) *= apply.decay;
+  }
+};
+
+template <class Update>
+struct WhereThereIsVariance {
+  Update update;
   KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean) const {
     if (update.v(i) > 0.0F) update(i, mean);
   }
 };
-
-/// Coordinates that are compressed: those with variance, in no tensor that is kept dense.
-struct IsCompressed {
-  Vector<float> v;
-  Vector<ElementRange> dense;
-  KOKKOS_FORCEINLINE_FUNCTION bool operator()(const std::int64_t i) const {
-    for (std::size_t k = 0; k < dense.extent(0); ++k) {
-      if (i >= dense(k).begin && i < dense(k).end) return false;
-    }
-    return v(i) > 0.0F;
-  }
-};
-
-Vector<ElementRange> to_device(const std::vector<ElementRange>& ranges) {
-  Vector<ElementRange> view("kadam::FrozenVarianceAdam::dense_ranges", ranges.size());
-  const auto host = Kokkos::create_mirror_view(view);
-  for (std::size_t k = 0; k < ranges.size(); ++k) host(k) = ranges[k];
-  Kokkos::deep_copy(view, host);
-  return view;
-}
 
 }  // namespace
 
@@ -69,27 +74,32 @@ void FrozenVarianceAdam::Options::describe(OptionFields& fields) {
   common.describe(fields);
   codec.describe(fields);
   fields.add("warmup_steps", warmup_steps, "dense steps before the variance is frozen; must be given");
+  fields.add("precondition", precondition, "compress the momentum divided by the root of the variance");
+  fields.add("variance_floor", variance_floor,
+             "smallest root of v, as part of its scale block's root mean square (0: none)");
+}
+
+void FrozenVarianceAdam::Options::validate(std::string_view owner) const {
+  common.validate(owner);
+  codec.validate(owner);
+  require_option(variance_floor >= 0.0 && variance_floor <= 1.0, owner,
+                 "option 'variance_floor': expected 0 (none) to 1");
 }
 
 FrozenVarianceAdam::FrozenVarianceAdam(std::string_view name, const Options& options, TensorLayout layout,
                                        std::shared_ptr<Communicator> shared_communicator)
-    : Optimizer(name, std::move(layout), std::move(shared_communicator), options.common), options_(options) {
+    : Optimizer(name, std::move(layout), std::move(shared_communicator), options.common),
+      options_(options),
+      drift_(options.common.beta2) {
   const ExecutionSpace exec;
   const int rank = communicator().rank();
   const int ranks = communicator().size();
   const ChunkLayout chunks(elements(), ranks);
-  state_.m = allocate_zeros<float>(exec, "kadam::FrozenVarianceAdam::m", elements());
-  state_.v = allocate_zeros<float>(exec, "kadam::FrozenVarianceAdam::v", elements());
+  moments_ = Moments::zeros(exec, "kadam::FrozenVarianceAdam", elements());
   dense_mean_ = DenseMean(exec, chunks, rank);
-  compressed_mean_ =
-      CompressedMean(exec, make_quantiser(static_cast<int>(options.codec.bits), options.codec.scale), chunks,
-                     options.codec.block, rank);
-  if (ranks > 1) {  // one rank compresses nothing, so that it has nothing to keep out
-    kept_dense_ = DenseSubset(exec, groups().dense, ranks, rank);
-    dense_ranges_ = to_device(groups().dense);
-  }
-  mask_ = allocate<std::uint32_t>(exec, "kadam::FrozenVarianceAdam::mask",
-                                  ActiveMask<MemorySpace>::words_for(elements()));
+  compressed_mean_ = CompressedMean(exec, make_quantiser(options.codec), chunks, options.codec.block, rank);
+  kept_dense_ = DenseSubset(exec, groups().dense, ranks, rank);
+  coordinates_ = CompressedCoordinates(exec, elements(), groups().dense, ranks);
   if (options.warmup_steps.automatic) {
     stability_ = VarianceStability(common().beta2, common().learning_rate.lr_warmup_steps);
   }
@@ -98,61 +108,61 @@ FrozenVarianceAdam::FrozenVarianceAdam(std::string_view name, const Options& opt
 
 void FrozenVarianceAdam::advance(const ExecutionSpace& exec, const Vector<float>& x,
                                  const Vector<const float>& gradient, StepResult& result) {
-  if (state_.frozen) {
+  drift_.add(result.gradient_norm);
+  if (frozen_) {
     compressed_step(exec, x, gradient, result);
     return;
   }
-  warm_up(exec, x, gradient, result);
+  result.phase = "warm-up";
+  dense_adam_step(exec, dense_mean_, x, moments_, gradient, result);
   const std::int64_t t = steps_taken() + 1;
   if (warm_up_ends(exec, t)) freeze(exec, t);
-}
-
-void FrozenVarianceAdam::warm_up(const ExecutionSpace& exec, const Vector<float>& x,
-                                 const Vector<const float>& gradient, StepResult& result) {
-  result.phase = "warm-up";
-  const Vector<const float> g = dense_mean_(exec, communicator(), phases(), gradient);
-  const auto scope = phases().enter(exec, Phase::decode);
-  result.gradient_scale = clip_factor_of(exec, g);
-  dense_adam_step(exec, common(), groups(), steps_taken() + 1, result, x, state_.m, state_.v, g);
 }
 
 void FrozenVarianceAdam::compressed_step(const ExecutionSpace& exec, const Vector<float>& x,
                                          const Vector<const float>& gradient, StepResult& result) {
   result.phase = "compressed";
   result.gradient_scale = clip_factor(result.gradient_norm);
-  const LocalMomentum y{state_.m, gradient, Ema::make(common().beta1),
-                        static_cast<float>(result.gradient_scale)};
-  compressed_mean_.exchange(exec, communicator(), phases(), y, active_);
+  const auto& [m, v] = moments_;
+  const LocalMomentum y{m, gradient, Ema::make(common().beta1), static_cast<float>(result.gradient_scale)};
+  if (options_.precondition) {
+    const PreconditionedMomentum preconditioned{y, v, static_cast<float>(common().eps)};
+    exchange_and_update(exec, preconditioned, PreconditionedUpdate{x, m, v, {}}, result);
+  } else {
+    exchange_and_update(exec, y, FrozenUpdate{x, m, v, {}}, result);
+  }
+}
+
+template <class Load, class Update>
+void FrozenVarianceAdam::exchange_and_update(const ExecutionSpace& exec, const Load& y, Update update,
+                                             const StepResult& result) {
+  compressed_mean_.exchange(exec, communicator(), phases(), y, coordinates_.active());
   kept_dense_.exchange(exec, communicator(), phases(), y);
 
   const auto scope = phases().enter(exec, Phase::decode);
   for (const Segment& segment : groups().segments) {
-    const FrozenUpdate update{x, state_.m, state_.v,
-                              AdamApply::make(result.learning_rate * segment.lr_scale, segment.weight_decay,
-                                              common().eps, 1.0, 1.0)};
-    compressed_mean_.decode(exec, active_, segment.range.begin, segment.range.end, update);
-    kept_dense_.decode(exec, segment.range.begin, segment.range.end, FrozenUpdateWhereActive{update});
+    update.apply = AdamApply::make(result.learning_rate * segment.lr_scale, segment.weight_decay,
+                                   common().eps, 1.0, 1.0);
+    compressed_mean_.decode(exec, coordinates_.active(), segment.range.begin, segment.range.end, update);
+    kept_dense_.decode(exec, segment.range.begin, segment.range.end, WhereThereIsVariance<Update>{update});
   }
 }
 
 bool FrozenVarianceAdam::warm_up_ends(const ExecutionSpace& exec, std::int64_t step) {
   if (!options_.warmup_steps.automatic) return step >= options_.warmup_steps.steps;
-  const double norm = one_norm(exec, state_.v) / common().second_correction(step);
+  const double norm = one_norm(exec, moments_.v) / common().second_correction(step);
   return stability_.holds_at(step, norm);
 }
 
 void FrozenVarianceAdam::freeze(const ExecutionSpace& exec, std::int64_t step) {
   fold_corrections(exec, static_cast<float>(1.0 / common().first_correction(step)),
-                   static_cast<float>(1.0 / common().second_correction(step)), state_.m, state_.v);
-  mark_inactive(exec);
-  state_.frozen = true;
-}
-
-void FrozenVarianceAdam::mark_inactive(const ExecutionSpace& exec) {
-  inactive_ = count_zeros(exec, state_.v);
-  if (inactive_ == 0 && dense_ranges_.extent(0) == 0) return;  // an empty mask: all are active
-  fill_active_mask(exec, mask_, elements(), IsCompressed{state_.v, dense_ranges_});
-  active_.words = mask_;
+                   static_cast<float>(1.0 / common().second_correction(step)), moments_.m, moments_.v);
+  coordinates_.require_variance(exec, moments_.v);
+  if (options_.variance_floor > 0.0) {
+    raise_variance(exec, compressed_mean_.map(), options_.variance_floor, moments_.v);
+  }
+  drift_.freeze();
+  frozen_ = true;
 }
 
 OptionMap FrozenVarianceAdam::options() const {
@@ -160,14 +170,22 @@ OptionMap FrozenVarianceAdam::options() const {
 }
 
 MemoryUse FrozenVarianceAdam::memory() const {
-  const std::size_t moments = 2 * static_cast<std::size_t>(elements()) * sizeof(float);
-  return {moments + compressed_mean_.state_bytes(),
+  return {moments_.bytes() + compressed_mean_.state_bytes(),
           dense_mean_.memory_bytes() + compressed_mean_.workspace_bytes() + kept_dense_.memory_bytes() +
-              mask_.size() * sizeof(std::uint32_t)};
+              coordinates_.memory_bytes()};
 }
 
-BytesPerStep FrozenVarianceAdam::bytes_per_step() const {
-  return {dense_mean_.bytes_sent(), compressed_mean_.bytes_sent() + kept_dense_.bytes_sent()};
+std::vector<PlannedTraffic> FrozenVarianceAdam::traffic_plan() const {
+  return {{"warm-up", Traffic::dense, dense_mean_.bytes_sent()},
+          {"compressed", Traffic::compressed, compressed_mean_.bytes_sent()},
+          {"compressed", Traffic::dense, kept_dense_.bytes_sent()}};
+}
+
+void FrozenVarianceAdam::add_health(const ExecutionSpace& exec, Health& health) {
+  if (!frozen_) return;
+  health.variance_drift = drift_.ratio();
+  health.error_ratio = owed_ratio(squared_norm(exec, compressed_mean_.state().worker_error),
+                                  compressed_mean_.squared_norm(exec, coordinates_.active(), sum_space()));
 }
 
 }  // namespace kadam

@@ -5,7 +5,9 @@
 #include <kadam/collectives/compressed_mean.hpp>
 #include <kadam/collectives/dense_mean.hpp>
 #include <kadam/collectives/dense_subset.hpp>
+#include <kadam/optim/compressed_coordinates.hpp>
 #include <kadam/optim/optimizer.hpp>
+#include <kadam/optim/variance_drift.hpp>
 #include <kadam/optim/variance_stability.hpp>
 
 #include <string_view>
@@ -25,6 +27,10 @@ namespace kadam {
 /// that norm is not known, and the gradient of each rank is scaled by the root mean square of the ranks'
 /// norms.
 ///
+/// Two ways to keep 1 bit per element from throwing coordinates of little variance about: `precondition`
+/// compresses y / (sqrt(v) + eps) instead of y, so that a scale block holds numbers of one size; and
+/// `variance_floor` = f raises sqrt(v) to f times its root mean square in the scale block, at the freeze.
+///
 /// Memory: m, v, errors and workspace, 12 d + 4 d/n state bytes for n > 1. Wire: DenseMean's bytes in the
 /// warm-up, CompressedMean's afterwards.
 class FrozenVarianceAdam : public Optimizer {
@@ -33,14 +39,11 @@ class FrozenVarianceAdam : public Optimizer {
     CommonOptions common;
     CodecOptions codec;
     StepsOrAuto warmup_steps;
+    bool precondition = false;
+    double variance_floor = 0.0;
 
     void describe(OptionFields& fields);
-  };
-
-  struct State {
-    Vector<float> m;
-    Vector<float> v;
-    bool frozen = false;
+    void validate(std::string_view owner) const;
   };
 
   FrozenVarianceAdam(std::string_view name, const Options& options, TensorLayout layout,
@@ -48,33 +51,32 @@ class FrozenVarianceAdam : public Optimizer {
 
   [[nodiscard]] OptionMap options() const override;
   [[nodiscard]] MemoryUse memory() const override;
-  [[nodiscard]] BytesPerStep bytes_per_step() const override;
-  [[nodiscard]] std::int64_t inactive_elements() const override { return inactive_; }
-  [[nodiscard]] const State& state() const { return state_; }
+  [[nodiscard]] std::vector<PlannedTraffic> traffic_plan() const override;
+  [[nodiscard]] std::int64_t inactive_elements() const override { return coordinates_.inactive_elements(); }
 
  protected:
   void advance(const ExecutionSpace& exec, const Vector<float>& x, const Vector<const float>& gradient,
                StepResult& result) override;
+  void add_health(const ExecutionSpace& exec, Health& health) override;
 
  private:
-  void warm_up(const ExecutionSpace& exec, const Vector<float>& x, const Vector<const float>& gradient,
-               StepResult& result);
   void compressed_step(const ExecutionSpace& exec, const Vector<float>& x,
                        const Vector<const float>& gradient, StepResult& result);
+  template <class Load, class Update>
+  void exchange_and_update(const ExecutionSpace& exec, const Load& y, Update update,
+                           const StepResult& result);
   [[nodiscard]] bool warm_up_ends(const ExecutionSpace& exec, std::int64_t step);
   void freeze(const ExecutionSpace& exec, std::int64_t step);
-  void mark_inactive(const ExecutionSpace& exec);
 
   Options options_;
-  State state_;
+  Moments moments_;
+  bool frozen_ = false;
   VarianceStability stability_;
+  VarianceDrift drift_;
   DenseMean dense_mean_;
   CompressedMean compressed_mean_;
   DenseSubset kept_dense_;
-  Vector<ElementRange> dense_ranges_;
-  Vector<std::uint32_t> mask_;
-  ActiveMask<MemorySpace> active_;  ///< mask_, or empty when all coordinates are active
-  std::int64_t inactive_ = 0;
+  CompressedCoordinates coordinates_;
 };
 
 }  // namespace kadam

@@ -5,52 +5,24 @@
 #include <utility>
 
 namespace kadam {
-namespace {
-
-TensorTiles<MemorySpace> tiles_of(const TensorLayout& layout) {
-  std::vector<std::int64_t> boundaries = {0};
-  for (const Tensor& tensor : layout.tensors()) boundaries.push_back(tensor.end);
-  return TensorTiles<MemorySpace>::make(boundaries);
-}
-
-LambTensors<MemorySpace> allocate_tensors(const TensorTiles<MemorySpace>& tiles) {
-  const auto tensors = static_cast<std::size_t>(tiles.tensor_count());
-  return {Vector<float>("kadam::Lamb::lr_scale", tensors), Vector<float>("kadam::Lamb::lambda", tensors),
-          Vector<float>("kadam::Lamb::trust_ratio", tensors),
-          Vector<double>("kadam::Lamb::partial", 2 * static_cast<std::size_t>(tiles.tile_count()))};
-}
-
-void copy_to(const Vector<float>& target, const std::vector<Segment>& tensors, double Segment::*member) {
-  const auto host = Kokkos::create_mirror_view(target);
-  for (std::size_t k = 0; k < tensors.size(); ++k) host(k) = static_cast<float>(tensors[k].*member);
-  Kokkos::deep_copy(target, host);
-}
-
-}  // namespace
 
 void Lamb::Options::describe(OptionFields& fields) {
   common.describe(fields);
-  fields.add("trust_min", trust_min, "smallest trust ratio");
-  fields.add("trust_max", trust_max, "largest trust ratio");
+  trust.describe(fields);
 }
 
 void Lamb::Options::validate() const {
   common.validate("lamb");
-  require_option(trust_min >= 0.0 && trust_min <= trust_max, "lamb",
-                 "options 'trust_min', 'trust_max': expected 0 <= trust_min <= trust_max");
+  trust.validate("lamb");
 }
 
-Lamb::Lamb(const Options& options, TensorLayout layout, std::shared_ptr<Communicator> communicator)
-    : Optimizer("lamb", std::move(layout), std::move(communicator), options.common),
+Lamb::Lamb(const Options& options, TensorLayout layout, std::shared_ptr<Communicator> shared_communicator)
+    : Optimizer("lamb", std::move(layout), std::move(shared_communicator), options.common),
       options_(options),
-      tiles_(tiles_of(this->layout())),
-      tensors_(allocate_tensors(tiles_)) {
+      lamb_step_(options.trust, this->layout(), groups()) {
   const ExecutionSpace exec;
-  state_.m = allocate_zeros<float>(exec, "kadam::Lamb::m", elements());
-  state_.v = allocate_zeros<float>(exec, "kadam::Lamb::v", elements());
-  mean_ = DenseMean(exec, ChunkLayout(elements(), this->communicator().size()), this->communicator().rank());
-  copy_to(tensors_.lambda, groups().tensors, &Segment::weight_decay);
-  copy_to(tensors_.lr_scale, groups().tensors, &Segment::lr_scale);
+  moments_ = Moments::zeros(exec, "kadam::Lamb", elements());
+  mean_ = DenseMean(exec, ChunkLayout(elements(), communicator().size()), communicator().rank());
   exec.fence("kadam::Lamb");
 }
 
@@ -59,18 +31,7 @@ void Lamb::advance(const ExecutionSpace& exec, const Vector<float>& x, const Vec
   const Vector<const float> g = mean_(exec, communicator(), phases(), gradient);
   const auto scope = phases().enter(exec, Phase::decode);
   result.gradient_scale = clip_factor_of(exec, g);
-  const std::int64_t t = steps_taken() + 1;
-  LambStep rule;
-  rule.first = Ema::make(common().beta1);
-  rule.second = Ema::make(common().beta2);
-  rule.gradient_scale = static_cast<float>(result.gradient_scale);
-  rule.inverse_c1 = static_cast<float>(1.0 / common().first_correction(t));
-  rule.inverse_c2 = static_cast<float>(1.0 / common().second_correction(t));
-  rule.eps = static_cast<float>(common().eps);
-  rule.gamma = static_cast<float>(result.learning_rate);
-  lamb_moments<ExecutionSpace, MemorySpace>(exec, rule, tiles_, tensors_, x, state_.m, state_.v, g);
-  lamb_trust_ratios(exec, tiles_, tensors_, options_.trust_min, options_.trust_max);
-  lamb_apply<ExecutionSpace, MemorySpace>(exec, rule, tiles_, tensors_, x, state_.m, state_.v);
+  lamb_step_(exec, common(), steps_taken() + 1, result, x, moments_, g);
 }
 
 OptionMap Lamb::options() const {
@@ -78,13 +39,11 @@ OptionMap Lamb::options() const {
 }
 
 MemoryUse Lamb::memory() const {
-  return {2 * static_cast<std::size_t>(elements()) * sizeof(float),
-          mean_.memory_bytes() + tensors_.partial.size() * sizeof(double)};
+  return {moments_.bytes(), mean_.memory_bytes() + lamb_step_.memory_bytes()};
 }
 
-BytesPerStep Lamb::bytes_per_step() const {
-  const std::size_t bytes = mean_.bytes_sent();
-  return {bytes, bytes};
+std::vector<PlannedTraffic> Lamb::traffic_plan() const {
+  return {{"dense", Traffic::dense, mean_.bytes_sent()}};
 }
 
 }  // namespace kadam

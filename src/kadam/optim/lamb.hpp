@@ -3,7 +3,7 @@
 #pragma once
 
 #include <kadam/collectives/dense_mean.hpp>
-#include <kadam/kernels/lamb_update.hpp>
+#include <kadam/optim/dense_lamb_step.hpp>
 #include <kadam/optim/optimizer.hpp>
 
 namespace kadam {
@@ -18,24 +18,17 @@ class Lamb final : public Optimizer {
  public:
   struct Options {
     CommonOptions common;
-    double trust_min = 0.01;
-    double trust_max = 10.0;
+    DenseLambStep::Options trust;
 
     void describe(OptionFields& fields);
     void validate() const;
-  };
-
-  struct State {
-    Vector<float> m;
-    Vector<float> v;
   };
 
   Lamb(const Options& options, TensorLayout layout, std::shared_ptr<Communicator> communicator);
 
   [[nodiscard]] OptionMap options() const override;
   [[nodiscard]] MemoryUse memory() const override;
-  [[nodiscard]] BytesPerStep bytes_per_step() const override;
-  [[nodiscard]] const State& state() const { return state_; }
+  [[nodiscard]] std::vector<PlannedTraffic> traffic_plan() const override;
 
  protected:
   void advance(const ExecutionSpace& exec, const Vector<float>& x, const Vector<const float>& gradient,
@@ -43,10 +36,9 @@ class Lamb final : public Optimizer {
 
  private:
   Options options_;
-  State state_;
+  Moments moments_;
   DenseMean mean_;
-  TensorTiles<MemorySpace> tiles_;
-  LambTensors<MemorySpace> tensors_;
+  DenseLambStep lamb_step_;
 };
 
 }  // namespace kadam

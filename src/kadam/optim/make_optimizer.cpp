@@ -2,9 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/optim/adam.hpp>
 #include <kadam/optim/apmsqueeze.hpp>
+#include <kadam/optim/divisible_adam.hpp>
+#include <kadam/optim/efficient_adam.hpp>
 #include <kadam/optim/lamb.hpp>
+#include <kadam/optim/locally_accumulated_adam.hpp>
+#include <kadam/optim/loco.hpp>
 #include <kadam/optim/make_optimizer.hpp>
 #include <kadam/optim/onebit_adam.hpp>
+#include <kadam/optim/onebit_lamb.hpp>
+#include <kadam/optim/zero_one_adam.hpp>
 
 #include <array>
 #include <exception>
@@ -19,7 +25,8 @@ using SharedCommunicator = std::shared_ptr<Communicator>;
 
 struct Algorithm {
   std::string_view name;
-  std::unique_ptr<Optimizer> (*make)(const OptionMap&, TensorLayout, SharedCommunicator, const Groups&);
+  std::unique_ptr<Optimizer> (*make)(std::string_view, const OptionMap&, TensorLayout, SharedCommunicator,
+                                     const Groups&);
   std::vector<OptionHelp> (*options)();
 };
 
@@ -45,35 +52,23 @@ std::vector<OptionHelp> help_of() {
 }
 
 template <class Type>
-std::unique_ptr<Optimizer> make_dense(std::string_view name, const OptionMap& values, TensorLayout layout,
-                                      SharedCommunicator communicator, const Groups& groups) {
+std::unique_ptr<Optimizer> make(std::string_view name, const OptionMap& values, TensorLayout layout,
+                                SharedCommunicator communicator, const Groups& groups) {
   return std::make_unique<Type>(read_options<typename Type::Options>(name, values, groups), std::move(layout),
                                 std::move(communicator));
 }
 
-const std::array<Algorithm, 4> algorithms = {{
-    {"adam",
-     [](const OptionMap& values, TensorLayout layout, SharedCommunicator communicator, const Groups& groups) {
-       return make_dense<Adam>("adam", values, std::move(layout), std::move(communicator), groups);
-     },
-     help_of<Adam::Options>},
-    {"lamb",
-     [](const OptionMap& values, TensorLayout layout, SharedCommunicator communicator, const Groups& groups) {
-       return make_dense<Lamb>("lamb", values, std::move(layout), std::move(communicator), groups);
-     },
-     help_of<Lamb::Options>},
-    {"onebit_adam",
-     [](const OptionMap& values, TensorLayout layout, SharedCommunicator communicator, const Groups& groups) {
-       return make_onebit_adam(read_options<OnebitAdamOptions>("onebit_adam", values, groups),
-                               std::move(layout), std::move(communicator));
-     },
-     help_of<OnebitAdamOptions>},
-    {"apmsqueeze",
-     [](const OptionMap& values, TensorLayout layout, SharedCommunicator communicator, const Groups& groups) {
-       return make_apmsqueeze(read_options<ApmsqueezeOptions>("apmsqueeze", values, groups),
-                              std::move(layout), std::move(communicator));
-     },
-     help_of<ApmsqueezeOptions>},
+const std::array<Algorithm, 10> algorithms = {{
+    {"adam", make<Adam>, help_of<Adam::Options>},
+    {"lamb", make<Lamb>, help_of<Lamb::Options>},
+    {"onebit_adam", make<OnebitAdam>, help_of<OnebitAdam::Options>},
+    {"apmsqueeze", make<Apmsqueeze>, help_of<Apmsqueeze::Options>},
+    {"zero_one_adam", make<ZeroOneAdam>, help_of<ZeroOneAdam::Options>},
+    {"onebit_lamb", make<OnebitLamb>, help_of<OnebitLamb::Options>},
+    {"efficient_adam", make<EfficientAdam>, help_of<EfficientAdam::Options>},
+    {"loco", make<Loco>, help_of<Loco::Options>},
+    {"locally_accumulated_adam", make<LocallyAccumulatedAdam>, help_of<LocallyAccumulatedAdam::Options>},
+    {"divisible_adam", make<DivisibleAdam>, help_of<DivisibleAdam::Options>},
 }};
 
 const Algorithm& find_algorithm(std::string_view name) {
@@ -110,7 +105,7 @@ std::unique_ptr<Optimizer> make_optimizer(std::string_view name, const OptionMap
   std::unique_ptr<Optimizer> optimizer;
   std::exception_ptr failure;
   try {
-    optimizer = find_algorithm(name).make(options, std::move(layout), communicator, groups);
+    optimizer = find_algorithm(name).make(name, options, std::move(layout), communicator, groups);
   } catch (...) {
     failure = std::current_exception();
   }

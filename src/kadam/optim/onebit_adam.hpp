@@ -5,6 +5,7 @@
 #include <kadam/optim/frozen_variance_adam.hpp>
 
 #include <memory>
+#include <utility>
 
 namespace kadam {
 
@@ -14,14 +15,16 @@ namespace kadam {
 /// correcting a frozen v any longer would make the steps grow. warmup_steps is a number, or "auto": the first
 /// step at which VarianceStability holds. Paper: up to 5 times less volume over a whole run. Worked number: d
 /// = 10^6, n = 4, block 2048: 6 MB per step in the warm-up, 190 kB after it.
-struct OnebitAdamOptions : FrozenVarianceAdam::Options {
-  OnebitAdamOptions() { codec.bits = 1; }
-  /// Errors: std::invalid_argument; there is no default for warmup_steps.
-  void validate() const;
-};
+class OnebitAdam final : public FrozenVarianceAdam {
+ public:
+  struct Options : FrozenVarianceAdam::Options {
+    Options() { codec.bits = 1; }
+    /// Errors: std::invalid_argument; there is no default for warmup_steps.
+    void validate() const;
+  };
 
-[[nodiscard]] std::unique_ptr<Optimizer> make_onebit_adam(const OnebitAdamOptions& options,
-                                                          TensorLayout layout,
-                                                          std::shared_ptr<Communicator> communicator);
+  OnebitAdam(const Options& options, TensorLayout layout, std::shared_ptr<Communicator> communicator)
+      : FrozenVarianceAdam("onebit_adam", options, std::move(layout), std::move(communicator)) {}
+};
 
 }  // namespace kadam

@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/kernels/adam_update.hpp>
 #include <kadam/kernels/ordered_sum.hpp>
 #include <kadam/optim/optimizer.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <stdexcept>
@@ -36,9 +38,7 @@ Optimizer::Optimizer(std::string_view name, TensorLayout layout, std::shared_ptr
       communicator_(std::move(communicator)),
       common_(std::move(common)) {
   groups_ = resolve_groups(layout_, common_.groups, common_.weight_decay, common_.dense_below);
-  const auto tiles = static_cast<std::size_t>(sum_tiles(elements()));
-  partial_sums_ = Vector<double>("kadam::Optimizer::partial_sums", tiles);
-  partial_sums_mirror_ = {"kadam::Optimizer::partial_sums_mirror", tiles};
+  sum_space_ = SumSpace<MemorySpace>(elements());
 }
 
 void Optimizer::require_agreement() {
@@ -70,10 +70,61 @@ StepResult Optimizer::step(const ExecutionSpace& exec, const Vector<float>& para
   return result;
 }
 
+void Optimizer::flush(const ExecutionSpace& exec, const Vector<float>& parameters) {
+  require_extent("parameters", parameters.extent(0), parameters.label());
+  if (step_ > 0 && elements() > 0) deliver_all(exec, parameters);
+}
+
+void Optimizer::write_consensus(const ExecutionSpace& exec, const Vector<const float>& parameters,
+                                const Vector<float>& out) {
+  require_extent("parameters", parameters.extent(0), parameters.label());
+  require_extent("out", out.extent(0), out.label());
+  if (step_ > 0 && elements() > 0) {
+    consensus(exec, parameters, out);
+  } else {
+    Kokkos::deep_copy(exec, out, parameters);
+  }
+}
+
+Health Optimizer::health(const ExecutionSpace& exec) {
+  Health health;
+  health.skipped_steps = skipped_;
+  health.inactive_fraction =
+      elements() == 0 ? 0.0 : static_cast<double>(inactive_elements()) / static_cast<double>(elements());
+  if (step_ > 0 && elements() > 0) add_health(exec, health);
+  return health;
+}
+
+std::size_t Optimizer::bytes_sent_in(std::int64_t step, std::string_view phase) const {
+  std::size_t bytes = 0;
+  for (const PlannedTraffic& planned : traffic_plan()) {
+    if (planned.phase == phase && (step - planned.after) % planned.every == 0) bytes += planned.bytes;
+  }
+  return bytes;
+}
+
+void Optimizer::dense_adam_step(const ExecutionSpace& exec, DenseMean& mean, const Vector<float>& x,
+                                const Moments& moments, const Vector<const float>& gradient,
+                                StepResult& result) {
+  const Vector<const float> g = mean(exec, *communicator_, phases_, gradient);
+  const auto scope = phases_.enter(exec, Phase::decode);
+  result.gradient_scale = clip_factor_of(exec, g);
+  const std::int64_t t = step_ + 1;
+  AdamStep rule;
+  rule.first = Ema::make(common_.beta1);
+  rule.second = Ema::make(common_.beta2);
+  rule.gradient_scale = static_cast<float>(result.gradient_scale);
+  for (const Segment& segment : groups_.segments) {
+    rule.apply = AdamApply::make(result.learning_rate * segment.lr_scale, segment.weight_decay, common_.eps,
+                                 common_.first_correction(t), common_.second_correction(t));
+    adam_update(exec, rule, segment.range.begin, segment.range.end, x, moments.m, moments.v, g);
+  }
+}
+
 void Optimizer::require_extent(const char* what, std::size_t got, const std::string& label) const {
   if (static_cast<std::int64_t>(got) == elements()) return;
-  throw std::invalid_argument("kadam::Optimizer::step (" + name_ + "): the " + what + " View '" + label +
-                              "' has " + std::to_string(got) + " elements, the tensors have " +
+  throw std::invalid_argument("kadam::Optimizer (" + name_ + "): the " + what + " View '" + label + "' has " +
+                              std::to_string(got) + " elements, the tensors have " +
                               std::to_string(elements()) + ": pass one flat View over all tensors");
 }
 
@@ -97,12 +148,26 @@ double Optimizer::clip_factor_of(const ExecutionSpace& exec, const Vector<const 
 
 double Optimizer::one_norm(const ExecutionSpace& exec, const Vector<const float>& values) {
   return ordered_sum(exec, static_cast<std::int64_t>(values.extent(0)), MagnitudeOf<MemorySpace>{values},
-                     partial_sums_, partial_sums_mirror_);
+                     sum_space_);
 }
 
 double Optimizer::squared_norm(const ExecutionSpace& exec, const Vector<const float>& values) {
   return ordered_sum(exec, static_cast<std::int64_t>(values.extent(0)), SquareOf<MemorySpace>{values},
-                     partial_sums_, partial_sums_mirror_);
+                     sum_space_);
+}
+
+std::optional<double> Optimizer::owed_ratio(double own_error, double delivered) {
+  double sum = 0.0;
+  for (const double squared : communicator_->all_gather_values({&own_error, 1})) sum += squared;
+  if (delivered == 0.0) return std::nullopt;
+  return std::sqrt(sum / communicator_->size() / delivered);
+}
+
+std::optional<double> Optimizer::spread_over_ranks(double value) {
+  const std::vector<double> values = communicator_->all_gather_values({&value, 1});
+  const auto [smallest, largest] = std::minmax_element(values.begin(), values.end());
+  if (*smallest == 0.0) return std::nullopt;
+  return *largest / *smallest;
 }
 
 }  // namespace kadam

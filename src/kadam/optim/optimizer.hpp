@@ -2,11 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/collectives/dense_mean.hpp>
 #include <kadam/collectives/phases.hpp>
 #include <kadam/comm/communicator.hpp>
 #include <kadam/execution.hpp>
+#include <kadam/kernels/ordered_sum.hpp>
 #include <kadam/layout/tensor_layout.hpp>
 #include <kadam/optim/common_options.hpp>
+#include <kadam/optim/health.hpp>
+#include <kadam/optim/moments.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -20,7 +24,8 @@ namespace kadam {
 struct StepResult {
   std::int64_t step = 0;        ///< t, the number of steps taken so far; a skipped step does not count
   bool skipped = false;         ///< a gradient was NaN or Inf on some rank: nothing was changed anywhere
-  const char* phase = "dense";  ///< dense, warm-up or compressed
+  const char* phase = "dense";  ///< of the algorithm, as in traffic_plan()
+  bool synchronised = true;     ///< the parameters are now equal on all ranks
   double learning_rate = 0.0;   ///< gamma
   double gradient_norm = 0.0;   ///< root mean square of the ranks' gradient norms, before clipping
   double gradient_scale = 1.0;  ///< factor that clipping put on the gradient
@@ -32,16 +37,21 @@ struct MemoryUse {
   std::size_t workspace_bytes = 0;  ///< messages and partial results
 };
 
-/// Bytes that this rank sends in one step, control traffic left out.
-struct BytesPerStep {
-  std::size_t warmup = 0;  ///< in the dense phase
-  std::size_t steady = 0;  ///< afterwards
+/// Bytes that this rank sends in the steps of one phase: at every step t with (t - after) mod every = 0.
+struct PlannedTraffic {
+  std::string phase;  ///< as in StepResult
+  Traffic traffic = Traffic::dense;
+  std::size_t bytes = 0;
+  std::int64_t every = 1;
+  std::int64_t after = 0;
 };
 
 /// Minimises a loss over n ranks: one object per rank, the same options on all.
 ///
-/// Every algorithm is one class, made by make_optimizer(). After each step the parameters are bitwise equal
-/// on all ranks, if they were before.
+/// Every algorithm is one class, made by make_optimizer(). Parameters are to be equal on all ranks before the
+/// first step. After each step that says so (StepResult::synchronised) they are bitwise equal on all ranks.
+/// Most algorithms synchronise at every step; zero_one_adam and divisible_adam let each rank work at a point
+/// of its own in between, and keep the common one themselves: parameters are then written, never read.
 class Optimizer {
  public:
   Optimizer(std::string_view name, TensorLayout layout, std::shared_ptr<Communicator> communicator,
@@ -58,9 +68,24 @@ class Optimizer {
   StepResult step(const ExecutionSpace& exec, const Vector<float>& parameters,
                   const Vector<const float>& gradient);
 
+  /// Delivers all that was held back between synchronisations, exactly; parameters are then equal on all
+  /// ranks. Does nothing where they are equal after every step. Before the end of training; a step later, the
+  /// algorithm goes on from there. Collective.
+  void flush(const ExecutionSpace& exec, const Vector<float>& parameters);
+
+  /// Writes the parameters that flush() would leave into `out` and changes nothing else: what to evaluate in
+  /// the middle of training. Collective. Wire: at most one dense mean.
+  void write_consensus(const ExecutionSpace& exec, const Vector<const float>& parameters,
+                       const Vector<float>& out);
+
+  /// What can be known about whether training goes well. Reads the state; not meant for every step.
+  /// Collective.
+  [[nodiscard]] Health health(const ExecutionSpace& exec);
+
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const TensorLayout& layout() const { return layout_; }
   [[nodiscard]] Communicator& communicator() { return *communicator_; }
+  [[nodiscard]] const Communicator& communicator() const { return *communicator_; }
   [[nodiscard]] std::int64_t steps_taken() const { return step_; }
   [[nodiscard]] std::int64_t steps_skipped() const { return skipped_; }
   /// Seconds of the last step per phase, if measured.
@@ -69,7 +94,10 @@ class Optimizer {
   /// All options with their values, defaults included.
   [[nodiscard]] virtual OptionMap options() const = 0;
   [[nodiscard]] virtual MemoryUse memory() const = 0;
-  [[nodiscard]] virtual BytesPerStep bytes_per_step() const = 0;
+  /// Everything that is sent, control traffic left out.
+  [[nodiscard]] virtual std::vector<PlannedTraffic> traffic_plan() const = 0;
+  /// What traffic_plan() says of step t = 1, 2, ... in this phase.
+  [[nodiscard]] std::size_t bytes_sent_in(std::int64_t step, std::string_view phase) const;
   /// Throws on every rank unless all ranks hold the same algorithm, tensors and options. Collective.
   void require_agreement();
   /// Coordinates that take no part in compression (0 before it starts).
@@ -81,6 +109,19 @@ class Optimizer {
   virtual void advance(const ExecutionSpace& exec, const Vector<float>& parameters,
                        const Vector<const float>& gradient, StepResult& result) = 0;
 
+  /// flush() and write_consensus() of algorithms whose ranks differ between synchronisations.
+  virtual void deliver_all(const ExecutionSpace& /*exec*/, const Vector<float>& /*parameters*/) {}
+  virtual void consensus(const ExecutionSpace& exec, const Vector<const float>& parameters,
+                         const Vector<float>& out) {
+    Kokkos::deep_copy(exec, out, parameters);
+  }
+  /// Adds what this algorithm knows to what all know.
+  virtual void add_health(const ExecutionSpace& /*exec*/, Health& /*health*/) {}
+
+  /// Adam on the mean gradient of all ranks: what `adam` does, and the warm-up of the others.
+  void dense_adam_step(const ExecutionSpace& exec, DenseMean& mean, const Vector<float>& x,
+                       const Moments& moments, const Vector<const float>& gradient, StepResult& result);
+
   /// The factor that clips a gradient of this norm; 1 without clipping.
   [[nodiscard]] double clip_factor(double norm) const;
   /// The factor that clips a mean gradient that all ranks hold, by its own norm. Reads it only if need be.
@@ -88,6 +129,12 @@ class Optimizer {
   /// Sum of the magnitudes, sum of the squares: in double, in an order that does not depend on threads.
   [[nodiscard]] double one_norm(const ExecutionSpace& exec, const Vector<const float>& values);
   [[nodiscard]] double squared_norm(const ExecutionSpace& exec, const Vector<const float>& values);
+  /// Health::error_ratio from the squared norms of this rank's error and of what all ranks got; nothing if
+  /// the latter is 0. Collective.
+  [[nodiscard]] std::optional<double> owed_ratio(double own_error, double delivered);
+  /// Largest over smallest of the ranks' values; nothing if the smallest is 0. Collective.
+  [[nodiscard]] std::optional<double> spread_over_ranks(double value);
+  [[nodiscard]] const SumSpace<MemorySpace>& sum_space() const { return sum_space_; }
 
   [[nodiscard]] const CommonOptions& common() const { return common_; }
   [[nodiscard]] const ResolvedGroups& groups() const { return groups_; }
@@ -105,8 +152,7 @@ class Optimizer {
   Phases phases_;
   std::int64_t step_ = 0;
   std::int64_t skipped_ = 0;
-  Vector<double> partial_sums_;
-  Kokkos::View<double*, Kokkos::SharedHostPinnedSpace> partial_sums_mirror_;
+  SumSpace<MemorySpace> sum_space_;
 };
 
 }  // namespace kadam

@@ -30,6 +30,8 @@ inline constexpr bool runs_on_host = Kokkos::SpaceAccessibility<Exec, Kokkos::Ho
 
 /// The one thread that works on a block of a CPU.
 struct HostBlockMember {
+  static constexpr bool is_one_thread = true;
+
   template <class Function>
   KOKKOS_FORCEINLINE_FUNCTION void for_each(std::int64_t count, const Function& function) const {
     KADAM_SIMD
@@ -69,6 +71,42 @@ struct HostBlockMember {
     return largest;
   }
 
+  /// How many k satisfy the predicate. At most 2^31 - 1 elements: narrow counters vectorise better.
+  template <class Predicate>
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t count(std::int64_t count, const Predicate& predicate) const {
+    std::int32_t total = 0;
+    for (std::int64_t k = 0; k < count; ++k) total += predicate(k) ? 1 : 0;
+    return total;
+  }
+
+  /// visit(k, sum of the marks before k), in ascending order, for every k whose mark is not 0.
+  template <class Mark, class Visit>
+  KOKKOS_FORCEINLINE_FUNCTION void for_each_marked(std::int64_t count, const Mark& mark,
+                                                   const Visit& visit) const {
+    std::int64_t before = 0;
+    for (std::int64_t k = 0; k < count; ++k) {
+      const std::int64_t own = mark(k);
+      if (own == 0) continue;
+      visit(k, before);
+      before += own;
+    }
+  }
+
+  /// ++bins(bin_of(k)) for every k whose bin is not negative.
+  template <class Bins, class BinOf>
+  KOKKOS_FORCEINLINE_FUNCTION void tally(std::int64_t count, const Bins& bins, const BinOf& bin_of) const {
+    for (std::int64_t k = 0; k < count; ++k) {
+      const std::int64_t bin = bin_of(k);
+      if (bin >= 0) ++bins(bin);
+    }
+  }
+
+  /// word |= bits, for a word that other threads of this block may write to as well.
+  template <class Word>
+  KOKKOS_FORCEINLINE_FUNCTION void merge(Word& word, Word bits) const {
+    word |= bits;
+  }
+
   template <class Function>
   KOKKOS_FORCEINLINE_FUNCTION void once(const Function& function) const {
     function();
@@ -78,6 +116,7 @@ struct HostBlockMember {
 /// The team that works on a block of a GPU. Every loop ends with a barrier.
 template <class Team>
 struct TeamBlockMember {
+  static constexpr bool is_one_thread = false;
   const Team& team;
 
   template <class Function>
@@ -106,6 +145,42 @@ struct TeamBlockMember {
         },
         Kokkos::Max<float>(largest));
     return largest > 0.0F ? largest : 0.0F;
+  }
+
+  template <class Predicate>
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t count(std::int64_t count, const Predicate& predicate) const {
+    std::int64_t total = 0;
+    Kokkos::parallel_reduce(
+        Kokkos::TeamThreadRange(team, count),
+        [&](const std::int64_t k, std::int64_t& partial) { partial += predicate(k) ? 1 : 0; }, total);
+    return total;
+  }
+
+  /// The visits are concurrent; what they are told is the same as on a CPU.
+  template <class Mark, class Visit>
+  KOKKOS_FORCEINLINE_FUNCTION void for_each_marked(std::int64_t count, const Mark& mark,
+                                                   const Visit& visit) const {
+    Kokkos::parallel_scan(Kokkos::TeamThreadRange(team, count),
+                          [&](const std::int64_t k, std::int64_t& before, const bool is_final) {
+                            const std::int64_t own = mark(k);
+                            if (is_final && own != 0) visit(k, before);
+                            before += own;
+                          });
+    team.team_barrier();
+  }
+
+  template <class Bins, class BinOf>
+  KOKKOS_FORCEINLINE_FUNCTION void tally(std::int64_t count, const Bins& bins, const BinOf& bin_of) const {
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, count), [&](const std::int64_t k) {
+      const std::int64_t bin = bin_of(k);
+      if (bin >= 0) Kokkos::atomic_inc(&bins(bin));
+    });
+  }
+
+  /// Atomic, and yet the same in every run: the order of bits does not matter.
+  template <class Word>
+  KOKKOS_FORCEINLINE_FUNCTION void merge(Word& word, Word bits) const {
+    Kokkos::atomic_or(&word, bits);
   }
 
   template <class Function>

@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <stdexcept>
+#include <string>
+#include <workloads/layers/mean_pool.hpp>
+#include <workloads/vit.hpp>
+
+namespace kadam::workloads {
+namespace {
+
+constexpr double embedding_deviation = 0.02;
+
+}  // namespace
+
+void VitOptions::validate() const {
+  if (patch < 1) {
+    throw std::invalid_argument("kadam::workloads::VitOptions: patch is " + std::to_string(patch) +
+                                ", expected at least 1 pixel");
+  }
+}
+
+PatchGrid Vit::grid_for(const VitOptions& options, const DataShape& shape) {
+  options.validate();
+  if (shape.height % options.patch != 0 || shape.width % options.patch != 0) {
+    throw std::invalid_argument("kadam::workloads::Vit: patches of " + std::to_string(options.patch) +
+                                " do not fill images of " + std::to_string(shape.height) + " x " +
+                                std::to_string(shape.width) + " pixels: take a divisor of both");
+  }
+  if (shape.patch > 0 && shape.patch != options.patch) {
+    throw std::invalid_argument("kadam::workloads::Vit: patches of " + std::to_string(options.patch) +
+                                " for data with a class per patch of " + std::to_string(shape.patch) +
+                                ": make them equal");
+  }
+  return {shape.channels, shape.height, shape.width, options.patch};
+}
+
+Vit::Vit(const TransformerOptions& blocks, const DataShape& shape, const PatchGrid& grid,
+         TensorLayoutBuilder builder)
+    : width_(blocks.width),
+      data_(shape),
+      grid_(grid),
+      patches_(builder, grid, blocks.width),
+      positions_(builder, grid.patches(), blocks.width),
+      encoder_(builder, blocks),
+      head_(builder, blocks.width, shape.classes) {
+  set_tensors(builder);
+}
+
+void Vit::initialise(const HostVector<float>& parameters, std::uint64_t seed) const {
+  require_elements("the parameter vector", parameters.extent(0), tensors().elements(),
+                   "allocate tensors().elements()");
+  const Initialiser initialiser(parameters, seed);
+  patches_.initialise(initialiser);
+  positions_.initialise(initialiser, embedding_deviation);
+  encoder_.initialise(initialiser);
+  head_.initialise(initialiser, embedding_deviation);
+}
+
+void Vit::check(const Batch& batch) const {
+  require_elements("batch.images", batch.images.extent(0), batch.examples * data_.pixels(),
+                   "give examples x channels x height x width pixels");
+  require_elements("batch.targets", batch.targets.extent(0), batch.examples * data_.predictions(),
+                   "give one class per image, or per patch");
+}
+
+void Vit::carve(Arena& arena, std::int64_t examples) {
+  patch_pixels_ = arena.matrix(examples * grid_.patches(), grid_.patch_pixels());
+  encoder_.carve(arena, examples, grid_.patches(), false);
+  head_.carve(arena, examples * data_.predictions());
+  pooled_ = arena.matrix(examples, width_);
+  dpooled_ = arena.matrix(examples, width_);
+}
+
+Matrix<float> Vit::forward(const ExecutionSpace& exec, const Vector<const float>& parameters,
+                           const Batch& batch) {
+  patches_.forward(exec, parameters, batch.images, patch_pixels_, encoder_.input());
+  positions_.add_to(exec, parameters, encoder_.input());
+  encoder_.forward(exec, parameters);
+  if (is_segmentation()) {
+    return head_.forward(exec, parameters, encoder_.output());
+  }
+  mean_pool(exec, encoder_.output(), pooled_);
+  return head_.forward(exec, parameters, pooled_);
+}
+
+void Vit::backward(const ExecutionSpace& exec, const Vector<const float>& parameters, const Batch&,
+                   const Matrix<float>& dlogits, const Vector<float>& gradient) {
+  if (is_segmentation()) {
+    head_.backward(exec, parameters, encoder_.output(), dlogits, encoder_.dx(), gradient);
+  } else {
+    head_.backward(exec, parameters, pooled_, dlogits, dpooled_, gradient);
+    mean_pool_backward(exec, dpooled_, encoder_.dx());
+  }
+  encoder_.backward(exec, parameters, gradient);
+  patches_.backward(exec, patch_pixels_, encoder_.dx(), gradient);
+  positions_.backward(exec, encoder_.dx(), gradient);
+}
+
+}  // namespace kadam::workloads

@@ -1,0 +1,214 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/kernels/lamb_update.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+
+/// The compressed phase of 1-bit LAMB (Li et al. 2022), per tile and per tensor.
+namespace kadam {
+
+/// Per tensor, after the freeze.
+template <class MemorySpace>
+struct OnebitLambTensors {
+  Kokkos::View<float*, MemorySpace> momentum_scale;  ///< sigma: brings all tensors to one size on the wire
+  Kokkos::View<float*, MemorySpace> trust_ratio;     ///< c, averaged in the warm-up
+  Kokkos::View<float*, MemorySpace> ratio;           ///< r, between frozen and fresh variance
+  Kokkos::View<double*, MemorySpace> partial;        ///< three per tile
+};
+
+/// What the compressed step knows of the whole model.
+struct OnebitLambStep {
+  float eps = 0.0F;
+  float gamma = 0.0F;
+  double ratio_min = 0.5;
+  double ratio_max = 4.0;
+  double ratio_change = 0.1;
+};
+
+namespace detail {
+
+template <class MemorySpace>
+struct AddScaledMomentum {
+  TensorTiles<MemorySpace> tiles;
+  Kokkos::View<const float*, MemorySpace> scale;
+  Ema first;
+  float gradient_scale;
+  Kokkos::View<const float*, MemorySpace> m;
+  Kokkos::View<const float*, MemorySpace> gradient;
+  Kokkos::View<float*, MemorySpace> target;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
+    const auto tile = tiles.tiles(index);
+    const float sigma = scale(tile.tensor);
+    member.for_each(tile.end - tile.begin, [&](const std::int64_t k) {
+      const std::int64_t i = tile.begin + k;
+      target(i) += sigma * first(m(i), gradient_scale * gradient(i));
+    });
+  }
+};
+
+template <class MemorySpace>
+struct MomentumNorms {
+  TensorTiles<MemorySpace> tiles;
+  Kokkos::View<const float*, MemorySpace> m;
+  Kokkos::View<const float*, MemorySpace> v;
+  Kokkos::View<double*, MemorySpace> partial;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
+    const auto tile = tiles.tiles(index);
+    const std::int64_t count = tile.end - tile.begin;
+    const double squared = member.sum(count, [&](const std::int64_t k) {
+      const auto value = static_cast<double>(m(tile.begin + k));
+      return value * value;
+    });
+    const double active =
+        member.sum(count, [&](const std::int64_t k) { return v(tile.begin + k) > 0.0F ? 1.0 : 0.0; });
+    member.once([&] {
+      partial(3 * index) = squared;
+      partial(3 * index + 1) = active;
+    });
+  }
+};
+
+template <class MemorySpace>
+struct OnebitLambNorms {
+  OnebitLambStep rule;
+  TensorTiles<MemorySpace> tiles;
+  Kokkos::View<const float*, MemorySpace> lambda;
+  Kokkos::View<double*, MemorySpace> partial;
+  Kokkos::View<const float*, MemorySpace> x;
+  Kokkos::View<const float*, MemorySpace> m;
+  Kokkos::View<const float*, MemorySpace> v;
+  Kokkos::View<const float*, MemorySpace> fresh;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
+    const auto tile = tiles.tiles(index);
+    const std::int64_t count = tile.end - tile.begin;
+    const float decay = lambda(tile.tensor);
+    const auto direction = [&](const std::int64_t i) { return m(i) / (Kokkos::sqrt(v(i)) + rule.eps); };
+    const double p_squared = member.sum(count, [&](const std::int64_t k) {
+      const auto p = static_cast<double>(direction(tile.begin + k));
+      return p * p;
+    });
+    const double u_squared = member.sum(count, [&](const std::int64_t k) {
+      const std::int64_t i = tile.begin + k;
+      const auto u = static_cast<double>(direction(i) + decay * x(i));
+      return u * u;
+    });
+    const float ratio = member.max(count, [&](const std::int64_t k) {
+      const std::int64_t i = tile.begin + k;
+      return v(i) > 0.0F ? (Kokkos::sqrt(v(i)) + rule.eps) / (Kokkos::sqrt(fresh(i)) + rule.eps) : 0.0F;
+    });
+    member.once([&] {
+      partial(3 * index) = p_squared;
+      partial(3 * index + 1) = u_squared;
+      partial(3 * index + 2) = static_cast<double>(ratio);
+    });
+  }
+};
+
+template <class MemorySpace>
+struct OnebitLambApply {
+  OnebitLambStep rule;
+  TensorTiles<MemorySpace> tiles;
+  LambTensors<MemorySpace> tensors;
+  OnebitLambTensors<MemorySpace> frozen;
+  Kokkos::View<float*, MemorySpace> x;
+  Kokkos::View<const float*, MemorySpace> m;
+  Kokkos::View<const float*, MemorySpace> v;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
+    const auto tile = tiles.tiles(index);
+    const float decay = tensors.lambda(tile.tensor);
+    const float step = rule.gamma * tensors.lr_scale(tile.tensor) * frozen.ratio(tile.tensor) *
+                       frozen.trust_ratio(tile.tensor);
+    member.for_each(tile.end - tile.begin, [&](const std::int64_t k) {
+      const std::int64_t i = tile.begin + k;
+      x(i) -= step * (m(i) / (Kokkos::sqrt(v(i)) + rule.eps) + decay * x(i));
+    });
+  }
+};
+
+}  // namespace detail
+
+/// target += sigma ema(m, g, beta1), sigma of the tensor. Memory: 16 B per element.
+template <class Exec, class MemorySpace>
+void add_scaled_momentum(const Exec& exec, const TensorTiles<MemorySpace>& tiles,
+                         const OnebitLambTensors<MemorySpace>& tensors, const Ema& first,
+                         float gradient_scale, const Kokkos::View<const float*, MemorySpace>& m,
+                         const Kokkos::View<const float*, MemorySpace>& gradient,
+                         const Kokkos::View<float*, MemorySpace>& target) {
+  detail::for_each_block("kadam::add_scaled_momentum", exec, 0, tiles.tile_count(),
+                         detail::AddScaledMomentum<MemorySpace>{tiles, tensors.momentum_scale, first,
+                                                                gradient_scale, m, gradient, target});
+}
+
+/// Per tile: sum of m^2 and number of elements with v > 0, the first two of three in `partial`.
+/// Memory: 8 B per element.
+template <class Exec, class MemorySpace>
+void momentum_norms(const Exec& exec, const TensorTiles<MemorySpace>& tiles,
+                    const Kokkos::View<const float*, MemorySpace>& m,
+                    const Kokkos::View<const float*, MemorySpace>& v,
+                    const Kokkos::View<double*, MemorySpace>& partial) {
+  detail::for_each_block("kadam::momentum_norms", exec, 0, tiles.tile_count(),
+                         detail::MomentumNorms<MemorySpace>{tiles, m, v, partial});
+}
+
+/// r <- clip(clip(r', ratio_min, ratio_max), (1 - change) r, (1 + change) r) per tensor, with r' the largest
+/// (sqrt(v) + eps) / (sqrt(w) + eps) of its active elements (1 if there are none), w the fresh variance. With
+/// weight decay r' <- r' q + 1 - q, q = min(1, |p| / |u|), p = m / (sqrt(v) + eps), u = p + lambda x.
+/// Memory: reads x, m, v, w: 16 B per element.
+template <class Exec, class MemorySpace>
+void onebit_lamb_ratios(const Exec& exec, const OnebitLambStep& rule, const TensorTiles<MemorySpace>& tiles,
+                        const LambTensors<MemorySpace>& tensors, const OnebitLambTensors<MemorySpace>& frozen,
+                        const Kokkos::View<const float*, MemorySpace>& x,
+                        const Kokkos::View<const float*, MemorySpace>& m,
+                        const Kokkos::View<const float*, MemorySpace>& v,
+                        const Kokkos::View<const float*, MemorySpace>& fresh) {
+  detail::for_each_block(
+      "kadam::onebit_lamb_norms", exec, 0, tiles.tile_count(),
+      detail::OnebitLambNorms<MemorySpace>{rule, tiles, tensors.lambda, frozen.partial, x, m, v, fresh});
+  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+  Kokkos::parallel_for(
+      "kadam::onebit_lamb_ratios", Policy(exec, 0, tiles.tensor_count()),
+      KOKKOS_LAMBDA(const std::int64_t tensor) {
+        double p_squared = 0.0;
+        double u_squared = 0.0;
+        double ratio = 0.0;
+        for (std::int64_t tile = tiles.first_tile(tensor); tile < tiles.first_tile(tensor + 1); ++tile) {
+          p_squared += frozen.partial(3 * tile);
+          u_squared += frozen.partial(3 * tile + 1);
+          ratio = Kokkos::max(ratio, frozen.partial(3 * tile + 2));
+        }
+        if (ratio == 0.0) ratio = 1.0;
+        if (tensors.lambda(tensor) > 0.0F && u_squared > 0.0) {
+          const double q = Kokkos::min(1.0, Kokkos::sqrt(p_squared) / Kokkos::sqrt(u_squared));
+          ratio = ratio * q + 1.0 - q;
+        }
+        const auto before = static_cast<double>(frozen.ratio(tensor));
+        ratio = Kokkos::clamp(ratio, rule.ratio_min, rule.ratio_max);
+        ratio = Kokkos::clamp(ratio, (1.0 - rule.ratio_change) * before, (1.0 + rule.ratio_change) * before);
+        frozen.ratio(tensor) = static_cast<float>(ratio);
+      });
+}
+
+/// x <- x - gamma r c u. Memory: reads x, m, v, writes x: 16 B per element.
+template <class Exec, class MemorySpace>
+void onebit_lamb_apply(const Exec& exec, const OnebitLambStep& rule, const TensorTiles<MemorySpace>& tiles,
+                       const LambTensors<MemorySpace>& tensors, const OnebitLambTensors<MemorySpace>& frozen,
+                       const Kokkos::View<float*, MemorySpace>& x,
+                       const Kokkos::View<const float*, MemorySpace>& m,
+                       const Kokkos::View<const float*, MemorySpace>& v) {
+  detail::for_each_block("kadam::onebit_lamb_apply", exec, 0, tiles.tile_count(),
+                         detail::OnebitLambApply<MemorySpace>{rule, tiles, tensors, frozen, x, m, v});
+}
+
+}  // namespace kadam

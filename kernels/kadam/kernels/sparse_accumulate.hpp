@@ -1,0 +1,147 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/kernels/detail/block_loop.hpp>
+#include <kadam/kernels/detail/sparse_map.hpp>
+#include <kadam/kernels/words.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <cstdint>
+
+/// What happens with the entries of sparse messages, at the owner of a region and on every rank.
+///
+/// A message holds an element at most once, so its entries are independent; messages follow each other in
+/// rank order. Hence no atomics, and results that do not depend on the number of threads.
+namespace kadam {
+
+/// Sparse messages of the same layout, one per rank.
+template <class MemorySpace>
+struct SparseMessages {
+  detail::SparseMap map;
+  ConstWords<MemorySpace> words;
+  int ranks = 1;
+  std::int64_t stride_words = 0;  ///< between the messages of consecutive ranks
+};
+
+namespace detail {
+
+/// The sum of a block's entries over ranks, and from it x; sums is 0 before and after.
+template <class MemorySpace>
+struct SubtractMeanOfBlock {
+  SparseMessages<MemorySpace> messages;
+  std::int64_t base;  ///< the element of sums(0)
+  float inverse_ranks;
+  Kokkos::View<float*, MemorySpace> sums;
+  Kokkos::View<float*, MemorySpace> x;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
+    const SparseMap::Block block = messages.map.block(index);
+    for (std::int64_t rank = 0; rank < messages.ranks; ++rank) {
+      member.for_each(block.shape.entries, [&](const std::int64_t p) {
+        const SparseMap::Entry entry =
+            SparseMap::entry(block, messages.words, rank * messages.stride_words, p);
+        sums(entry.element - base) += entry.value;
+      });
+    }
+    for (std::int64_t rank = 0; rank < messages.ranks; ++rank) {
+      member.for_each(block.shape.entries, [&](const std::int64_t p) {
+        const std::int64_t i =
+            SparseMap::entry(block, messages.words, rank * messages.stride_words, p).element;
+        x(i) -= sums(i - base) * inverse_ranks;
+        sums(i - base) = 0.0F;  // another rank's entry of this element changes nothing any more
+      });
+    }
+  }
+};
+
+/// Calls function(entry) for entry number t of one message.
+template <class MemorySpace, class Function>
+struct VisitEntry {
+  SparseMap map;
+  ConstWords<MemorySpace> words;
+  std::int64_t offset;
+  Function function;
+  KOKKOS_FUNCTION void operator()(const std::int64_t t) const {
+    const std::int64_t block = map.block_of_entry(t);
+    function(SparseMap::entry(map.block(block), words, offset, t - block * map.full.entries));
+  }
+};
+
+template <class MemorySpace>
+struct AddEntry {
+  Kokkos::View<float*, MemorySpace> sums;
+  KOKKOS_FUNCTION void operator()(const SparseMap::Entry& entry) const { sums(entry.element) += entry.value; }
+};
+
+template <class MemorySpace>
+struct SubtractSum {
+  float inverse_ranks;
+  Kokkos::View<float*, MemorySpace> sums;
+  Kokkos::View<float*, MemorySpace> x;
+  KOKKOS_FUNCTION void operator()(const SparseMap::Entry& entry) const {
+    x(entry.element) -= sums(entry.element) * inverse_ranks;
+    sums(entry.element) = 0.0F;
+  }
+};
+
+template <class MemorySpace>
+struct SubtractEntry {
+  Kokkos::View<float*, MemorySpace> x;
+  KOKKOS_FUNCTION void operator()(const SparseMap::Entry& entry) const { x(entry.element) -= entry.value; }
+};
+
+/// function(entry) for all entries of the message of one rank.
+template <class Exec, class MemorySpace, class Function>
+void for_each_entry(const std::string& label, const Exec& exec, const SparseMessages<MemorySpace>& messages,
+                    int rank, const Function& function) {
+  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+  Kokkos::parallel_for(label, Policy(exec, 0, messages.map.entries()),
+                       VisitEntry<MemorySpace, Function>{messages.map, messages.words,
+                                                         rank * messages.stride_words, function});
+}
+
+}  // namespace detail
+
+/// Elements that subtract_mean_of_messages() needs for its sums: so many blocks are done at a time.
+[[nodiscard]] inline std::int64_t sparse_sum_elements(const detail::SparseMap& map) {
+  constexpr std::int64_t at_a_time = std::int64_t{1} << 22;
+  if (map.blocks == 0) return 0;
+  return std::min(map.elements,
+                  std::max<std::int64_t>(1, at_a_time / map.block_elements) * map.block_elements);
+}
+
+/// x(i) <- x(i) - (1/n) sum_r value_r(i) for every element i that a message holds, summed in rank order.
+///
+/// The sum is rounded to x once: with a density of 1 the result has the very bits of x - ordered_mean().
+/// Shape: sums has sparse_sum_elements(map) entries, all 0 before and after.
+/// Memory: n k entries twice, and the cache lines of x and sums that they touch.
+template <class Exec, class MemorySpace>
+void subtract_mean_of_messages(const Exec& exec, const SparseMessages<MemorySpace>& messages,
+                               const Kokkos::View<float*, MemorySpace>& sums,
+                               const Kokkos::View<float*, MemorySpace>& x) {
+  const detail::SparseMap& map = messages.map;
+  const auto inverse = static_cast<float>(1.0 / messages.ranks);
+  if (map.blocks == 1) {  // which all threads share
+    for (int rank = 0; rank < messages.ranks; ++rank) {
+      detail::for_each_entry("kadam::subtract_mean_of_messages", exec, messages, rank,
+                             detail::AddEntry<MemorySpace>{sums});
+    }
+    for (int rank = 0; rank < messages.ranks; ++rank) {
+      detail::for_each_entry("kadam::subtract_mean_of_messages", exec, messages, rank,
+                             detail::SubtractSum<MemorySpace>{inverse, sums, x});
+    }
+    return;
+  }
+  const std::int64_t blocks = map.blocks == 0 ? 1 : sparse_sum_elements(map) / map.block_elements;
+  for (std::int64_t first = 0; first < map.blocks; first += blocks) {
+    detail::for_each_block(
+        "kadam::subtract_mean_of_messages", exec, first, std::min(first + blocks, map.blocks),
+        detail::SubtractMeanOfBlock<MemorySpace>{messages, first * map.block_elements, inverse, sums, x});
+  }
+}
+
+}  // namespace kadam

@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/kernels/detail/block_loop.hpp>
+#include <kadam/kernels/detail/candidates.hpp>
+#include <kadam/kernels/detail/magnitude_cut.hpp>
+#include <kadam/kernels/detail/sparse_map.hpp>
+#include <kadam/kernels/words.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+
+namespace kadam {
+
+/// What becomes of an element that is selected: it stays, or is 0 afterwards.
+enum class Selected : std::uint8_t { stays, becomes_zero };
+
+namespace detail {
+
+/// Writes entries of one block into a message.
+template <class MemorySpace>
+struct EntryWriter {
+  Kokkos::View<float*, MemorySpace> values;
+  Words<MemorySpace> message;
+  Selected selected;
+
+  /// Entry `position` of the block is element `index` of it; the words of the indices were 0 before.
+  template <class Member>
+  KOKKOS_FORCEINLINE_FUNCTION void write(const Member& member, const SparseMap::Block& block,
+                                         std::int64_t position, std::int64_t index) const {
+    const std::int64_t i = block.first_element + index;
+    message(block.first_word + position) = Kokkos::bit_cast<std::uint32_t>(values(i));
+    if (selected == Selected::becomes_zero) values(i) = 0.0F;
+    if (index == 0) return;  // a block of one element has no index words at all
+    const std::int64_t bit = position * block.shape.index_bits;
+    const std::int64_t word = block.first_index_word + (bit >> 5);
+    const std::uint64_t bits = static_cast<std::uint64_t>(index) << static_cast<unsigned>(bit & 31);
+    const auto low = static_cast<std::uint32_t>(bits);
+    const auto high = static_cast<std::uint32_t>(bits >> 32);
+    if (low != 0) member.merge(message(word), low);
+    if (high != 0) member.merge(message(word + 1), high);
+  }
+};
+
+template <class MemorySpace>
+struct SelectBlock {
+  SparseMap map;
+  EntryWriter<MemorySpace> writer;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
+    const SparseMap::Block block = map.block(index);
+    const Words<MemorySpace> message = writer.message;
+    member.for_each(block.shape.index_words(),
+                    [&](const std::int64_t w) { message(block.first_index_word + w) = 0; });
+    const Kokkos::View<float*, MemorySpace> values = writer.values;
+    const auto magnitude = [&](const std::int64_t k) {
+      return magnitude_of(values(block.first_element + k));
+    };
+    const std::int64_t wanted = block.shape.entries;
+    if constexpr (Member::is_one_thread) {
+      Candidates candidates;
+      if (candidates.collect(block.elements, wanted, magnitude)) {
+        select(
+            member, block, candidates.count(), [&](const std::int64_t c) { return candidates.magnitude(c); },
+            [&](const std::int64_t c) { return candidates.index(c); });
+        return;
+      }
+    }
+    select(member, block, block.elements, magnitude, [](const std::int64_t k) { return k; });
+  }
+
+ private:
+  /// Selects from `count` elements of the block, in ascending order of their index.
+  template <class Member, class Magnitude, class Index>
+  KOKKOS_FORCEINLINE_FUNCTION void select(const Member& member, const SparseMap::Block& block,
+                                          std::int64_t count, const Magnitude& magnitude,
+                                          const Index& index) const {
+    const MagnitudeCut cut = find_cut(member, count, block.shape.entries, magnitude);
+    member.for_each_marked(
+        count, [&](const std::int64_t k) { return cut.mark(magnitude(k)); },
+        [&](const std::int64_t k, const std::int64_t before) {
+          if (cut.selects(magnitude(k), before)) writer.write(member, block, cut.selected(before), index(k));
+        });
+  }
+};
+
+}  // namespace detail
+
+/// The k largest |values| of every block into a message, in ascending order of their index; of equal ones
+/// those with the lower index.
+///
+/// Shape: message has the words of map. The blocks are not longer than 65536 elements: for longer ones there
+/// is LargeTopK.
+/// Memory: reads 4 B per element and writes the cache lines of what is selected, in about one pass at a
+/// density of 1 %. Deterministic: independent of the number of threads.
+template <class Exec, class MemorySpace>
+void select_top_k(const Exec& exec, const detail::SparseMap& map,
+                  const Kokkos::View<float*, MemorySpace>& values, Selected selected,
+                  const Words<MemorySpace>& message) {
+  detail::for_each_block("kadam::select_top_k", exec, 0, map.blocks,
+                         detail::SelectBlock<MemorySpace>{map, {values, message, selected}});
+}
+
+}  // namespace kadam

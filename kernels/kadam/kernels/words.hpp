@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+
+namespace kadam {
+
+/// Messages as the kernels see them: 32-bit words.
+template <class MemorySpace>
+using Words = Kokkos::View<std::uint32_t*, MemorySpace>;
+template <class MemorySpace>
+using ConstWords = Kokkos::View<const std::uint32_t*, MemorySpace>;
+
+}  // namespace kadam

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/optim/dense_lamb_step.hpp>
+
+namespace kadam {
+namespace {
+
+TensorTiles<MemorySpace> tiles_of(const TensorLayout& layout) {
+  std::vector<std::int64_t> boundaries = {0};
+  for (const Tensor& tensor : layout.tensors()) boundaries.push_back(tensor.end);
+  return TensorTiles<MemorySpace>::make(boundaries);
+}
+
+LambTensors<MemorySpace> allocate_tensors(const TensorTiles<MemorySpace>& tiles) {
+  const auto tensors = static_cast<std::size_t>(tiles.tensor_count());
+  return {Vector<float>("kadam::DenseLambStep::lr_scale", tensors),
+          Vector<float>("kadam::DenseLambStep::lambda", tensors),
+          Vector<float>("kadam::DenseLambStep::trust_ratio", tensors),
+          Vector<double>("kadam::DenseLambStep::partial", 2 * static_cast<std::size_t>(tiles.tile_count()))};
+}
+
+void copy_to(const Vector<float>& target, const std::vector<Segment>& tensors, double Segment::*member) {
+  const auto host = Kokkos::create_mirror_view(target);
+  for (std::size_t k = 0; k < tensors.size(); ++k) host(k) = static_cast<float>(tensors[k].*member);
+  Kokkos::deep_copy(target, host);
+}
+
+}  // namespace
+
+void DenseLambStep::Options::describe(OptionFields& fields) {
+  fields.add("trust_min", trust_min, "smallest trust ratio");
+  fields.add("trust_max", trust_max, "largest trust ratio");
+}
+
+void DenseLambStep::Options::validate(std::string_view owner) const {
+  require_option(trust_min >= 0.0 && trust_min <= trust_max, owner,
+                 "options 'trust_min', 'trust_max': expected 0 <= trust_min <= trust_max");
+}
+
+DenseLambStep::DenseLambStep(const Options& options, const TensorLayout& layout, const ResolvedGroups& groups)
+    : options_(options), tiles_(tiles_of(layout)), tensors_(allocate_tensors(tiles_)) {
+  copy_to(tensors_.lambda, groups.tensors, &Segment::weight_decay);
+  copy_to(tensors_.lr_scale, groups.tensors, &Segment::lr_scale);
+}
+
+void DenseLambStep::operator()(const ExecutionSpace& exec, const CommonOptions& common, std::int64_t step,
+                               const StepResult& result, const Vector<float>& x, const Moments& moments,
+                               const Vector<const float>& gradient) const {
+  LambStep rule;
+  rule.first = Ema::make(common.beta1);
+  rule.second = Ema::make(common.beta2);
+  rule.gradient_scale = static_cast<float>(result.gradient_scale);
+  rule.inverse_c1 = static_cast<float>(1.0 / common.first_correction(step));
+  rule.inverse_c2 = static_cast<float>(1.0 / common.second_correction(step));
+  rule.eps = static_cast<float>(common.eps);
+  rule.gamma = static_cast<float>(result.learning_rate);
+  lamb_moments<ExecutionSpace, MemorySpace>(exec, rule, tiles_, tensors_, x, moments.m, moments.v, gradient);
+  lamb_trust_ratios(exec, tiles_, tensors_, options_.trust_min, options_.trust_max);
+  lamb_apply<ExecutionSpace, MemorySpace>(exec, rule, tiles_, tensors_, x, moments.m, moments.v);
+}
+
+std::size_t DenseLambStep::memory_bytes() const {
+  return 3 * tensors_.trust_ratio.size() * sizeof(float) + tensors_.partial.size() * sizeof(double);
+}
+
+}  // namespace kadam

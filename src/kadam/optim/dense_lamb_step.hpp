@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/kernels/lamb_update.hpp>
+#include <kadam/optim/optimizer.hpp>
+
+namespace kadam {
+
+/// LAMB on a mean gradient that all ranks hold: what `lamb` does, and the warm-up of 1-bit LAMB.
+///
+/// Memory: 12 B per tensor, 16 B per tile of 1024 elements.
+class DenseLambStep {
+ public:
+  struct Options {
+    double trust_min = 0.01;
+    double trust_max = 10.0;
+
+    void describe(OptionFields& fields);
+    void validate(std::string_view owner) const;
+  };
+
+  DenseLambStep() = default;
+  DenseLambStep(const Options& options, const TensorLayout& layout, const ResolvedGroups& groups);
+
+  /// m, v by ema of g, g^2; x by the trust ratio of each tensor. Uses the learning rate and the gradient
+  /// scale of result.
+  void operator()(const ExecutionSpace& exec, const CommonOptions& common, std::int64_t step,
+                  const StepResult& result, const Vector<float>& x, const Moments& moments,
+                  const Vector<const float>& gradient) const;
+
+  /// The tensors cut in tiles, and what is known of each; trust_ratio is that of the last step.
+  [[nodiscard]] const TensorTiles<MemorySpace>& tiles() const { return tiles_; }
+  [[nodiscard]] const LambTensors<MemorySpace>& tensors() const { return tensors_; }
+  [[nodiscard]] std::size_t memory_bytes() const;
+
+ private:
+  Options options_;
+  TensorTiles<MemorySpace> tiles_;
+  LambTensors<MemorySpace> tensors_;
+};
+
+}  // namespace kadam

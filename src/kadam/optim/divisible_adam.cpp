@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/kernels/step_ahead.hpp>
+#include <kadam/optim/divisible_adam.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace kadam {
+namespace {
+
+/// x <- x - values
+void subtract(const ExecutionSpace& exec, const Vector<float>& x, const Vector<const float>& values) {
+  step_ahead<ExecutionSpace, MemorySpace>(exec, 1.0F, x, values, x);
+}
+
+}  // namespace
+
+void DivisibleAdam::Options::describe(OptionFields& fields) {
+  LocalMomentsAdam::Options::describe(fields);
+  fields.add("background_steps", background_steps, "steps between background exchanges, or auto");
+}
+
+void DivisibleAdam::Options::validate() const {
+  LocalMomentsAdam::Options::validate("divisible_adam");
+  require_option(background_steps.automatic || background_steps.steps > 0, "divisible_adam",
+                 "option 'background_steps': expected 1 or more, or \"auto\"");
+}
+
+DivisibleAdam::DivisibleAdam(const Options& options, TensorLayout layout,
+                             std::shared_ptr<Communicator> shared_communicator)
+    : LocalMomentsAdam("divisible_adam", options, std::move(layout), std::move(shared_communicator)),
+      options_(options),
+      background_steps_(options.background_steps.automatic ? 4 : options.background_steps.steps),
+      background_from_(options.warmup_steps),
+      chooses_background_steps_(options.background_steps.automatic) {
+  const ExecutionSpace exec;
+  x_ = allocate<float>(exec, "kadam::DivisibleAdam::x", elements());
+  residual_ = allocate_zeros<float>(exec, "kadam::DivisibleAdam::residual", elements());
+  in_flight_ = allocate_zeros<float>(exec, "kadam::DivisibleAdam::in_flight", elements());
+  arriving_ = allocate_zeros<float>(exec, "kadam::DivisibleAdam::arriving", elements());
+  exec.fence("kadam::DivisibleAdam");
+}
+
+void DivisibleAdam::advance(const ExecutionSpace& exec, const Vector<float>& parameters,
+                            const Vector<const float>& gradient, StepResult& result) {
+  if (warms_up()) {
+    warm_up(exec, parameters, gradient, result);
+    return;
+  }
+  if (steps_taken() == warmup_steps()) Kokkos::deep_copy(exec, x_, parameters);
+  accumulate(exec, gradient, 1.0, residual_, result);
+  deliver_largest(exec, residual_, x_, result);
+  if (starts_background(steps_taken() + 1)) exchange_in_background(exec);
+  result.synchronised = options_.step_ahead == 0.0 || communicator().size() == 1;
+  const auto scope = phases().enter(exec, Phase::decode);
+  step_ahead<ExecutionSpace, MemorySpace>(exec, static_cast<float>(options_.step_ahead), x_, residual_,
+                                          in_flight_, parameters);
+}
+
+void DivisibleAdam::exchange_in_background(const ExecutionSpace& exec) {
+  subtract(exec, x_, arriving_);
+  std::swap(residual_, in_flight_);
+  Kokkos::deep_copy(exec, residual_, 0.0F);
+  const double before = since_exchange_.seconds();
+  Kokkos::deep_copy(exec, arriving_,
+                    dense_mean()(exec, communicator(), phases(), in_flight_, Traffic::background));
+  ++exchanges_;
+  if (chooses_background_steps_) {
+    exec.fence("kadam::DivisibleAdam: the background exchange is timed");
+    if (exchanges_ == 2) choose_background_steps(since_exchange_.seconds() - before);
+    since_exchange_.reset();
+  }
+}
+
+/// Steps so far were 4 apart; since_exchange_ runs since the end of the first exchange.
+void DivisibleAdam::choose_background_steps(double exchange_seconds) {
+  const double step_seconds =
+      (since_exchange_.seconds() - exchange_seconds) / static_cast<double>(background_steps_);
+  const double own = std::ceil(1.2 * exchange_seconds / step_seconds);
+  const std::vector<double> all = communicator().all_gather_values({&own, 1});
+  background_steps_ =
+      static_cast<std::int64_t>(std::clamp(*std::max_element(all.begin(), all.end()), 1.0, 1e6));
+  background_from_ = steps_taken() + 1;
+  chooses_background_steps_ = false;
+}
+
+void DivisibleAdam::deliver_all(const ExecutionSpace& exec, const Vector<float>& parameters) {
+  if (steps_taken() <= warmup_steps()) return;
+  consensus(exec, parameters, x_);
+  for (const Vector<float>& delivered : {residual_, in_flight_, arriving_}) {
+    Kokkos::deep_copy(exec, delivered, 0.0F);
+  }
+  Kokkos::deep_copy(exec, parameters, x_);
+}
+
+void DivisibleAdam::consensus(const ExecutionSpace& exec, const Vector<const float>& parameters,
+                              const Vector<float>& out) {
+  if (steps_taken() <= warmup_steps()) {
+    Kokkos::deep_copy(exec, out, parameters);
+    return;
+  }
+  const Vector<const float> mean = dense_mean()(exec, communicator(), phases(), residual_);
+  step_ahead<ExecutionSpace, MemorySpace>(exec, 1.0F, x_, arriving_, mean, out);
+}
+
+OptionMap DivisibleAdam::options() const {
+  return show_options(options_);
+}
+
+MemoryUse DivisibleAdam::memory() const {
+  MemoryUse use = LocalMomentsAdam::memory();
+  use.state_bytes += (x_.size() + residual_.size() + in_flight_.size() + arriving_.size()) * sizeof(float);
+  return use;
+}
+
+std::vector<PlannedTraffic> DivisibleAdam::traffic_plan() const {
+  std::vector<PlannedTraffic> plan = LocalMomentsAdam::traffic_plan();
+  const std::size_t bytes =
+      DenseMean::bytes_sent(ChunkLayout(elements(), communicator().size()), communicator().rank());
+  plan.push_back({"compressed", Traffic::background, bytes, background_steps_, background_from_});
+  return plan;
+}
+
+}  // namespace kadam

@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/kernels/adam_direction.hpp>
+#include <kadam/optim/efficient_adam.hpp>
+
+#include <utility>
+
+namespace kadam {
+namespace {
+
+struct DecayAndSubtract {
+  Vector<float> x;
+  float decay;
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean) const {
+    x(i) = decay * x(i) - mean;
+  }
+};
+
+struct ElementOf {
+  Vector<float> values;
+  KOKKOS_FORCEINLINE_FUNCTION float operator()(const std::int64_t i) const { return values(i); }
+};
+
+}  // namespace
+
+void EfficientAdam::Options::describe(OptionFields& fields) {
+  common.describe(fields);
+  codec.describe(fields);
+}
+
+void EfficientAdam::Options::validate() const {
+  common.validate("efficient_adam");
+  codec.validate("efficient_adam");
+}
+
+EfficientAdam::EfficientAdam(const Options& options, TensorLayout layout,
+                             std::shared_ptr<Communicator> shared_communicator)
+    : Optimizer("efficient_adam", std::move(layout), std::move(shared_communicator), options.common),
+      options_(options) {
+  const ExecutionSpace exec;
+  const int rank = communicator().rank();
+  const int ranks = communicator().size();
+  moments_ = Moments::zeros(exec, "kadam::EfficientAdam", elements());
+  compressed_mean_ = CompressedMean(exec, make_quantiser(options.codec), ChunkLayout(elements(), ranks),
+                                    options.codec.block, rank);
+  kept_dense_ = DenseSubset(exec, groups().dense, ranks, rank);
+  coordinates_ = CompressedCoordinates(exec, elements(), groups().dense, ranks);
+  exec.fence("kadam::EfficientAdam");
+}
+
+void EfficientAdam::advance(const ExecutionSpace& exec, const Vector<float>& x,
+                            const Vector<const float>& gradient, StepResult& result) {
+  result.phase = "compressed";
+  result.gradient_scale = clip_factor(result.gradient_norm);
+  accumulate(exec, gradient, result);
+  kept_dense_.exchange(exec, communicator(), phases(), ElementOf{compressed_mean_.state().worker_error});
+  compressed_mean_.exchange_accumulated(exec, communicator(), phases(), coordinates_.active());
+
+  const auto scope = phases().enter(exec, Phase::decode);
+  for (const Segment& segment : groups().segments) {
+    const double gamma = result.learning_rate * segment.lr_scale;
+    const DecayAndSubtract update{x, static_cast<float>(1.0 - gamma * segment.weight_decay)};
+    compressed_mean_.decode(exec, coordinates_.active(), segment.range.begin, segment.range.end, update);
+    kept_dense_.decode(exec, segment.range.begin, segment.range.end, update);
+  }
+}
+
+void EfficientAdam::accumulate(const ExecutionSpace& exec, const Vector<const float>& gradient,
+                               const StepResult& result) {
+  const auto scope = phases().enter(exec, Phase::encode);
+  const std::int64_t t = steps_taken() + 1;
+  const MomentUpdate moments{Ema::make(common().beta1), Ema::make(common().beta2),
+                             static_cast<float>(result.gradient_scale)};
+  for (const Segment& segment : groups().segments) {
+    const AdamDirection direction =
+        AdamDirection::make(1.0, result.learning_rate * segment.lr_scale, common().eps,
+                            common().first_correction(t), common().second_correction(t));
+    accumulate_adam_direction(exec, moments, direction, segment.range.begin, segment.range.end, moments_.m,
+                              moments_.v, gradient, compressed_mean_.state().worker_error);
+  }
+}
+
+OptionMap EfficientAdam::options() const {
+  return show_options(options_);
+}
+
+MemoryUse EfficientAdam::memory() const {
+  return {moments_.bytes() + compressed_mean_.state_bytes(),
+          compressed_mean_.workspace_bytes() + kept_dense_.memory_bytes() + coordinates_.memory_bytes()};
+}
+
+std::vector<PlannedTraffic> EfficientAdam::traffic_plan() const {
+  return {{"compressed", Traffic::compressed, compressed_mean_.bytes_sent()},
+          {"compressed", Traffic::dense, kept_dense_.bytes_sent()}};
+}
+
+void EfficientAdam::add_health(const ExecutionSpace& exec, Health& health) {
+  health.error_ratio = owed_ratio(squared_norm(exec, compressed_mean_.state().worker_error),
+                                  compressed_mean_.squared_norm(exec, coordinates_.active(), sum_space()));
+  health.variance_spread = spread_over_ranks(one_norm(exec, moments_.v));
+}
+
+}  // namespace kadam

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace kadam {
+
+/// Figures that say whether compressed training goes well; empty where an algorithm, or its present phase,
+/// has no such figure. Equal on all ranks.
+struct Health {
+  /// |what compression still owes| / |what the last exchange delivered|, root mean square over ranks: bounded
+  /// when error feedback works; it grows without end when steps grow or the code is too coarse.
+  std::optional<double> error_ratio;
+  /// Mean square of the ranks' gradients now, over the same when the variance was frozen (both smoothed by
+  /// beta2): far from 1, the frozen variance no longer fits.
+  std::optional<double> variance_drift;
+  /// Largest over smallest sum of v among ranks, where each keeps its own: far from 1, shards differ.
+  std::optional<double> variance_spread;
+  /// Share of the touched coordinates that more than one rank touched in the last sparse exchange.
+  std::optional<double> support_overlap;
+  double inactive_fraction = 0.0;  ///< of the coordinates: no variance, or kept dense
+  std::int64_t skipped_steps = 0;  ///< a gradient was NaN or infinite on some rank
+};
+
+/// What is wrong and what to do about it.
+struct Warning {
+  std::string kind;  ///< the figure that says so
+  std::string text;
+};
+
+/// None when all is well.
+[[nodiscard]] std::vector<Warning> warnings(const Health& health);
+
+}  // namespace kadam

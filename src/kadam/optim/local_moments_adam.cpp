@@ -1,0 +1,145 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/kernels/adam_direction.hpp>
+#include <kadam/optim/local_moments_adam.hpp>
+
+#include <utility>
+
+namespace kadam {
+namespace {
+
+struct ElementOf {
+  Vector<float> values;
+  KOKKOS_FORCEINLINE_FUNCTION float operator()(const std::int64_t i) const { return values(i); }
+};
+
+/// x <- x - mean;  residual <- 0: nothing is left for the selection.
+struct DeliverAll {
+  Vector<float> x;
+  Vector<float> residual;
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean) const {
+    x(i) -= mean;
+    residual(i) = 0.0F;
+  }
+};
+
+}  // namespace
+
+void LocalMomentsAdam::Options::describe(OptionFields& fields) {
+  common.describe(fields);
+  fields.add("warmup_steps", warmup_steps, "dense steps at the beginning");
+  fields.add("density", density, "part of the residual that is sent, 0 to 1");
+  fields.add("select_block", select_block, "elements of which the largest are sent (0: all at once)");
+  fields.add("variance_sync_interval", variance_sync_interval,
+             "steps between exact means of the variance (0: never)");
+  fields.add("exchange", exchange, "own: every rank's largest; owner: the largest of their mean");
+  fields.add("step_ahead", step_ahead, "part of the own residual that a rank works ahead by, 0 to 1");
+}
+
+void LocalMomentsAdam::Options::validate(std::string_view owner) const {
+  common.validate(owner);
+  require_option(warmup_steps >= 0, owner, "option 'warmup_steps': expected a number of steps >= 0");
+  require_option(density > 0.0 && density <= 1.0, owner, "option 'density': expected above 0, at most 1");
+  require_option(select_block >= 0 && select_block <= 65536, owner,
+                 "option 'select_block': expected 0 (the whole vector) to 65536 elements");
+  require_option(variance_sync_interval >= 0, owner,
+                 "option 'variance_sync_interval': expected a number of steps, or 0 for never");
+  require_option(exchange == "own" || exchange == "owner", owner,
+                 "option 'exchange': expected \"own\" or \"owner\", got \"" + exchange + "\"");
+  require_option(step_ahead >= 0.0 && step_ahead <= 1.0, owner, "option 'step_ahead': expected 0 to 1");
+}
+
+SparseOptions LocalMomentsAdam::Options::sparse() const {
+  return {density, select_block, exchange == "owner" ? SparseExchange::owner : SparseExchange::own};
+}
+
+LocalMomentsAdam::LocalMomentsAdam(std::string_view name, const Options& options, TensorLayout layout,
+                                   std::shared_ptr<Communicator> shared_communicator)
+    : Optimizer(name, std::move(layout), std::move(shared_communicator), options.common),
+      warmup_steps_(options.warmup_steps),
+      variance_sync_interval_(options.variance_sync_interval) {
+  const ExecutionSpace exec;
+  const int rank = communicator().rank();
+  const int ranks = communicator().size();
+  moments_ = Moments::zeros(exec, "kadam::LocalMomentsAdam", elements());
+  dense_mean_ = DenseMean(exec, ChunkLayout(elements(), ranks), rank);
+  kept_dense_ = DenseSubset(exec, groups().dense, ranks, rank);
+  sparse_mean_ = SparseMean(exec, options.sparse(), elements(), ranks, rank);
+  exec.fence("kadam::LocalMomentsAdam");
+}
+
+void LocalMomentsAdam::warm_up(const ExecutionSpace& exec, const Vector<float>& x,
+                               const Vector<const float>& gradient, StepResult& result) {
+  result.phase = "warm-up";
+  dense_adam_step(exec, dense_mean_, x, moments_, gradient, result);
+}
+
+void LocalMomentsAdam::accumulate(const ExecutionSpace& exec, const Vector<const float>& gradient,
+                                  double keep, const Vector<float>& residual, StepResult& result) {
+  result.phase = "compressed";
+  result.gradient_scale = clip_factor(result.gradient_norm);
+  const std::int64_t t = steps_taken() + 1;
+  const auto& [m, v] = moments_;
+  const MomentUpdate update{Ema::make(common().beta1), Ema::make(common().beta2),
+                            static_cast<float>(result.gradient_scale)};
+  const bool synchronises = synchronises_variance(t);
+  if (synchronises) {
+    update_moments(exec, update, m, v, gradient);
+    Kokkos::deep_copy(exec, v, dense_mean_(exec, communicator(), phases(), v));
+  }
+  const auto scope = phases().enter(exec, Phase::encode);
+  for (const auto& [range, lr_scale, weight_decay] : groups().segments) {
+    const AdamDirection direction =
+        AdamDirection::make(keep, result.learning_rate * lr_scale, common().eps, common().first_correction(t),
+                            common().second_correction(t));
+    if (synchronises) {
+      accumulate_direction<ExecutionSpace, MemorySpace>(exec, direction, range.begin, range.end, m, v,
+                                                        residual);
+    } else {
+      accumulate_adam_direction(exec, update, direction, range.begin, range.end, m, v, gradient, residual);
+    }
+  }
+}
+
+void LocalMomentsAdam::deliver_largest(const ExecutionSpace& exec, const Vector<float>& residual,
+                                       const Vector<float>& x, const StepResult& result) {
+  {
+    const auto scope = phases().enter(exec, Phase::decode);
+    for (const Segment& segment : groups().segments) {
+      const double gamma = result.learning_rate * segment.lr_scale;
+      decay_weights(exec, static_cast<float>(1.0 - gamma * segment.weight_decay), segment.range.begin,
+                    segment.range.end, x);
+    }
+  }
+  kept_dense_.exchange(exec, communicator(), phases(), ElementOf{residual});
+  kept_dense_.decode(exec, 0, elements(), DeliverAll{x, residual});
+  sparse_mean_.deliver(exec, communicator(), phases(), residual, x);
+}
+
+MemoryUse LocalMomentsAdam::memory() const {
+  return {moments_.bytes(),
+          dense_mean_.memory_bytes() + kept_dense_.memory_bytes() + sparse_mean_.workspace_bytes()};
+}
+
+std::vector<PlannedTraffic> LocalMomentsAdam::traffic_plan() const {
+  std::vector<PlannedTraffic> plan;
+  if (warmup_steps_ > 0) plan.push_back({"warm-up", Traffic::dense, dense_mean_.bytes_sent()});
+  plan.push_back({"compressed", Traffic::sparse, sparse_mean_.bytes_sent()});
+  plan.push_back({"compressed", Traffic::dense, kept_dense_.bytes_sent()});
+  if (variance_sync_interval_ > 0) {
+    plan.push_back({"compressed", Traffic::dense, dense_mean_.bytes_sent(), variance_sync_interval_});
+  }
+  return plan;
+}
+
+void LocalMomentsAdam::add_health(const ExecutionSpace& exec, Health& health) {
+  if (steps_taken() <= warmup_steps_) return;
+  health.variance_spread = spread_over_ranks(one_norm(exec, moments_.v));
+  if (communicator().size() == 1) return;
+  const SupportOverlap overlap = sparse_mean_.overlap(exec, communicator());
+  if (overlap.touched > 0) {
+    health.support_overlap = static_cast<double>(overlap.shared) / static_cast<double>(overlap.touched);
+  }
+}
+
+}  // namespace kadam

@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/kernels/step_ahead.hpp>
+#include <kadam/optim/locally_accumulated_adam.hpp>
+
+#include <utility>
+
+namespace kadam {
+
+void LocallyAccumulatedAdam::Options::describe(OptionFields& fields) {
+  LocalMomentsAdam::Options::describe(fields);
+  fields.add("residual_decay", residual_decay, "factor on the residual before a step is added");
+}
+
+void LocallyAccumulatedAdam::Options::validate() const {
+  LocalMomentsAdam::Options::validate("locally_accumulated_adam");
+  require_option(residual_decay >= 0.0 && residual_decay <= 1.0, "locally_accumulated_adam",
+                 "option 'residual_decay': expected 0 to 1");
+}
+
+LocallyAccumulatedAdam::LocallyAccumulatedAdam(const Options& options, TensorLayout layout,
+                                               std::shared_ptr<Communicator> shared_communicator)
+    : LocalMomentsAdam("locally_accumulated_adam", options, std::move(layout),
+                       std::move(shared_communicator)),
+      options_(options) {
+  const ExecutionSpace exec;
+  e_ = allocate_zeros<float>(exec, "kadam::LocallyAccumulatedAdam::e", elements());
+  if (steps_ahead()) x_ = allocate<float>(exec, "kadam::LocallyAccumulatedAdam::x", elements());
+  exec.fence("kadam::LocallyAccumulatedAdam");
+}
+
+void LocallyAccumulatedAdam::advance(const ExecutionSpace& exec, const Vector<float>& parameters,
+                                     const Vector<const float>& gradient, StepResult& result) {
+  if (warms_up()) {
+    warm_up(exec, parameters, gradient, result);
+    return;
+  }
+  if (steps_ahead() && steps_taken() == warmup_steps()) Kokkos::deep_copy(exec, x_, parameters);
+  accumulate(exec, gradient, options_.residual_decay, e_, result);
+  deliver_largest(exec, e_, steps_ahead() ? x_ : parameters, result);
+  if (!steps_ahead()) return;
+  result.synchronised = false;
+  const auto scope = phases().enter(exec, Phase::decode);
+  step_ahead<ExecutionSpace, MemorySpace>(exec, static_cast<float>(options_.step_ahead), x_, e_, parameters);
+}
+
+void LocallyAccumulatedAdam::deliver_all(const ExecutionSpace& exec, const Vector<float>& parameters) {
+  consensus(exec, parameters, parameters);
+}
+
+void LocallyAccumulatedAdam::consensus(const ExecutionSpace& exec, const Vector<const float>& parameters,
+                                       const Vector<float>& out) {
+  const bool ahead = steps_ahead() && steps_taken() > warmup_steps();
+  if (ahead) {
+    Kokkos::deep_copy(exec, out, x_);
+  } else if (out.data() != parameters.data()) {
+    Kokkos::deep_copy(exec, out, parameters);
+  }
+}
+
+OptionMap LocallyAccumulatedAdam::options() const {
+  return show_options(options_);
+}
+
+MemoryUse LocallyAccumulatedAdam::memory() const {
+  MemoryUse use = LocalMomentsAdam::memory();
+  use.state_bytes += (e_.size() + x_.size()) * sizeof(float);
+  return use;
+}
+
+}  // namespace kadam

@@ -1,0 +1,183 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/kernels/adam_update.hpp>
+#include <kadam/kernels/bfloat16.hpp>
+#include <kadam/optim/loco.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace kadam {
+namespace {
+
+struct ElementOf {
+  Vector<const float> values;
+  KOKKOS_FORCEINLINE_FUNCTION float operator()(const std::int64_t i) const { return values(i); }
+};
+
+struct WriteFrom {
+  Vector<float> out;
+  std::int64_t first;
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float value) const {
+    out(i - first) = value;
+  }
+};
+
+std::vector<Piece> pieces_of(const ChunkLayout& chunks, std::size_t bytes_per_element) {
+  std::vector<Piece> pieces;
+  pieces.reserve(static_cast<std::size_t>(chunks.ranks()));
+  for (int r = 0; r < chunks.ranks(); ++r) {
+    const ElementRange chunk = chunks.chunk(r);
+    pieces.push_back({static_cast<std::size_t>(chunk.begin) * bytes_per_element,
+                      static_cast<std::size_t>(chunk.elements()) * bytes_per_element});
+  }
+  return pieces;
+}
+
+}  // namespace
+
+void Loco::Options::describe(OptionFields& fields) {
+  common.describe(fields);
+  fields.add("bits", bits, "per gradient element: 2, 4 or 8");
+  fields.add("block", block, "elements that share a scale (0: one scale per chunk)");
+  fields.add("error_beta", error_beta, "decay of the moving-average error");
+  fields.add("error_reset", error_reset, "steps after which the error is set to 0 (0: never)");
+  fields.add("parameters", parameters, "float32 or bf16: how parameters are sent");
+}
+
+void Loco::Options::validate() const {
+  common.validate("loco");
+  require_option(bits == 2 || bits == 4 || bits == 8, "loco",
+                 "option 'bits': expected 2, 4 or 8, got " + to_text(OptionValue(bits)));
+  require_option(block >= 0, "loco",
+                 "option 'block': expected 0 (one scale per chunk) or a number of elements");
+  require_option(error_beta >= 0.0 && error_beta < 1.0, "loco",
+                 "option 'error_beta': expected 0 <= error_beta < 1");
+  require_option(error_reset >= 0, "loco",
+                 "option 'error_reset': expected a number of steps, or 0 for never");
+  require_option(parameters == "float32" || parameters == "bf16", "loco",
+                 "option 'parameters': expected \"float32\" or \"bf16\", got \"" + parameters + "\"");
+}
+
+Loco::Loco(const Options& options, TensorLayout layout, std::shared_ptr<Communicator> shared_communicator)
+    : Optimizer("loco", std::move(layout), std::move(shared_communicator), options.common),
+      options_(options) {
+  const ExecutionSpace exec;
+  const int rank = communicator().rank();
+  const int ranks = communicator().size();
+  const ChunkLayout chunks(elements(), ranks);
+  rounds_ = options.parameters == "bf16" && ranks > 1;
+  own_ = chunks.chunk(rank);
+  moments_ = Moments::zeros(exec, "kadam::Loco", own_.elements());
+  reduce_scatter_ = LowBitReduceScatter(exec, make_quantiser(static_cast<int>(options.bits), SignScale::rms),
+                                        chunks, options.block, options.error_beta, rank);
+  kept_dense_ = DenseSubset(exec, groups().dense, ranks, rank);
+  coordinates_ = CompressedCoordinates(exec, elements(), groups().dense, ranks);
+  parameter_pieces_ = pieces_of(chunks, rounds_ ? sizeof(std::uint16_t) : sizeof(float));
+  if (rounds_) {
+    master_ = allocate<float>(exec, "kadam::Loco::master", own_.elements());
+    rounded_ = allocate<std::uint16_t>(exec, "kadam::Loco::rounded", elements());
+  }
+  exec.fence("kadam::Loco");
+}
+
+void Loco::advance(const ExecutionSpace& exec, const Vector<float>& x, const Vector<const float>& gradient,
+                   StepResult& result) {
+  result.phase = "compressed";
+  const std::int64_t t = steps_taken() + 1;
+  if (rounds_ && t == 1) Kokkos::deep_copy(exec, master_, shard_of(x));
+  const Vector<float> g = reduce_gradient(exec, gradient);
+  result.gradient_scale = clip_factor_of_shards(exec, g);
+  update_shard(exec, rounds_ ? master_ : shard_of(x), g, result);
+  gather_parameters(exec, x);
+  if (options_.error_reset > 0 && t % options_.error_reset == 0) reduce_scatter_.reset_error(exec);
+}
+
+Vector<float> Loco::reduce_gradient(const ExecutionSpace& exec, const Vector<const float>& gradient) {
+  const Vector<float> g =
+      reduce_scatter_(exec, communicator(), phases(), gradient, 1.0F, coordinates_.active());
+  kept_dense_.exchange(exec, communicator(), phases(), ElementOf{gradient});
+  kept_dense_.decode(exec, own_.begin, own_.end, WriteFrom{g, own_.begin});
+  return g;
+}
+
+double Loco::clip_factor_of_shards(const ExecutionSpace& exec, const Vector<const float>& g) {
+  if (common().clip_norm == 0.0) return 1.0;
+  const auto scope = phases().enter(exec, Phase::check);
+  const double own = squared_norm(exec, g);
+  double sum = 0.0;
+  for (const double squared : communicator().all_gather_values({&own, 1})) sum += squared;
+  return clip_factor(std::sqrt(sum));
+}
+
+void Loco::update_shard(const ExecutionSpace& exec, const Vector<float>& shard, const Vector<const float>& g,
+                        const StepResult& result) const {
+  const std::int64_t t = steps_taken() + 1;
+  AdamStep rule;
+  rule.first = Ema::make(common().beta1);
+  rule.second = Ema::make(common().beta2);
+  rule.gradient_scale = static_cast<float>(result.gradient_scale);
+  for (const Segment& segment : groups().segments) {
+    const std::int64_t begin = std::max(segment.range.begin, own_.begin) - own_.begin;
+    const std::int64_t end = std::min(segment.range.end, own_.end) - own_.begin;
+    if (begin >= end) continue;
+    rule.apply = AdamApply::make(result.learning_rate * segment.lr_scale, segment.weight_decay, common().eps,
+                                 common().first_correction(t), common().second_correction(t));
+    adam_update(exec, rule, begin, end, shard, moments_.m, moments_.v, g);
+  }
+}
+
+void Loco::gather_parameters(const ExecutionSpace& exec, const Vector<float>& x) {
+  if (communicator().size() == 1) return;
+  if (rounds_) {
+    gather_rounded_parameters(exec, x);
+  } else {
+    const auto scope = phases().enter(exec, Phase::exchange);
+    communicator().all_gather(exec, Traffic::dense, bytes_of(x), parameter_pieces_);
+  }
+}
+
+void Loco::gather_rounded_parameters(const ExecutionSpace& exec, const Vector<float>& x) {
+  {
+    const auto scope = phases().enter(exec, Phase::encode);
+    to_bfloat16<ExecutionSpace, MemorySpace>(
+        exec, master_, Kokkos::subview(rounded_, Kokkos::make_pair(own_.begin, own_.end)));
+  }
+  {
+    const auto scope = phases().enter(exec, Phase::exchange);
+    communicator().all_gather(exec, Traffic::dense, bytes_of(rounded_), parameter_pieces_);
+  }
+  const auto scope = phases().enter(exec, Phase::decode);
+  from_bfloat16<ExecutionSpace, MemorySpace>(exec, rounded_, x);
+}
+
+Vector<float> Loco::shard_of(const Vector<float>& x) const {
+  return Kokkos::subview(x, Kokkos::make_pair(own_.begin, own_.end));
+}
+
+OptionMap Loco::options() const {
+  return show_options(options_);
+}
+
+MemoryUse Loco::memory() const {
+  return {moments_.bytes() + master_.size() * sizeof(float) + reduce_scatter_.state_bytes(),
+          reduce_scatter_.workspace_bytes() + kept_dense_.memory_bytes() + coordinates_.memory_bytes() +
+              rounded_.size() * sizeof(std::uint16_t)};
+}
+
+std::vector<PlannedTraffic> Loco::traffic_plan() const {
+  const auto others = static_cast<std::size_t>(communicator().size() - 1);
+  const std::size_t own = parameter_pieces_[static_cast<std::size_t>(communicator().rank())].bytes;
+  return {{"compressed", Traffic::compressed, reduce_scatter_.bytes_sent()},
+          {"compressed", Traffic::dense, others * own + kept_dense_.bytes_sent()}};
+}
+
+void Loco::add_health(const ExecutionSpace& exec, Health& health) {
+  const double own = squared_norm(exec, reduce_scatter_.mean());
+  double delivered = 0.0;
+  for (const double squared : communicator().all_gather_values({&own, 1})) delivered += squared;
+  health.error_ratio = owed_ratio(reduce_scatter_.squared_error(exec, sum_space()), delivered);
+}
+
+}  // namespace kadam

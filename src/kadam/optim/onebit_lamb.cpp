@@ -1,0 +1,245 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/kernels/freeze.hpp>
+#include <kadam/optim/onebit_lamb.hpp>
+
+#include <cmath>
+#include <utility>
+
+namespace kadam {
+namespace {
+
+struct ElementOf {
+  Vector<float> values;
+  KOKKOS_FORCEINLINE_FUNCTION float operator()(const std::int64_t i) const { return values(i); }
+};
+
+/// m' = mean / sigma;  g' = (m' - beta1 m) / (1 - beta1);  w <- ema(w, g'^2, beta2);  m <- m'.
+struct FreshMoments {
+  Vector<float> m;
+  Vector<float> v;
+  Vector<float> w;
+  Ema second;
+  float beta1;
+  float inverse_sigma;
+  float inverse_rest;  ///< 1 / (1 - beta1)
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean) const {
+    if (!(v(i) > 0.0F)) return;
+    const float m_new = mean * inverse_sigma;
+    const float g = (m_new - beta1 * m(i)) * inverse_rest;
+    w(i) = second(w(i), g * g);
+    m(i) = m_new;
+  }
+};
+
+OnebitLambTensors<MemorySpace> allocate_tensors(const TensorTiles<MemorySpace>& tiles) {
+  const auto tensors = static_cast<std::size_t>(tiles.tensor_count());
+  return {Vector<float>("kadam::OnebitLamb::momentum_scale", tensors),
+          Vector<float>("kadam::OnebitLamb::trust_ratio", tensors),
+          Vector<float>("kadam::OnebitLamb::ratio", tensors),
+          Vector<double>("kadam::OnebitLamb::partial", 3 * static_cast<std::size_t>(tiles.tile_count()))};
+}
+
+}  // namespace
+
+void OnebitLamb::Options::describe(OptionFields& fields) {
+  common.describe(fields);
+  trust.describe(fields);
+  codec.describe(fields);
+  fields.add("warmup_steps", warmup_steps, "dense steps before the variance is frozen; must be given");
+  fields.add("ratio_min", ratio_min, "smallest ratio of frozen to fresh variance");
+  fields.add("ratio_max", ratio_max, "largest ratio of frozen to fresh variance");
+  fields.add("ratio_change", ratio_change, "largest relative change of that ratio in a step");
+  fields.add("beta3", beta3, "decay of the average trust ratio in the warm-up");
+}
+
+void OnebitLamb::Options::validate() const {
+  common.validate("onebit_lamb");
+  trust.validate("onebit_lamb");
+  codec.validate("onebit_lamb");
+  require_option(codec.bits == 1, "onebit_lamb", "option 'bits': only 1 is possible");
+  require_option(
+      warmup_steps.automatic || warmup_steps.steps > 0, "onebit_lamb",
+      "option 'warmup_steps' is needed: a number of steps > 0 (15 to 25 % of the run is usual), or \"auto\"");
+  require_option(ratio_min > 0.0 && ratio_min <= 1.0 && ratio_max >= 1.0, "onebit_lamb",
+                 "options 'ratio_min', 'ratio_max': expected 0 < ratio_min <= 1 <= ratio_max");
+  require_option(ratio_change >= 0.0 && ratio_change < 1.0, "onebit_lamb",
+                 "option 'ratio_change': expected 0 <= ratio_change < 1");
+  require_option(beta3 >= 0.0 && beta3 < 1.0, "onebit_lamb", "option 'beta3': expected 0 <= beta3 < 1");
+}
+
+OnebitLamb::OnebitLamb(const Options& options, TensorLayout layout,
+                       std::shared_ptr<Communicator> shared_communicator)
+    : Optimizer("onebit_lamb", std::move(layout), std::move(shared_communicator), options.common),
+      options_(options),
+      drift_(options.common.beta2),
+      lamb_step_(options.trust, this->layout(), groups()),
+      tensors_(allocate_tensors(lamb_step_.tiles())),
+      momentum_scale_(groups().tensors.size(), 1.0F) {
+  const ExecutionSpace exec;
+  const int rank = communicator().rank();
+  const int ranks = communicator().size();
+  const ChunkLayout chunks(elements(), ranks);
+  moments_ = Moments::zeros(exec, "kadam::OnebitLamb", elements());
+  fresh_ = allocate_zeros<float>(exec, "kadam::OnebitLamb::fresh", elements());
+  dense_mean_ = DenseMean(exec, chunks, rank);
+  compressed_mean_ = CompressedMean(exec, make_quantiser(options.codec), chunks, options.codec.block, rank);
+  kept_dense_ = DenseSubset(exec, groups().dense, ranks, rank);
+  coordinates_ = CompressedCoordinates(exec, elements(), groups().dense, ranks);
+  if (options.warmup_steps.automatic) {
+    stability_ = VarianceStability(common().beta2, common().learning_rate.lr_warmup_steps);
+  }
+  exec.fence("kadam::OnebitLamb");
+}
+
+void OnebitLamb::advance(const ExecutionSpace& exec, const Vector<float>& x,
+                         const Vector<const float>& gradient, StepResult& result) {
+  drift_.add(result.gradient_norm);
+  if (frozen_) {
+    compressed_step(exec, x, gradient, result);
+    return;
+  }
+  warm_up(exec, x, gradient, result);
+  const std::int64_t t = steps_taken() + 1;
+  if (warm_up_ends(exec, t)) freeze(exec, t);
+}
+
+void OnebitLamb::warm_up(const ExecutionSpace& exec, const Vector<float>& x,
+                         const Vector<const float>& gradient, StepResult& result) {
+  result.phase = "warm-up";
+  const Vector<const float> g = dense_mean_(exec, communicator(), phases(), gradient);
+  const auto scope = phases().enter(exec, Phase::decode);
+  result.gradient_scale = clip_factor_of(exec, g);
+  lamb_step_(exec, common(), steps_taken() + 1, result, x, moments_, g);
+  average_trust_ratios(exec);
+}
+
+void OnebitLamb::average_trust_ratios(const ExecutionSpace& exec) const {
+  const Vector<const float> phi = lamb_step_.tensors().trust_ratio;
+  const Vector<float> c = tensors_.trust_ratio;
+  const Ema average = steps_taken() == 0 ? Ema{0.0F, 1.0F} : Ema::make(options_.beta3);
+  Kokkos::parallel_for(
+      "kadam::OnebitLamb::average_trust_ratios",
+      Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>(
+          exec, 0, static_cast<std::int64_t>(c.extent(0))),
+      KOKKOS_LAMBDA(const std::int64_t k) { c(k) = average(c(k), phi(k)); });
+}
+
+bool OnebitLamb::warm_up_ends(const ExecutionSpace& exec, std::int64_t step) {
+  if (!options_.warmup_steps.automatic) return step >= options_.warmup_steps.steps;
+  const double norm = one_norm(exec, moments_.v) / common().second_correction(step);
+  return stability_.holds_at(step, norm);
+}
+
+void OnebitLamb::freeze(const ExecutionSpace& exec, std::int64_t step) {
+  fold_corrections(exec, static_cast<float>(1.0 / common().first_correction(step)),
+                   static_cast<float>(1.0 / common().second_correction(step)), moments_.m, moments_.v);
+  coordinates_.require_variance(exec, moments_.v);
+  Kokkos::deep_copy(exec, fresh_, moments_.v);
+  Kokkos::deep_copy(exec, tensors_.ratio, 1.0F);
+  set_momentum_scales(exec);
+  drift_.freeze();
+  frozen_ = true;
+}
+
+/// rho = |m| / sqrt(number of active elements) per tensor; sigma = mean of the non-zero rho / rho, 1 where
+/// rho = 0.
+void OnebitLamb::set_momentum_scales(const ExecutionSpace& exec) {
+  const TensorTiles<MemorySpace>& tiles = lamb_step_.tiles();
+  momentum_norms<ExecutionSpace, MemorySpace>(exec, tiles, moments_.m, moments_.v, tensors_.partial);
+  exec.fence("kadam::OnebitLamb: norms of the momentum");
+  const auto partial = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, tensors_.partial);
+  const auto first_tile = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, tiles.first_tile);
+  std::vector<double> rho(momentum_scale_.size(), 0.0);
+  double sum = 0.0;
+  double moving = 0.0;
+  for (std::size_t k = 0; k < rho.size(); ++k) {
+    double squared = 0.0;
+    double active = 0.0;
+    for (std::int64_t tile = first_tile(k); tile < first_tile(k + 1); ++tile) {
+      squared += partial(static_cast<std::size_t>(3 * tile));
+      active += partial(static_cast<std::size_t>(3 * tile + 1));
+    }
+    if (squared == 0.0) continue;
+    rho[k] = std::sqrt(squared / active);
+    sum += rho[k];
+    moving += 1.0;
+  }
+  const auto scales = Kokkos::create_mirror_view(tensors_.momentum_scale);
+  for (std::size_t k = 0; k < rho.size(); ++k) {
+    momentum_scale_[k] = rho[k] > 0.0 ? static_cast<float>(sum / moving / rho[k]) : 1.0F;
+    scales(k) = momentum_scale_[k];
+  }
+  Kokkos::deep_copy(tensors_.momentum_scale, scales);
+}
+
+void OnebitLamb::compressed_step(const ExecutionSpace& exec, const Vector<float>& x,
+                                 const Vector<const float>& gradient, StepResult& result) {
+  result.phase = "compressed";
+  result.gradient_scale = clip_factor(result.gradient_norm);
+  const Vector<float>& error = compressed_mean_.state().worker_error;
+  {
+    const auto scope = phases().enter(exec, Phase::encode);
+    add_scaled_momentum<ExecutionSpace, MemorySpace>(
+        exec, lamb_step_.tiles(), tensors_, Ema::make(common().beta1),
+        static_cast<float>(result.gradient_scale), moments_.m, gradient, error);
+  }
+  kept_dense_.exchange(exec, communicator(), phases(), ElementOf{error});
+  compressed_mean_.exchange_accumulated(exec, communicator(), phases(), coordinates_.active());
+
+  const auto scope = phases().enter(exec, Phase::decode);
+  update_moments(exec);
+  OnebitLambStep rule;
+  rule.eps = static_cast<float>(common().eps);
+  rule.gamma = static_cast<float>(result.learning_rate);
+  rule.ratio_min = options_.ratio_min;
+  rule.ratio_max = options_.ratio_max;
+  rule.ratio_change = options_.ratio_change;
+  const auto& [m, v] = moments_;
+  onebit_lamb_ratios<ExecutionSpace, MemorySpace>(exec, rule, lamb_step_.tiles(), lamb_step_.tensors(),
+                                                  tensors_, x, m, v, fresh_);
+  onebit_lamb_apply<ExecutionSpace, MemorySpace>(exec, rule, lamb_step_.tiles(), lamb_step_.tensors(),
+                                                 tensors_, x, m, v);
+}
+
+void OnebitLamb::update_moments(const ExecutionSpace& exec) {
+  const std::vector<Segment>& tensors = groups().tensors;
+  for (std::size_t k = 0; k < tensors.size(); ++k) {
+    const ElementRange range = tensors[k].range;
+    const FreshMoments update{moments_.m,
+                              moments_.v,
+                              fresh_,
+                              Ema::make(common().beta2),
+                              static_cast<float>(common().beta1),
+                              1.0F / momentum_scale_[k],
+                              static_cast<float>(1.0 / (1.0 - common().beta1))};
+    compressed_mean_.decode(exec, coordinates_.active(), range.begin, range.end, update);
+    kept_dense_.decode(exec, range.begin, range.end, update);
+  }
+}
+
+OptionMap OnebitLamb::options() const {
+  return show_options(options_);
+}
+
+MemoryUse OnebitLamb::memory() const {
+  return {moments_.bytes() + fresh_.size() * sizeof(float) + compressed_mean_.state_bytes(),
+          dense_mean_.memory_bytes() + lamb_step_.memory_bytes() + compressed_mean_.workspace_bytes() +
+              kept_dense_.memory_bytes() + coordinates_.memory_bytes() +
+              tensors_.partial.size() * sizeof(double)};
+}
+
+std::vector<PlannedTraffic> OnebitLamb::traffic_plan() const {
+  return {{"warm-up", Traffic::dense, dense_mean_.bytes_sent()},
+          {"compressed", Traffic::compressed, compressed_mean_.bytes_sent()},
+          {"compressed", Traffic::dense, kept_dense_.bytes_sent()}};
+}
+
+void OnebitLamb::add_health(const ExecutionSpace& exec, Health& health) {
+  if (!frozen_) return;
+  health.variance_drift = drift_.ratio();
+  health.error_ratio = owed_ratio(squared_norm(exec, compressed_mean_.state().worker_error),
+                                  compressed_mean_.squared_norm(exec, coordinates_.active(), sum_space()));
+}
+
+}  // namespace kadam

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/collectives/compressed_mean.hpp>
+#include <kadam/collectives/dense_subset.hpp>
+#include <kadam/kernels/onebit_lamb_update.hpp>
+#include <kadam/optim/compressed_coordinates.hpp>
+#include <kadam/optim/dense_lamb_step.hpp>
+#include <kadam/optim/optimizer.hpp>
+#include <kadam/optim/variance_drift.hpp>
+#include <kadam/optim/variance_stability.hpp>
+
+#include <vector>
+
+namespace kadam {
+
+/// 1-bit LAMB: LAMB whose trust ratios survive compression (Li et al. 2022).
+///
+///   t <= T_w: lamb;  c <- phi the first time, then c <- beta3 c + (1 - beta3) phi, per tensor.   At the end:
+///   corrections are folded in, v is frozen, w <- v, r <- 1, sigma = mean of the tensors' momentum sizes /
+///   own t >  T_w: y = sigma ema(m, g, beta1);  m' = C-AR(y) / sigma;  g' = (m' - beta1 m) / (1 - beta1)
+///             w <- ema(w, g'^2, beta2);  m <- m';  u = m / (sqrt(v) + eps) + lambda x
+///             r: see onebit_lamb_ratios;  x <- x - gamma r c u
+///
+/// One C-AR serves the whole model; sigma brings all tensors to one size, so that a scale block may hold
+/// parts of several. Clipping, inactive coordinates, tensors kept dense: as FrozenVarianceAdam.
+///
+/// Memory: 16 d + 4 d/n state bytes for n > 1. Wire: as onebit_adam: d = 10^6, n = 4, block 2048: 6 MB per
+/// step in the warm-up, 190 kB after it.
+class OnebitLamb final : public Optimizer {
+ public:
+  struct Options {
+    CommonOptions common;
+    DenseLambStep::Options trust;
+    CodecOptions codec;
+    StepsOrAuto warmup_steps;
+    double ratio_min = 0.5;
+    double ratio_max = 4.0;
+    double ratio_change = 0.1;
+    double beta3 = 0.9;
+
+    void describe(OptionFields& fields);
+    void validate() const;
+  };
+
+  OnebitLamb(const Options& options, TensorLayout layout, std::shared_ptr<Communicator> communicator);
+
+  [[nodiscard]] OptionMap options() const override;
+  [[nodiscard]] MemoryUse memory() const override;
+  [[nodiscard]] std::vector<PlannedTraffic> traffic_plan() const override;
+  [[nodiscard]] std::int64_t inactive_elements() const override { return coordinates_.inactive_elements(); }
+
+ protected:
+  void advance(const ExecutionSpace& exec, const Vector<float>& x, const Vector<const float>& gradient,
+               StepResult& result) override;
+  void add_health(const ExecutionSpace& exec, Health& health) override;
+
+ private:
+  void warm_up(const ExecutionSpace& exec, const Vector<float>& x, const Vector<const float>& gradient,
+               StepResult& result);
+  void average_trust_ratios(const ExecutionSpace& exec) const;
+  [[nodiscard]] bool warm_up_ends(const ExecutionSpace& exec, std::int64_t step);
+  void freeze(const ExecutionSpace& exec, std::int64_t step);
+  void set_momentum_scales(const ExecutionSpace& exec);
+  void compressed_step(const ExecutionSpace& exec, const Vector<float>& x,
+                       const Vector<const float>& gradient, StepResult& result);
+  void update_moments(const ExecutionSpace& exec);
+
+  Options options_;
+  Moments moments_;
+  Vector<float> fresh_;  ///< w
+  bool frozen_ = false;
+  VarianceStability stability_;
+  VarianceDrift drift_;
+  DenseMean dense_mean_;
+  DenseLambStep lamb_step_;
+  OnebitLambTensors<MemorySpace> tensors_;
+  std::vector<float> momentum_scale_;  ///< sigma on the host: one decode per tensor
+  CompressedMean compressed_mean_;
+  DenseSubset kept_dense_;
+  CompressedCoordinates coordinates_;
+};
+
+}  // namespace kadam

@@ -1,0 +1,249 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/optim/zero_one_adam.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace kadam {
+namespace {
+
+struct ElementOf {
+  Vector<float> values;
+  KOKKOS_FORCEINLINE_FUNCTION float operator()(const std::int64_t i) const { return values(i); }
+};
+
+/// x <- (1 - lambda Gamma) x - mean / D;  m <- mean / Gamma;  u <- 0. Where there is no variance, or no
+/// learning rate, nothing comes from the mean.
+struct Synchronise {
+  LocalStep rule;
+  float inverse_gamma_sum;  ///< 0 where Gamma = 0
+  Vector<float> x;
+  Vector<float> m;
+  Vector<float> v;
+  Vector<float> u;
+  Vector<float> parameters;
+
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean) const {
+    if (!(v(i) > 0.0F)) {
+      inactive(i);
+      return;
+    }
+    const bool moves = inverse_gamma_sum > 0.0F;
+    const float next = moves ? rule.decay * x(i) - mean / rule.denominator(v(i)) : x(i);
+    if (moves) m(i) = mean * inverse_gamma_sum;
+    u(i) = 0.0F;
+    x(i) = next;
+    parameters(i) = next;
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void inactive(const std::int64_t i) const {
+    if (v(i) > 0.0F) return;  // kept dense: its exact mean does it
+    const float next = rule.decay * x(i);
+    m(i) = 0.0F;
+    u(i) = 0.0F;
+    x(i) = next;
+    parameters(i) = next;
+  }
+};
+
+}  // namespace
+
+void ZeroOneAdam::Options::describe(OptionFields& fields) {
+  common.describe(fields);
+  codec.describe(fields);
+  fields.add("variance_freeze_step", variance_freeze_step,
+             "last step that may update the variance (0: end of lr_warmup_steps)");
+  fields.add("variance_kappa", variance_kappa, "variance steps before their distance doubles");
+  fields.add("sync_doubling_steps", sync_doubling_steps, "steps before the distance of syncs doubles");
+  fields.add("sync_interval_max", sync_interval_max, "largest number of steps between syncs");
+}
+
+void ZeroOneAdam::Options::validate() const {
+  common.validate("zero_one_adam");
+  codec.validate("zero_one_adam");
+  require_option(codec.bits == 1, "zero_one_adam", "option 'bits': only 1 is possible");
+  require_option(variance_freeze_step >= 0, "zero_one_adam",
+                 "option 'variance_freeze_step': expected a step, or 0 for the end of lr_warmup_steps");
+  require_option(
+      variance_freeze_step > 0 || common.learning_rate.lr_warmup_steps > 0, "zero_one_adam",
+      "option 'variance_freeze_step' is needed where there is no lr_warmup_steps to take it from: 10 "
+      "to 25 % of the run is usual");
+  require_option(variance_kappa > 0, "zero_one_adam", "option 'variance_kappa': expected 1 or more");
+  require_option(sync_doubling_steps > 0, "zero_one_adam",
+                 "option 'sync_doubling_steps': expected 1 or more");
+  require_option(sync_interval_max > 0, "zero_one_adam", "option 'sync_interval_max': expected 1 or more");
+}
+
+ZeroOnePolicy::Options ZeroOneAdam::Options::policy() const {
+  return {variance_freeze_step > 0 ? variance_freeze_step : common.learning_rate.lr_warmup_steps,
+          variance_kappa, sync_doubling_steps, sync_interval_max};
+}
+
+ZeroOneAdam::ZeroOneAdam(const Options& options, TensorLayout layout,
+                         std::shared_ptr<Communicator> shared_communicator)
+    : Optimizer("zero_one_adam", std::move(layout), std::move(shared_communicator), options.common),
+      options_(options),
+      policy_(options.policy()) {
+  const ExecutionSpace exec;
+  const int rank = communicator().rank();
+  const int ranks = communicator().size();
+  const ChunkLayout chunks(elements(), ranks);
+  x_ = allocate<float>(exec, "kadam::ZeroOneAdam::x", elements());
+  moments_ = Moments::zeros(exec, "kadam::ZeroOneAdam", elements());
+  u_ = allocate_zeros<float>(exec, "kadam::ZeroOneAdam::u", elements());
+  dense_mean_ = DenseMean(exec, chunks, rank);
+  compressed_mean_ = CompressedMean(exec, make_quantiser(options.codec), chunks, options.codec.block, rank);
+  kept_dense_ = DenseSubset(exec, groups().dense, ranks, rank);
+  coordinates_ = CompressedCoordinates(exec, elements(), groups().dense, ranks);
+  exec.fence("kadam::ZeroOneAdam");
+}
+
+void ZeroOneAdam::advance(const ExecutionSpace& exec, const Vector<float>& parameters,
+                          const Vector<const float>& gradient, StepResult& result) {
+  const std::int64_t t = steps_taken() + 1;
+  if (t == 1) Kokkos::deep_copy(exec, x_, parameters);
+  if (policy_.is_variance_step(t)) {
+    variance_step(exec, parameters, gradient, result);
+    policy_.synchronised_at(t);
+    return;
+  }
+  local_step(exec, gradient, result);
+  result.synchronised = policy_.is_sync_step(t);
+  if (result.synchronised && gamma_sum_ > 0.0) {
+    result.phase = "sync";
+    synchronise(exec, parameters);
+  } else {
+    if (result.synchronised) Kokkos::deep_copy(exec, u_, 0.0F);
+    const auto scope = phases().enter(exec, Phase::decode);
+    write_working(exec, u_, parameters);
+  }
+  if (result.synchronised) policy_.synchronised_at(t);
+}
+
+void ZeroOneAdam::variance_step(const ExecutionSpace& exec, const Vector<float>& parameters,
+                                const Vector<const float>& gradient, StepResult& result) {
+  result.phase = "variance";
+  const Vector<const float> g = dense_mean_(exec, communicator(), phases(), gradient);
+  const auto scope = phases().enter(exec, Phase::decode);
+  result.gradient_scale = clip_factor_of(exec, g);
+  ++variance_steps_;
+  AdamStep rule;
+  rule.first = Ema::make(common().beta1);
+  rule.second = Ema::make(common().beta2);
+  rule.gradient_scale = static_cast<float>(result.gradient_scale);
+  for (const Segment& segment : groups().segments) {
+    rule.apply = AdamApply::make(result.learning_rate * segment.lr_scale, segment.weight_decay, common().eps,
+                                 1.0, common().second_correction(variance_steps_));
+    adam_update(exec, rule, segment.range.begin, segment.range.end, x_, moments_.m, moments_.v, g);
+  }
+  Kokkos::deep_copy(exec, parameters, x_);
+  coordinates_.require_variance(exec, moments_.v);
+}
+
+void ZeroOneAdam::local_step(const ExecutionSpace& exec, const Vector<const float>& gradient,
+                             StepResult& result) {
+  const auto scope = phases().enter(exec, Phase::encode);
+  result.phase = "local";
+  result.gradient_scale = clip_factor(result.gradient_norm);
+  gamma_sum_ += result.learning_rate;
+  for (const Segment& segment : groups().segments) {
+    LocalStep rule = rule_of(segment);
+    rule.gradient_scale = static_cast<float>(result.gradient_scale);
+    rule.gamma = static_cast<float>(result.learning_rate * segment.lr_scale);
+    accumulate_local_momentum(exec, rule, segment.range.begin, segment.range.end, moments_.m, u_, gradient);
+  }
+}
+
+void ZeroOneAdam::synchronise(const ExecutionSpace& exec, const Vector<float>& parameters) {
+  const ElementOf u{u_};
+  compressed_mean_.exchange(exec, communicator(), phases(), u, coordinates_.active());
+  kept_dense_.exchange(exec, communicator(), phases(), u);
+
+  const auto scope = phases().enter(exec, Phase::decode);
+  for (const Segment& segment : groups().segments) {
+    const double gamma_sum = gamma_sum_ * segment.lr_scale;
+    const Synchronise update{rule_of(segment),
+                             static_cast<float>(gamma_sum > 0.0 ? 1.0 / gamma_sum : 0.0),
+                             x_,
+                             moments_.m,
+                             moments_.v,
+                             u_,
+                             parameters};
+    compressed_mean_.decode(exec, coordinates_.active(), segment.range.begin, segment.range.end, update);
+    kept_dense_.decode(exec, segment.range.begin, segment.range.end, update);
+  }
+  gamma_sum_ = 0.0;
+}
+
+void ZeroOneAdam::write_working(const ExecutionSpace& exec, const Vector<const float>& u,
+                                const Vector<float>& out) const {
+  for (const Segment& segment : groups().segments) {
+    write_working_parameters<ExecutionSpace, MemorySpace>(exec, rule_of(segment), segment.range.begin,
+                                                          segment.range.end, x_, u, moments_.v, out);
+  }
+}
+
+LocalStep ZeroOneAdam::rule_of(const Segment& segment) const {
+  LocalStep rule;
+  rule.first = Ema::make(common().beta1);
+  rule.decay = static_cast<float>(1.0 - segment.weight_decay * gamma_sum_ * segment.lr_scale);
+  rule.inverse_c2 = static_cast<float>(1.0 / common().second_correction(variance_steps_));
+  rule.eps = static_cast<float>(common().eps);
+  return rule;
+}
+
+void ZeroOneAdam::deliver_all(const ExecutionSpace& exec, const Vector<float>& parameters) {
+  if (gamma_sum_ == 0.0) return;
+  const Vector<const float> mean = dense_mean_(exec, communicator(), phases(), u_);
+  using Policy = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
+  for (const Segment& segment : groups().segments) {
+    const double gamma_sum = gamma_sum_ * segment.lr_scale;
+    const Synchronise update{rule_of(segment),
+                             static_cast<float>(gamma_sum > 0.0 ? 1.0 / gamma_sum : 0.0),
+                             x_,
+                             moments_.m,
+                             moments_.v,
+                             u_,
+                             parameters};
+    Kokkos::parallel_for(
+        "kadam::ZeroOneAdam::deliver_all", Policy(exec, segment.range.begin, segment.range.end),
+        KOKKOS_LAMBDA(const std::int64_t i) { update(i, mean(i)); });
+  }
+  gamma_sum_ = 0.0;
+  policy_.synchronised_at(steps_taken());
+}
+
+void ZeroOneAdam::consensus(const ExecutionSpace& exec, const Vector<const float>& /*parameters*/,
+                            const Vector<float>& out) {
+  if (gamma_sum_ == 0.0) {
+    Kokkos::deep_copy(exec, out, x_);
+  } else {
+    write_working(exec, dense_mean_(exec, communicator(), phases(), u_), out);
+  }
+}
+
+OptionMap ZeroOneAdam::options() const {
+  return show_options(options_);
+}
+
+MemoryUse ZeroOneAdam::memory() const {
+  return {moments_.bytes() + (x_.size() + u_.size()) * sizeof(float) + compressed_mean_.state_bytes(),
+          dense_mean_.memory_bytes() + compressed_mean_.workspace_bytes() + kept_dense_.memory_bytes() +
+              coordinates_.memory_bytes()};
+}
+
+std::vector<PlannedTraffic> ZeroOneAdam::traffic_plan() const {
+  return {{"variance", Traffic::dense, dense_mean_.bytes_sent()},
+          {"sync", Traffic::compressed, compressed_mean_.bytes_sent()},
+          {"sync", Traffic::dense, kept_dense_.bytes_sent()},
+          {"local", Traffic::compressed, 0}};
+}
+
+void ZeroOneAdam::add_health(const ExecutionSpace& exec, Health& health) {
+  if (steps_taken() <= options_.policy().freeze) return;
+  health.error_ratio = owed_ratio(squared_norm(exec, compressed_mean_.state().worker_error),
+                                  compressed_mean_.squared_norm(exec, coordinates_.active(), sum_space()));
+}
+
+}  // namespace kadam

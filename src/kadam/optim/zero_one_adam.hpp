@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/collectives/compressed_mean.hpp>
+#include <kadam/collectives/dense_subset.hpp>
+#include <kadam/kernels/local_step.hpp>
+#include <kadam/optim/compressed_coordinates.hpp>
+#include <kadam/optim/optimizer.hpp>
+#include <kadam/optim/zero_one_policy.hpp>
+
+namespace kadam {
+
+/// 0/1 Adam: variance at ever rarer steps, and local steps between 1-bit synchronisations (Lu et al. 2023).
+///
+///   variance step: g = dense mean;  m = ema(m, g, beta1);  v = ema(v, g^2, beta2);  k += 1
+///                  x <- (1 - gamma lambda) x - gamma m / D,  D = sqrt(v / (1 - beta2^k)) + eps
+///   other steps:   m = ema(m, own g, beta1);  u += gamma m;  Gamma += gamma
+///                  this rank works at (1 - lambda Gamma) x - u / D
+///     sync step:   u' = C-AR(u);  x <- (1 - lambda Gamma) x - u'/D;  m <- u'/Gamma;  u, Gamma <- 0
+///
+/// ZeroOnePolicy says which step is which. x is kept as it was at the last synchronisation, so replicas
+/// cannot drift. Coordinates with v = 0 take no part in C-AR and are not updated but for weight decay; a
+/// later variance step wakes them. If Gamma = 0 nothing is exchanged. Clipping: variance steps by the norm of
+/// the mean gradient, others by the root mean square of the ranks' norms. Tensors kept dense exchange the
+/// exact mean of their u.
+///
+/// Memory: 20 d + 4 d/n state bytes for n > 1. Wire: a dense mean in a variance step, CompressedMean's bytes
+/// in a sync step, nothing in others. Worked number: d = 10^6, n = 4, block 2048: 6 MB, 190 kB, 0.
+class ZeroOneAdam final : public Optimizer {
+ public:
+  struct Options {
+    CommonOptions common;
+    CodecOptions codec;
+    std::int64_t variance_freeze_step = 0;  ///< 0: the end of the learning rate's warm-up
+    std::int64_t variance_kappa = 16;
+    std::int64_t sync_doubling_steps = 32678;
+    std::int64_t sync_interval_max = 16;
+
+    void describe(OptionFields& fields);
+    void validate() const;
+    [[nodiscard]] ZeroOnePolicy::Options policy() const;
+  };
+
+  ZeroOneAdam(const Options& options, TensorLayout layout, std::shared_ptr<Communicator> communicator);
+
+  [[nodiscard]] OptionMap options() const override;
+  [[nodiscard]] MemoryUse memory() const override;
+  [[nodiscard]] std::vector<PlannedTraffic> traffic_plan() const override;
+  [[nodiscard]] std::int64_t inactive_elements() const override { return coordinates_.inactive_elements(); }
+
+ protected:
+  void advance(const ExecutionSpace& exec, const Vector<float>& parameters,
+               const Vector<const float>& gradient, StepResult& result) override;
+  void deliver_all(const ExecutionSpace& exec, const Vector<float>& parameters) override;
+  void consensus(const ExecutionSpace& exec, const Vector<const float>& parameters,
+                 const Vector<float>& out) override;
+  void add_health(const ExecutionSpace& exec, Health& health) override;
+
+ private:
+  void variance_step(const ExecutionSpace& exec, const Vector<float>& parameters,
+                     const Vector<const float>& gradient, StepResult& result);
+  void local_step(const ExecutionSpace& exec, const Vector<const float>& gradient, StepResult& result);
+  void synchronise(const ExecutionSpace& exec, const Vector<float>& parameters);
+  void write_working(const ExecutionSpace& exec, const Vector<const float>& u,
+                     const Vector<float>& out) const;
+  [[nodiscard]] LocalStep rule_of(const Segment& segment) const;
+
+  Options options_;
+  ZeroOnePolicy policy_;
+  Vector<float> x_;  ///< parameters at the last synchronisation
+  Moments moments_;  ///< m of this rank, v of all
+  Vector<float> u_;  ///< what this rank has gone since
+  double gamma_sum_ = 0.0;
+  std::int64_t variance_steps_ = 0;  ///< k
+  DenseMean dense_mean_;
+  CompressedMean compressed_mean_;
+  DenseSubset kept_dense_;
+  CompressedCoordinates coordinates_;
+};
+
+}  // namespace kadam

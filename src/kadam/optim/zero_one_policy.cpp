@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/optim/zero_one_policy.hpp>
+
+#include <algorithm>
+
+namespace kadam {
+namespace {
+
+/// 2^exponent, short of overflow: no run is longer.
+std::int64_t power_of_two(std::int64_t exponent) {
+  return std::int64_t{1} << std::min<std::int64_t>(exponent, 62);
+}
+
+}  // namespace
+
+bool ZeroOnePolicy::is_variance_step(std::int64_t step) {
+  if (step != next_variance_step_ || step > options_.freeze) return false;
+  next_variance_step_ += std::min(power_of_two(variance_index_ / options_.kappa), options_.freeze);
+  ++variance_index_;
+  return true;
+}
+
+std::int64_t ZeroOnePolicy::gap(std::int64_t step) const {
+  if (step <= options_.freeze) return 1;
+  return std::min(options_.interval_max, power_of_two((step - options_.freeze - 1) / options_.doubling));
+}
+
+}  // namespace kadam
