@@ -25,9 +25,9 @@ struct GoldenCase {
   fs::path folder;
 };
 
-void PrintTo(const GoldenCase& golden, std::ostream* out) {
-  *out << golden.name;
-}  // NOLINT: GoogleTest's name
+std::ostream& operator<<(std::ostream& out, const GoldenCase& golden) {
+  return out << golden.name;
+}
 
 std::vector<GoldenCase> golden_cases() {
   std::vector<GoldenCase> cases;
