@@ -62,20 +62,13 @@ TEST(Comparison, FileHoldsEveryFigure) {
   train::write_comparison_json(folder.path() / "c.json", two_runs());
   const auto list = nlohmann::json::parse(folder.read("c.json"));
   ASSERT_EQ(list.size(), 2U);
-  const nlohmann::json expected = {{"optimizer", "adam"},
-                                   {"training_loss", 0.25},
-                                   {"held_out_loss", 0.5},
-                                   {"held_out_accuracy", 0.875},
-                                   {"bytes_per_step", 6e6},
-                                   {"background_bytes_per_step", 0.0},
-                                   {"mean_bytes_per_step", 6e6},
-                                   {"dense_bytes_per_step", 6e6},
-                                   {"compute_seconds", .001},
-                                   {"encode_seconds", 0.0},
-                                   {"exchange_seconds", 0.002},
-                                   {"decode_seconds", 0.003},
-                                   {"wall_seconds", 7.0},
-                                   {"steps", 100},
+  const nlohmann::json expected = {{"optimizer", "adam"},        {"training_loss", 0.25},
+                                   {"held_out_loss", 0.5},       {"held_out_accuracy", 0.875},
+                                   {"bytes_per_step", 6e6},      {"background_bytes_per_step", 0.0},
+                                   {"mean_bytes_per_step", 6e6}, {"dense_bytes_per_step", 6e6},
+                                   {"compute_seconds", .001},    {"encode_seconds", 0.0},
+                                   {"exchange_seconds", 0.002},  {"decode_seconds", 0.003},
+                                   {"wall_seconds", 7.0},        {"steps", 100},
                                    {"skipped_steps", 0}};
   EXPECT_EQ(list[0], expected) << list[0];
   EXPECT_TRUE(list[1]["training_loss"].is_null());

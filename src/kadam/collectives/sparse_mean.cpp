@@ -86,8 +86,4 @@ std::size_t SparseMean::workspace_bytes() const {
   return received_.size() * sizeof(std::uint32_t) + sums_.size() * sizeof(float);
 }
 
-SupportOverlap SparseMean::overlap(const ExecutionSpace& /*exec*/, Communicator& /*communicator*/) {
-  return {};
-}
-
 }  // namespace kadam

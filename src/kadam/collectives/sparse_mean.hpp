@@ -18,12 +18,6 @@ struct SparseOptions {
   std::int64_t select_block = 4096;  ///< 0: one block; at most 65536
 };
 
-/// Of the coordinates that a delivery changed, how many got something from more than one rank.
-struct SupportOverlap {
-  std::int64_t touched = 0;  ///< with a non-zero entry from any rank
-  std::int64_t shared = 0;   ///< with one from two ranks or more
-};
-
 /// Delivers the largest entries of every rank's residual (Locally Accumulated Adam).
 ///
 ///   in every select block: send the k = max(1, floor(density len + 1/2)) largest |e|;  e <- 0 there
@@ -50,10 +44,6 @@ class SparseMean {
   /// What this rank sends in one delivery.
   [[nodiscard]] std::size_t bytes_sent() const;
   [[nodiscard]] std::size_t workspace_bytes() const;
-
-  /// Of the last delivery; zeros with one rank, which sends nothing. Collective.
-  /// Memory: allocates 1 B per element when first called.
-  [[nodiscard]] SupportOverlap overlap(const ExecutionSpace& exec, Communicator& communicator);
 
  private:
   void deliver_alone(const ExecutionSpace& exec, Phases& phases, const Vector<float>& residual,

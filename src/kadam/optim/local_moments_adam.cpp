@@ -128,11 +128,6 @@ std::vector<PlannedTraffic> LocalMomentsAdam::traffic_plan() const {
 void LocalMomentsAdam::add_health(const ExecutionSpace& exec, Health& health) {
   if (steps_taken() <= warmup_steps_) return;
   health.variance_spread = spread_over_ranks(one_norm(exec, moments_.v));
-  if (communicator().size() == 1) return;
-  const SupportOverlap overlap = sparse_mean_.overlap(exec, communicator());
-  if (overlap.touched > 0) {
-    health.support_overlap = static_cast<double>(overlap.shared) / static_cast<double>(overlap.touched);
-  }
 }
 
 }  // namespace kadam
