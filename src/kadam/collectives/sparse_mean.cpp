@@ -22,6 +22,17 @@ void require_select_block(const SparseOptions& options) {
   }
 }
 
+/// x <- x - residual;  residual <- 0.
+void deliver_everything(const ExecutionSpace& exec, const Vector<float>& residual, const Vector<float>& x) {
+  using Policy = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
+  Kokkos::parallel_for(
+      "kadam::SparseMean::deliver_everything", Policy(exec, 0, static_cast<std::int64_t>(x.extent(0))),
+      KOKKOS_LAMBDA(const std::int64_t i) {
+        x(i) -= residual(i);
+        residual(i) = 0.0F;
+      });
+}
+
 }  // namespace
 
 SparseMean::SparseMean(const ExecutionSpace& exec, const SparseOptions& options, std::int64_t elements,
@@ -42,22 +53,11 @@ void SparseMean::deliver(const ExecutionSpace& exec, Communicator& communicator,
                          const Vector<float>& residual, const Vector<float>& x) {
   if (message_.map().elements == 0) return;
   if (ranks_ == 1) {
-    deliver_alone(exec, phases, residual, x);
+    const auto scope = phases.enter(exec, Phase::decode);
+    deliver_everything(exec, residual, x);
   } else {
     deliver_to_all(exec, communicator, phases, residual, x);
   }
-}
-
-void SparseMean::deliver_alone(const ExecutionSpace& exec, Phases& phases, const Vector<float>& residual,
-                               const Vector<float>& x) const {
-  using Policy = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
-  const auto scope = phases.enter(exec, Phase::decode);
-  Kokkos::parallel_for(
-      "kadam::SparseMean::deliver_alone", Policy(exec, 0, message_.map().elements),
-      KOKKOS_LAMBDA(const std::int64_t i) {
-        x(i) -= residual(i);
-        residual(i) = 0.0F;
-      });
 }
 
 void SparseMean::deliver_to_all(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,

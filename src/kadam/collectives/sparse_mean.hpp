@@ -46,8 +46,6 @@ class SparseMean {
   [[nodiscard]] std::size_t workspace_bytes() const;
 
  private:
-  void deliver_alone(const ExecutionSpace& exec, Phases& phases, const Vector<float>& residual,
-                     const Vector<float>& x) const;
   void deliver_to_all(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
                       const Vector<float>& residual, const Vector<float>& x);
 

@@ -40,6 +40,15 @@ OnebitLambTensors<MemorySpace> allocate_tensors(const TensorTiles<MemorySpace>& 
           Vector<double>("kadam::OnebitLamb::partial", 3 * static_cast<std::size_t>(tiles.tile_count()))};
 }
 
+/// c <- average(c, phi), per tensor.
+void average_trust_ratios(const ExecutionSpace& exec, const Ema& average, const Vector<const float>& phi,
+                          const Vector<float>& c) {
+  using Policy = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
+  Kokkos::parallel_for(
+      "kadam::OnebitLamb::average_trust_ratios", Policy(exec, 0, static_cast<std::int64_t>(c.extent(0))),
+      KOKKOS_LAMBDA(const std::int64_t k) { c(k) = average(c(k), phi(k)); });
+}
+
 }  // namespace
 
 void OnebitLamb::Options::describe(OptionFields& fields) {
@@ -111,18 +120,8 @@ void OnebitLamb::warm_up(const ExecutionSpace& exec, const Vector<float>& x,
   const auto scope = phases().enter(exec, Phase::decode);
   result.gradient_scale = clip_factor_of(exec, g);
   lamb_step_(exec, common(), steps_taken() + 1, result, x, moments_, g);
-  average_trust_ratios(exec);
-}
-
-void OnebitLamb::average_trust_ratios(const ExecutionSpace& exec) const {
-  const Vector<const float> phi = lamb_step_.tensors().trust_ratio;
-  const Vector<float> c = tensors_.trust_ratio;
-  const Ema average = steps_taken() == 0 ? Ema{0.0F, 1.0F} : Ema::make(options_.beta3);
-  Kokkos::parallel_for(
-      "kadam::OnebitLamb::average_trust_ratios",
-      Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>(
-          exec, 0, static_cast<std::int64_t>(c.extent(0))),
-      KOKKOS_LAMBDA(const std::int64_t k) { c(k) = average(c(k), phi(k)); });
+  average_trust_ratios(exec, steps_taken() == 0 ? Ema{0.0F, 1.0F} : Ema::make(options_.beta3),
+                       lamb_step_.tensors().trust_ratio, tensors_.trust_ratio);
 }
 
 bool OnebitLamb::warm_up_ends(const ExecutionSpace& exec, std::int64_t step) {

@@ -59,7 +59,6 @@ class OnebitLamb final : public Optimizer {
  private:
   void warm_up(const ExecutionSpace& exec, const Vector<float>& x, const Vector<const float>& gradient,
                StepResult& result);
-  void average_trust_ratios(const ExecutionSpace& exec) const;
   [[nodiscard]] bool warm_up_ends(const ExecutionSpace& exec, std::int64_t step);
   void freeze(const ExecutionSpace& exec, std::int64_t step);
   void set_momentum_scales(const ExecutionSpace& exec);

@@ -47,6 +47,14 @@ struct Synchronise {
   }
 };
 
+void synchronise_exactly(const ExecutionSpace& exec, const ElementRange& range, const Synchronise& update,
+                         const Vector<const float>& mean) {
+  using Policy = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
+  Kokkos::parallel_for(
+      "kadam::ZeroOneAdam::synchronise_exactly", Policy(exec, range.begin, range.end),
+      KOKKOS_LAMBDA(const std::int64_t i) { update(i, mean(i)); });
+}
+
 }  // namespace
 
 void ZeroOneAdam::Options::describe(OptionFields& fields) {
@@ -196,7 +204,6 @@ LocalStep ZeroOneAdam::rule_of(const Segment& segment) const {
 void ZeroOneAdam::deliver_all(const ExecutionSpace& exec, const Vector<float>& parameters) {
   if (gamma_sum_ == 0.0) return;
   const Vector<const float> mean = dense_mean_(exec, communicator(), phases(), u_);
-  using Policy = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
   for (const Segment& segment : groups().segments) {
     const double gamma_sum = gamma_sum_ * segment.lr_scale;
     const Synchronise update{rule_of(segment),
@@ -206,9 +213,7 @@ void ZeroOneAdam::deliver_all(const ExecutionSpace& exec, const Vector<float>& p
                              moments_.v,
                              u_,
                              parameters};
-    Kokkos::parallel_for(
-        "kadam::ZeroOneAdam::deliver_all", Policy(exec, segment.range.begin, segment.range.end),
-        KOKKOS_LAMBDA(const std::int64_t i) { update(i, mean(i)); });
+    synchronise_exactly(exec, segment.range, update, mean);
   }
   gamma_sum_ = 0.0;
   policy_.synchronised_at(steps_taken());
