@@ -60,6 +60,8 @@ void OnebitLamb::Options::describe(OptionFields& fields) {
   fields.add("ratio_max", ratio_max, "largest ratio of frozen to fresh variance");
   fields.add("ratio_change", ratio_change, "largest relative change of that ratio in a step");
   fields.add("beta3", beta3, "decay of the average trust ratio in the warm-up");
+  fields.add("variance_floor", variance_floor,
+             "smallest root of v, as part of its scale block's root mean square (0: none)");
 }
 
 void OnebitLamb::Options::validate() const {
@@ -75,6 +77,8 @@ void OnebitLamb::Options::validate() const {
   require_option(ratio_change >= 0.0 && ratio_change < 1.0, "onebit_lamb",
                  "option 'ratio_change': expected 0 <= ratio_change < 1");
   require_option(beta3 >= 0.0 && beta3 < 1.0, "onebit_lamb", "option 'beta3': expected 0 <= beta3 < 1");
+  require_option(variance_floor >= 0.0 && variance_floor <= 1.0, "onebit_lamb",
+                 "option 'variance_floor': expected 0 (none) to 1");
 }
 
 OnebitLamb::OnebitLamb(const Options& options, TensorLayout layout,
@@ -134,6 +138,9 @@ void OnebitLamb::freeze(const ExecutionSpace& exec, std::int64_t step) {
   fold_corrections(exec, static_cast<float>(1.0 / common().first_correction(step)),
                    static_cast<float>(1.0 / common().second_correction(step)), moments_.m, moments_.v);
   coordinates_.require_variance(exec, moments_.v);
+  if (options_.variance_floor > 0.0) {
+    raise_variance(exec, compressed_mean_.map(), options_.variance_floor, moments_.v);
+  }
   Kokkos::deep_copy(exec, fresh_, moments_.v);
   Kokkos::deep_copy(exec, tensors_.ratio, 1.0F);
   set_momentum_scales(exec);
