@@ -23,5 +23,24 @@ TYPED_TEST(FreezeTest, FoldsTheCorrectionsAndSilencesCoordinatesWithoutVariance)
   EXPECT_EQ(count_zeros(TypeParam{}, v), 1);
 }
 
+TYPED_TEST(FreezeTest, RaisesSmallVariancesOfABlockButNotThoseThatAreZero) {
+  using Space = typename TypeParam::memory_space;
+  const auto v = test::to_device<Space>(std::vector<float>{1.0F, 1e-6F, 0.0F, 1e-6F, 1e-6F});
+  // Blocks of three elements: only the first has an element that its neighbours' floor raises.
+  detail::BlockMap map;
+  map.elements = 5;
+  map.chunk_elements = 64;
+  map.block_elements = 3;
+  map.blocks_per_chunk = 22;
+  map.blocks = 2;
+  raise_variance(TypeParam{}, map, 0.1, v);
+  const auto got = test::to_host(v);
+  EXPECT_NEAR(got[1], 0.005F, 1e-8F);
+  EXPECT_EQ(got[0], 1.0F);
+  EXPECT_EQ(got[2], 0.0F);
+  EXPECT_EQ(got[3], 1e-6F);
+  EXPECT_EQ(got[4], 1e-6F);
+}
+
 }  // namespace
 }  // namespace kadam
