@@ -37,6 +37,12 @@ inline std::vector<double> falling_rates() {
   return rates;
 }
 
+inline std::vector<double> rates_with_pauses(const std::vector<std::size_t>& steps) {
+  std::vector<double> rates = falling_rates();
+  for (const std::size_t t : steps) rates.at(t - 1) = 0.0;
+  return rates;
+}
+
 inline std::vector<OptimizerCase> dense_cases() {
   return {{"adam", "adam", {{"weight_decay", 0.05}}},
           {"adam_uncorrected", "adam", {{"bias_correction", false}}},
@@ -58,6 +64,14 @@ inline std::vector<OptimizerCase> frozen_variance_cases() {
        "apmsqueeze",
        {{"warmup_steps", warmup}, {"bits", std::int64_t{2}}, {"block", std::int64_t{64}}}},
       {"apmsqueeze_8", "apmsqueeze", {{"warmup_steps", warmup}, {"bits", std::int64_t{8}}}},
+      {"onebit_adam_preconditioned",
+       "onebit_adam",
+       {{"warmup_steps", warmup}, {"precondition", true}, {"eps", 0.01}, {"weight_decay", 0.05}}},
+      {"onebit_adam_floor", "onebit_adam", {{"warmup_steps", warmup}, {"variance_floor", 0.5}}},
+      {"apmsqueeze_preconditioned_floor",
+       "apmsqueeze",
+       {{"warmup_steps", warmup}, {"precondition", true}, {"variance_floor", 0.3}}},
+      {"onebit_lamb_floor", "onebit_lamb", {{"warmup_steps", warmup}, {"variance_floor", 0.7}}},
       {"onebit_lamb", "onebit_lamb", {{"warmup_steps", warmup}, {"weight_decay", 0.01}}},
       {"onebit_lamb_one_scale",
        "onebit_lamb",
@@ -108,6 +122,17 @@ inline std::vector<OptimizerCase> zero_one_adam_cases() {
         {"lr", falling_rates()},
         {"weight_decay", 0.05}}},
       {"zero_one_adam_always", "zero_one_adam", {{"variance_freeze_step", std::int64_t{5}}}},
+      {"zero_one_adam_floor",
+       "zero_one_adam",
+       {{"variance_freeze_step", std::int64_t{8}},
+        {"variance_kappa", std::int64_t{2}},
+        {"variance_floor", 0.5}}},
+      // Without learning rate before the freeze (steps 4 and 6 are local ones) and after it.
+      {"zero_one_adam_pauses",
+       "zero_one_adam",
+       {{"variance_freeze_step", std::int64_t{8}},
+        {"variance_kappa", std::int64_t{2}},
+        {"lr", rates_with_pauses({4, 6, 12})}}},
   };
 }
 
@@ -179,6 +204,9 @@ inline std::vector<OptimizerCase> locally_accumulated_adam_cases() {
       {"locally_accumulated_adam_odd_block",
        name,
        {{"warmup_steps", sparse_warmup}, {"select_block", std::int64_t{1000}}, {"bias_correction", false}}},
+      {"locally_accumulated_adam_ahead",
+       name,
+       {{"warmup_steps", sparse_warmup}, {"step_ahead", 0.7}, {"weight_decay", 0.02}}},
       {"locally_accumulated_adam_all", name, {{"density", 1.0}, {"variance_sync_interval", std::int64_t{4}}}},
   };
 }

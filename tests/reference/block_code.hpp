@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 /// Codes and compressed means in plain loops over plain vectors, straight from the papers: what the kernels
@@ -77,6 +78,25 @@ inline void quantise_chunk(const Code& code, const std::vector<float>& h, const 
   }
 }
 
+/// v <- max(v, floor^2 mean of the v > 0 of its scale block), where v > 0.
+inline void raise_variance(const Code& code, double floor, int ranks, std::vector<float>& v) {
+  const auto elements = static_cast<std::int64_t>(v.size());
+  for (int j = 0; j < ranks; ++j) {
+    const Chunk chunk = chunk_of(elements, ranks, j);
+    const std::int64_t block =
+        code.block == 0 ? std::max<std::int64_t>(1, chunk.end - chunk.begin) : code.block;
+    for (std::int64_t first = chunk.begin; first < chunk.end; first += block) {
+      const auto begin = v.begin() + first;
+      const auto end = v.begin() + std::min(first + block, chunk.end);
+      const auto count = std::count_if(begin, end, [](float value) { return value > 0.0F; });
+      if (count == 0) continue;
+      const auto least =
+          static_cast<float>(floor * floor * std::accumulate(begin, end, 0.0) / static_cast<double>(count));
+      std::for_each(begin, end, [&](float& value) { value = value > 0.0F ? std::max(value, least) : value; });
+    }
+  }
+}
+
 /// C-AR over simulated ranks (specification of CompressedMean), with its errors.
 struct CompressedMean {
   Code code;
@@ -88,6 +108,8 @@ struct CompressedMean {
         worker_error(static_cast<std::size_t>(ranks),
                      std::vector<float>(static_cast<std::size_t>(elements), 0.0F)),
         server_error(static_cast<std::size_t>(elements), 0.0F) {}
+
+  [[nodiscard]] int ranks() const { return static_cast<int>(worker_error.size()); }
 
   std::vector<float> operator()(const std::vector<std::vector<float>>& y, const std::vector<bool>& active) {
     const std::size_t ranks = y.size();

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <reference/adam.hpp>
 #include <reference/block_code.hpp>
@@ -15,6 +16,8 @@ struct FrozenVarianceAdam {
   CompressedMean mean;
   std::int64_t warmup_steps;
   std::vector<bool> active;
+  bool precondition = false;  ///< what is compressed is y / (sqrt(v) + eps)
+  double variance_floor = 0.0;
 
   FrozenVarianceAdam(const Hyper& hyper, const Code& code, std::int64_t warmup, int ranks,
                      std::int64_t elements)
@@ -35,11 +38,18 @@ struct FrozenVarianceAdam {
     for (auto& rank : y) {
       for (std::size_t i = 0; i < rank.size(); ++i) rank[i] = ema(adam.m[i], rank[i], now.beta1);
     }
+    for (auto& rank : y) {
+      for (std::size_t i = 0; i < rank.size(); ++i) rank[i] /= preconditioner(i);
+    }
     const std::vector<float> out = mean(y, active);
     for (std::size_t i = 0; i < x.size(); ++i) {
-      adam.m[i] = active[i] ? out[i] : 0.0F;  // inactive coordinates only decay
+      adam.m[i] = active[i] ? out[i] * preconditioner(i) : 0.0F;  // inactive coordinates only decay
       x[i] = apply(now, x[i], adam.m[i], adam.v[i], 1.0, 1.0);
     }
+  }
+
+  [[nodiscard]] float preconditioner(std::size_t i) const {
+    return precondition ? std::sqrt(adam.v[i]) + static_cast<float>(adam.hyper.eps) : 1.0F;
   }
 
   void freeze() {
@@ -48,6 +58,7 @@ struct FrozenVarianceAdam {
       adam.m[i] = active[i] ? adam.m[i] * static_cast<float>(1.0 / adam.hyper.c1(adam.t)) : 0.0F;
       adam.v[i] *= static_cast<float>(1.0 / adam.hyper.c2(adam.t));
     }
+    raise_variance(mean.code, variance_floor, mean.ranks(), adam.v);
   }
 };
 

@@ -15,25 +15,48 @@ struct LocallyAccumulatedAdam {
   LocalMoments moments;
   SparseMean mean;
   double residual_decay;
+  double step_ahead;
+  std::vector<float> x = {};  ///< what all ranks have applied
   Ranks residual;
 
-  LocallyAccumulatedAdam(LocalMoments local, const SparseMean& sparse, double decay)
+  LocallyAccumulatedAdam(LocalMoments local, const SparseMean& sparse, double decay, double ahead)
       : moments(std::move(local)),
         mean(sparse),
         residual_decay(decay),
+        step_ahead(ahead),
         residual(moments.m.size(), std::vector<float>(moments.m[0].size(), 0.0F)) {}
 
-  void step(std::vector<float>& x, const Ranks& gradients) {
-    if (moments.warm_up(x, gradients)) return;
-    const Ranks step = moments.directions(gradients);
-    for (std::size_t r = 0; r < step.size(); ++r) {
+  void step(Ranks& working, const Ranks& gradients) {
+    if (moments.t == 0) x = working[0];
+    if (!moments.warm_up(x, gradients)) {
+      const Ranks step = moments.directions(gradients);
+      for (std::size_t r = 0; r < step.size(); ++r) {
+        for (std::size_t i = 0; i < x.size(); ++i) {
+          residual[r][i] = static_cast<float>(residual_decay) * residual[r][i] + step[r][i];
+        }
+      }
+      const std::vector<float> applied = mean(residual);
+      const Hyper now = moments.hyper.at(moments.t);
+      for (std::size_t i = 0; i < x.size(); ++i) x[i] = decayed(now, x[i]) - applied[i];
+    }
+    look_ahead(working);
+  }
+
+  /// Where each rank takes its next gradient: x - s e.
+  void look_ahead(Ranks& working) const {
+    for (std::size_t r = 0; r < working.size(); ++r) {
       for (std::size_t i = 0; i < x.size(); ++i) {
-        residual[r][i] = static_cast<float>(residual_decay) * residual[r][i] + step[r][i];
+        working[r][i] = x[i] - static_cast<float>(step_ahead) * residual[r][i];
       }
     }
-    const std::vector<float> applied = mean(residual);
-    const Hyper now = moments.hyper.at(moments.t);
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] = decayed(now, x[i]) - applied[i];
+  }
+
+  /// x <- x - mean of all that is owed.
+  void flush(Ranks& working) {
+    const std::vector<float> owed = dense_mean(residual);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] -= owed[i];
+    residual.assign(residual.size(), std::vector<float>(x.size(), 0.0F));
+    look_ahead(working);
   }
 };
 

@@ -108,11 +108,17 @@ inline OnebitLamb make_onebit_lamb(OptionReader& read, const World& world) {
                               .max = read.number("ratio_max", 4.0),
                               .change = read.number("ratio_change", 0.1),
                               .beta3 = read.number("beta3", 0.9)};
-  return {lamb, limits, read.code(1), read.count("warmup_steps", 0), world.ranks, world.elements};
+  OnebitLamb onebit(lamb, limits, read.code(1), read.count("warmup_steps", 0), world.ranks, world.elements);
+  onebit.variance_floor = read.number("variance_floor", 0.0);
+  return onebit;
 }
 
 inline FrozenVarianceAdam make_frozen_variance_adam(OptionReader& read, const World& world, int bits) {
-  return {read.hyper(), read.code(bits), read.count("warmup_steps", 0), world.ranks, world.elements};
+  FrozenVarianceAdam frozen(read.hyper(), read.code(bits), read.count("warmup_steps", 0), world.ranks,
+                            world.elements);
+  frozen.precondition = read.number("precondition", 0.0) != 0.0;
+  frozen.variance_floor = read.number("variance_floor", 0.0);
+  return frozen;
 }
 
 inline FrozenVarianceAdam make_apmsqueeze(OptionReader& read, const World& world) {
@@ -127,7 +133,9 @@ inline ZeroOneAdam make_zero_one_adam(OptionReader& read, const World& world) {
   policy.variance_kappa = read.count("variance_kappa", policy.variance_kappa);
   policy.sync_doubling_steps = read.count("sync_doubling_steps", policy.sync_doubling_steps);
   policy.sync_interval_max = read.count("sync_interval_max", policy.sync_interval_max);
-  return {read.hyper(), read.code(1), policy, world.ranks, world.elements};
+  ZeroOneAdam zero_one(read.hyper(), read.code(1), policy, world.ranks, world.elements);
+  zero_one.variance_floor = read.number("variance_floor", 0.0);
+  return zero_one;
 }
 
 inline EfficientAdam make_efficient_adam(OptionReader& read, const World& world) {
@@ -151,7 +159,8 @@ inline SparseMean make_sparse_mean(OptionReader& read, double density) {
 }
 
 inline LocallyAccumulatedAdam make_locally_accumulated_adam(OptionReader& read, const World& world) {
-  return {make_local_moments(read, world), make_sparse_mean(read, 0.01), read.number("residual_decay", 1.0)};
+  return {make_local_moments(read, world), make_sparse_mean(read, 0.01), read.number("residual_decay", 1.0),
+          read.number("step_ahead", 0.0)};
 }
 
 inline DivisibleAdam make_divisible_adam(OptionReader& read, const World& world) {
@@ -169,7 +178,7 @@ inline Simulation simulate_by_name(const std::string& name, OptionReader& read, 
   if (name == "efficient_adam") return simulate(Replicated(make_efficient_adam(read, world)));
   if (name == "loco") return simulate(Replicated(make_loco(read, world)));
   if (name == "locally_accumulated_adam") {
-    return simulate(Replicated(make_locally_accumulated_adam(read, world)));
+    return simulate_with_flush(make_locally_accumulated_adam(read, world));
   }
   if (name == "divisible_adam") return simulate_with_flush(make_divisible_adam(read, world));
   throw std::invalid_argument("no reference is called " + name);

@@ -31,6 +31,7 @@ struct OnebitLamb {
   std::vector<double> trust_mean;   ///< c of each tensor, of the warm-up
   std::vector<double> ratio;        ///< r
   std::vector<double> scale_match;  ///< sigma: all tensors are sent at the same scale
+  double variance_floor = 0.0;
 
   OnebitLamb(Lamb warmup, const RatioLimits& l, const Code& code, std::int64_t warmup_length, int ranks,
              std::int64_t elements)
@@ -66,6 +67,7 @@ struct OnebitLamb {
       lamb.m[i] = active[i] ? lamb.m[i] * static_cast<float>(1.0 / lamb.hyper.c1(lamb.t)) : 0.0F;
       lamb.v[i] *= static_cast<float>(1.0 / lamb.hyper.c2(lamb.t));
     }
+    raise_variance(mean.code, variance_floor, mean.ranks(), lamb.v);
     fresh = lamb.v;
     std::vector<double> rms;
     rms.reserve(lamb.tensors.size());

@@ -44,6 +44,8 @@ struct ZeroOneAdam {
   std::int64_t variance_steps = 0;
   std::int64_t last_sync = 0;
   std::int64_t t = 0;
+  bool momentum_differs = false;  ///< after a sync step without learning rate
+  double variance_floor = 0.0;
 
   ZeroOneAdam(const Hyper& h, const Code& code, const ZeroOnePolicy& p, int ranks, std::int64_t elements)
       : hyper(h),
@@ -75,6 +77,8 @@ struct ZeroOneAdam {
     const Hyper now = hyper.at(t);
     const std::vector<float> g = dense_mean(gradients);
     ++variance_steps;
+    if (momentum_differs) m = zeros(static_cast<int>(x.size()), static_cast<std::int64_t>(v.size()));
+    momentum_differs = false;
     for (std::size_t i = 0; i < v.size(); ++i) {
       v[i] = ema(v[i], g[i] * g[i], hyper.beta2);
       for (std::size_t r = 0; r < x.size(); ++r) {
@@ -83,6 +87,7 @@ struct ZeroOneAdam {
         if (v[i] > 0.0F) x[r][i] -= static_cast<float>(now.lr) * m[r][i] / denominator(i);
       }
     }
+    raise_variance(mean.code, variance_floor, mean.ranks(), v);
   }
 
   void accumulate(const Ranks& gradients) {
@@ -109,6 +114,7 @@ struct ZeroOneAdam {
 
   void synchronise(Ranks& working) {
     last_sync = t;
+    momentum_differs = gamma_sum == 0.0;
     if (gamma_sum > 0.0) {
       std::vector<bool> active(v.size());
       for (std::size_t i = 0; i < v.size(); ++i) active[i] = v[i] > 0.0F;

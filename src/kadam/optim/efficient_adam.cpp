@@ -21,6 +21,16 @@ struct ElementOf {
   KOKKOS_FORCEINLINE_FUNCTION float operator()(const std::int64_t i) const { return values(i); }
 };
 
+/// What is never compressed: tensors kept dense, and those that do not move, which a 1-bit code could not
+/// say.
+std::vector<ElementRange> left_out(const ResolvedGroups& groups) {
+  std::vector<ElementRange> ranges = groups.dense;
+  for (const Segment& segment : groups.segments) {
+    if (segment.lr_scale == 0.0) ranges.push_back(segment.range);
+  }
+  return ranges;
+}
+
 }  // namespace
 
 void EfficientAdam::Options::describe(OptionFields& fields) {
@@ -44,7 +54,7 @@ EfficientAdam::EfficientAdam(const Options& options, TensorLayout layout,
   compressed_mean_ = CompressedMean(exec, make_quantiser(options.codec), ChunkLayout(elements(), ranks),
                                     options.codec.block, rank);
   kept_dense_ = DenseSubset(exec, groups().dense, ranks, rank);
-  coordinates_ = CompressedCoordinates(exec, elements(), groups().dense);
+  coordinates_ = CompressedCoordinates(exec, elements(), left_out(groups()));
   exec.fence("kadam::EfficientAdam");
 }
 

@@ -12,6 +12,7 @@ namespace {
 /// Wide limits: what is beyond them is not a matter of taste.
 constexpr double largest_error_ratio = 100.0;
 constexpr double largest_variance_drift = 4.0;
+constexpr double smallest_variance_drift = 1.0 / 16.0;  // gradients shrink as training succeeds
 constexpr double largest_variance_spread = 2.0;
 constexpr double largest_inactive_fraction = 0.5;
 
@@ -31,7 +32,7 @@ void add_error_ratio(double ratio, std::vector<Warning>& list) {
 }
 
 void add_variance_drift(double drift, std::vector<Warning>& list) {
-  if (drift >= 1.0 / largest_variance_drift && drift <= largest_variance_drift) return;
+  if (drift >= smallest_variance_drift && drift <= largest_variance_drift) return;
   list.push_back({"variance_drift",
                   "gradients are now " + number(drift) +
                       " times as large in the mean square as when the variance was frozen: steps are too " +

@@ -45,17 +45,21 @@ void LocallyAccumulatedAdam::advance(const ExecutionSpace& exec, const Vector<fl
 }
 
 void LocallyAccumulatedAdam::deliver_all(const ExecutionSpace& exec, const Vector<float>& parameters) {
+  if (steps_taken() <= warmup_steps()) return;
   consensus(exec, parameters, parameters);
+  Kokkos::deep_copy(exec, e_, 0.0F);
+  if (steps_ahead()) Kokkos::deep_copy(exec, x_, parameters);
 }
 
 void LocallyAccumulatedAdam::consensus(const ExecutionSpace& exec, const Vector<const float>& parameters,
                                        const Vector<float>& out) {
-  const bool ahead = steps_ahead() && steps_taken() > warmup_steps();
-  if (ahead) {
-    Kokkos::deep_copy(exec, out, x_);
-  } else if (out.data() != parameters.data()) {
+  if (steps_taken() <= warmup_steps()) {
     Kokkos::deep_copy(exec, out, parameters);
+    return;
   }
+  const Vector<const float> common = steps_ahead() ? Vector<const float>(x_) : parameters;
+  const Vector<const float> owed = dense_mean()(exec, communicator(), phases(), e_);
+  step_ahead<ExecutionSpace, MemorySpace>(exec, 1.0F, common, owed, out);
 }
 
 OptionMap LocallyAccumulatedAdam::options() const {

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/kernels/freeze.hpp>
 #include <kadam/optim/zero_one_adam.hpp>
 
 #include <algorithm>
@@ -65,6 +66,8 @@ void ZeroOneAdam::Options::describe(OptionFields& fields) {
   fields.add("variance_kappa", variance_kappa, "variance steps before their distance doubles");
   fields.add("sync_doubling_steps", sync_doubling_steps, "steps before the distance of syncs doubles");
   fields.add("sync_interval_max", sync_interval_max, "largest number of steps between syncs");
+  fields.add("variance_floor", variance_floor,
+             "least sqrt(v), as part of its root mean square in the scale block (0: none)");
 }
 
 void ZeroOneAdam::Options::validate() const {
@@ -81,6 +84,8 @@ void ZeroOneAdam::Options::validate() const {
   require_option(sync_doubling_steps > 0, "zero_one_adam",
                  "option 'sync_doubling_steps': expected 1 or more");
   require_option(sync_interval_max > 0, "zero_one_adam", "option 'sync_interval_max': expected 1 or more");
+  require_option(variance_floor >= 0.0 && variance_floor <= 1.0, "zero_one_adam",
+                 "option 'variance_floor': expected 0 (none) to 1");
 }
 
 ZeroOnePolicy::Options ZeroOneAdam::Options::policy() const {
@@ -122,7 +127,10 @@ void ZeroOneAdam::advance(const ExecutionSpace& exec, const Vector<float>& param
     result.phase = "sync";
     synchronise(exec, parameters);
   } else {
-    if (result.synchronised) Kokkos::deep_copy(exec, u_, 0.0F);
+    if (result.synchronised) {
+      Kokkos::deep_copy(exec, u_, 0.0F);
+      momentum_differs_ = true;
+    }
     const auto scope = phases().enter(exec, Phase::decode);
     write_working(exec, u_, parameters);
   }
@@ -135,6 +143,8 @@ void ZeroOneAdam::variance_step(const ExecutionSpace& exec, const Vector<float>&
   const Vector<const float> g = dense_mean_(exec, communicator(), phases(), gradient);
   const auto scope = phases().enter(exec, Phase::decode);
   result.gradient_scale = clip_factor_of(exec, g);
+  if (momentum_differs_) Kokkos::deep_copy(exec, moments_.m, 0.0F);
+  momentum_differs_ = false;
   ++variance_steps_;
   AdamStep rule;
   rule.first = Ema::make(common().beta1);
@@ -147,6 +157,9 @@ void ZeroOneAdam::variance_step(const ExecutionSpace& exec, const Vector<float>&
   }
   Kokkos::deep_copy(exec, parameters, x_);
   coordinates_.require_variance(exec, moments_.v);
+  if (options_.variance_floor > 0.0) {
+    raise_variance(exec, compressed_mean_.map(), options_.variance_floor, moments_.v);
+  }
 }
 
 void ZeroOneAdam::local_step(const ExecutionSpace& exec, const Vector<const float>& gradient,
@@ -182,6 +195,7 @@ void ZeroOneAdam::synchronise(const ExecutionSpace& exec, const Vector<float>& p
     kept_dense_.decode(exec, segment.range.begin, segment.range.end, update);
   }
   gamma_sum_ = 0.0;
+  momentum_differs_ = false;
 }
 
 void ZeroOneAdam::write_working(const ExecutionSpace& exec, const Vector<const float>& u,
@@ -216,6 +230,7 @@ void ZeroOneAdam::deliver_all(const ExecutionSpace& exec, const Vector<float>& p
     synchronise_exactly(exec, segment.range, update, mean);
   }
   gamma_sum_ = 0.0;
+  momentum_differs_ = false;
   policy_.synchronised_at(steps_taken());
 }
 

@@ -21,9 +21,11 @@ namespace kadam {
 ///
 /// ZeroOnePolicy says which step is which. x is kept as it was at the last synchronisation, so replicas
 /// cannot drift. Coordinates with v = 0 take no part in C-AR and are not updated but for weight decay; a
-/// later variance step wakes them. If Gamma = 0 nothing is exchanged. Clipping: variance steps by the norm of
-/// the mean gradient, others by the root mean square of the ranks' norms. Tensors kept dense exchange the
-/// exact mean of their u.
+/// later variance step wakes them. If Gamma = 0 nothing is exchanged; m then differs between ranks, and a
+/// variance step that follows starts it again from 0. `variance_floor` = f raises sqrt(v) to f times its root
+/// mean square in the scale block after every variance step. Clipping: variance steps by the norm of the mean
+/// gradient, others by the root mean square of the ranks' norms. Tensors kept dense exchange the exact mean
+/// of their u.
 ///
 /// Memory: 20 d + 4 d/n state bytes for n > 1. Wire: a dense mean in a variance step, CompressedMean's bytes
 /// in a sync step, nothing in others. Worked number: d = 10^6, n = 4, block 2048: 6 MB, 190 kB, 0.
@@ -36,6 +38,7 @@ class ZeroOneAdam final : public Optimizer {
     std::int64_t variance_kappa = 16;
     std::int64_t sync_doubling_steps = 32678;
     std::int64_t sync_interval_max = 16;
+    double variance_floor = 0.0;
 
     void describe(OptionFields& fields);
     void validate() const;
@@ -73,6 +76,7 @@ class ZeroOneAdam final : public Optimizer {
   Vector<float> u_;  ///< what this rank has gone since
   double gamma_sum_ = 0.0;
   std::int64_t variance_steps_ = 0;  ///< k
+  bool momentum_differs_ = false;    ///< between ranks, after a sync step with Gamma = 0
   DenseMean dense_mean_;
   CompressedMean compressed_mean_;
   DenseSubset kept_dense_;
