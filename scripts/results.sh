@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: The Kadam authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# The tables of docs/results.md: every algorithm trained on real data, against dense Adam. Needs no GPU.
+#   scripts/results.sh --quick                one seed, under 10 minutes on 2 cores
+#   scripts/results.sh                        4 learning rates, 3 seeds: about 1.5 hours
+#   scripts/results.sh --study NAME           another study; --help names them
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+if [[ " $* " != *" --help "* ]]; then scripts/setup.sh; fi
+
+# shellcheck source=scripts/mpi_environment.sh
+source scripts/mpi_environment.sh
+# 4 ranks share this machine's cores.
+export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 OMP_PROC_BIND=false
+exec python3 scripts/results/main.py "$@"

@@ -1,0 +1,84 @@
+# SPDX-FileCopyrightText: The Kadam authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Rows as Markdown."""
+import math
+import statistics
+
+HEAD = ("method", "lr", "held-out loss", "against {first}", "accuracy", "sent per step",
+        "less than float32", "than bf16", "foreground", "whole run")
+
+
+def bytes_text(count):
+    for unit, size in (("MB", 1e6), ("kB", 1e3)):
+        if count >= size:
+            return f"{count / size:.3g} {unit}"
+    return f"{count:.0f} B"
+
+
+def times(dense, sent):
+    if sent <= 0:
+        return "-"
+    ratio = dense / sent
+    return f"{ratio:.0f}x" if ratio >= 99.5 else f"{ratio:.3g}x"
+
+
+def loss_text(row):
+    losses = row.losses()
+    mean = statistics.fmean(losses)
+    if not math.isfinite(mean) or mean > 100:
+        return "diverged"
+    return f"{mean:.4f} ± {row.deviation():.4f}" if len(losses) > 1 else f"{mean:.4f}"
+
+
+def against(row, first):
+    """Difference of the mean losses; * when it is within the seeds' range of the first row."""
+    if row is first:
+        losses = first.losses()
+        return f"range {max(losses) - min(losses):.4f}" if len(losses) > 1 else ""
+    difference = statistics.fmean(row.losses()) - statistics.fmean(first.losses())
+    if not math.isfinite(difference) or difference > 100:
+        return "-"
+    within = len(first.losses()) > 1 and difference <= max(first.losses()) - min(first.losses())
+    return f"{difference:+.4f}{' *' if within else ''}"
+
+
+def cells(row, first):
+    dense = row.mean("dense_bytes_per_step")
+    sent = row.mean("bytes_per_step")
+    background = row.mean("background_bytes_per_step")
+    return (
+        row.method.label,
+        "own" if row.rate is None else f"{row.rate:g}",
+        loss_text(row),
+        against(row, first),
+        f"{100 * row.mean('held_out_accuracy'):.1f} %",
+        bytes_text(sent),
+        times(dense, sent),
+        times(dense / 2, sent),
+        times(dense, sent - background) if background > 0 else "",
+        times(dense, row.mean("mean_bytes_per_step")),
+    )
+
+
+def table(rows):
+    """Markdown with columns padded, so that it reads well in a terminal too."""
+    first = rows[0]
+    lines = [tuple(head.format(first=first.method.label) for head in HEAD)]
+    lines += [cells(row, first) for row in rows]
+    widths = [max(len(line[k]) for line in lines) for k in range(len(HEAD))]
+    text = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths)) + " |" for line in lines]
+    text.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
+    return "\n".join(text)
+
+
+def rates_tried(rows):
+    """Held-out loss of the first seed at each learning rate."""
+    rates = sorted({rate for row in rows for rate in row.tried})
+    lines = [("method", *(f"{rate:g}" for rate in rates))]
+    for row in rows:
+        losses = [row.tried.get(rate) for rate in rates]
+        lines.append((row.method.label, *("" if x is None else f"{x:.4f}" if x < 100 else "diverged" for x in losses)))
+    widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
+    text = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths)) + " |" for line in lines]
+    text.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
+    return "\n".join(text)
