@@ -7,13 +7,14 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
 #include <support/host_views.hpp>
 #include <support/random_vectors.hpp>
 #include <support/smallest_options.hpp>
 #include <vector>
 
-/// What a Kokkos Tools library would see of a step: labels, and no allocation after the first.
+/// What a Kokkos Tools library would see: labels, no allocation after the first step, and how much is held.
 namespace kadam {
 namespace {
 
@@ -24,6 +25,40 @@ void record_allocation(Kokkos::Tools::SpaceHandle /*space*/, const char* label, 
                        std::uint64_t /*size*/) {
   allocations.emplace_back(label);
 }
+
+std::map<const void*, std::uint64_t> held;
+
+void record_size(Kokkos::Tools::SpaceHandle /*space*/, const char* /*label*/, const void* data,
+                 std::uint64_t size) {
+  held[data] = size;
+}
+
+void forget_size(Kokkos::Tools::SpaceHandle /*space*/, const char* /*label*/, const void* data,
+                 std::uint64_t /*size*/) {
+  held.erase(data);
+}
+
+/// Bytes of all Views that are alive and were made since.
+class HeldBytes {
+ public:
+  HeldBytes() {
+    held.clear();
+    Kokkos::Tools::Experimental::set_allocate_data_callback(record_size);
+    Kokkos::Tools::Experimental::set_deallocate_data_callback(forget_size);
+  }
+  ~HeldBytes() {
+    Kokkos::Tools::Experimental::set_allocate_data_callback(nullptr);
+    Kokkos::Tools::Experimental::set_deallocate_data_callback(nullptr);
+  }
+  HeldBytes(const HeldBytes&) = delete;
+  HeldBytes& operator=(const HeldBytes&) = delete;
+
+  [[nodiscard]] static std::uint64_t now() {
+    std::uint64_t bytes = 0;
+    for (const auto& [data, size] : held) bytes += size;
+    return bytes;
+  }
+};
 
 void record_kernel(const char* label, std::uint32_t /*device*/, std::uint64_t* /*id*/) {
   kernels.emplace_back(label);
@@ -70,6 +105,26 @@ TEST_P(AllocationTest, NothingIsAllocatedAfterTheFirstStepAndEveryKernelIsLabell
   for (const std::string& kernel : kernels) {
     EXPECT_TRUE(kernel.starts_with("kadam::") || kernel.starts_with("Kokkos::")) << kernel;
   }
+}
+
+TEST_P(AllocationTest, HoldsTheMemoryThatItSays) {
+  const auto& [name, staging] = GetParam();
+  if (staging == Staging::always) GTEST_SKIP() << "buffers for staging are the communicator's";
+  const auto communicator = make_mpi_communicator(MPI_COMM_WORLD, staging);
+  const std::int64_t d = 150000;
+  const TensorLayout layout({{"a", 0, 5000}, {"b", 5000, d}});
+  const auto parameters = test::to_device(test::random_vector(d, 2));
+  const auto gradient = test::to_device(test::random_gradient(d, communicator->rank(), 1));
+  const HeldBytes held_bytes;
+  const auto optimizer = make_optimizer(name, test::options_with_warmup(name, 3), layout, communicator,
+                                        {{.tensors = "a", .dense = true}});
+  for (int t = 0; t < 5; ++t) optimizer->step(ExecutionSpace{}, parameters, gradient);
+  Kokkos::fence();
+  const MemoryUse said = optimizer->memory();
+  // Beside what grows with d: partial sums, a few numbers per tensor.
+  const std::uint64_t least = said.state_bytes + said.workspace_bytes;
+  EXPECT_GE(HeldBytes::now(), least);
+  EXPECT_LE(HeldBytes::now(), least + 40000);
 }
 
 INSTANTIATE_TEST_SUITE_P(AllOptimizers, AllocationTest,

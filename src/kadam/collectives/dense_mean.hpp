@@ -14,7 +14,7 @@ namespace kadam {
 /// The mean of a float32 vector over ranks, summed in rank order and times 1/n: bitwise equal on all ranks,
 /// whatever arrives first. All-to-all of chunks, sum by their owner, all-gather.
 ///
-/// Wire: 2 (n - 1)/n 4d bytes per rank when chunks are equal. Memory: 4d/n for the parts, 4d for the result.
+/// Wire: 2 (n - 1)/n 4d bytes per rank when chunks are equal. Memory: 4d for the parts, 4d for the result.
 /// Worked number: d = 256, n = 4: 1536 bytes sent by each rank.
 class DenseMean {
  public:

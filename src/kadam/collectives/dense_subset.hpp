@@ -12,7 +12,7 @@ namespace kadam {
 
 /// The exact mean of a few ranges of a vector: the tensors that are kept out of compression.
 ///
-/// Wire: 2 (n - 1)/n 4 k bytes for k elements. Memory: 16 k bytes and DenseMean's.
+/// Wire: 2 (n - 1)/n 4 k bytes for k elements. Memory: 12 k bytes and DenseMean's 8 k.
 class DenseSubset {
  public:
   DenseSubset() = default;

@@ -13,7 +13,7 @@ namespace kadam {
 ///   g = mean of the ranks' gradients;  m <- ema(m, g, beta1);  v <- ema(v, g^2, beta2)
 ///   x <- (1 - gamma lambda) x - gamma (m/c1) / (sqrt(v/c2) + eps),  c1 = 1 - beta1^t,  c2 = 1 - beta2^t
 ///
-/// Clipping: by the norm of the mean gradient. Memory: 8 d state, 4 d + 4 d/n workspace bytes, the latter for
+/// Clipping: by the norm of the mean gradient. Memory: 8 d state, 8 d workspace bytes, the latter for
 /// n > 1. Wire: 2 (n - 1)/n 4 d bytes per step. Worked number: d = 10^6, n = 4: 6 MB per step.
 class Adam final : public Optimizer {
  public:

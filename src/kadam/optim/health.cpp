@@ -45,7 +45,8 @@ void add_variance_spread(double spread, std::vector<Warning>& list) {
   list.push_back(
       {"variance_spread",
        "the variance of one rank is " + number(spread) +
-           " times that of another: their data differ; set variance_sync_interval, or make it smaller"});
+           " times that of another: their data differ; give the ranks data alike, or set a smaller "
+           "variance_sync_interval where there is one"});
 }
 
 }  // namespace

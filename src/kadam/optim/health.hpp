@@ -20,7 +20,7 @@ struct Health {
   std::optional<double> variance_drift;
   /// Largest over smallest sum of v among ranks, where each keeps its own: far from 1, shards differ.
   std::optional<double> variance_spread;
-  double inactive_fraction = 0.0;  ///< of the coordinates: no variance, or kept dense
+  double inactive_fraction = 0.0;  ///< of the coordinates: without variance, so not trained
   std::int64_t skipped_steps = 0;  ///< a gradient was NaN or infinite on some rank
 };
 
