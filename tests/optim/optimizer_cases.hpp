@@ -175,6 +175,7 @@ inline std::vector<OptimizerCase> loco_cases() {
       {"loco_rates",
        "loco",
        {{"error_beta", 0.0}, {"error_reset", std::int64_t{1000}}, {"lr", falling_rates()}}},
+      {"loco_bf16", "loco", {{"parameters", std::string("bf16")}, {"weight_decay", 0.02}}},
       {"loco_uncorrected", "loco", {{"block", std::int64_t{100}}, {"bias_correction", false}}},
   };
 }

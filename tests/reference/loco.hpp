@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <reference/adam.hpp>
 #include <reference/block_code.hpp>
@@ -16,6 +18,8 @@ struct Loco {
   double error_beta;
   std::int64_t error_reset;
   Ranks error;
+  bool rounds = false;             ///< parameters travel as bfloat16
+  std::vector<float> master = {};  ///< what they are rounded from
 
   Loco(const Hyper& hyper, const Code& c, double beta, std::int64_t reset, int ranks, std::int64_t elements)
       : adam(hyper, elements), code(c), error_beta(beta), error_reset(reset), error(zeros(ranks, elements)) {}
@@ -33,9 +37,18 @@ struct Loco {
       for (std::size_t i = 0; i < h.size(); ++i) h[i] = ema(error[r][i], h[i] - q[r][i], error_beta);
       error[r] = quantised({.bits = 8, .block = code.block}, h);
     }
-    adam.step(x, q);
+    if (rounds && adam.t == 0) master = x;
+    adam.step(rounds ? master : x, q);
+    if (rounds) std::transform(master.begin(), master.end(), x.begin(), rounded);
     if (adam.t % error_reset == 0)
       error = zeros(static_cast<int>(q.size()), static_cast<std::int64_t>(x.size()));
+  }
+
+  /// To 8 bits of mantissa, ties to even.
+  static float rounded(float value) {
+    int exponent = 0;
+    const float mantissa = std::frexp(value, &exponent);
+    return std::ldexp(std::nearbyint(std::ldexp(mantissa, 8)), exponent - 8);
   }
 
   /// decoded C(h), chunk by chunk

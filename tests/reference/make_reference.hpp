@@ -143,8 +143,10 @@ inline EfficientAdam make_efficient_adam(OptionReader& read, const World& world)
 }
 
 inline Loco make_loco(OptionReader& read, const World& world) {
-  return {read.hyper(), read.code(4, 256), read.number("error_beta", 0.8), read.count("error_reset", 512),
-          world.ranks,  world.elements};
+  Loco loco(read.hyper(), read.code(4, 256), read.number("error_beta", 0.8), read.count("error_reset", 512),
+            world.ranks, world.elements);
+  loco.rounds = read.is("parameters", "bf16");
+  return loco;
 }
 
 inline LocalMoments make_local_moments(OptionReader& read, const World& world) {

@@ -18,8 +18,9 @@ CompressedMean::CompressedMean(const ExecutionSpace& exec, const AnyQuantiser& q
     return static_cast<std::int64_t>(bytes / sizeof(std::uint32_t));
   };
   state_.worker_error = allocate_zeros<float>(exec, "kadam::CompressedMean::worker_error", chunks.elements());
-  messages_ =
-      allocate<std::uint32_t>(exec, "kadam::CompressedMean::messages", words(codec_.message().total_bytes()));
+  // Messages that say 0: what health figures read before the first exchange.
+  messages_ = allocate_zeros<std::uint32_t>(exec, "kadam::CompressedMean::messages",
+                                            words(codec_.message().total_bytes()));
   if (chunks.ranks() == 1) return;
   state_.server_error =
       allocate_zeros<float>(exec, "kadam::CompressedMean::server_error", chunks.chunk(rank).elements());

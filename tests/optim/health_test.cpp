@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/comm/mpi_communicator.hpp>
+#include <kadam/optim/make_optimizer.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <support/host_views.hpp>
+#include <vector>
+
+/// Health figures of gradients for which they can be worked out by hand.
+namespace kadam {
+namespace {
+
+constexpr std::int64_t d = 1024;
+const TensorLayout layout({{"a", 0, d}});
+
+class HealthTest : public testing::Test {
+ protected:
+  const std::shared_ptr<Communicator> communicator_ = make_mpi_communicator(MPI_COMM_WORLD);
+  const ExecutionSpace exec_;
+  const Vector<float> x_ = test::to_device(std::vector<float>(d, 1.0F));
+
+  [[nodiscard]] std::unique_ptr<Optimizer> make(const std::string& name, const OptionMap& options) const {
+    return make_optimizer(name, options, layout, communicator_);
+  }
+  /// even elements `even`, odd ones `odd`
+  void step(Optimizer& optimizer, float even, float odd) const {
+    std::vector<float> g(d, even);
+    for (std::size_t i = 1; i < g.size(); i += 2) g[i] = odd;
+    optimizer.step(exec_, x_, test::to_device(g));
+  }
+};
+
+TEST_F(HealthTest, TheErrorRatioIsWhatIsOwedOverWhatWasDelivered) {
+  const auto optimizer = make("onebit_adam", {{"beta1", 0.0}, {"warmup_steps", std::int64_t{1}}});
+  step(*optimizer, 3.0F, 1.0F);
+  EXPECT_FALSE(optimizer->health(exec_).error_ratio.has_value());
+  step(*optimizer, 3.0F, 1.0F);
+  const auto ratio = optimizer->health(exec_).error_ratio;
+  // y = (3, 1, 3, 1, ...) is sent as its root mean square r = sqrt(5); 3 - r and 1 - r are owed.
+  const double r = std::sqrt(5.0);
+  const double owed = std::sqrt(((3.0 - r) * (3.0 - r) + (1.0 - r) * (1.0 - r)) / 2.0);
+  ASSERT_TRUE(ratio.has_value());
+  EXPECT_NEAR(*ratio, communicator_->size() > 1 ? owed / r : 0.0, 1e-6);
+}
+
+TEST_F(HealthTest, TheVarianceDriftIsTheRatioOfMeanSquares) {
+  const auto optimizer = make("apmsqueeze", {{"warmup_steps", std::int64_t{3}}});
+  for (int t = 0; t < 3; ++t) step(*optimizer, 1.0F, 1.0F);
+  EXPECT_FALSE(optimizer->health(exec_).variance_drift.has_value());
+  for (int t = 0; t < 2; ++t) step(*optimizer, 3.0F, 3.0F);
+  ASSERT_TRUE(optimizer->health(exec_).variance_drift.has_value());
+  EXPECT_NEAR(*optimizer->health(exec_).variance_drift, 9.0, 1e-6);
+  const auto said = warnings(optimizer->health(exec_));
+  ASSERT_EQ(said.size(), 1U);
+  EXPECT_EQ(said[0].kind, "variance_drift");
+  EXPECT_NE(said[0].text.find("9 times as large"), std::string::npos) << said[0].text;
+}
+
+TEST_F(HealthTest, TheVarianceSpreadComparesTheRanksOwnVariances) {
+  for (const char* name : {"efficient_adam", "locally_accumulated_adam", "divisible_adam"}) {
+    const auto optimizer = make(name, {});
+    const auto own = static_cast<float>(1 + communicator_->rank());
+    for (int t = 0; t < 3; ++t) step(*optimizer, own, own);
+    const auto n = static_cast<double>(communicator_->size());
+    ASSERT_TRUE(optimizer->health(exec_).variance_spread.has_value()) << name;
+    EXPECT_NEAR(*optimizer->health(exec_).variance_spread, n * n, 1e-4) << name;
+  }
+}
+
+TEST_F(HealthTest, InactiveCoordinatesAndSkippedStepsAreCounted) {
+  const auto optimizer = make("onebit_adam", {{"warmup_steps", std::int64_t{2}}});
+  for (int t = 0; t < 3; ++t) step(*optimizer, 1.0F, 0.0F);
+  step(*optimizer, std::nanf(""), 0.0F);
+  const Health health = optimizer->health(exec_);
+  EXPECT_EQ(health.inactive_fraction, 0.5);
+  EXPECT_EQ(health.skipped_steps, 1);
+}
+
+}  // namespace
+}  // namespace kadam
