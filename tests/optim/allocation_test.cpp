@@ -47,15 +47,32 @@ class Tools {
   Tools& operator=(const Tools&) = delete;
 };
 
-class AllocationTest : public testing::TestWithParam<std::tuple<std::string, Staging>> {};
+/// The options of an optimizer, and those with other buffers.
+std::vector<OptionMap> option_sets(const std::string& name) {
+  const OptionMap options = test::options_with_warmup(name, 3);
+  std::vector<OptionMap> sets = {options};
+  for (const OptionHelp& option : optimizer_options(name)) {
+    if (option.name != "exchange") continue;
+    for (const std::int64_t select_block : {64, 0}) {
+      sets.push_back(options);
+      sets.back()["exchange"] = std::string("owner");
+      sets.back()["select_block"] = select_block;
+    }
+  }
+  return sets;
+}
 
-TEST_P(AllocationTest, NothingIsAllocatedAfterTheFirstStepAndEveryKernelIsLabelled) {
-  const auto& [name, staging] = GetParam();
+class AllocationTest : public testing::TestWithParam<std::tuple<std::string, Staging>> {
+ protected:
+  static void run(const std::string& name, const OptionMap& options, Staging staging);
+};
+
+void AllocationTest::run(const std::string& name, const OptionMap& options, Staging staging) {
   const auto communicator = make_mpi_communicator(MPI_COMM_WORLD, staging);
   const std::int64_t d = 5000;
   const TensorLayout layout({{"a", 0, 100}, {"b", 100, d}});
-  const auto optimizer = make_optimizer(name, test::options_with_warmup(name, 3), layout, communicator,
-                                        {{.tensors = "a", .dense = true}});
+  const auto optimizer =
+      make_optimizer(name, options, layout, communicator, {{.tensors = "a", .dense = true}});
   const auto parameters = test::to_device(test::random_vector(d, 2));
   std::vector<Vector<const float>> gradients;
   for (std::int64_t t = 1; t <= 8; ++t)
@@ -70,6 +87,11 @@ TEST_P(AllocationTest, NothingIsAllocatedAfterTheFirstStepAndEveryKernelIsLabell
   for (const std::string& kernel : kernels) {
     EXPECT_TRUE(kernel.starts_with("kadam::") || kernel.starts_with("Kokkos::")) << kernel;
   }
+}
+
+TEST_P(AllocationTest, NothingIsAllocatedAfterTheFirstStepAndEveryKernelIsLabelled) {
+  const auto& [name, staging] = GetParam();
+  for (const OptionMap& options : option_sets(name)) run(name, options, staging);
 }
 
 INSTANTIATE_TEST_SUITE_P(AllOptimizers, AllocationTest,
