@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
 #include <reference/sparse_mean.hpp>
 #include <stdexcept>
 #include <string>
@@ -112,6 +113,34 @@ TEST_P(SparseMeanTest, SendsAsManyBytesAsItsFormula) {
   const SparseMean owner(exec_, {0.01, 4096, SparseExchange::owner}, 4096 * 12, size_, rank_);
   EXPECT_EQ(own.bytes_sent(), (n - 1) * blocks * 228);
   EXPECT_EQ(owner.bytes_sent(), 2 * (n - 1) * (blocks / n) * 228);
+}
+
+/// Each rank sends its largest entry of every block; ranks 0 and 1 choose the same in the first block only.
+TEST_P(SparseMeanTest, CountsTheCoordinatesThatSeveralRanksSent) {
+  SparseMean mean(exec_, {0.25, 4, GetParam().exchange}, 16, size_, rank_);
+  EXPECT_FALSE(mean.overlap(exec_, *communicator_).has_value()) << "before the first delivery";
+  std::vector<float> own(16, 0.0F);
+  own[rank_ < 2 ? 1 : 2] = -2.0F;
+  own[static_cast<std::size_t>(4 + rank_)] = 1.0F;
+  if (rank_ == 0) own[8] = 3.0F;  // the last block is empty: zeros fill it up, which nobody counts
+  const auto x = test::to_device(std::vector<float>(16, 0.0F));
+  deliver(mean, test::to_device(own), x);
+  // Touched: 1 (and 2), 4 ... 3 + n, 8. Shared: 1, and 2 where there are ranks 2 and 3.
+  const std::vector<std::optional<double>> expected = {std::nullopt, 1.0 / 4.0, 1.0 / 6.0, 2.0 / 7.0};
+  for (int again = 0; again < 2; ++again) {
+    const auto got = mean.overlap(exec_, *communicator_);
+    ASSERT_EQ(got.has_value(), size_ > 1);
+    if (got) {
+      EXPECT_DOUBLE_EQ(*got, *expected.at(static_cast<std::size_t>(size_ - 1)));
+    }
+  }
+}
+
+TEST_P(SparseMeanTest, OfNothingButZerosThereIsNoOverlap) {
+  SparseMean mean = make(301);
+  const auto zeros = test::to_device(std::vector<float>(301, 0.0F));
+  deliver(mean, zeros, test::to_device(test::random_vector(301, 2)));
+  EXPECT_FALSE(mean.overlap(exec_, *communicator_).has_value());
 }
 
 TEST_P(SparseMeanTest, RefusesALongSelectBlock) {

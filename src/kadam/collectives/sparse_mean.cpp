@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/collectives/sparse_mean.hpp>
+#include <kadam/kernels/support_overlap.hpp>
 #include <kadam/layout/chunk_layout.hpp>
 
 #include <Kokkos_Core.hpp>
 
+#include <array>
 #include <stdexcept>
 #include <string>
 
@@ -75,6 +77,7 @@ void SparseMean::allocate_for_owners(const ExecutionSpace& exec) {
 void SparseMean::deliver(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
                          const Vector<float>& residual, const Vector<float>& x) {
   if (message_.map().elements == 0) return;
+  delivered_ = true;
   if (ranks_ == 1) {
     const auto scope = phases.enter(exec, Phase::decode);
     deliver_everything(exec, residual, x);
@@ -142,6 +145,23 @@ SparseMessages<MemorySpace> SparseMean::received_messages() const {
           words(received_pieces_.front().bytes)};
 }
 
+std::optional<double> SparseMean::overlap(const ExecutionSpace& exec, Communicator& communicator) {
+  if (ranks_ == 1 || !delivered_) return std::nullopt;
+  const SparseMessages<MemorySpace> messages = received_messages();
+  if (senders_.size() == 0)
+    senders_ = allocate<std::uint8_t>(exec, "kadam::SparseMean::senders", messages.map.elements);
+  const SupportOverlap counted = support_overlap(exec, messages, senders_);
+  std::array<double, 2> sums = {static_cast<double>(counted.touched), static_cast<double>(counted.shared)};
+  if (has_owners()) {
+    const std::vector<double> all = communicator.all_gather_values(sums);
+    sums = {};
+    for (std::size_t i = 0; i < all.size(); ++i) sums.at(i % 2) += all[i];
+  }
+  const auto [touched, shared] = sums;
+  if (touched == 0.0) return std::nullopt;
+  return shared / touched;
+}
+
 std::size_t SparseMean::bytes_sent() const {
   const auto others = static_cast<std::size_t>(ranks_ - 1);
   if (!has_owners()) return message_.total_bytes() * others;
@@ -151,7 +171,7 @@ std::size_t SparseMean::bytes_sent() const {
 
 std::size_t SparseMean::workspace_bytes() const {
   return (received_.size() + sent_.size() + kept_.size()) * sizeof(std::uint32_t) +
-         sums_.size() * sizeof(float);
+         sums_.size() * sizeof(float) + senders_.size();
 }
 
 }  // namespace kadam

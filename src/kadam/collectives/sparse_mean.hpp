@@ -10,6 +10,7 @@
 #include <kadam/wire/sparse_message.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace kadam {
@@ -47,6 +48,11 @@ class SparseMean {
   void deliver(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
                const Vector<float>& residual, const Vector<float>& x);
 
+  /// Of the coordinates that ranks sent in the last delivery, the part that more than one sent; nothing if
+  /// there was no delivery, or nothing but zeros in it, or there is one rank. Equal on all ranks. Collective.
+  /// Memory: the first call allocates 1 B per element of the vector (owner: of the region).
+  [[nodiscard]] std::optional<double> overlap(const ExecutionSpace& exec, Communicator& communicator);
+
   /// What this rank sends in one delivery.
   [[nodiscard]] std::size_t bytes_sent() const;
   [[nodiscard]] std::size_t workspace_bytes() const;
@@ -67,13 +73,15 @@ class SparseMean {
   SparseOptions options_;
   int ranks_ = 1;
   int rank_ = 0;
+  bool delivered_ = false;
   SparseMessage message_;
   std::vector<Piece> received_pieces_;  ///< of all ranks
   std::vector<Piece> region_pieces_;    ///< owner: of one message
-  Words<MemorySpace> received_;  ///< own: the messages of all, the own one in place; owner: of the region
-  Words<MemorySpace> sent_;      ///< owner: the own message
-  Words<MemorySpace> kept_;      ///< owner: what is applied, laid out like a message
-  Vector<float> sums_;           ///< own: see sparse_sum_elements(); owner: the mean of the region
+  Words<MemorySpace> received_;   ///< own: the messages of all, the own one in place; owner: of the region
+  Words<MemorySpace> sent_;       ///< owner: the own message
+  Words<MemorySpace> kept_;       ///< owner: what is applied, laid out like a message
+  Vector<float> sums_;            ///< own: see sparse_sum_elements(); owner: the mean of the region
+  Vector<std::uint8_t> senders_;  ///< from the first overlap() on
 };
 
 }  // namespace kadam

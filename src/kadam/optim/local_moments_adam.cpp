@@ -131,6 +131,7 @@ std::vector<PlannedTraffic> LocalMomentsAdam::traffic_plan() const {
 void LocalMomentsAdam::add_health(const ExecutionSpace& exec, Health& health) {
   if (steps_taken() <= warmup_steps_) return;
   health.variance_spread = spread_over_ranks(one_norm(exec, moments_.v));
+  health.support_overlap = sparse_mean_.overlap(exec, communicator());
 }
 
 }  // namespace kadam
