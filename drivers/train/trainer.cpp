@@ -159,6 +159,7 @@ io::Metrics Trainer::health() {
   add("error_ratio", health.error_ratio);
   add("variance_drift", health.variance_drift);
   add("variance_spread", health.variance_spread);
+  add("support_overlap", health.support_overlap);
   for (const Warning& warning : warnings(health)) {
     figures.emplace_back("warning_" + warning.kind, warning.text);
     if (is_root() && warned_.insert(warning.kind).second) {

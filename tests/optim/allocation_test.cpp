@@ -82,15 +82,33 @@ class Tools {
   Tools& operator=(const Tools&) = delete;
 };
 
-class AllocationTest : public testing::TestWithParam<std::tuple<std::string, Staging>> {};
+/// The options of an optimizer, and those with other buffers.
+std::vector<OptionMap> option_sets(const std::string& name) {
+  const OptionMap options = test::options_with_warmup(name, 3);
+  std::vector<OptionMap> sets = {options};
+  for (const OptionHelp& option : optimizer_options(name)) {
+    if (option.name != "exchange") continue;
+    for (const std::int64_t select_block : {64, 0}) {
+      sets.push_back(options);
+      sets.back()["exchange"] = std::string("owner");
+      sets.back()["select_block"] = select_block;
+    }
+  }
+  return sets;
+}
 
-TEST_P(AllocationTest, NothingIsAllocatedAfterTheFirstStepAndEveryKernelIsLabelled) {
-  const auto& [name, staging] = GetParam();
+class AllocationTest : public testing::TestWithParam<std::tuple<std::string, Staging>> {
+ protected:
+  static void run(const std::string& name, const OptionMap& options, Staging staging);
+  static void compare_memory(const std::string& name, const OptionMap& options);
+};
+
+void AllocationTest::run(const std::string& name, const OptionMap& options, Staging staging) {
   const auto communicator = make_mpi_communicator(MPI_COMM_WORLD, staging);
   const std::int64_t d = 5000;
   const TensorLayout layout({{"a", 0, 100}, {"b", 100, d}});
-  const auto optimizer = make_optimizer(name, test::options_with_warmup(name, 3), layout, communicator,
-                                        {{.tensors = "a", .dense = true}});
+  const auto optimizer =
+      make_optimizer(name, options, layout, communicator, {{.tensors = "a", .dense = true}});
   const auto parameters = test::to_device(test::random_vector(d, 2));
   std::vector<Vector<const float>> gradients;
   for (std::int64_t t = 1; t <= 8; ++t)
@@ -107,17 +125,15 @@ TEST_P(AllocationTest, NothingIsAllocatedAfterTheFirstStepAndEveryKernelIsLabell
   }
 }
 
-TEST_P(AllocationTest, HoldsTheMemoryThatItSays) {
-  const auto& [name, staging] = GetParam();
-  if (staging == Staging::always) GTEST_SKIP() << "buffers for staging are the communicator's";
-  const auto communicator = make_mpi_communicator(MPI_COMM_WORLD, staging);
+void AllocationTest::compare_memory(const std::string& name, const OptionMap& options) {
+  const auto communicator = make_mpi_communicator(MPI_COMM_WORLD);
   const std::int64_t d = 150000;
   const TensorLayout layout({{"a", 0, 5000}, {"b", 5000, d}});
   const auto parameters = test::to_device(test::random_vector(d, 2));
   const auto gradient = test::to_device(test::random_gradient(d, communicator->rank(), 1));
   const HeldBytes held_bytes;
-  const auto optimizer = make_optimizer(name, test::options_with_warmup(name, 3), layout, communicator,
-                                        {{.tensors = "a", .dense = true}});
+  const auto optimizer =
+      make_optimizer(name, options, layout, communicator, {{.tensors = "a", .dense = true}});
   for (int t = 0; t < 5; ++t) optimizer->step(ExecutionSpace{}, parameters, gradient);
   Kokkos::fence();
   const MemoryUse said = optimizer->memory();
@@ -125,6 +141,17 @@ TEST_P(AllocationTest, HoldsTheMemoryThatItSays) {
   const std::uint64_t least = said.state_bytes + said.workspace_bytes;
   EXPECT_GE(HeldBytes::now(), least);
   EXPECT_LE(HeldBytes::now(), least + 40000);
+}
+
+TEST_P(AllocationTest, HoldsTheMemoryThatItSays) {
+  const auto& [name, staging] = GetParam();
+  if (staging == Staging::always) GTEST_SKIP() << "buffers for staging are the communicator's";
+  for (const OptionMap& options : option_sets(name)) compare_memory(name, options);
+}
+
+TEST_P(AllocationTest, NothingIsAllocatedAfterTheFirstStepAndEveryKernelIsLabelled) {
+  const auto& [name, staging] = GetParam();
+  for (const OptionMap& options : option_sets(name)) run(name, options, staging);
 }
 
 INSTANTIATE_TEST_SUITE_P(AllOptimizers, AllocationTest,

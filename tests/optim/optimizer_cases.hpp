@@ -186,6 +186,7 @@ inline constexpr std::int64_t sparse_warmup = 7;
 
 inline std::vector<OptimizerCase> locally_accumulated_adam_cases() {
   const std::string name = "locally_accumulated_adam";
+  const std::string owner = "owner";
   return {
       {"locally_accumulated_adam", name, {{"warmup_steps", sparse_warmup}, {"weight_decay", 0.02}}},
       {"locally_accumulated_adam_64",
@@ -209,6 +210,23 @@ inline std::vector<OptimizerCase> locally_accumulated_adam_cases() {
        name,
        {{"warmup_steps", sparse_warmup}, {"step_ahead", 0.7}, {"weight_decay", 0.02}}},
       {"locally_accumulated_adam_all", name, {{"density", 1.0}, {"variance_sync_interval", std::int64_t{4}}}},
+      {"locally_accumulated_adam_owner",
+       name,
+       {{"warmup_steps", sparse_warmup}, {"exchange", owner}, {"weight_decay", 0.02}}},
+      {"locally_accumulated_adam_owner_64",
+       name,
+       {{"warmup_steps", sparse_warmup},
+        {"exchange", owner},
+        {"density", 0.05},
+        {"select_block", std::int64_t{64}},
+        {"variance_sync_interval", std::int64_t{3}}}},
+      {"locally_accumulated_adam_owner_one_block",
+       name,
+       {{"warmup_steps", sparse_warmup},
+        {"exchange", owner},
+        {"density", 0.02},
+        {"select_block", std::int64_t{0}},
+        {"residual_decay", 0.9}}},
   };
 }
 
@@ -236,6 +254,19 @@ inline std::vector<OptimizerCase> divisible_adam_cases() {
       {"divisible_adam_all",
        name,
        {{"density", 1.0}, {"variance_sync_interval", std::int64_t{4}}, {"weight_decay", 0.05}}},
+      {"divisible_adam_owner",
+       name,
+       {{"warmup_steps", sparse_warmup},
+        {"exchange", std::string("owner")},
+        {"density", 0.05},
+        {"select_block", std::int64_t{64}},
+        {"background_steps", std::int64_t{3}}}},
+      {"divisible_adam_owner_one_block",
+       name,
+       {{"warmup_steps", sparse_warmup},
+        {"exchange", std::string("owner")},
+        {"select_block", std::int64_t{0}},
+        {"bias_correction", false}}},
   };
 }
 

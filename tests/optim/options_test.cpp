@@ -52,6 +52,11 @@ TEST(Options, WrongTypesAndRangesSayWhatIsExpected) {
   EXPECT_TRUE(contains(refusal("onebit_adam", {{"warmup_steps", 2.5}}), "a whole number"));
   EXPECT_TRUE(contains(refusal("apmsqueeze", {{"warmup_steps", std::int64_t{5}}, {"bits", std::int64_t{3}}}),
                        "1, 2, 4 or 8"));
+  for (const std::string name : {"locally_accumulated_adam", "divisible_adam"}) {
+    EXPECT_TRUE(contains(refusal(name, {{"exchange", std::string("ring")}}),
+                         "option 'exchange': expected \"own\" or \"owner\", got \"ring\""));
+    EXPECT_EQ(refusal(name, {{"exchange", std::string("owner")}}), "accepted");
+  }
   EXPECT_TRUE(contains(refusal("lamb", {{"trust_min", 2.0}, {"trust_max", 1.0}}), "trust_min <= trust_max"));
 }
 

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 
 /// What happens with the entries of sparse messages, at the owner of a region and on every rank.
 ///
@@ -88,10 +89,66 @@ struct SubtractSum {
   }
 };
 
+/// The mean of one block over ranks, 0 where no rank sent anything.
+template <class MemorySpace>
+struct MeanOfSentBlock {
+  SparseMessages<MemorySpace> messages;
+  float inverse_ranks;
+  Kokkos::View<float*, MemorySpace> mean;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
+    const SparseMap::Block block = messages.map.block(index);
+    member.for_each(block.elements, [&](const std::int64_t k) { mean(block.first_element + k) = 0.0F; });
+    for (std::int64_t rank = 0; rank < messages.ranks; ++rank) {
+      member.for_each(block.shape.entries, [&](const std::int64_t p) {
+        const SparseMap::Entry entry =
+            SparseMap::entry(block, messages.words, rank * messages.stride_words, p);
+        mean(entry.element) += entry.value;
+      });
+    }
+    member.for_each(block.elements,
+                    [&](const std::int64_t k) { mean(block.first_element + k) *= inverse_ranks; });
+  }
+};
+
+template <class MemorySpace>
+struct ScaleElement {
+  float factor;
+  Kokkos::View<float*, MemorySpace> values;
+  KOKKOS_FUNCTION void operator()(const std::int64_t i) const { values(i) *= factor; }
+};
+
 template <class MemorySpace>
 struct SubtractEntry {
   Kokkos::View<float*, MemorySpace> x;
   KOKKOS_FUNCTION void operator()(const SparseMap::Entry& entry) const { x(entry.element) -= entry.value; }
+};
+
+/// residual <- 0 where an entry that was sent is in `kept` too: a bisection, as both ascend in a block.
+template <class MemorySpace>
+struct ClearIfKept {
+  SparseMap map;
+  ConstWords<MemorySpace> sent;
+  ConstWords<MemorySpace> kept;
+  Kokkos::View<float*, MemorySpace> residual;
+
+  KOKKOS_FUNCTION void operator()(const std::int64_t t) const {
+    const std::int64_t number = map.block_of_entry(t);
+    const SparseMap::Block block = map.block(number);
+    const std::int64_t index = SparseMap::index_at(block, sent, 0, t - number * map.full.entries);
+    std::int64_t first = 0;
+    std::int64_t last = block.shape.entries - 1;
+    while (first < last) {
+      const std::int64_t middle = first + (last - first) / 2;
+      if (SparseMap::index_at(block, kept, 0, middle) < index) {
+        first = middle + 1;
+      } else {
+        last = middle;
+      }
+    }
+    if (SparseMap::index_at(block, kept, 0, first) == index) residual(block.first_element + index) = 0.0F;
+  }
 };
 
 /// function(entry) for all entries of the message of one rank.
@@ -142,6 +199,45 @@ void subtract_mean_of_messages(const Exec& exec, const SparseMessages<MemorySpac
         "kadam::subtract_mean_of_messages", exec, first, std::min(first + blocks, map.blocks),
         detail::SubtractMeanOfBlock<MemorySpace>{messages, first * map.block_elements, inverse, sums, x});
   }
+}
+
+/// mean(i) <- (1/n) sum_r value_r(i), in rank order, and 0 where no message has an entry: what an owner does.
+///
+/// Shape: mean has map.elements entries. Memory: writes 4 B per element, n k entries.
+template <class Exec, class MemorySpace>
+void mean_of_messages(const Exec& exec, const SparseMessages<MemorySpace>& messages,
+                      const Kokkos::View<float*, MemorySpace>& mean) {
+  const auto inverse = static_cast<float>(1.0 / messages.ranks);
+  if (messages.map.blocks != 1) {
+    detail::for_each_block("kadam::mean_of_messages", exec, 0, messages.map.blocks,
+                           detail::MeanOfSentBlock<MemorySpace>{messages, inverse, mean});
+    return;
+  }
+  Kokkos::deep_copy(exec, mean, 0.0F);
+  for (int rank = 0; rank < messages.ranks; ++rank) {
+    detail::for_each_entry("kadam::mean_of_messages", exec, messages, rank,
+                           detail::AddEntry<MemorySpace>{mean});
+  }
+  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+  Kokkos::parallel_for("kadam::mean_of_messages", Policy(exec, 0, messages.map.elements),
+                       detail::ScaleElement<MemorySpace>{inverse, mean});
+}
+
+/// x(i) <- x(i) - value, for every entry of one message.
+template <class Exec, class MemorySpace>
+void subtract_message(const Exec& exec, const detail::SparseMap& map, const ConstWords<MemorySpace>& message,
+                      const Kokkos::View<float*, MemorySpace>& x) {
+  detail::for_each_entry("kadam::subtract_message", exec, SparseMessages<MemorySpace>{map, message}, 0,
+                         detail::SubtractEntry<MemorySpace>{x});
+}
+
+/// residual(i) <- 0 for every entry of `sent` that is in `kept` too; all others stay, to the last bit.
+template <class Exec, class MemorySpace>
+void clear_kept(const Exec& exec, const detail::SparseMap& map, const ConstWords<MemorySpace>& sent,
+                const ConstWords<MemorySpace>& kept, const Kokkos::View<float*, MemorySpace>& residual) {
+  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+  Kokkos::parallel_for("kadam::clear_kept", Policy(exec, 0, map.entries()),
+                       detail::ClearIfKept<MemorySpace>{map, sent, kept, residual});
 }
 
 }  // namespace kadam

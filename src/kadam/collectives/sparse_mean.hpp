@@ -3,32 +3,39 @@
 #pragma once
 
 #include <kadam/collectives/phases.hpp>
+#include <kadam/collectives/sparse_exchange.hpp>
 #include <kadam/comm/communicator.hpp>
 #include <kadam/kernels/sparse_accumulate.hpp>
 #include <kadam/kernels/top_k.hpp>
 #include <kadam/wire/sparse_message.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace kadam {
 
 struct SparseOptions {
   double density = 0.01;
-  std::int64_t select_block = 4096;  ///< 0: one block; at most 65536
+  std::int64_t select_block = 4096;  ///< 0: one block, with owners one per region; at most 65536
+  SparseExchange exchange = SparseExchange::own;
 };
 
 /// Delivers the largest entries of every rank's residual (Locally Accumulated Adam).
 ///
-///   in every select block: send the k = max(1, floor(density len + 1/2)) largest |e|;  e <- 0 there
-///   messages go to all;  x <- x - (1/n) sum sent                                             all-gather
+///   own:   in every select block: send the k = max(1, floor(density len + 1/2)) largest |e|;  e <- 0 there
+///          messages go to all;  x <- x - (1/n) sum sent                                       all-gather
+///   owner: the same messages, but each region's to its owner                                  all-to-all
+///          owner: the k largest of |(1/n) sum sent| in every block of the region go to all    all-gather
+///          x <- x - what came;  e <- 0 where a rank sent an entry and it came back
 ///
 /// Sums are in rank order; every rank applies the same bytes, so replicas stay bitwise equal. Law: x - mean
 /// of e over ranks is the same before and after, to rounding. One rank: x <- x - e, e <- 0, nothing is sent.
 ///
-/// Wire, for messages of M bytes (SparseMessage): (n - 1) M per rank. Worked number: d = 2^20, n = 4, blocks
-/// of 4096, density 0.01: M = 58 368 bytes; each rank sends 175 104 bytes, in the dense mean 6 291 456.
-/// Memory: n M and at most 16 MiB (4 d for a single block).
+/// Wire, for messages of M bytes (SparseMessage): own (n - 1) M per rank; owner 2 (n - 1)/n M where n divides
+/// the blocks, whatever n is. Worked number: d = 2^20, n = 4, blocks of 4096, density 0.01: M = 58 368 bytes;
+/// each rank sends 175 104 bytes (own) or 87 552 (owner), in the dense mean 6 291 456.
+/// Memory: own n M and at most 16 MiB (4 d for a single block); owner 3 M + 4 d/n.
 class SparseMean {
  public:
   SparseMean() = default;
@@ -36,25 +43,45 @@ class SparseMean {
   SparseMean(const ExecutionSpace& exec, const SparseOptions& options, std::int64_t elements, int ranks,
              int rank);
 
-  /// Sends the largest entries of `residual` (zero there afterwards) and applies x <- x - mean of what all
-  /// sent. Collective.
+  /// Sends the largest entries of `residual` (zero there afterwards, if they were applied) and applies
+  /// x <- x - mean of what all sent (owner: its largest). Collective.
   void deliver(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
                const Vector<float>& residual, const Vector<float>& x);
+
+  /// Of the coordinates that ranks sent in the last delivery, the part that more than one sent; nothing if
+  /// there was no delivery, or nothing but zeros in it, or there is one rank. Equal on all ranks. Collective.
+  /// Memory: the first call allocates 1 B per element of the vector (owner: of the region).
+  [[nodiscard]] std::optional<double> overlap(const ExecutionSpace& exec, Communicator& communicator);
 
   /// What this rank sends in one delivery.
   [[nodiscard]] std::size_t bytes_sent() const;
   [[nodiscard]] std::size_t workspace_bytes() const;
 
  private:
+  [[nodiscard]] bool has_owners() const { return options_.exchange == SparseExchange::owner; }
+  void allocate_for_all(const ExecutionSpace& exec);
+  void allocate_for_owners(const ExecutionSpace& exec);
   void deliver_to_all(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
                       const Vector<float>& residual, const Vector<float>& x);
+  void deliver_by_owners(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
+                         const Vector<float>& residual, const Vector<float>& x);
+  /// Owner: the largest of the mean of what came, into the own piece of kept_.
+  void reduce_region(const ExecutionSpace& exec);
+  /// What came from all ranks in the last delivery.
+  [[nodiscard]] SparseMessages<MemorySpace> received_messages() const;
 
+  SparseOptions options_;
   int ranks_ = 1;
   int rank_ = 0;
+  bool delivered_ = false;
   SparseMessage message_;
   std::vector<Piece> received_pieces_;  ///< of all ranks
-  Words<MemorySpace> received_;         ///< the messages of all ranks, the own one in place
-  Vector<float> sums_;
+  std::vector<Piece> region_pieces_;    ///< owner: of one message
+  Words<MemorySpace> received_;   ///< own: the messages of all, the own one in place; owner: of the region
+  Words<MemorySpace> sent_;       ///< owner: the own message
+  Words<MemorySpace> kept_;       ///< owner: what is applied, laid out like a message
+  Vector<float> sums_;            ///< own: see sparse_sum_elements(); owner: the mean of the region
+  Vector<std::uint8_t> senders_;  ///< from the first overlap() on
 };
 
 }  // namespace kadam

@@ -20,6 +20,9 @@ struct Health {
   std::optional<double> variance_drift;
   /// Largest over smallest sum of v among ranks, where each keeps its own: far from 1, shards differ.
   std::optional<double> variance_spread;
+  /// Of the coordinates that a rank sent in the last sparse exchange, those that several ranks sent: 0 when
+  /// supports are disjoint, 1 when all ranks choose alike.
+  std::optional<double> support_overlap;
   double inactive_fraction = 0.0;  ///< of the coordinates: without variance, so not trained
   std::int64_t skipped_steps = 0;  ///< a gradient was NaN or infinite on some rank
 };

@@ -33,6 +33,8 @@ void LocalMomentsAdam::Options::describe(OptionFields& fields) {
   fields.add("variance_sync_interval", variance_sync_interval,
              "steps between exact means of the variance (0: never)");
   fields.add("step_ahead", step_ahead, "part of the own residual that a rank works ahead by, 0 to 1");
+  fields.add("exchange", exchange,
+             "own: every rank sums all that is sent; owner: each a region, and selects again");
 }
 
 void LocalMomentsAdam::Options::validate(std::string_view owner) const {
@@ -57,7 +59,8 @@ LocalMomentsAdam::LocalMomentsAdam(std::string_view name, const Options& options
   moments_ = Moments::zeros(exec, "kadam::LocalMomentsAdam", elements());
   dense_mean_ = DenseMean(exec, ChunkLayout(elements(), ranks), rank);
   kept_dense_ = DenseSubset(exec, groups().dense, ranks, rank);
-  sparse_mean_ = SparseMean(exec, {options.density, options.select_block}, elements(), ranks, rank);
+  sparse_mean_ =
+      SparseMean(exec, {options.density, options.select_block, options.exchange}, elements(), ranks, rank);
   exec.fence("kadam::LocalMomentsAdam");
 }
 
@@ -128,6 +131,7 @@ std::vector<PlannedTraffic> LocalMomentsAdam::traffic_plan() const {
 void LocalMomentsAdam::add_health(const ExecutionSpace& exec, Health& health) {
   if (steps_taken() <= warmup_steps_) return;
   health.variance_spread = spread_over_ranks(one_norm(exec, moments_.v));
+  health.support_overlap = sparse_mean_.overlap(exec, communicator());
 }
 
 }  // namespace kadam

@@ -24,6 +24,7 @@ class LocalMomentsAdam : public Optimizer {
     std::int64_t select_block = 4096;
     std::int64_t variance_sync_interval = 50;
     double step_ahead = 0.0;
+    SparseExchange exchange = SparseExchange::own;
 
     void describe(OptionFields& fields);
     void validate(std::string_view owner) const;

@@ -110,6 +110,17 @@ void OptionFields::add(const std::string& name, SignScale& value, std::string he
                      }});
 }
 
+void OptionFields::add(const std::string& name, SparseExchange& value, std::string help) {
+  const auto set = [&value, name](const OptionValue& v) {
+    const std::string& text = to_string(name, v, "\"own\" or \"owner\"");
+    if (text != "own" && text != "owner") refuse(name, v, "\"own\" or \"owner\"");
+    value = text == "own" ? SparseExchange::own : SparseExchange::owner;
+  };
+  fields_.push_back({name, std::move(help), set, [&value] {
+                       return OptionValue(std::string(value == SparseExchange::own ? "own" : "owner"));
+                     }});
+}
+
 void OptionFields::add(const std::string& name, StepsOrAuto& value, std::string help) {
   const auto set = [&value, name](const OptionValue& v) {
     if (const auto* text = std::get_if<std::string>(&v)) {

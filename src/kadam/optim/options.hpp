@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/collectives/sparse_exchange.hpp>
 #include <kadam/kernels/quantiser.hpp>
 
 #include <cstdint>
@@ -45,6 +46,7 @@ class OptionFields {
   void add(const std::string& name, bool& value, std::string help);
   void add(const std::string& name, std::string& value, std::string help);
   void add(const std::string& name, SignScale& value, std::string help);
+  void add(const std::string& name, SparseExchange& value, std::string help);
   void add(const std::string& name, StepsOrAuto& value, std::string help);
   /// A number, or a list of numbers (one number is a list of one).
   void add(const std::string& name, std::vector<double>& value, std::string help);

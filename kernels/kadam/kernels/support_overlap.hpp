@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/kernels/sparse_accumulate.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+
+namespace kadam {
+
+/// How many coordinates ranks sent, and how many of these several ranks.
+struct SupportOverlap {
+  std::int64_t touched = 0;
+  std::int64_t shared = 0;
+};
+
+namespace detail {
+
+/// Counts one sender more, up to 2: that is all there is to know. A zero that fills up a block says nothing.
+template <class MemorySpace>
+struct CountSender {
+  Kokkos::View<std::uint8_t*, MemorySpace> senders;
+  KOKKOS_FUNCTION void operator()(const SparseMap::Entry& entry) const {
+    std::uint8_t& count = senders(entry.element);
+    if (entry.value == 0.0F || count == 2) return;
+    count = count == 0 ? 1 : 2;
+  }
+};
+
+template <class MemorySpace>
+struct CountCoordinate {
+  Kokkos::View<const std::uint8_t*, MemorySpace> senders;
+  KOKKOS_FUNCTION void operator()(const std::int64_t i, std::int64_t& touched, std::int64_t& shared) const {
+    touched += senders(i) > 0 ? 1 : 0;
+    shared += senders(i) > 1 ? 1 : 0;
+  }
+};
+
+}  // namespace detail
+
+/// Counts the coordinates for which one message, or several, have an entry that is not zero. Waits for exec.
+///
+/// Shape: senders has map.elements entries and needs no values before.
+/// Memory: 2 B per element and n k entries. Deterministic.
+template <class Exec, class MemorySpace>
+[[nodiscard]] SupportOverlap support_overlap(const Exec& exec, const SparseMessages<MemorySpace>& messages,
+                                             const Kokkos::View<std::uint8_t*, MemorySpace>& senders) {
+  Kokkos::deep_copy(exec, senders, std::uint8_t{0});
+  for (int rank = 0; rank < messages.ranks; ++rank) {
+    detail::for_each_entry("kadam::support_overlap", exec, messages, rank,
+                           detail::CountSender<MemorySpace>{senders});
+  }
+  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+  SupportOverlap overlap;
+  Kokkos::parallel_reduce("kadam::support_overlap", Policy(exec, 0, messages.map.elements),
+                          detail::CountCoordinate<MemorySpace>{senders}, overlap.touched, overlap.shared);
+  exec.fence("kadam::support_overlap");
+  return overlap;
+}
+
+}  // namespace kadam
