@@ -42,7 +42,7 @@ def machine():
 
 def text_of(study, workload, quick, out, progress):
     """Runs a workload of a study; its tables."""
-    rows = [row_of(workload, method, (None,) if quick else study.rates(method), SEEDS[:1] if quick else SEEDS,
+    rows = [row_of(workload, method, (None,) if quick else workload.rates_for(method), SEEDS[:1] if quick else SEEDS,
                    out / study.name, progress)
             for method in study.methods]
     text = f"### {workload.title}\n\n{table(rows)}\n"
@@ -56,8 +56,8 @@ def main():
     wanted = arguments.study or ["convergence"]
     for study in (s for s in STUDIES if s.name in wanted):
         workloads = [w for w in study.workloads if not arguments.workload or w.name in arguments.workload]
-        each = [1 if arguments.quick else len(study.rates(m)) + len(SEEDS) - 1 for m in study.methods]
-        progress = Progress(len(workloads) * sum(each))
+        each = [1 if arguments.quick else len(w.rates_for(m)) + len(SEEDS) - 1 for w in workloads for m in study.methods]
+        progress = Progress(sum(each))
         parts = [text_of(study, w, arguments.quick, arguments.out, progress) for w in workloads]
         text = f"## {study.title}\n\n{machine()}\n\n" + "\n".join(parts) + f"\n{LEGEND}\n"
         name = f"{study.name}_quick.md" if arguments.quick else f"{study.name}.md"

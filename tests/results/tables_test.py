@@ -1,0 +1,80 @@
+# SPDX-FileCopyrightText: The Kadam authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The tables of scripts/results.sh, from runs that a stand-in for mpirun makes up: tables_test.py FOLDER"""
+import json
+import os
+import pathlib
+import sys
+import tempfile
+
+sys.path.insert(0, sys.argv[1])
+import runs  # noqa: E402
+import studies  # noqa: E402
+import tables  # noqa: E402
+
+# Held-out loss: (log10(lr) + 2)^2 + seed / 100, so that 0.01 is best; compressed methods lose 0.015.
+STAND_IN = """#!/usr/bin/env python3
+import json, math, os, pathlib, sys
+words = sys.argv[1:]
+settings = dict(w.split("=", 1) for k, w in enumerate(words) if words[k - 1] == "--set")
+name, folder = words[words.index("--compare") + 1], pathlib.Path(words[words.index("--run") + 1])
+with open(os.environ["STARTED"], "a") as log:
+    log.write(name + "\\n")
+rate = float(settings[f"optimizer.{name}.lr"])
+loss = (math.log10(rate) + 2) ** 2 + int(settings["training.seed"]) / 100
+if name == "onebit_adam":
+    loss += 0.015
+if rate > 0.05:
+    loss = None
+folder.mkdir(parents=True)
+sent = 1000.0 if name == "adam" else 40.0
+(folder / "comparison.json").write_text(json.dumps([{
+    "held_out_loss": loss, "held_out_accuracy": 0.5, "bytes_per_step": sent, "dense_bytes_per_step": 1000.0,
+    "background_bytes_per_step": 30.0 if name == "divisible_adam" else 0.0, "mean_bytes_per_step": 100.0}]))
+"""
+
+
+def expect(holds, *said):
+    if not holds:
+        sys.exit(" ".join(map(str, said)))
+
+
+with tempfile.TemporaryDirectory() as name:
+    folder = pathlib.Path(name)
+    (folder / "mpirun").write_text(STAND_IN)
+    (folder / "mpirun").chmod(0o755)
+    os.environ["PATH"] = f"{folder}:{os.environ['PATH']}"
+    os.environ["STARTED"] = str(folder / "started")
+
+    def rows(optimizers, rates=(0.1, 0.01, 0.001)):
+        progress = runs.Progress(0)
+        return [runs.row_of(studies.CNN, method, rates, studies.SEEDS, folder / "out", progress)
+                for method in studies.plain(*optimizers)]
+
+    def started():
+        return len((folder / "started").read_text().splitlines())
+
+    made = rows(["adam", "onebit_adam", "divisible_adam"])
+    expect([row.rate for row in made] == [0.01] * 3, "the best rate is not chosen", made)
+    expect(started() == 3 * 5, "3 rates with one seed, then 2 more seeds:", started())
+    expect(abs(made[0].deviation() - 0.01) < 1e-12, made[0].losses())
+
+    text = tables.table(made)
+    lines = text.splitlines()
+    expect("0.0200 ± 0.0100" in lines[2] and "range 0.0200" in lines[2] and " 1x " in lines[2], lines[2])
+    expect("+0.0150 *" in lines[3] and " 25x " in lines[3] and " 12.5x " in lines[3], lines[3])
+    expect(" 100x " in lines[4] and " 10x " in lines[4], "foreground, whole run:", lines[4])
+    expect(len({len(line) for line in lines}) == 1, "columns are not aligned", text)
+    expect("diverged" in tables.rates_tried(made), tables.rates_tried(made))
+
+    rows(["adam", "onebit_adam"])
+    expect(started() == 3 * 5, "runs that are there were repeated")
+    rows(["adam"], rates=(0.1, 0.02))
+    expect(started() == 3 * 5 + 3, "another rate: 1 run and 2 seeds", started())
+    # What another command made does not count.
+    said = runs.Run(studies.CNN, studies.plain("adam")[0], 0.01, 1).folder(folder / "out") / "command.txt"
+    said.write_text("something else")
+    rows(["adam"])
+    expect(started() == 3 * 5 + 4, "a run of another command was taken for this one", started())
+    figures = said.parent / "comparison.json"
+    expect(json.loads(figures.read_text())[0]["dense_bytes_per_step"] == 1000.0, figures)
