@@ -160,7 +160,7 @@ SparseMessages<MemorySpace> SparseMean::received_messages() const {
 std::optional<double> SparseMean::overlap(const ExecutionSpace& exec, Communicator& communicator) {
   if (ranks_ == 1 || !delivered_) return std::nullopt;
   const SparseMessages<MemorySpace> messages = received_messages();
-  if (senders_.size() == 0)
+  if (senders_.data() == nullptr)
     senders_ = allocate<std::uint8_t>(exec, "kadam::SparseMean::senders", messages.map.elements);
   const SupportOverlap counted = support_overlap(exec, messages, senders_);
   std::array<double, 2> sums = {static_cast<double>(counted.touched), static_cast<double>(counted.shared)};
