@@ -105,7 +105,7 @@ class AllocationTest : public testing::TestWithParam<std::tuple<std::string, Sta
 
 void AllocationTest::run(const std::string& name, const OptionMap& options, Staging staging) {
   const auto communicator = make_mpi_communicator(MPI_COMM_WORLD, staging);
-  const std::int64_t d = 5000;
+  const std::int64_t d = 150000;  // two ranks: a region of a block that is long enough for LargeTopK
   const TensorLayout layout({{"a", 0, 100}, {"b", 100, d}});
   const auto optimizer =
       make_optimizer(name, options, layout, communicator, {{.tensors = "a", .dense = true}});

@@ -30,9 +30,14 @@ struct EntryWriter {
   template <class Member>
   KOKKOS_FORCEINLINE_FUNCTION void write(const Member& member, const SparseMap::Block& block,
                                          std::int64_t position, std::int64_t index) const {
-    const std::int64_t i = block.first_element + index;
-    message(block.first_word + position) = Kokkos::bit_cast<std::uint32_t>(values(i));
-    if (selected == Selected::becomes_zero) values(i) = 0.0F;
+    write(member, block, position, index, values(block.first_element + index));
+  }
+  /// The same where the value is at hand: what is far away is then not read.
+  template <class Member>
+  KOKKOS_FORCEINLINE_FUNCTION void write(const Member& member, const SparseMap::Block& block,
+                                         std::int64_t position, std::int64_t index, float value) const {
+    message(block.first_word + position) = Kokkos::bit_cast<std::uint32_t>(value);
+    if (selected == Selected::becomes_zero) values(block.first_element + index) = 0.0F;
     if (index == 0) return;  // a block of one element has no index words at all
     const std::int64_t bit = position * block.shape.index_bits;
     const std::int64_t word = block.first_index_word + (bit >> 5);

@@ -55,6 +55,8 @@ SparseMean::SparseMean(const ExecutionSpace& exec, const SparseOptions& options,
   for (std::size_t r = 0; r < static_cast<std::size_t>(ranks); ++r)
     received_pieces_.push_back({r * bytes, bytes});
   received_ = allocate<std::uint32_t>(exec, "kadam::SparseMean::received", words(bytes) * ranks);
+  if (message_.map().block_elements > SparseMessage::largest_select_block)
+    large_top_k_ = LargeTopK<ExecutionSpace>(exec, message_.map().block_elements);
   if (has_owners()) {
     allocate_for_owners(exec);
   } else {
@@ -95,7 +97,7 @@ void SparseMean::deliver_to_all(const ExecutionSpace& exec, Communicator& commun
     const auto scope = phases.enter(exec, Phase::encode);
     const Words<MemorySpace> own =
         Kokkos::subview(received_, Kokkos::make_pair(rank_ * own_words, (rank_ + 1) * own_words));
-    select_top_k(exec, message_.map(), residual, Selected::becomes_zero, own);
+    select(exec, message_.map(), residual, Selected::becomes_zero, own);
   }
   {
     const auto scope = phases.enter(exec, Phase::exchange);
@@ -109,7 +111,7 @@ void SparseMean::deliver_by_owners(const ExecutionSpace& exec, Communicator& com
                                    const Vector<float>& residual, const Vector<float>& x) {
   {
     const auto scope = phases.enter(exec, Phase::encode);
-    select_top_k(exec, message_.map(), residual, Selected::stays, sent_);
+    select(exec, message_.map(), residual, Selected::stays, sent_);
   }
   {
     const auto scope = phases.enter(exec, Phase::exchange);
@@ -137,7 +139,17 @@ void SparseMean::reduce_region(const ExecutionSpace& exec) {
   const std::int64_t first = words(region.offset_bytes);
   const Words<MemorySpace> own =
       Kokkos::subview(kept_, Kokkos::make_pair(first, first + words(region.bytes)));
-  select_top_k(exec, message_.region_map(ranks_, rank_), sums_, Selected::stays, own);
+  select(exec, message_.region_map(ranks_, rank_), sums_, Selected::stays, own);
+}
+
+void SparseMean::select(const ExecutionSpace& exec, const detail::SparseMap& map, const Vector<float>& values,
+                        Selected selected, const Words<MemorySpace>& message) const {
+  if (map.block_elements <= SparseMessage::largest_select_block) {
+    select_top_k(exec, map, values, selected, message);
+    return;
+  }
+  for (std::int64_t block = 0; block < map.blocks; ++block)
+    large_top_k_(exec, map, block, values, selected, message);
 }
 
 SparseMessages<MemorySpace> SparseMean::received_messages() const {
@@ -148,7 +160,7 @@ SparseMessages<MemorySpace> SparseMean::received_messages() const {
 std::optional<double> SparseMean::overlap(const ExecutionSpace& exec, Communicator& communicator) {
   if (ranks_ == 1 || !delivered_) return std::nullopt;
   const SparseMessages<MemorySpace> messages = received_messages();
-  if (senders_.size() == 0)
+  if (senders_.data() == nullptr)
     senders_ = allocate<std::uint8_t>(exec, "kadam::SparseMean::senders", messages.map.elements);
   const SupportOverlap counted = support_overlap(exec, messages, senders_);
   std::array<double, 2> sums = {static_cast<double>(counted.touched), static_cast<double>(counted.shared)};
@@ -171,7 +183,7 @@ std::size_t SparseMean::bytes_sent() const {
 
 std::size_t SparseMean::workspace_bytes() const {
   return (received_.size() + sent_.size() + kept_.size()) * sizeof(std::uint32_t) +
-         sums_.size() * sizeof(float) + senders_.size();
+         sums_.size() * sizeof(float) + senders_.size() + large_top_k_.workspace_bytes();
 }
 
 }  // namespace kadam

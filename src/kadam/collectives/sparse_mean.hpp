@@ -5,6 +5,7 @@
 #include <kadam/collectives/phases.hpp>
 #include <kadam/collectives/sparse_exchange.hpp>
 #include <kadam/comm/communicator.hpp>
+#include <kadam/kernels/large_top_k.hpp>
 #include <kadam/kernels/sparse_accumulate.hpp>
 #include <kadam/kernels/top_k.hpp>
 #include <kadam/wire/sparse_message.hpp>
@@ -35,7 +36,8 @@ struct SparseOptions {
 /// Wire, for messages of M bytes (SparseMessage): own (n - 1) M per rank; owner 2 (n - 1)/n M where n divides
 /// the blocks, whatever n is. Worked number: d = 2^20, n = 4, blocks of 4096, density 0.01: M = 58 368 bytes;
 /// each rank sends 175 104 bytes (own) or 87 552 (owner), in the dense mean 6 291 456.
-/// Memory: own n M and at most 16 MiB (4 d for a single block); owner 3 M + 4 d/n.
+/// Memory: own n M and at most 16 MiB (4 d for a single block); owner 3 M + 4 d/n. LargeTopK's where blocks
+/// have more than 65536 elements.
 class SparseMean {
  public:
   SparseMean() = default;
@@ -65,6 +67,9 @@ class SparseMean {
                       const Vector<float>& residual, const Vector<float>& x);
   void deliver_by_owners(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
                          const Vector<float>& residual, const Vector<float>& x);
+  /// select_top_k(), one long block after the other by all threads.
+  void select(const ExecutionSpace& exec, const detail::SparseMap& map, const Vector<float>& values,
+              Selected selected, const Words<MemorySpace>& message) const;
   /// Owner: the largest of the mean of what came, into the own piece of kept_.
   void reduce_region(const ExecutionSpace& exec);
   /// What came from all ranks in the last delivery.
@@ -75,8 +80,9 @@ class SparseMean {
   int rank_ = 0;
   bool delivered_ = false;
   SparseMessage message_;
-  std::vector<Piece> received_pieces_;  ///< of all ranks
-  std::vector<Piece> region_pieces_;    ///< owner: of one message
+  LargeTopK<ExecutionSpace> large_top_k_;  ///< for blocks that are too long for one thread or team
+  std::vector<Piece> received_pieces_;     ///< of all ranks
+  std::vector<Piece> region_pieces_;       ///< owner: of one message
   Words<MemorySpace> received_;   ///< own: the messages of all, the own one in place; owner: of the region
   Words<MemorySpace> sent_;       ///< owner: the own message
   Words<MemorySpace> kept_;       ///< owner: what is applied, laid out like a message
