@@ -66,7 +66,7 @@ CONVERGENCE = Study(
 VARIANCE = Study(
     "variance",
     "Small variances and 1 bit: floor, preconditioning",
-    (CNN, TRANSFORMER),
+    (CNN,),
     (
         Method("adam", "adam"),
         Method("onebit_adam as published", "onebit_adam", {"variance_floor": 0.0}),
@@ -86,16 +86,16 @@ SPARSE = Study(
     (TRANSFORMER, CNN),
     (
         Method("adam", "adam"),
-        Method("adam beta1 0.5", "adam", {"beta1": 0.5}),
+        Method("adam beta1 0.7", "adam", {"beta1": 0.7}),
         Method("local as published", "locally_accumulated_adam", {"step_ahead": 0.0, "beta1": 0.9}),
         Method("local ahead", "locally_accumulated_adam", {"step_ahead": 1.0, "beta1": 0.9}),
-        Method("local beta1 0.5", "locally_accumulated_adam", {"step_ahead": 0.0, "beta1": 0.5}),
-        Method("local ahead beta1 0.5", "locally_accumulated_adam", {"step_ahead": 1.0, "beta1": 0.5}),
-        Method("local ahead beta1 0.5 owner", "locally_accumulated_adam",
-               {"step_ahead": 1.0, "beta1": 0.5, "exchange": "owner", "density": 0.0068}),
+        Method("local beta1 0.7", "locally_accumulated_adam", {"step_ahead": 0.0, "beta1": 0.7}),
+        Method("local ahead beta1 0.7", "locally_accumulated_adam", {"step_ahead": 1.0, "beta1": 0.7}),
+        Method("local ahead beta1 0.7 owner", "locally_accumulated_adam",
+               {"step_ahead": 1.0, "beta1": 0.7, "exchange": "owner", "density": 0.0068}),
         Method("divisible not ahead", "divisible_adam", {"step_ahead": 0.0, "beta1": 0.9}),
         Method("divisible ahead", "divisible_adam", {"step_ahead": 1.0, "beta1": 0.9}),
-        Method("divisible ahead beta1 0.5", "divisible_adam", {"step_ahead": 1.0, "beta1": 0.5}),
+        Method("divisible ahead beta1 0.7", "divisible_adam", {"step_ahead": 1.0, "beta1": 0.7}),
     ),
 )
 
