@@ -8,6 +8,7 @@ import platform
 import subprocess
 import time
 
+from picture import draw
 from runs import Progress, row_of
 from studies import RANKS, SEEDS, STUDIES
 from tables import rates_tried, table
@@ -40,15 +41,23 @@ def machine():
             f"{RANKS} ranks, commit {commit.stdout.strip()}")
 
 
-def text_of(study, workload, quick, out, progress):
-    """Runs a workload of a study; its tables."""
-    rows = [row_of(workload, method, (None,) if quick else workload.rates_for(method), SEEDS[:1] if quick else SEEDS,
-                   out / study.name, progress)
-            for method in study.methods]
+def text_of(workload, rows, quick):
     text = f"### {workload.title}\n\n{table(rows)}\n"
     if not quick:
         text += f"\nHeld-out loss of seed {SEEDS[0]} at each learning rate:\n\n{rates_tried(rows)}\n"
     return text
+
+
+def rows_of(study, workloads, arguments):
+    """The rows of each workload."""
+    def rates(workload, method):
+        return (None,) if arguments.quick else workload.rates_for(method)
+
+    seeds = SEEDS[:1] if arguments.quick else SEEDS
+    each = [len(rates(w, m)) + len(seeds) - 1 for w in workloads for m in study.methods]
+    progress = Progress(sum(each))
+    out = arguments.out / study.name
+    return [[row_of(w, m, rates(w, m), seeds, out, progress) for m in study.methods] for w in workloads]
 
 
 def main():
@@ -56,12 +65,12 @@ def main():
     wanted = arguments.study or ["convergence"]
     for study in (s for s in STUDIES if s.name in wanted):
         workloads = [w for w in study.workloads if not arguments.workload or w.name in arguments.workload]
-        each = [1 if arguments.quick else len(w.rates_for(m)) + len(SEEDS) - 1 for w in workloads for m in study.methods]
-        progress = Progress(sum(each))
-        parts = [text_of(study, w, arguments.quick, arguments.out, progress) for w in workloads]
+        rows = rows_of(study, workloads, arguments)
+        parts = [text_of(w, r, arguments.quick) for w, r in zip(workloads, rows)]
         text = f"## {study.title}\n\n{machine()}\n\n" + "\n".join(parts) + f"\n{LEGEND}\n"
-        name = f"{study.name}_quick.md" if arguments.quick else f"{study.name}.md"
-        (arguments.out / name).write_text(text, encoding="utf-8")
+        name = f"{study.name}_quick" if arguments.quick else study.name
+        (arguments.out / f"{name}.md").write_text(text, encoding="utf-8")
+        draw(arguments.out / f"{name}.svg", list(zip(workloads, rows)))
         print(text)
 
 
