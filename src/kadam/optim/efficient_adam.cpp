@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/kernels/adam_direction.hpp>
+#include <kadam/kernels/element_of.hpp>
 #include <kadam/optim/efficient_adam.hpp>
 
 #include <utility>
@@ -14,11 +15,6 @@ struct DecayAndSubtract {
   KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean) const {
     x(i) = decay * x(i) - mean;
   }
-};
-
-struct ElementOf {
-  Vector<float> values;
-  KOKKOS_FORCEINLINE_FUNCTION float operator()(const std::int64_t i) const { return values(i); }
 };
 
 /// What is never compressed: tensors kept dense, and those that do not move, which a 1-bit code could not
@@ -63,7 +59,8 @@ void EfficientAdam::advance(const ExecutionSpace& exec, const Vector<float>& x,
   result.phase = "compressed";
   result.gradient_scale = clip_factor(result.gradient_norm);
   accumulate(exec, gradient, result);
-  kept_dense_.exchange(exec, communicator(), phases(), ElementOf{compressed_mean_.state().worker_error});
+  kept_dense_.exchange(exec, communicator(), phases(),
+                       ElementOf<MemorySpace>{compressed_mean_.state().worker_error});
   compressed_mean_.exchange_accumulated(exec, communicator(), phases(), coordinates_.active());
 
   const auto scope = phases().enter(exec, Phase::decode);

@@ -1,17 +1,13 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/kernels/adam_direction.hpp>
+#include <kadam/kernels/element_of.hpp>
 #include <kadam/optim/local_moments_adam.hpp>
 
 #include <utility>
 
 namespace kadam {
 namespace {
-
-struct ElementOf {
-  Vector<float> values;
-  KOKKOS_FORCEINLINE_FUNCTION float operator()(const std::int64_t i) const { return values(i); }
-};
 
 /// x <- x - mean;  residual <- 0: nothing is left for the selection.
 struct DeliverAll {
@@ -107,7 +103,7 @@ void LocalMomentsAdam::deliver_largest(const ExecutionSpace& exec, const Vector<
                     segment.range.end, x);
     }
   }
-  kept_dense_.exchange(exec, communicator(), phases(), ElementOf{residual});
+  kept_dense_.exchange(exec, communicator(), phases(), ElementOf<MemorySpace>{residual});
   kept_dense_.decode(exec, 0, elements(), DeliverAll{x, residual});
   sparse_mean_.deliver(exec, communicator(), phases(), residual, x);
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/kernels/adam_update.hpp>
 #include <kadam/kernels/bfloat16.hpp>
+#include <kadam/kernels/element_of.hpp>
 #include <kadam/optim/loco.hpp>
 
 #include <algorithm>
@@ -10,11 +11,6 @@
 
 namespace kadam {
 namespace {
-
-struct ElementOf {
-  Vector<const float> values;
-  KOKKOS_FORCEINLINE_FUNCTION float operator()(const std::int64_t i) const { return values(i); }
-};
 
 struct WriteFrom {
   Vector<float> out;
@@ -97,7 +93,7 @@ void Loco::advance(const ExecutionSpace& exec, const Vector<float>& x, const Vec
 Vector<float> Loco::reduce_gradient(const ExecutionSpace& exec, const Vector<const float>& gradient) {
   const Vector<float> g =
       reduce_scatter_(exec, communicator(), phases(), gradient, 1.0F, coordinates_.active());
-  kept_dense_.exchange(exec, communicator(), phases(), ElementOf{gradient});
+  kept_dense_.exchange(exec, communicator(), phases(), ElementOf<MemorySpace>{gradient});
   kept_dense_.decode(exec, own_.begin, own_.end, WriteFrom{g, own_.begin});
   return g;
 }

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/kernels/element_of.hpp>
 #include <kadam/kernels/freeze.hpp>
 #include <kadam/optim/onebit_lamb.hpp>
 
@@ -8,11 +9,6 @@
 
 namespace kadam {
 namespace {
-
-struct ElementOf {
-  Vector<float> values;
-  KOKKOS_FORCEINLINE_FUNCTION float operator()(const std::int64_t i) const { return values(i); }
-};
 
 /// m' = mean / sigma;  g' = (m' - beta1 m) / (1 - beta1);  w <- ema(w, g'^2, beta2);  m <- m'.
 struct FreshMoments {
@@ -190,7 +186,7 @@ void OnebitLamb::compressed_step(const ExecutionSpace& exec, const Vector<float>
         exec, lamb_step_.tiles(), tensors_, Ema::make(common().beta1),
         static_cast<float>(result.gradient_scale), moments_.m, gradient, error);
   }
-  kept_dense_.exchange(exec, communicator(), phases(), ElementOf{error});
+  kept_dense_.exchange(exec, communicator(), phases(), ElementOf<MemorySpace>{error});
   compressed_mean_.exchange_accumulated(exec, communicator(), phases(), coordinates_.active());
 
   const auto scope = phases().enter(exec, Phase::decode);

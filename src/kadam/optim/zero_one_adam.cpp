@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/kernels/element_of.hpp>
 #include <kadam/kernels/freeze.hpp>
 #include <kadam/optim/zero_one_adam.hpp>
 
@@ -9,11 +10,6 @@
 
 namespace kadam {
 namespace {
-
-struct ElementOf {
-  Vector<float> values;
-  KOKKOS_FORCEINLINE_FUNCTION float operator()(const std::int64_t i) const { return values(i); }
-};
 
 /// x <- (1 - lambda Gamma) x - mean / D;  m <- mean / Gamma;  u <- 0. Where there is no variance, or no
 /// learning rate, nothing comes from the mean.
@@ -177,7 +173,7 @@ void ZeroOneAdam::local_step(const ExecutionSpace& exec, const Vector<const floa
 }
 
 void ZeroOneAdam::synchronise(const ExecutionSpace& exec, const Vector<float>& parameters) {
-  const ElementOf u{u_};
+  const ElementOf<MemorySpace> u{u_};
   compressed_mean_.exchange(exec, communicator(), phases(), u, coordinates_.active());
   kept_dense_.exchange(exec, communicator(), phases(), u);
 

@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/codec/block_codec.hpp>
+#include <kadam/optim/frozen_momentum.hpp>
+#include <kadam/wire/block_message.hpp>
+
+#include <bench/kernel_case.hpp>
+#include <bench/vectors.hpp>
+#include <string>
+
+namespace kadam::bench {
+namespace {
+
+constexpr std::int64_t block = 2048;
+constexpr int ranks_of_step = 4;
+
+/// The codec of a vector in one chunk per rank; shared by the cases of a code.
+struct Code {
+  Code(int bits, std::int64_t elements, int ranks)
+      : codec(make_quantiser(bits, SignScale::rms), ChunkLayout(elements, ranks), block),
+        chunk_elements(ChunkLayout(elements, ranks).chunk(0).elements()),
+        bytes(bits / 8.0 + 4.0 / block) {}
+
+  BlockCodec codec;
+  std::int64_t chunk_elements;
+  double bytes;  ///< of a message, per element
+};
+
+std::string name_of(int bits) {
+  std::string name = bits == 1 ? "sign" : "uniform ";
+  if (bits > 1) name.append(std::to_string(bits)).append(" bit");
+  return name;
+}
+
+LocalMomentum momentum_of(const Vectors& vectors) {
+  return {vectors.m, vectors.gradient, Ema::make(0.9), 1.0F};
+}
+
+FrozenUpdate update_of(const Vectors& vectors) {
+  return {vectors.x, vectors.m, vectors.v, AdamApply::make(1e-3, 0.0, 1e-8, 1.0, 1.0)};
+}
+
+/// y = ema(m, g) fused in: reads m, g and the error, writes the error.
+KernelCase encode(const Vectors& vectors, int bits) {
+  const Code code(bits, vectors.elements, ranks_of_step);
+  return {"encode " + name_of(bits) + ", momentum fused", 16.0 + code.bytes, vectors.elements, Limit::update,
+          [&vectors, code](const auto& exec) {
+            code.codec.encode(exec, momentum_of(vectors), {}, vectors.error, vectors.words);
+          }};
+}
+
+/// n messages of one chunk of d/n elements, decoded, added up, encoded again.
+KernelCase reduce(const Vectors& vectors, int bits, int ranks) {
+  const Code code(bits, vectors.elements, ranks);
+  const Words<MemorySpace> reply("kadam-bench::reply", code.codec.message().piece(0).bytes / sizeof(float));
+  std::string name = "reduce " + name_of(bits) + " of ";
+  name.append(std::to_string(ranks));
+  return {std::move(name), 8.0 + (ranks + 1) * code.bytes, code.chunk_elements, Limit::update,
+          [&vectors, code, ranks, reply](const auto& exec) {
+            code.codec.reduce(exec, 0, ranks, vectors.words, {}, vectors.error, reply);
+          }};
+}
+
+/// Reads v and x, writes x and m.
+KernelCase decode(const Vectors& vectors, int bits) {
+  const Code code(bits, vectors.elements, ranks_of_step);
+  return {"decode " + name_of(bits) + ", update fused", 16.0 + code.bytes, vectors.elements, Limit::update,
+          [&vectors, code](const auto& exec) {
+            code.codec.decode(exec, vectors.words, {}, 0, vectors.elements, update_of(vectors));
+          }};
+}
+
+/// What a rank computes in a compressed step of 1-bit Adam.
+KernelCase whole_step(const Vectors& vectors) {
+  const Code code(1, vectors.elements, ranks_of_step);
+  const Words<MemorySpace> reply("kadam-bench::reply", code.codec.message().piece(0).bytes / sizeof(float));
+  const double reduced = (8.0 + (ranks_of_step + 1) * code.bytes) / ranks_of_step;
+  return {"onebit_adam step, n = 4", 32.0 + 2 * code.bytes + reduced, vectors.elements, Limit::update,
+          [&vectors, code, reply](const auto& exec) {
+            code.codec.encode(exec, momentum_of(vectors), {}, vectors.error, vectors.words);
+            code.codec.reduce(exec, 0, ranks_of_step, vectors.words, {}, vectors.error, reply);
+            code.codec.decode(exec, vectors.words, {}, 0, vectors.elements, update_of(vectors));
+          }};
+}
+
+}  // namespace
+
+std::vector<KernelCase> codec_cases(const Vectors& vectors) {
+  std::vector<KernelCase> cases;
+  for (const int bits : {1, 2, 4, 8}) cases.push_back(encode(vectors, bits));
+  for (const int ranks : {4, 8, 64}) cases.push_back(reduce(vectors, 1, ranks));
+  for (const int bits : {4, 8}) cases.push_back(reduce(vectors, bits, ranks_of_step));
+  for (const int bits : {1, 2, 4, 8}) cases.push_back(decode(vectors, bits));
+  cases.push_back(whole_step(vectors));
+  return cases;
+}
+
+}  // namespace kadam::bench

@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/kernels/adam_direction.hpp>
+#include <kadam/kernels/adam_update.hpp>
+#include <kadam/kernels/bfloat16.hpp>
+#include <kadam/kernels/lamb_update.hpp>
+#include <kadam/kernels/local_step.hpp>
+#include <kadam/kernels/ordered_mean.hpp>
+#include <kadam/kernels/ordered_sum.hpp>
+
+#include <bench/kernel_case.hpp>
+#include <bench/vectors.hpp>
+
+namespace kadam::bench {
+namespace {
+
+constexpr double gamma = 1e-3;
+constexpr double eps = 1e-8;
+
+AdamStep adam_step(double weight_decay) {
+  return {Ema::make(0.9), Ema::make(0.999), 1.0F, AdamApply::make(gamma, weight_decay, eps, 0.9, 0.9)};
+}
+
+KernelCase adam(const char* name, const Vectors& vectors, double weight_decay) {
+  const AdamStep rule = adam_step(weight_decay);
+  return {name, 28.0, vectors.elements, Limit::update, [&vectors, rule](const auto& exec) {
+            adam_update<ExecutionSpace, MemorySpace>(exec, rule, 0, vectors.elements, vectors.x, vectors.m,
+                                                     vectors.v, vectors.gradient);
+          }};
+}
+
+/// Both passes, over four tensors.
+KernelCase lamb(const Vectors& vectors) {
+  const std::int64_t d = vectors.elements;
+  const auto tiles = TensorTiles<MemorySpace>::make({0, d / 4, d / 2, 3 * (d / 4), d});
+  LambTensors<MemorySpace> tensors;
+  const auto of_tensors = [](const char* label) { return Vector<float>(label, 4); };
+  tensors.lambda = of_tensors("kadam-bench::lambda");
+  tensors.lr_scale = of_tensors("kadam-bench::lr_scale");
+  tensors.trust_ratio = of_tensors("kadam-bench::trust_ratio");
+  tensors.partial = Vector<double>("kadam-bench::partial", 2 * static_cast<std::size_t>(tiles.tile_count()));
+  Kokkos::deep_copy(tensors.lr_scale, 1.0F);
+  LambStep rule;
+  rule.first = Ema::make(0.9);
+  rule.second = Ema::make(0.999);
+  rule.gamma = static_cast<float>(gamma);
+  rule.eps = static_cast<float>(eps);
+  return {"lamb_update", 40.0, d, Limit::update, [&vectors, tiles, tensors, rule](const auto& exec) {
+            const auto& [elements, x, m, v, gradient, error, words] = vectors;
+            lamb_moments<ExecutionSpace, MemorySpace>(exec, rule, tiles, tensors, x, m, v, gradient);
+            lamb_trust_ratios(exec, tiles, tensors, 0.01, 10.0);
+            lamb_apply<ExecutionSpace, MemorySpace>(exec, rule, tiles, tensors, x, m, v);
+          }};
+}
+
+KernelCase squared_norm(const Vectors& vectors) {
+  const SumSpace<MemorySpace> space(vectors.elements);
+  return {"ordered_sum of squares", 4.0, vectors.elements, Limit::read, [&vectors, space](const auto& exec) {
+            (void)ordered_sum(exec, vectors.elements, SquareOf<MemorySpace>{vectors.gradient}, space);
+          }};
+}
+
+/// Of 4 parts of a chunk, which lie one after the other in one vector.
+KernelCase mean_of_parts(const Vectors& vectors) {
+  const std::int64_t chunk = vectors.elements / 4;
+  return {"ordered_mean of 4", 20.0, chunk, Limit::update, [&vectors, chunk](const auto& exec) {
+            ordered_mean<ExecutionSpace, MemorySpace>(exec, chunk, 4, chunk, vectors.gradient, vectors.error);
+          }};
+}
+
+KernelCase accumulate_direction_case(const Vectors& vectors) {
+  const MomentUpdate moments{Ema::make(0.9), Ema::make(0.999), 1.0F};
+  const AdamDirection direction = AdamDirection::make(1.0, gamma, eps, 0.9, 0.9);
+  return {"accumulate_adam_direction", 28.0, vectors.elements, Limit::update,
+          [&vectors, moments, direction](const auto& exec) {
+            accumulate_adam_direction<ExecutionSpace, MemorySpace>(exec, moments, direction, 0,
+                                                                   vectors.elements, vectors.m, vectors.v,
+                                                                   vectors.gradient, vectors.error);
+          }};
+}
+
+/// m and u, then the rank's own parameters: what 0/1 Adam does between synchronisations.
+KernelCase local_step_case(const Vectors& vectors) {
+  LocalStep rule;
+  rule.first = Ema::make(0.9);
+  rule.gamma = static_cast<float>(gamma);
+  rule.eps = static_cast<float>(eps);
+  return {"local step of 0/1 Adam", 36.0, vectors.elements, Limit::update,
+          [&vectors, rule](const auto& exec) {
+            const std::int64_t d = vectors.elements;
+            accumulate_local_momentum<ExecutionSpace, MemorySpace>(exec, rule, 0, d, vectors.m, vectors.error,
+                                                                   vectors.gradient);
+            write_working_parameters<ExecutionSpace, MemorySpace>(exec, rule, 0, d, vectors.x, vectors.error,
+                                                                  vectors.v, vectors.x);
+          }};
+}
+
+}  // namespace
+
+std::vector<KernelCase> dense_cases(const Vectors& vectors) {
+  return {adam("adam_update", vectors, 0.0),
+          adam("adam_update with decay", vectors, 0.01),
+          lamb(vectors),
+          accumulate_direction_case(vectors),
+          local_step_case(vectors),
+          squared_norm(vectors),
+          mean_of_parts(vectors)};
+}
+
+}  // namespace kadam::bench

@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/execution.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace kadam::bench {
+
+/// What a kernel could at best be as fast as, byte for byte.
+enum class Limit : std::uint8_t {
+  none,    ///< bound by something else than memory: a small problem
+  update,  ///< reads and writes: an in-place scale
+  read,    ///< reads alone: a sum
+};
+
+/// A piece of work that is timed.
+struct KernelCase {
+  std::string kernel;
+  double bytes_per_element =
+      0.0;  ///< read and written, each access of an algorithm without cache counted once
+  std::int64_t elements = 0;
+  Limit limit = Limit::update;
+  std::function<void(const ExecutionSpace&)> run;
+  std::function<void(const ExecutionSpace&)> prepare = {};  ///< before each run, not timed
+};
+
+/// The in-place scale, the sum and the copy: the limits themselves.
+inline constexpr const char* update_limit_kernel = "limit: in-place scale";
+inline constexpr const char* read_limit_kernel = "limit: sum";
+inline constexpr const char* copy_kernel = "copy";
+
+struct Vectors;
+
+[[nodiscard]] std::vector<KernelCase> limit_cases(const Vectors& vectors);
+[[nodiscard]] std::vector<KernelCase> dense_cases(const Vectors& vectors);
+[[nodiscard]] std::vector<KernelCase> codec_cases(const Vectors& vectors);
+[[nodiscard]] std::vector<KernelCase> sparse_cases(const Vectors& vectors);
+/// Whole steps of a small problem on one rank.
+[[nodiscard]] std::vector<KernelCase> small_step_cases();
+
+}  // namespace kadam::bench

@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <bench/kernel_case.hpp>
+#include <functional>
+#include <vector>
+
+namespace kadam::bench {
+
+/// Seconds of one run: the middle one, and how far apart the quarters around it are.
+struct Timing {
+  double median = 0.0;
+  double spread = 0.0;  ///< (third quartile - first) / median
+
+  static Timing of(std::vector<double> seconds);
+};
+
+/// Runs all cases in turn, `repetitions` times, after one run that is not counted: what disturbs the machine
+/// for a while disturbs all of them, and ratios stay true. Runs shorter than a millisecond are timed in
+/// groups. progress(repetition) is called before each turn.
+[[nodiscard]] std::vector<Timing> measure(const std::vector<KernelCase>& cases, int repetitions,
+                                          const std::function<void(int)>& progress);
+
+}  // namespace kadam::bench

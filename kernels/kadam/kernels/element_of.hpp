@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+
+namespace kadam {
+
+/// f(i) = values(i): a vector as it is, where kernels take an input element by element.
+template <class MemorySpace>
+struct ElementOf {
+  Kokkos::View<const float*, MemorySpace> values;
+  KOKKOS_FORCEINLINE_FUNCTION float operator()(const std::int64_t i) const { return values(i); }
+};
+
+}  // namespace kadam
