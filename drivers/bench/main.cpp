@@ -8,12 +8,11 @@
 
 #include <bench/kernel_table.hpp>
 #include <bench/vectors.hpp>
-#include <cstdlib>
 #include <launch/command_line.hpp>
 #include <launch/session.hpp>
 #include <string>
-#include <string_view>
 #include <unistd.h>
+#include <vector>
 
 namespace kadam::bench {
 namespace {
@@ -51,11 +50,16 @@ std::optional<int> parse(Session& session, int argc, char** argv, CommandLine& l
   return launch::parse(*app, session, argc, argv);
 }
 
-/// Kokkos starts its threads before the command line is read.
-void set_threads(int argc, char** argv) {
-  for (int k = 1; k + 1 < argc; ++k) {
-    if (std::string_view(argv[k]) == "--threads") ::setenv("OMP_NUM_THREADS", argv[k + 1], 1);
+/// Kokkos starts its threads before the command line is read: it is told in its own words.
+std::vector<std::string> with_threads_for_kokkos(int argc, char** argv) {
+  std::vector<std::string> words(argv, argv + argc);
+  for (std::size_t k = 1; k + 1 < words.size(); ++k) {
+    if (words[k] == "--threads") {
+      words.push_back("--kokkos-num-threads=" + words[k + 1]);
+      break;
+    }
   }
+  return words;
 }
 
 std::vector<KernelCase> cases_of(const Vectors& vectors, const std::string& only) {
@@ -96,6 +100,11 @@ int run(Session& session, int argc, char** argv) {
 }  // namespace kadam::bench
 
 int main(int argc, char** argv) {
-  kadam::bench::set_threads(argc, argv);
-  return kadam::launch::run_program("kadam-bench", argc, argv, kadam::bench::run);
+  std::vector<std::string> words = kadam::bench::with_threads_for_kokkos(argc, argv);
+  std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return kadam::launch::run_program("kadam-bench", static_cast<int>(words.size()), pointers.data(),
+                                    kadam::bench::run);
 }

@@ -37,6 +37,16 @@ struct ActiveMask {
   [[nodiscard]] KOKKOS_INLINE_FUNCTION bool operator()(std::int64_t element) const {
     return (word(element) & 1U) != 0;
   }
+
+  /// Whether all of `count` elements from `first` on are active.
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION bool all_active_in(std::int64_t first, std::int64_t count) const {
+    if (all_active()) return true;
+    std::uint32_t inactive = 0;
+    std::int64_t k = 0;
+    for (; k + 32 <= count; k += 32) inactive |= ~word(first + k);
+    if (k < count) inactive |= ~word(first + k) & ((1U << static_cast<unsigned>(count - k)) - 1U);
+    return inactive == 0;
+  }
 };
 
 namespace detail {

@@ -5,6 +5,7 @@
 #include <kadam/kernels/active_mask.hpp>
 #include <kadam/kernels/detail/block_loop.hpp>
 #include <kadam/kernels/detail/block_map.hpp>
+#include <kadam/kernels/detail/code_tile.hpp>
 #include <kadam/kernels/quantiser.hpp>
 #include <kadam/kernels/words.hpp>
 
@@ -14,8 +15,8 @@
 
 /// Encode with error feedback, decode, and decode-and-reduce, for every Quantiser.
 ///
-/// One thread owns one 32-bit word of a message and the elements in it: no atomics, and results that do not
-/// depend on the number of threads.
+/// On a GPU one thread owns one 32-bit word of a message and the elements in it, on a CPU a tile of words: no
+/// atomics, and results that do not depend on the number of threads.
 namespace kadam {
 
 namespace detail {
@@ -76,6 +77,12 @@ struct MeanOfMessages {
   template <class Member, class ErrorView>
   KOKKOS_FORCEINLINE_FUNCTION void compensate(const Member& member, const BlockMap::Block& block,
                                               const ErrorView& error) const {
+    if constexpr (Member::is_one_thread && has_tiles<Q>) {
+      for_each_tile(block.elements, [&](const std::int64_t first, const std::int64_t count) {
+        add_mean_of_tile(block, first, count, &error(block.first_element + first));
+      });
+      return;
+    }
     constexpr std::int64_t width = elements_per_word<Q>;
     member.for_each((block.elements + width - 1) / width, [&](const std::int64_t w) {
       const std::int64_t first = block.first_element + w * width;
@@ -91,6 +98,22 @@ struct MeanOfMessages {
         for (std::int64_t e = 0; e < count; ++e) error(first + e) += sum[e] * inverse_ranks;
       });
     });
+  }
+
+ private:
+  KOKKOS_FORCEINLINE_FUNCTION void add_mean_of_tile(const BlockMap::Block& block, std::int64_t first,
+                                                    std::int64_t count, float* KOKKOS_RESTRICT error) const {
+    float sum[tile_elements] = {};
+    float value[tile_elements];
+    for (std::int64_t rank = 0; rank < ranks; ++rank) {
+      const std::uint32_t* message = messages.data() + rank * stride_words;
+      const float scale = Kokkos::bit_cast<float>(message[block.scale_word]);
+      decode_tile(quantiser, message + block.first_word + first / elements_per_word<Q>, count, scale, value);
+      KADAM_SIMD
+      for (std::int64_t k = 0; k < count; ++k) sum[k] += value[k];
+    }
+    KADAM_SIMD
+    for (std::int64_t k = 0; k < count; ++k) error[k] += sum[k] * inverse_ranks;
   }
 };
 
@@ -159,21 +182,40 @@ struct EncodeBlock {
   KOKKOS_FORCEINLINE_FUNCTION void pack(const Member& member, const BlockMap::Block& block,
                                         float scale) const {
     constexpr std::int64_t width = elements_per_word<Q>;
-    member.for_each((block.elements + width - 1) / width, [&](const std::int64_t w) {
-      const std::int64_t first = block.first_element + w * width;
-      const std::uint32_t activity = active.word(first);
-      std::uint32_t word = 0;
-      with_count<width>(block.elements - w * width, [&](const std::int64_t count) {
-        for (std::int64_t e = 0; e < count; ++e) {
-          const float h = error(first + e);
-          const std::uint32_t code = quantiser.encode(h, scale);
-          const bool is_active = ((activity >> static_cast<unsigned>(e)) & 1U) != 0;
-          error(first + e) = is_active ? h - quantiser.decode(code, scale) : 0.0F;
-          word |= (is_active ? code : 0U) << static_cast<unsigned>(e * Q::bits);
+    if constexpr (Member::is_one_thread && has_tiles<Q>) {
+      for_each_tile(block.elements, [&](const std::int64_t first, const std::int64_t count) {
+        const std::int64_t first_word = first / width;
+        if (active.all_active_in(block.first_element + first, count)) {
+          encode_tile(quantiser, &error(block.first_element + first), count, scale,
+                      &message(block.first_word + first_word));
+        } else {
+          for (std::int64_t w = 0; w < (count + width - 1) / width; ++w) {
+            pack_word(block, first_word + w, scale);
+          }
         }
       });
-      message(block.first_word + w) = word;
+    } else {
+      member.for_each((block.elements + width - 1) / width,
+                      [&](const std::int64_t w) { pack_word(block, w, scale); });
+    }
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void pack_word(const BlockMap::Block& block, std::int64_t w,
+                                             float scale) const {
+    constexpr std::int64_t width = elements_per_word<Q>;
+    const std::int64_t first = block.first_element + w * width;
+    const std::uint32_t activity = active.word(first);
+    std::uint32_t word = 0;
+    with_count<width>(block.elements - w * width, [&](const std::int64_t count) {
+      for (std::int64_t e = 0; e < count; ++e) {
+        const float h = error(first + e);
+        const std::uint32_t code = quantiser.encode(h, scale);
+        const bool is_active = ((activity >> static_cast<unsigned>(e)) & 1U) != 0;
+        error(first + e) = is_active ? h - quantiser.decode(code, scale) : 0.0F;
+        word |= (is_active ? code : 0U) << static_cast<unsigned>(e * Q::bits);
+      }
     });
+    message(block.first_word + w) = word;
   }
 };
 
@@ -192,27 +234,58 @@ struct DecodeBlock {
     constexpr std::int64_t width = elements_per_word<Q>;
     const BlockMap::Block block = map.block(index);
     const float scale = Q::has_scale ? Kokkos::bit_cast<float>(message(block.scale_word)) : 0.0F;
-    member.for_each((block.elements + width - 1) / width, [&](const std::int64_t w) {
-      const std::int64_t first = block.first_element + w * width;
-      const std::uint32_t word = message(block.first_word + w);
-      const std::uint32_t activity = active.word(first);
-      const std::int64_t length = Kokkos::min(width, block.elements - w * width);
-      if (length == width && activity == ~0U && first >= begin && first + width <= end) {
-        for (std::int64_t e = 0; e < width; ++e) {
-          apply(first + e, quantiser.decode(code_at<Q>(word, e), scale));
+    if constexpr (Member::is_one_thread && has_tiles<Q>) {
+      for_each_tile(block.elements, [&](const std::int64_t first, const std::int64_t count) {
+        if (wants_all_of(block.first_element + first, count)) {
+          decode_whole_tile(member, block, first, count, scale);
+        } else {
+          for (std::int64_t w = 0; w < (count + width - 1) / width; ++w) {
+            decode_word(block, first / width + w, scale);
+          }
         }
-        return;
+      });
+    } else {
+      member.for_each((block.elements + width - 1) / width,
+                      [&](const std::int64_t w) { decode_word(block, w, scale); });
+    }
+  }
+
+ private:
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION bool wants_all_of(std::int64_t first, std::int64_t count) const {
+    return first >= begin && first + count <= end && active.all_active_in(first, count);
+  }
+
+  template <class Member>
+  KOKKOS_FORCEINLINE_FUNCTION void decode_whole_tile(const Member& member, const BlockMap::Block& block,
+                                                     std::int64_t first, std::int64_t count,
+                                                     float scale) const {
+    float value[tile_elements];
+    decode_tile(quantiser, &message(block.first_word + first / elements_per_word<Q>), count, scale, value);
+    member.for_each(count, [&](const std::int64_t k) { apply(block.first_element + first + k, value[k]); });
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void decode_word(const BlockMap::Block& block, std::int64_t w,
+                                               float scale) const {
+    constexpr std::int64_t width = elements_per_word<Q>;
+    const std::int64_t first = block.first_element + w * width;
+    const std::uint32_t word = message(block.first_word + w);
+    const std::uint32_t activity = active.word(first);
+    const std::int64_t length = Kokkos::min(width, block.elements - w * width);
+    if (length == width && activity == ~0U && first >= begin && first + width <= end) {
+      for (std::int64_t e = 0; e < width; ++e) {
+        apply(first + e, quantiser.decode(code_at<Q>(word, e), scale));
       }
-      for (std::int64_t e = 0; e < length; ++e) {
-        const std::int64_t i = first + e;
-        if (i < begin || i >= end) continue;
-        if (((activity >> static_cast<unsigned>(e)) & 1U) != 0) {
-          apply(i, quantiser.decode(code_at<Q>(word, e), scale));
-        } else if constexpr (requires { apply.inactive(i); }) {
-          apply.inactive(i);
-        }
+      return;
+    }
+    for (std::int64_t e = 0; e < length; ++e) {
+      const std::int64_t i = first + e;
+      if (i < begin || i >= end) continue;
+      if (((activity >> static_cast<unsigned>(e)) & 1U) != 0) {
+        apply(i, quantiser.decode(code_at<Q>(word, e), scale));
+      } else if constexpr (requires { apply.inactive(i); }) {
+        apply.inactive(i);
       }
-    });
+    }
   }
 };
 
