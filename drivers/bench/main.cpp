@@ -8,9 +8,11 @@
 
 #include <bench/kernel_table.hpp>
 #include <bench/vectors.hpp>
+#include <cstdlib>
 #include <launch/command_line.hpp>
 #include <launch/session.hpp>
 #include <string>
+#include <string_view>
 #include <unistd.h>
 #include <vector>
 
@@ -33,16 +35,16 @@ std::optional<int> parse(Session& session, int argc, char** argv, CommandLine& l
       "kadam-bench kernels [--elements N] [--threads N] [--json]");
   CLI::App* kernels =
       app->add_subcommand("kernels", "every kernel of the library: milliseconds, bytes, ratio");
-  kernels->add_option("--elements", line.elements, "of a vector; 24 bytes of memory each")
+  kernels->add_option("--elements", line.elements, "of a vector; 24 bytes of memory each (default 67108864)")
       ->type_name("N")
-      ->check(CLI::Range(std::int64_t{64}, std::int64_t{1} << 33))
-      ->capture_default_str();
-  kernels->add_option("--repetitions", line.repetitions, "runs of each kernel; the median counts")
+      ->check(CLI::Range(std::int64_t{64}, std::int64_t{1} << 33).description(""));
+  kernels
+      ->add_option("--repetitions", line.repetitions, "runs of each kernel; the median counts (default 21)")
       ->type_name("N")
-      ->check(CLI::Range(1, 100000))
-      ->capture_default_str();
+      ->check(CLI::Range(1, 100000).description(""));
   kernels->add_option("--threads", line.threads, "of a CPU (default: OMP_NUM_THREADS, or all cores)")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(CLI::Range(1, 4096).description(""));
   kernels->add_option("--only", line.only, "kernels whose names hold this text, and the limits")
       ->type_name("TEXT");
   kernels->add_flag("--json", line.json, "a JSON object a line instead of the table");
@@ -50,16 +52,13 @@ std::optional<int> parse(Session& session, int argc, char** argv, CommandLine& l
   return launch::parse(*app, session, argc, argv);
 }
 
-/// Kokkos starts its threads before the command line is read: it is told in its own words.
-std::vector<std::string> with_threads_for_kokkos(int argc, char** argv) {
-  std::vector<std::string> words(argv, argv + argc);
-  for (std::size_t k = 1; k + 1 < words.size(); ++k) {
-    if (words[k] == "--threads") {
-      words.push_back("--kokkos-num-threads=" + words[k + 1]);
-      break;
+/// Kokkos starts its threads before the command line is read. What is no number is refused there.
+void set_threads(int argc, char** argv) {
+  for (int k = 1; k + 1 < argc; ++k) {
+    if (std::string_view(argv[k]) == "--threads" && std::atoi(argv[k + 1]) > 0) {
+      ::setenv("KOKKOS_NUM_THREADS", std::to_string(std::atoi(argv[k + 1])).c_str(), 1);
     }
   }
-  return words;
 }
 
 std::vector<KernelCase> cases_of(const Vectors& vectors, const std::string& only) {
@@ -100,11 +99,6 @@ int run(Session& session, int argc, char** argv) {
 }  // namespace kadam::bench
 
 int main(int argc, char** argv) {
-  std::vector<std::string> words = kadam::bench::with_threads_for_kokkos(argc, argv);
-  std::vector<char*> pointers;
-  pointers.reserve(words.size() + 1);
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  return kadam::launch::run_program("kadam-bench", static_cast<int>(words.size()), pointers.data(),
-                                    kadam::bench::run);
+  kadam::bench::set_threads(argc, argv);
+  return kadam::launch::run_program("kadam-bench", argc, argv, kadam::bench::run);
 }

@@ -1,0 +1,38 @@
+# SPDX-FileCopyrightText: The Kadam authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""kadam-bench kernels, run: kernels_test.py KADAM_BENCH"""
+import json
+import subprocess
+import sys
+
+
+def run(*arguments):
+    return subprocess.run([sys.argv[1], *arguments], capture_output=True, text=True, check=False, timeout=100)
+
+
+def expect(holds, *said):
+    if not holds:
+        sys.exit(" ".join(map(str, said)))
+
+
+# Sizes that are no multiple of a block, a tile or a word.
+done = run("kernels", "--elements", "70001", "--repetitions", "2", "--json")
+expect(done.returncode == 0 and done.stderr == "", done)
+lines = [json.loads(line) for line in done.stdout.splitlines()]
+names = [line["kernel"] for line in lines]
+expect(len(set(names)) == len(names), "a kernel is measured twice", names)
+for wanted in ("limit: in-place scale", "limit: sum", "adam_update", "lamb_update", "encode sign, momentum fused",
+               "reduce sign of 64", "decode uniform 8 bit, update fused", "onebit_adam step, n = 4",
+               "top-k per 4096, 1 %", "top-k of all, 0.1 %", "sparse mean of 8, 1 %", "adam step, d = 10000, 1 rank"):
+    expect(wanted in names, wanted, "is missing in", names)
+for line in lines:
+    expect(line["milliseconds"] > 0 and line["spread"] >= 0, line)
+    expect((line["ratio_to_limit"] is None) == (line["bytes_per_element"] == 0), line)
+
+table = run("kernels", "--elements", "4096", "--repetitions", "1", "--threads", "1", "--only", "adam_update")
+expect(" 1 thread of " in table.stdout and "adam_update with decay" in table.stdout, table)
+expect("lamb" not in table.stdout and "limit: sum" in table.stdout, table)
+
+for wrong in (["kernels", "--elements", "5"], ["kernels", "--threads", "none"], ["kernels", "--repetitions", "0"], []):
+    refused = run(*wrong)
+    expect(refused.returncode == 2 and refused.stderr.count("\n") == 1 and refused.stdout == "", wrong, refused)
