@@ -10,7 +10,7 @@ import time
 
 from picture import draw
 from runs import Progress, row_of
-from studies import RANKS, SEEDS, STUDIES
+from studies import RANKS, STUDIES
 from tables import rates_tried, table
 
 LEGEND = """\
@@ -41,10 +41,10 @@ def machine():
             f"{RANKS} ranks, commit {commit.stdout.strip()}")
 
 
-def text_of(workload, rows, quick):
+def text_of(workload, rows):
     text = f"### {workload.title}\n\n{table(rows)}\n"
-    if not quick:
-        text += f"\nHeld-out loss of seed {SEEDS[0]} at each learning rate:\n\n{rates_tried(rows)}\n"
+    if any(len(row.tried) > 1 for row in rows):
+        text += f"\nHeld-out loss of the first seed at each learning rate:\n\n{rates_tried(rows)}\n"
     return text
 
 
@@ -53,7 +53,7 @@ def rows_of(study, workloads, arguments):
     def rates(workload, method):
         return (None,) if arguments.quick else workload.rates_for(method)
 
-    seeds = SEEDS[:1] if arguments.quick else SEEDS
+    seeds = study.seeds[:1] if arguments.quick else study.seeds
     each = [len(rates(w, m)) + len(seeds) - 1 for w in workloads for m in study.methods]
     progress = Progress(sum(each))
     out = arguments.out / study.name
@@ -66,7 +66,7 @@ def main():
     for study in (s for s in STUDIES if s.name in wanted):
         workloads = [w for w in study.workloads if not arguments.workload or w.name in arguments.workload]
         rows = rows_of(study, workloads, arguments)
-        parts = [text_of(w, r, arguments.quick) for w, r in zip(workloads, rows)]
+        parts = [text_of(w, r) for w, r in zip(workloads, rows)]
         text = f"## {study.title}\n\n{machine()}\n\n" + "\n".join(parts) + f"\n{LEGEND}\n"
         name = f"{study.name}_quick" if arguments.quick else study.name
         (arguments.out / f"{name}.md").write_text(text, encoding="utf-8")

@@ -6,7 +6,7 @@ import shutil
 import statistics
 import subprocess
 
-PANEL_HEIGHT = 330
+PANEL_HEIGHT = 400
 
 
 def point(row):
@@ -29,7 +29,8 @@ def panel(number, workload, rows):
 {data}
 EOD
 set title "{workload.title}" font ",13"
-set object {number + 1} rect from graph 0, first {min(span)} to graph 1, first {max(span)} fc rgb "#dce9f7" fs solid noborder behind
+set object {number + 1} rect from graph 0, first {min(span)} to graph 1, first {max(span)} behind
+set object {number + 1} fc rgb "#dce9f7" fillstyle solid noborder
 plot $points{number} using 1:2:3 with yerrorbars pt 7 ps 0.7 lc rgb "#1f4e8c" notitle, \\
      $points{number} using 1:2:4 with labels left offset 0.7,0.5 font ",9" tc rgb "#333333" notitle
 unset object {number + 1}

@@ -3,6 +3,7 @@
 """Training runs: started once, read from their folder ever after."""
 import json
 import math
+import pathlib
 import shutil
 import statistics
 import subprocess
@@ -41,18 +42,19 @@ class Run:
 
 
 def result_of(run, out):
-    """The figures of comparison.json; trains if they are not there yet, or were made by another command."""
+    """The figures of comparison.json; trains unless they were made by the same command and configuration."""
     folder = run.folder(out)
     figures = folder / "comparison.json"
-    said = folder / "command.txt"
+    said = folder / "made_by.txt"
     command = run.command(folder)
-    if not (figures.exists() and said.exists() and said.read_text() == " ".join(command)):
+    made_by = f"{' '.join(command)}\n\n{pathlib.Path(run.workload.config).read_text(encoding='utf-8')}"
+    if not (figures.exists() and said.exists() and said.read_text(encoding="utf-8") == made_by):
         shutil.rmtree(folder, ignore_errors=True)
         started = subprocess.run(command, capture_output=True, text=True, check=False)
         if started.returncode != 0:
             sys.exit(f"{' '.join(command)}\nfailed:\n{started.stdout}{started.stderr}")
         (folder / "output.txt").write_text(started.stdout + started.stderr)
-        said.write_text(" ".join(command))
+        said.write_text(made_by, encoding="utf-8")
     return json.loads(figures.read_text())[0]
 
 

@@ -8,6 +8,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, sys.argv[1])
+os.chdir(pathlib.Path(sys.argv[1]).parents[1])  # example files are named from the root
 import runs  # noqa: E402
 import studies  # noqa: E402
 import tables  # noqa: E402
@@ -48,7 +49,7 @@ with tempfile.TemporaryDirectory() as name:
 
     def rows(optimizers, rates=(0.1, 0.01, 0.001)):
         progress = runs.Progress(0)
-        return [runs.row_of(studies.CNN, method, rates, studies.SEEDS, folder / "out", progress)
+        return [runs.row_of(studies.CNN, method, rates, studies.CONVERGENCE.seeds, folder / "out", progress)
                 for method in studies.plain(*optimizers)]
 
     def started():
@@ -72,7 +73,7 @@ with tempfile.TemporaryDirectory() as name:
     rows(["adam"], rates=(0.1, 0.02))
     expect(started() == 3 * 5 + 3, "another rate: 1 run and 2 seeds", started())
     # What another command made does not count.
-    said = runs.Run(studies.CNN, studies.plain("adam")[0], 0.01, 1).folder(folder / "out") / "command.txt"
+    said = runs.Run(studies.CNN, studies.plain("adam")[0], 0.01, 1).folder(folder / "out") / "made_by.txt"
     said.write_text("something else")
     rows(["adam"])
     expect(started() == 3 * 5 + 4, "a run of another command was taken for this one", started())
