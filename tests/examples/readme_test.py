@@ -11,7 +11,7 @@ region = (root / "examples" / "minimal.cpp").read_text().split("// [readme]\n")[
 shown = re.findall(r"```cpp\n(.*?)```", readme, re.S)
 if region not in shown:
     sys.exit("README.md does not show the marked region of examples/minimal.cpp")
-for page in [root / "README.md", root / "CONTRIBUTING.md", *(root / "docs").glob("*.md")]:
+for page in [root / "README.md", root / "CONTRIBUTING.md", *(root / "docs").rglob("*.md")]:
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
         if not (page.parent / target).exists():
             sys.exit(f"{page.name} links to {target}, which does not exist")
