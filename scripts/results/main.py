@@ -26,7 +26,8 @@ def parse():
                         help="one seed, at the learning rates of the example files (under 10 minutes)")
     parser.add_argument("--study", action="append", choices=[study.name for study in STUDIES],
                         help="may be repeated; default: convergence")
-    parser.add_argument("--workload", action="append", help="only these workloads of the study")
+    parser.add_argument("--workload", action="append", help="only this workload of the study; may be repeated",
+                        choices=sorted({workload.name for study in STUDIES for workload in study.workloads}))
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("results"),
                         help="folder of the runs (default results); runs that are there are not repeated")
     return parser.parse_args()

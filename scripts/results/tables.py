@@ -48,7 +48,7 @@ def cells(row, first):
     background = row.mean("background_bytes_per_step")
     return (
         row.method.label,
-        "own" if row.rate is None else f"{row.rate:g}",
+        "of file" if row.rate is None else f"{row.rate:g}",
         loss_text(row),
         against(row, first),
         f"{100 * row.mean('held_out_accuracy'):.1f} %",
@@ -60,25 +60,26 @@ def cells(row, first):
     )
 
 
-def table(rows):
-    """Markdown with columns padded, so that it reads well in a terminal too."""
-    first = rows[0]
-    lines = [tuple(head.format(first=first.method.label) for head in HEAD)]
-    lines += [cells(row, first) for row in rows]
-    widths = [max(len(line[k]) for line in lines) for k in range(len(HEAD))]
-    text = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths)) + " |" for line in lines]
-    text.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
-    return "\n".join(text)
-
-
-def rates_tried(rows):
-    """Held-out loss of the first seed at each learning rate."""
-    rates = sorted({rate for row in rows for rate in row.tried})
-    lines = [("method", *(f"{rate:g}" for rate in rates))]
-    for row in rows:
-        losses = [row.tried.get(rate) for rate in rates]
-        lines.append((row.method.label, *("" if x is None else f"{x:.4f}" if x < 100 else "diverged" for x in losses)))
+def markdown(lines):
+    """Columns padded, so that the table reads well in a terminal too."""
     widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
     text = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths)) + " |" for line in lines]
     text.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
     return "\n".join(text)
+
+
+def table(rows):
+    first = rows[0]
+    return markdown([tuple(head.format(first=first.method.label) for head in HEAD),
+                     *(cells(row, first) for row in rows)])
+
+
+def rates_tried(rows):
+    """Held-out loss of the first seed at each learning rate."""
+    def loss(row, rate):
+        tried = row.tried.get(rate)
+        return "" if tried is None else f"{tried:.4f}" if tried < 100 else "diverged"
+
+    rates = sorted({rate for row in rows for rate in row.tried})
+    return markdown([("method", *(f"{rate:g}" for rate in rates)),
+                     *((row.method.label, *(loss(row, rate) for rate in rates)) for row in rows)])
