@@ -64,6 +64,40 @@ struct AlreadyAdded {
                                               const ErrorView& /*error*/) const {}
 };
 
+/// An input that goes on from what the message said before: error(i) <- load(i, decoded i) + error(i). A
+/// block is read before its new codes are written.
+template <Quantiser Q, class Load, class MemorySpace>
+struct ContinuedSource {
+  Q quantiser;
+  Load load;
+  ConstWords<MemorySpace> message;
+
+  template <class Member, class ErrorView>
+  KOKKOS_FORCEINLINE_FUNCTION void compensate(const Member& member, const BlockMap::Block& block,
+                                              const ErrorView& error) const {
+    constexpr std::int64_t width = elements_per_word<Q>;
+    const float scale = Q::has_scale ? Kokkos::bit_cast<float>(message(block.scale_word)) : 0.0F;
+    if constexpr (Member::is_one_thread && has_tiles<Q>) {
+      for_each_tile(block.elements, [&](const std::int64_t in_block, const std::int64_t count) {
+        float value[tile_elements];
+        decode_tile(quantiser, &message(block.first_word + in_block / width), count, scale, value);
+        const std::int64_t first = block.first_element + in_block;
+        member.for_each(count, [&](const std::int64_t k) { error(first + k) += load(first + k, value[k]); });
+      });
+    } else {
+      member.for_each((block.elements + width - 1) / width, [&](const std::int64_t w) {
+        const std::int64_t first = block.first_element + w * width;
+        const std::uint32_t word = message(block.first_word + w);
+        with_count<width>(block.elements - w * width, [&](const std::int64_t count) {
+          for (std::int64_t e = 0; e < count; ++e) {
+            error(first + e) += load(first + e, quantiser.decode(code_at<Q>(word, e), scale));
+          }
+        });
+      });
+    }
+  }
+};
+
 /// The mean of the messages of all ranks: error(i) <- (1/n) sum_r decode(message r, i) + error(i), in rank
 /// order.
 template <Quantiser Q, class MemorySpace>
@@ -307,6 +341,21 @@ void encode_with_error_feedback(const Exec& exec, const Q& quantiser, const deta
   detail::for_each_block(
       "kadam::encode_with_error_feedback", exec, 0, map.blocks,
       detail::EncodeBlock<Q, Source, MemorySpace>{quantiser, map, Source{load}, active, error, message});
+}
+
+/// The same with an input that goes on from the last exchange: load(i, value of element i in `message`),
+/// where the message is still the one of that exchange. What was decoded need not be kept as float32: a
+/// momentum that is what all ranks decoded costs bits/8 bytes per element instead of 4. An inactive element
+/// has no meaningful value there; it sends nothing in any case. Memory: 8 B + 2 bits/8 per element and what
+/// load reads.
+template <class Exec, Quantiser Q, class Load, class MemorySpace>
+void encode_continued(const Exec& exec, const Q& quantiser, const detail::BlockMap& map, const Load& load,
+                      const ActiveMask<MemorySpace>& active, const Kokkos::View<float*, MemorySpace>& error,
+                      const Words<MemorySpace>& message) {
+  using Source = detail::ContinuedSource<Q, Load, MemorySpace>;
+  detail::for_each_block("kadam::encode_continued", exec, 0, map.blocks,
+                         detail::EncodeBlock<Q, Source, MemorySpace>{
+                             quantiser, map, Source{quantiser, load, message}, active, error, message});
 }
 
 /// The same with an input that a kernel before has added to the error. Memory: 8 B + bits/8 per element.

@@ -39,6 +39,17 @@ class BlockCodec {
         quantiser_);
   }
 
+  /// encode_continued over all chunks.
+  template <class Load>
+  void encode_continued(const ExecutionSpace& exec, const Load& load, const ActiveMask<MemorySpace>& active,
+                        const Vector<float>& error, const Words<MemorySpace>& messages) const {
+    std::visit(
+        [&](const auto& quantiser) {
+          kadam::encode_continued(exec, quantiser, message_.map(), load, active, error, messages);
+        },
+        quantiser_);
+  }
+
   /// encode_accumulated over all chunks.
   void encode(const ExecutionSpace& exec, const ActiveMask<MemorySpace>& active, const Vector<float>& error,
               const Words<MemorySpace>& messages) const;

@@ -47,6 +47,17 @@ class CompressedMean {
     if (chunks_.ranks() > 1) exchange_messages(exec, communicator, phases, active);
   }
 
+  /// The same for a y that goes on from the last exchange: load(i, out of element i of that exchange).
+  template <class Load>
+  void exchange_continued(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
+                          const Load& load, const ActiveMask<MemorySpace>& active) {
+    {
+      const auto scope = phases.enter(exec, Phase::encode);
+      codec_.encode_continued(exec, load, active, state_.worker_error, messages_);
+    }
+    if (chunks_.ranks() > 1) exchange_messages(exec, communicator, phases, active);
+  }
+
   /// The same for a y that has been added to state().worker_error already.
   void exchange_accumulated(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
                             const ActiveMask<MemorySpace>& active);

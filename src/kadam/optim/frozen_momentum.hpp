@@ -9,37 +9,55 @@
 
 /// What a step with a frozen variance does to one coordinate, before and after the exchange: fused into the
 /// encoding and the decoding of messages.
+///
+/// After a compressed step the momentum is what all ranks decoded, so it lives in the message of that step:
+/// it is read from there, bits/8 bytes per element, and not written as float32. Only the first compressed
+/// step starts from the float32 momentum of the warm-up.
 namespace kadam {
 
 /// y = ema(m, g, beta1)
 struct LocalMomentum {
-  Vector<float> m;
   Vector<const float> gradient;
   Ema first;
   float gradient_scale;
-  KOKKOS_FORCEINLINE_FUNCTION float operator()(const std::int64_t i) const {
-    return first(m(i), gradient_scale * gradient(i));
+  KOKKOS_FORCEINLINE_FUNCTION float operator()(const std::int64_t i, const float m) const {
+    return first(m, gradient_scale * gradient(i));
   }
 };
 
-/// y / (sqrt(v) + eps): legal, because v is frozen and equal on all ranks.
+/// y / (sqrt(v) + eps): legal, because v is frozen and equal on all ranks. So is m here: what was decoded.
 struct PreconditionedMomentum {
   LocalMomentum y;
-  Vector<float> v;
+  Vector<const float> v;
+  float eps;
+  KOKKOS_FORCEINLINE_FUNCTION float operator()(const std::int64_t i, const float decoded) const {
+    const float denominator = Kokkos::sqrt(v(i)) + eps;
+    return y(i, decoded * denominator) / denominator;
+  }
+};
+
+/// The same from a float32 momentum.
+struct FromMomentum {
+  LocalMomentum y;
+  Vector<const float> m;
+  KOKKOS_FORCEINLINE_FUNCTION float operator()(const std::int64_t i) const { return y(i, m(i)); }
+};
+
+struct PreconditionedFromMomentum {
+  FromMomentum y;
+  Vector<const float> v;
   float eps;
   KOKKOS_FORCEINLINE_FUNCTION float operator()(const std::int64_t i) const {
     return y(i) / (Kokkos::sqrt(v(i)) + eps);
   }
 };
 
-/// m <- mean of y;  x <- AdamApply(x, m, v). Coordinates without variance only decay.
+/// x <- AdamApply(x, mean of y, v). Coordinates without variance only decay.
 struct FrozenUpdate {
   Vector<float> x;
-  Vector<float> m;
-  Vector<float> v;
+  Vector<const float> v;
   AdamApply apply;
   KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean) const {
-    m(i) = mean;
     x(i) = apply(x(i), mean, v(i));
   }
   /// What is kept out of compression has variance, and its own exact mean.
@@ -51,15 +69,24 @@ struct FrozenUpdate {
 /// The same for a mean of y / (sqrt(v) + eps).
 struct PreconditionedUpdate {
   Vector<float> x;
-  Vector<float> m;
-  Vector<float> v;
+  Vector<const float> v;
   AdamApply apply;
   KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean) const {
-    m(i) = mean * (Kokkos::sqrt(v(i)) + apply.eps);
     x(i) = apply.decay * x(i) - apply.step * mean;
   }
   KOKKOS_FORCEINLINE_FUNCTION void inactive(const std::int64_t i) const {
     if (!(v(i) > 0.0F)) x(i) *= apply.decay;
+  }
+};
+
+/// For tensors kept dense, whose momentum stays float32: m <- mean of y as well, where there is variance.
+struct KeptDenseUpdate {
+  FrozenUpdate update;
+  Vector<float> m;
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean) const {
+    if (!(update.v(i) > 0.0F)) return;
+    m(i) = mean;
+    update(i, mean);
   }
 };
 

@@ -7,18 +7,6 @@
 #include <utility>
 
 namespace kadam {
-namespace {
-
-template <class Update>
-struct WhereThereIsVariance {
-  Update update;
-  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean) const {
-    if (update.v(i) > 0.0F) update(i, mean);
-  }
-};
-
-}  // namespace
-
 void FrozenVarianceAdam::Options::describe(OptionFields& fields) {
   common.describe(fields);
   codec.describe(fields);
@@ -73,28 +61,49 @@ void FrozenVarianceAdam::compressed_step(const ExecutionSpace& exec, const Vecto
   result.phase = "compressed";
   result.gradient_scale = clip_factor(result.gradient_norm);
   const auto& [m, v] = moments_;
-  const LocalMomentum y{m, gradient, Ema::make(common().beta1), static_cast<float>(result.gradient_scale)};
+  const auto eps = static_cast<float>(common().eps);
+  const LocalMomentum y{gradient, Ema::make(common().beta1), static_cast<float>(result.gradient_scale)};
+  const FromMomentum first_y{y, m};
   if (options_.precondition) {
-    const PreconditionedMomentum preconditioned{y, v, static_cast<float>(common().eps)};
-    exchange_and_update(exec, preconditioned, PreconditionedUpdate{x, m, v, {}}, result);
+    exchange(exec, PreconditionedMomentum{y, v, eps}, PreconditionedFromMomentum{first_y, v, eps});
   } else {
-    exchange_and_update(exec, y, FrozenUpdate{x, m, v, {}}, result);
+    exchange(exec, y, first_y);
+  }
+  kept_dense_.exchange(exec, communicator(), phases(), first_y);
+
+  const auto scope = phases().enter(exec, Phase::decode);
+  if (options_.precondition) {
+    update(exec, PreconditionedUpdate{x, v, {}}, result);
+  } else {
+    update(exec, FrozenUpdate{x, v, {}}, result);
+  }
+  for (const Segment& segment : groups().segments) {
+    kept_dense_.decode(exec, segment.range.begin, segment.range.end,
+                       KeptDenseUpdate{{x, v, apply_of(segment, result)}, m});
   }
 }
 
-template <class Load, class Update>
-void FrozenVarianceAdam::exchange_and_update(const ExecutionSpace& exec, const Load& y, Update update,
-                                             const StepResult& result) {
-  compressed_mean_.exchange(exec, communicator(), phases(), y, coordinates_.active());
-  kept_dense_.exchange(exec, communicator(), phases(), y);
-
-  const auto scope = phases().enter(exec, Phase::decode);
-  for (const Segment& segment : groups().segments) {
-    update.apply = AdamApply::make(result.learning_rate * segment.lr_scale, segment.weight_decay,
-                                   common().eps, 1.0, 1.0);
-    compressed_mean_.decode(exec, coordinates_.active(), segment.range.begin, segment.range.end, update);
-    kept_dense_.decode(exec, segment.range.begin, segment.range.end, WhereThereIsVariance<Update>{update});
+template <class Load, class FirstLoad>
+void FrozenVarianceAdam::exchange(const ExecutionSpace& exec, const Load& y, const FirstLoad& first_y) {
+  if (momentum_is_in_message_) {
+    compressed_mean_.exchange_continued(exec, communicator(), phases(), y, coordinates_.active());
+  } else {
+    compressed_mean_.exchange(exec, communicator(), phases(), first_y, coordinates_.active());
   }
+  momentum_is_in_message_ = true;
+}
+
+template <class Update>
+void FrozenVarianceAdam::update(const ExecutionSpace& exec, Update update, const StepResult& result) {
+  for (const Segment& segment : groups().segments) {
+    update.apply = apply_of(segment, result);
+    compressed_mean_.decode(exec, coordinates_.active(), segment.range.begin, segment.range.end, update);
+  }
+}
+
+AdamApply FrozenVarianceAdam::apply_of(const Segment& segment, const StepResult& result) const {
+  return AdamApply::make(result.learning_rate * segment.lr_scale, segment.weight_decay, common().eps, 1.0,
+                         1.0);
 }
 
 bool FrozenVarianceAdam::warm_up_ends(const ExecutionSpace& exec, std::int64_t step) {

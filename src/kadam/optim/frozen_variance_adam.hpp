@@ -62,15 +62,19 @@ class FrozenVarianceAdam : public Optimizer {
  private:
   void compressed_step(const ExecutionSpace& exec, const Vector<float>& x,
                        const Vector<const float>& gradient, StepResult& result);
-  template <class Load, class Update>
-  void exchange_and_update(const ExecutionSpace& exec, const Load& y, Update update,
-                           const StepResult& result);
+  /// y goes on from the last exchange, first_y from the momentum of the warm-up.
+  template <class Load, class FirstLoad>
+  void exchange(const ExecutionSpace& exec, const Load& y, const FirstLoad& first_y);
+  template <class Update>
+  void update(const ExecutionSpace& exec, Update update, const StepResult& result);
+  [[nodiscard]] AdamApply apply_of(const Segment& segment, const StepResult& result) const;
   [[nodiscard]] bool warm_up_ends(const ExecutionSpace& exec, std::int64_t step);
   void freeze(const ExecutionSpace& exec, std::int64_t step);
 
   Options options_;
   Moments moments_;
   bool frozen_ = false;
+  bool momentum_is_in_message_ = false;  ///< of all but what is kept dense: m is what was decoded last
   VarianceStability stability_;
   VarianceDrift drift_;
   DenseMean dense_mean_;
