@@ -37,8 +37,18 @@ struct Store {
   KOKKOS_FUNCTION void operator()(const std::int64_t i, const float value) const { out(i) = value; }
 };
 
-struct NotEverySeventh {
-  KOKKOS_FUNCTION bool operator()(const std::int64_t i) const { return i % 7 != 2; }
+/// Every other stretch of 600 elements is all active; in the others every seventh is not.
+struct MostlyActive {
+  KOKKOS_FUNCTION bool operator()(const std::int64_t i) const { return (i / 600) % 2 == 1 || i % 7 != 2; }
+};
+
+/// Half of what was said before, and y.
+template <class Space>
+struct Continue {
+  Kokkos::View<const float*, Space> y;
+  KOKKOS_FUNCTION float operator()(const std::int64_t i, const float before) const {
+    return 0.5F * before + y(i);
+  }
 };
 
 /// One row per code: Kadam's and the reference's description of it.
@@ -63,13 +73,14 @@ class BlockCoderTest : public testing::Test {
     if (!with_inactive) return {};
     const Kokkos::View<std::uint32_t*, Space> words(
         "mask", static_cast<std::size_t>(ActiveMask<Space>::words_for(n)));
-    fill_active_mask(Exec{}, words, n, NotEverySeventh{});
+    fill_active_mask(Exec{}, words, n, MostlyActive{});
     return {words, 0};
   }
 
   static std::vector<bool> active_for(std::int64_t n, bool with_inactive) {
     std::vector<bool> active(static_cast<std::size_t>(n), true);
-    for (std::int64_t i = 0; i < n; ++i) active[static_cast<std::size_t>(i)] = !with_inactive || i % 7 != 2;
+    for (std::int64_t i = 0; i < n; ++i)
+      active[static_cast<std::size_t>(i)] = !with_inactive || MostlyActive{}(i);
     return active;
   }
 };
@@ -131,6 +142,46 @@ TYPED_TEST(BlockCoderTest, EncodeAndDecodeAreEquivalentToReference) {
     code.block = 2048;
     encode_decode_equals_reference<TestFixture, TypeParam>(quantiser, code, (1 << 20) + 7, true);
   });
+}
+
+/// With the message itself as what was said before, and with that as a vector: the same bits.
+template <class Test, class Exec, class Q>
+void continuing_equals_decoding_first(const Q& quantiser, std::int64_t block, bool with_inactive) {
+  using Space = typename Exec::memory_space;
+  const std::int64_t n = 5001;
+  const BlockMessage message(ChunkLayout(n, 3), block, Q::bits, Q::has_scale);
+  const auto mask = Test::mask_for(n, with_inactive);
+  const auto y = test::to_device<Space>(test::random_vector(n, 5));
+  const Exec exec;
+  const auto error = test::to_device<Space>(test::random_vector(n, 6));
+  const auto words = Test::words_for(message.total_bytes());
+  encode_with_error_feedback(exec, quantiser, message.map(), Load<Space>{y}, mask, error, words);
+
+  const Kokkos::View<float*, Space> input("input", static_cast<std::size_t>(n));
+  decode_and_apply(exec, quantiser, message.map(), ConstWords<Space>(words), mask, 0, n, Store<Space>{input});
+  auto on_host = test::to_host(input);
+  const auto y_on_host = test::to_host(y);
+  for (std::size_t i = 0; i < on_host.size(); ++i) on_host[i] = 0.5F * on_host[i] + y_on_host[i];
+  const auto other_error = test::to_device<Space>(test::to_host(error));
+  const auto other_words = Test::words_for(message.total_bytes());
+  encode_with_error_feedback(exec, quantiser, message.map(), Load<Space>{test::to_device<Space>(on_host)},
+                             mask, other_error, other_words);
+
+  encode_continued(exec, quantiser, message.map(), Continue<Space>{y}, mask, error, words);
+  Kokkos::fence();
+  EXPECT_EQ(test::to_host(words), test::to_host(other_words)) << "bits " << Q::bits << " block " << block;
+  EXPECT_EQ(test::to_host(error), test::to_host(other_error)) << "bits " << Q::bits << " block " << block;
+}
+
+TYPED_TEST(BlockCoderTest, AnInputThatGoesOnFromTheMessageIsThatOfTheDecodedVector) {
+  for (const std::int64_t block : {0, 50, 2048}) {
+    for (const bool with_inactive : {false, true}) {
+      for_each_code<TypeParam>([&](const auto& quantiser, const reference::Code&) {
+        continuing_equals_decoding_first<TestFixture, TypeParam>(quantiser, block, with_inactive);
+      });
+      continuing_equals_decoding_first<TestFixture, TypeParam>(IdentityQuantiser{}, block, with_inactive);
+    }
+  }
 }
 
 TYPED_TEST(BlockCoderTest, ReduceIsEquivalentToReference) {
