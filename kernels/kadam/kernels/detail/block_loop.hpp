@@ -53,10 +53,11 @@ struct HostBlockMember {
     return total;
   }
 
-  /// Largest value, 0 if none is larger.
+  /// Largest value, 0 if none is larger. So many lanes are a loop to the compiler, which vectorises it; fewer
+  /// are unrolled, and then it does not.
   template <class Function>
   KOKKOS_FORCEINLINE_FUNCTION float max(std::int64_t count, const Function& function) const {
-    constexpr int lanes = 16;
+    constexpr int lanes = 64;
     float partial[lanes] = {};
     std::int64_t k = 0;
     for (; k + lanes <= count; k += lanes) {
