@@ -62,13 +62,13 @@ std::vector<KernelResult> results_of(const std::vector<KernelCase>& cases,
 }
 
 std::string table_of(const std::vector<KernelResult>& results) {
-  std::string text = fmt::format("{:<34} {:>11} {:>12} {:>7} {:>10} {:>7} {:>9}\n", "kernel", "elements",
+  std::string text = fmt::format("{:<36} {:>11} {:>12} {:>7} {:>10} {:>7} {:>9}\n", "kernel", "elements",
                                  "milliseconds", "spread", "B/element", "GB/s", "to limit");
   for (const KernelResult& result : results) {
     const bool has_bytes = result.bytes_per_element > 0.0;
     const double rate =
         result.bytes_per_element * static_cast<double>(result.elements) / result.seconds.median / 1e9;
-    text += fmt::format("{:<34} {:>11} {:>12.4f} {:>5.1f} % {:>10} {:>7} {:>9}\n", result.kernel,
+    text += fmt::format("{:<36} {:>11} {:>12.4f} {:>5.1f} % {:>10} {:>7} {:>9}\n", result.kernel,
                         result.elements, 1e3 * result.seconds.median, 100.0 * result.seconds.spread,
                         has_bytes ? fmt::format("{:.2f}", result.bytes_per_element) : "-",
                         has_bytes ? fmt::format("{:.2f}", rate) : "-",
