@@ -39,8 +39,9 @@ KOKKOS_FORCEINLINE_FUNCTION void decode_tile(const Q& quantiser, const std::uint
     constexpr int per_byte = 8 / Q::bits;
     constexpr unsigned mask = (1U << Q::bits) - 1U;
     const auto* bytes = reinterpret_cast<const unsigned char*>(words);
+    const std::int64_t used_bytes = (count + per_byte - 1) / per_byte;
     KADAM_SIMD
-    for (std::int64_t b = 0; b < (count + per_byte - 1) / per_byte; ++b) {
+    for (std::int64_t b = 0; b < used_bytes; ++b) {
       for (int s = 0; s < per_byte; ++s) {
         values[b * per_byte + s] = quantiser.decode((bytes[b] >> (s * Q::bits)) & mask, scale);
       }
