@@ -57,11 +57,12 @@ struct RaiseVarianceOfBlock {
 ///
 /// A 1-bit code gives all elements of a block the same magnitude s; one whose sqrt(v) is far below the
 /// others' then takes steps s / sqrt(v) of noise. floor bounds these at 1/floor times the block's usual step.
-/// Worked number: v = (1, 1e-6), floor = 0.1: the second becomes 0.005.
+/// Does nothing when floor is 0. Worked number: v = (1, 1e-6), floor = 0.1: the second becomes 0.005.
 /// Memory: reads v, writes what is raised: 4 to 8 B per element.
 template <class Exec, class MemorySpace>
 void raise_variance(const Exec& exec, const detail::BlockMap& map, double floor,
                     const Kokkos::View<float*, MemorySpace>& v) {
+  if (floor == 0.0) return;
   detail::for_each_block("kadam::raise_variance", exec, 0, map.blocks,
                          detail::RaiseVarianceOfBlock<MemorySpace>{map, floor * floor, v});
 }

@@ -116,9 +116,7 @@ void FrozenVarianceAdam::freeze(const ExecutionSpace& exec, std::int64_t step) {
   fold_corrections(exec, static_cast<float>(1.0 / common().first_correction(step)),
                    static_cast<float>(1.0 / common().second_correction(step)), moments_.m, moments_.v);
   coordinates_.require_variance(exec, moments_.v);
-  if (options_.variance_floor > 0.0) {
-    raise_variance(exec, compressed_mean_.map(), options_.variance_floor, moments_.v);
-  }
+  raise_variance(exec, compressed_mean_.map(), options_.variance_floor, moments_.v);
   drift_.freeze();
   frozen_ = true;
 }

@@ -56,6 +56,26 @@ const std::string& to_string(const std::string& name, const OptionValue& value, 
   refuse(name, value, expected);
 }
 
+template <class Enum>
+struct Word {
+  std::string text;
+  Enum value;
+};
+
+/// An option that is one of two words.
+template <class Enum>
+OptionField one_of_two(const std::string& name, Enum& value, std::string help, const Word<Enum>& first,
+                       const Word<Enum>& second) {
+  const auto set = [&value, name, first, second](const OptionValue& v) {
+    const std::string expected = '"' + first.text + "\" or \"" + second.text + '"';
+    const std::string& text = to_string(name, v, expected.c_str());
+    if (text != first.text && text != second.text) refuse(name, v, expected.c_str());
+    value = text == first.text ? first.value : second.value;
+  };
+  return {name, std::move(help), set,
+          [&value, first, second] { return OptionValue((value == first.value ? first : second).text); }};
+}
+
 }  // namespace
 
 std::string to_text(const OptionValue& value) {
@@ -100,25 +120,13 @@ void OptionFields::add(const std::string& name, std::string& value, std::string 
 }
 
 void OptionFields::add(const std::string& name, SignScale& value, std::string help) {
-  const auto set = [&value, name](const OptionValue& v) {
-    const std::string& text = to_string(name, v, "\"rms\" or \"mean_abs\"");
-    if (text != "rms" && text != "mean_abs") refuse(name, v, "\"rms\" or \"mean_abs\"");
-    value = text == "rms" ? SignScale::rms : SignScale::mean_abs;
-  };
-  fields_.push_back({name, std::move(help), set, [&value] {
-                       return OptionValue(std::string(value == SignScale::rms ? "rms" : "mean_abs"));
-                     }});
+  fields_.push_back(
+      one_of_two(name, value, std::move(help), {"rms", SignScale::rms}, {"mean_abs", SignScale::mean_abs}));
 }
 
 void OptionFields::add(const std::string& name, SparseExchange& value, std::string help) {
-  const auto set = [&value, name](const OptionValue& v) {
-    const std::string& text = to_string(name, v, "\"own\" or \"owner\"");
-    if (text != "own" && text != "owner") refuse(name, v, "\"own\" or \"owner\"");
-    value = text == "own" ? SparseExchange::own : SparseExchange::owner;
-  };
-  fields_.push_back({name, std::move(help), set, [&value] {
-                       return OptionValue(std::string(value == SparseExchange::own ? "own" : "owner"));
-                     }});
+  fields_.push_back(one_of_two(name, value, std::move(help), {"own", SparseExchange::own},
+                               {"owner", SparseExchange::owner}));
 }
 
 void OptionFields::add(const std::string& name, StepsOrAuto& value, std::string help) {

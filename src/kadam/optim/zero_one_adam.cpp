@@ -153,9 +153,7 @@ void ZeroOneAdam::variance_step(const ExecutionSpace& exec, const Vector<float>&
   }
   Kokkos::deep_copy(exec, parameters, x_);
   coordinates_.require_variance(exec, moments_.v);
-  if (options_.variance_floor > 0.0) {
-    raise_variance(exec, compressed_mean_.map(), options_.variance_floor, moments_.v);
-  }
+  raise_variance(exec, compressed_mean_.map(), options_.variance_floor, moments_.v);
 }
 
 void ZeroOneAdam::local_step(const ExecutionSpace& exec, const Vector<const float>& gradient,
@@ -178,17 +176,19 @@ void ZeroOneAdam::synchronise(const ExecutionSpace& exec, const Vector<float>& p
   kept_dense_.exchange(exec, communicator(), phases(), u);
 
   const auto scope = phases().enter(exec, Phase::decode);
+  update_synchronised(parameters, [&](const ElementRange& range, const Synchronise& update) {
+    compressed_mean_.decode(exec, coordinates_.active(), range.begin, range.end, update);
+    kept_dense_.decode(exec, range.begin, range.end, update);
+  });
+}
+
+template <class Apply>
+void ZeroOneAdam::update_synchronised(const Vector<float>& parameters, const Apply& apply) {
   for (const Segment& segment : groups().segments) {
     const double gamma_sum = gamma_sum_ * segment.lr_scale;
-    const Synchronise update{rule_of(segment),
-                             static_cast<float>(gamma_sum > 0.0 ? 1.0 / gamma_sum : 0.0),
-                             x_,
-                             moments_.m,
-                             moments_.v,
-                             u_,
-                             parameters};
-    compressed_mean_.decode(exec, coordinates_.active(), segment.range.begin, segment.range.end, update);
-    kept_dense_.decode(exec, segment.range.begin, segment.range.end, update);
+    apply(segment.range,
+          Synchronise{rule_of(segment), static_cast<float>(gamma_sum > 0.0 ? 1.0 / gamma_sum : 0.0), x_,
+                      moments_.m, moments_.v, u_, parameters});
   }
   gamma_sum_ = 0.0;
   momentum_differs_ = false;
@@ -214,19 +214,9 @@ LocalStep ZeroOneAdam::rule_of(const Segment& segment) const {
 void ZeroOneAdam::deliver_all(const ExecutionSpace& exec, const Vector<float>& parameters) {
   if (gamma_sum_ == 0.0) return;
   const Vector<const float> mean = dense_mean_(exec, communicator(), phases(), u_);
-  for (const Segment& segment : groups().segments) {
-    const double gamma_sum = gamma_sum_ * segment.lr_scale;
-    const Synchronise update{rule_of(segment),
-                             static_cast<float>(gamma_sum > 0.0 ? 1.0 / gamma_sum : 0.0),
-                             x_,
-                             moments_.m,
-                             moments_.v,
-                             u_,
-                             parameters};
-    synchronise_exactly(exec, segment.range, update, mean);
-  }
-  gamma_sum_ = 0.0;
-  momentum_differs_ = false;
+  update_synchronised(parameters, [&](const ElementRange& range, const Synchronise& update) {
+    synchronise_exactly(exec, range, update, mean);
+  });
   policy_.synchronised_at(steps_taken());
 }
 

@@ -65,6 +65,9 @@ class ZeroOneAdam final : public Optimizer {
                      const Vector<const float>& gradient, StepResult& result);
   void local_step(const ExecutionSpace& exec, const Vector<const float>& gradient, StepResult& result);
   void synchronise(const ExecutionSpace& exec, const Vector<float>& parameters);
+  /// apply(range, update) for every segment; Gamma starts again.
+  template <class Apply>
+  void update_synchronised(const Vector<float>& parameters, const Apply& apply);
   void write_working(const ExecutionSpace& exec, const Vector<const float>& u,
                      const Vector<float>& out) const;
   [[nodiscard]] LocalStep rule_of(const Segment& segment) const;
