@@ -52,7 +52,8 @@ KernelCase encode(const Vectors& vectors, int bits) {
 /// n messages of one chunk of d/n elements, decoded, added up, encoded again.
 KernelCase reduce(const Vectors& vectors, int bits, int ranks) {
   const Code code(bits, vectors.elements, ranks);
-  const Words<MemorySpace> reply("kadam-bench::reply", code.codec.message().piece(0).bytes / sizeof(float));
+  const Words<MemorySpace> reply("kadam-bench::reply",
+                                 code.codec.message().piece(0).bytes / sizeof(std::uint32_t));
   std::string name = "reduce " + name_of(bits) + " of ";
   name.append(std::to_string(ranks));
   return {std::move(name), 8.0 + (ranks + 1) * code.bytes, code.chunk_elements, Limit::update,
@@ -73,7 +74,8 @@ KernelCase decode(const Vectors& vectors, int bits) {
 /// What a rank computes in a compressed step of 1-bit Adam.
 KernelCase whole_step(const Vectors& vectors) {
   const Code code(1, vectors.elements, ranks_of_step);
-  const Words<MemorySpace> reply("kadam-bench::reply", code.codec.message().piece(0).bytes / sizeof(float));
+  const Words<MemorySpace> reply("kadam-bench::reply",
+                                 code.codec.message().piece(0).bytes / sizeof(std::uint32_t));
   const double reduced = (8.0 + (ranks_of_step + 1) * code.bytes) / ranks_of_step;
   return {"onebit_adam step, n = 4", 24.0 + 3 * code.bytes + reduced, vectors.elements, Limit::update,
           [&vectors, code, reply](const auto& exec) {

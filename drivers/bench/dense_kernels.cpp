@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/kernels/adam_direction.hpp>
 #include <kadam/kernels/adam_update.hpp>
-#include <kadam/kernels/bfloat16.hpp>
 #include <kadam/kernels/lamb_update.hpp>
 #include <kadam/kernels/local_step.hpp>
 #include <kadam/kernels/ordered_mean.hpp>

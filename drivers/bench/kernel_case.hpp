@@ -21,8 +21,7 @@ enum class Limit : std::uint8_t {
 /// A piece of work that is timed.
 struct KernelCase {
   std::string kernel;
-  double bytes_per_element =
-      0.0;  ///< read and written, each access of an algorithm without cache counted once
+  double bytes_per_element = 0.0;  ///< read and written, by an algorithm that keeps nothing between passes
   std::int64_t elements = 0;
   Limit limit = Limit::update;
   std::function<void(const ExecutionSpace&)> run;

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/kernels/block_coder.hpp>
+#include <kadam/kernels/element_of.hpp>
 #include <kadam/wire/block_message.hpp>
 
 #include <cmath>
@@ -24,12 +25,6 @@ TEST(BlockCodeReference, HandSized) {
   EXPECT_FLOAT_EQ(q[1], 2 * 0.75F / 7);  // 2.33 steps
   EXPECT_EQ(reference::quantise_block({.bits = 2}, {0.0F, 0.0F}, all), (std::vector<float>{0.0F, 0.0F}));
 }
-
-template <class Space>
-struct Load {
-  Kokkos::View<const float*, Space> y;
-  KOKKOS_FUNCTION float operator()(const std::int64_t i) const { return y(i); }
-};
 
 template <class Space>
 struct Store {
@@ -106,8 +101,8 @@ void encode_decode_equals_reference(const Q& quantiser, reference::Code code, st
   const auto words = Test::words_for(message.total_bytes());
   const auto mask = Test::mask_for(n, with_inactive);
   const Exec exec;
-  encode_with_error_feedback(exec, quantiser, message.map(), Load<Space>{test::to_device<Space>(y)}, mask,
-                             error, words);
+  encode_with_error_feedback(exec, quantiser, message.map(), ElementOf<Space>{test::to_device<Space>(y)},
+                             mask, error, words);
   const Kokkos::View<float*, Space> decoded("decoded", static_cast<std::size_t>(n));
   const Store<Space> store{decoded};
   const ConstWords<Space> sent = words;
@@ -155,7 +150,7 @@ void continuing_equals_decoding_first(const Q& quantiser, std::int64_t block, bo
   const Exec exec;
   const auto error = test::to_device<Space>(test::random_vector(n, 6));
   const auto words = Test::words_for(message.total_bytes());
-  encode_with_error_feedback(exec, quantiser, message.map(), Load<Space>{y}, mask, error, words);
+  encode_with_error_feedback(exec, quantiser, message.map(), ElementOf<Space>{y}, mask, error, words);
 
   const Kokkos::View<float*, Space> input("input", static_cast<std::size_t>(n));
   decode_and_apply(exec, quantiser, message.map(), ConstWords<Space>(words), mask, 0, n, Store<Space>{input});
@@ -164,8 +159,9 @@ void continuing_equals_decoding_first(const Q& quantiser, std::int64_t block, bo
   for (std::size_t i = 0; i < on_host.size(); ++i) on_host[i] = 0.5F * on_host[i] + y_on_host[i];
   const auto other_error = test::to_device<Space>(test::to_host(error));
   const auto other_words = Test::words_for(message.total_bytes());
-  encode_with_error_feedback(exec, quantiser, message.map(), Load<Space>{test::to_device<Space>(on_host)},
-                             mask, other_error, other_words);
+  encode_with_error_feedback(exec, quantiser, message.map(),
+                             ElementOf<Space>{test::to_device<Space>(on_host)}, mask, other_error,
+                             other_words);
 
   encode_continued(exec, quantiser, message.map(), Continue<Space>{y}, mask, error, words);
   Kokkos::fence();
@@ -205,8 +201,8 @@ TYPED_TEST(BlockCoderTest, ReduceIsEquivalentToReference) {
       const Kokkos::View<float*, Memory> error("error", static_cast<std::size_t>(n));
       const Words<Memory> one =
           Kokkos::subview(received, Kokkos::make_pair(rank * stride, (rank + 1) * stride));
-      encode_with_error_feedback(exec, quantiser, message.map(), Load<Memory>{test::to_device<Memory>(y)},
-                                 mask, error, one);
+      encode_with_error_feedback(exec, quantiser, message.map(),
+                                 ElementOf<Memory>{test::to_device<Memory>(y)}, mask, error, one);
       std::vector<float> h = y;
       for (std::size_t i = 0; i < h.size(); ++i) h[i] = active[i] ? h[i] : 0.0F;
       std::vector<float> q(h.size(), 0.0F);
@@ -245,7 +241,7 @@ TYPED_TEST(BlockCoderTest, TheIdentityCodeIsExact) {
   const Kokkos::View<float*, Memory> decoded("decoded", static_cast<std::size_t>(n));
   const ActiveMask<Memory> all;
   encode_with_error_feedback(TypeParam{}, IdentityQuantiser{}, message.map(),
-                             Load<Memory>{test::to_device<Memory>(y)}, all, error, words);
+                             ElementOf<Memory>{test::to_device<Memory>(y)}, all, error, words);
   decode_and_apply(TypeParam{}, IdentityQuantiser{}, message.map(), ConstWords<Memory>(words), all, 0, n,
                    Store<Memory>{decoded});
   EXPECT_EQ(test::to_host(decoded), y);
@@ -260,7 +256,7 @@ TYPED_TEST(BlockCoderTest, NegativeZeroIsSentAsPlus) {
   const auto words = TestFixture::words_for(message.total_bytes());
   // The error is added first: -0 + -0 stays -0.
   Kokkos::deep_copy(error, -0.0F);
-  encode_with_error_feedback(TypeParam{}, SignQuantiser{}, message.map(), Load<Memory>{y},
+  encode_with_error_feedback(TypeParam{}, SignQuantiser{}, message.map(), ElementOf<Memory>{y},
                              ActiveMask<Memory>{}, error, words);
   EXPECT_EQ(test::to_host(words)[1], 0b1011U);
 }
