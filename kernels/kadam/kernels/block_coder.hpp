@@ -14,6 +14,7 @@
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
+#include <type_traits>
 
 /// Encode with error feedback, decode, and decode-and-reduce, for every Quantiser.
 ///
@@ -35,9 +36,7 @@ struct EncodeBlock {
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
     const BlockMap::Block block = map.block(index);
-    source.compensate(member, block, error);
-    if (!active.all_active()) silence_inactive(member, block);
-    const float scale = scale_of(member, block);
+    const float scale = compensate(member, block);
     if constexpr (Q::has_scale) {
       member.once([&] { message(block.scale_word) = Kokkos::bit_cast<std::uint32_t>(scale); });
     }
@@ -45,30 +44,30 @@ struct EncodeBlock {
   }
 
  private:
+  /// Leaves what is to be sent in the error; its scale.
   template <class Member>
-  KOKKOS_FORCEINLINE_FUNCTION void silence_inactive(const Member& member,
-                                                    const BlockMap::Block& block) const {
-    member.for_each(block.elements, [&](const std::int64_t k) {
-      const std::int64_t i = block.first_element + k;
-      if (!active(i)) error(i) = 0.0F;
+  KOKKOS_FORCEINLINE_FUNCTION float compensate(const Member& member, const BlockMap::Block& block) const {
+    using Statistic = std::conditional_t<Q::reduces_by_max, typename Member::Max, typename Member::Sum>;
+    Statistic statistic;
+    source.compensate(member, block, error, [&](const std::int64_t in_block, const std::int64_t count) {
+      const std::int64_t first = block.first_element + in_block;
+      if (!active.all_active()) silence_inactive(member, first, count);
+      if constexpr (Q::has_scale) {
+        statistic.add(member, count,
+                      [&](const std::int64_t k) { return quantiser.statistic(error(first + k)); });
+      }
     });
+    if constexpr (!Q::has_scale) return 0.0F;
+    const std::int64_t counted = Q::reduces_by_max ? block.elements : active_in(member, block);
+    return quantiser.scale(static_cast<double>(statistic.value()), counted);
   }
 
   template <class Member>
-  KOKKOS_FORCEINLINE_FUNCTION float scale_of(const Member& member, const BlockMap::Block& block) const {
-    if constexpr (!Q::has_scale) {
-      return 0.0F;
-    } else {
-      const auto statistic = [&](const std::int64_t k) {
-        return quantiser.statistic(error(block.first_element + k));
-      };
-      if constexpr (Q::reduces_by_max) {
-        const auto magnitude = [&](const std::int64_t k) { return static_cast<float>(statistic(k)); };
-        return quantiser.scale(static_cast<double>(member.max(block.elements, magnitude)), block.elements);
-      } else {
-        return quantiser.scale(member.sum(block.elements, statistic), active_in(member, block));
-      }
-    }
+  KOKKOS_FORCEINLINE_FUNCTION void silence_inactive(const Member& member, std::int64_t first,
+                                                    std::int64_t count) const {
+    member.for_each(count, [&](const std::int64_t k) {
+      if (!active(first + k)) error(first + k) = 0.0F;
+    });
   }
 
   template <class Member>
@@ -88,22 +87,26 @@ struct EncodeBlock {
   KOKKOS_FORCEINLINE_FUNCTION void pack(const Member& member, const BlockMap::Block& block,
                                         float scale) const {
     constexpr std::int64_t width = elements_per_word<Q>;
-    if constexpr (Member::is_one_thread && has_tiles<Q>) {
-      for_each_tile(block.elements, [&](const std::int64_t first, const std::int64_t count) {
-        const std::int64_t first_word = first / width;
-        if (active.all_active_in(block.first_element + first, count)) {
-          encode_tile(quantiser, &error(block.first_element + first), count, scale,
-                      &message(block.first_word + first_word));
-        } else {
-          for (std::int64_t w = 0; w < (count + width - 1) / width; ++w) {
-            pack_word(block, first_word + w, scale);
-          }
+    member.for_each_part(block.elements, [&](const std::int64_t in_block, const std::int64_t count) {
+      const std::int64_t first = block.first_element + in_block;
+      const std::int64_t first_word = in_block / width;
+      prefetch_next(first + block.elements, count);
+      if constexpr (Member::is_one_thread && Q::bits <= 8) {
+        if (active.all_active_in(first, count)) {
+          encode_tile(quantiser, &error(first), count, scale, &message(block.first_word + first_word));
+          return;
         }
-      });
-    } else {
-      member.for_each((block.elements + width - 1) / width,
-                      [&](const std::int64_t w) { pack_word(block, w, scale); });
-    }
+      }
+      member.for_each((count + width - 1) / width,
+                      [&](const std::int64_t w) { pack_word(block, first_word + w, scale); });
+    });
+  }
+
+  /// Asks for a part of the next block while this one is worked on in cache.
+  KOKKOS_FORCEINLINE_FUNCTION void prefetch_next(std::int64_t first, std::int64_t count) const {
+    if (first + count > map.elements) return;
+    prefetch(error.data() + first, count);
+    source.prefetch(first, count);
   }
 
   KOKKOS_FORCEINLINE_FUNCTION void pack_word(const BlockMap::Block& block, std::int64_t w,
@@ -140,34 +143,26 @@ struct DecodeBlock {
     constexpr std::int64_t width = elements_per_word<Q>;
     const BlockMap::Block block = map.block(index);
     const float scale = Q::has_scale ? Kokkos::bit_cast<float>(message(block.scale_word)) : 0.0F;
-    if constexpr (Member::is_one_thread && has_tiles<Q>) {
-      for_each_tile(block.elements, [&](const std::int64_t first, const std::int64_t count) {
-        if (wants_all_of(block.first_element + first, count)) {
-          decode_whole_tile(member, block, first, count, scale);
-        } else {
-          for (std::int64_t w = 0; w < (count + width - 1) / width; ++w) {
-            decode_word(block, first / width + w, scale);
-          }
-        }
-      });
-    } else {
-      member.for_each((block.elements + width - 1) / width,
-                      [&](const std::int64_t w) { decode_word(block, w, scale); });
-    }
+    member.for_each_part(block.elements, [&](const std::int64_t in_block, const std::int64_t count) {
+      const std::int64_t first = block.first_element + in_block;
+      const std::int64_t first_word = in_block / width;
+      if (wants_all_of(member, first, count)) {
+        for_each_value(member, quantiser, &message(block.first_word + first_word), count, scale,
+                       [&](const std::int64_t k, const float value) { apply(first + k, value); });
+      } else {
+        member.for_each((count + width - 1) / width,
+                        [&](const std::int64_t w) { decode_word(block, first_word + w, scale); });
+      }
+    });
   }
 
  private:
-  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION bool wants_all_of(std::int64_t first, std::int64_t count) const {
-    return first >= begin && first + count <= end && active.all_active_in(first, count);
-  }
-
   template <class Member>
-  KOKKOS_FORCEINLINE_FUNCTION void decode_whole_tile(const Member& member, const BlockMap::Block& block,
-                                                     std::int64_t first, std::int64_t count,
-                                                     float scale) const {
-    float value[tile_elements];
-    decode_tile(quantiser, &message(block.first_word + first / elements_per_word<Q>), count, scale, value);
-    member.for_each(count, [&](const std::int64_t k) { apply(block.first_element + first + k, value[k]); });
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION bool wants_all_of(const Member& /*member*/, std::int64_t first,
+                                                              std::int64_t count) const {
+    if (first < begin || first + count > end) return false;
+    // The threads of a team would each look through the mask of a whole block.
+    return Member::is_one_thread ? active.all_active_in(first, count) : active.all_active();
   }
 
   KOKKOS_FORCEINLINE_FUNCTION void decode_word(const BlockMap::Block& block, std::int64_t w,

@@ -101,24 +101,28 @@ struct LambMoments {
     const auto tile = tiles.tiles(index);
     const std::int64_t count = tile.end - tile.begin;
     const float lambda = tensors.lambda(tile.tensor);
-    member.for_each(count, [&](const std::int64_t k) {
-      const std::int64_t i = tile.begin + k;
-      const float g = rule.gradient_scale * gradient(i);
-      m(i) = rule.first(m(i), g);
-      v(i) = rule.second(v(i), g * g);
-    });
-    const double x_squared = member.sum(count, [&](const std::int64_t k) {
-      const auto value = static_cast<double>(x(tile.begin + k));
-      return value * value;
-    });
-    const double u_squared = member.sum(count, [&](const std::int64_t k) {
-      const std::int64_t i = tile.begin + k;
-      const auto u = static_cast<double>(rule.direction(x(i), m(i), v(i), lambda));
-      return u * u;
+    typename Member::Sum x_squared;
+    typename Member::Sum u_squared;
+    member.for_each_part(count, [&](const std::int64_t in_tile, const std::int64_t length) {
+      const std::int64_t first = tile.begin + in_tile;
+      u_squared.add(member, length, [&](const std::int64_t k) {
+        const std::int64_t i = first + k;
+        const float g = rule.gradient_scale * gradient(i);
+        const float m_new = rule.first(m(i), g);
+        const float v_new = rule.second(v(i), g * g);
+        m(i) = m_new;
+        v(i) = v_new;
+        const auto u = static_cast<double>(rule.direction(x(i), m_new, v_new, lambda));
+        return u * u;
+      });
+      x_squared.add(member, length, [&](const std::int64_t k) {
+        const auto value = static_cast<double>(x(first + k));
+        return value * value;
+      });
     });
     member.once([&] {
-      tensors.partial(2 * index) = x_squared;
-      tensors.partial(2 * index + 1) = u_squared;
+      tensors.partial(2 * index) = x_squared.value();
+      tensors.partial(2 * index + 1) = u_squared.value();
     });
   }
 };

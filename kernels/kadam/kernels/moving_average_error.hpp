@@ -109,7 +109,7 @@ struct MeanOfBlock {
   KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
     const BlockMap::Block block = map.block(index);
     member.for_each(block.elements, [&](const std::int64_t k) { out(block.first_element + k) = 0.0F; });
-    source.compensate(member, block, out);
+    source.compensate(member, block, out, [](const std::int64_t, const std::int64_t) {});
   }
 };
 

@@ -73,10 +73,14 @@ struct UniformQuantiser {
   }
   [[nodiscard]] KOKKOS_INLINE_FUNCTION std::uint32_t encode(float h, float step) const {
     // Sent with offset L, so that codes are unsigned. A step of 0 leaves everything in the error.
-    constexpr auto limit = static_cast<float>(levels);
-    const float rounded = Kokkos::nearbyint(h / (step > 0.0F ? step : 1.0F));
-    const float clipped = rounded > limit ? limit : (rounded < -limit ? -limit : rounded);
-    return static_cast<std::uint32_t>(static_cast<int>(clipped) + levels);
+    // 1.5 2^23 + z has the integer nearest to z in its low bits, half to even; what is too large for that is
+    // too large for the clip as well, which is done on integers: all this vectorises.
+    constexpr float shifter = 0x1.8p23F;
+    const auto zero = Kokkos::bit_cast<std::int32_t>(shifter);
+    const auto rounded = Kokkos::bit_cast<std::int32_t>(h / (step > 0.0F ? step : 1.0F) + shifter);
+    const std::int32_t below = Kokkos::min(rounded, zero + levels);
+    const std::int32_t clipped = Kokkos::max(below, zero - levels);
+    return static_cast<std::uint32_t>(clipped - (zero - levels));
   }
   [[nodiscard]] KOKKOS_INLINE_FUNCTION float decode(std::uint32_t code, float step) const {
     return static_cast<float>(static_cast<int>(code) - levels) * step;

@@ -4,6 +4,7 @@
 
 #include <kadam/execution.hpp>
 #include <kadam/kernels/adam_update.hpp>
+#include <kadam/kernels/detail/block_loop.hpp>
 
 #include <cstdint>
 
@@ -22,6 +23,9 @@ struct LocalMomentum {
   float gradient_scale;
   KOKKOS_FORCEINLINE_FUNCTION float operator()(const std::int64_t i, const float m) const {
     return first(m, gradient_scale * gradient(i));
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void prefetch(const std::int64_t i, const std::int64_t count) const {
+    detail::prefetch(gradient.data() + i, count);
   }
 };
 

@@ -28,9 +28,29 @@ namespace kadam::detail {
 template <class Exec>
 inline constexpr bool runs_on_host = Kokkos::SpaceAccessibility<Exec, Kokkos::HostSpace>::accessible;
 
+/// Asks a CPU for elements that are read soon: while a block is summed and packed in cache, memory would
+/// wait. A hint; the elements need not exist.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION void prefetch(const T* first, std::int64_t count) {
+  KOKKOS_IF_ON_HOST((constexpr auto line = static_cast<std::int64_t>(64 / sizeof(T));
+                     for (std::int64_t k = 0; k < count; k += line) __builtin_prefetch(first + k);))
+  KOKKOS_IF_ON_DEVICE(((void)first; (void)count;))
+}
+
+/// Elements that one thread of a CPU works on at a time. A multiple of 32.
+inline constexpr std::int64_t tile_elements = 256;
+
 /// The one thread that works on a block of a CPU.
 struct HostBlockMember {
   static constexpr bool is_one_thread = true;
+
+  /// function(first, length) for parts of a block that stay in the innermost cache while they are worked on.
+  template <class Function>
+  KOKKOS_FORCEINLINE_FUNCTION void for_each_part(std::int64_t count, const Function& function) const {
+    for (std::int64_t first = 0; first < count; first += tile_elements) {
+      function(first, Kokkos::min(tile_elements, count - first));
+    }
+  }
 
   template <class Function>
   KOKKOS_FORCEINLINE_FUNCTION void for_each(std::int64_t count, const Function& function) const {
@@ -38,38 +58,60 @@ struct HostBlockMember {
     for (std::int64_t k = 0; k < count; ++k) function(k);
   }
 
-  /// Sum in double, over a fixed number of lanes: the order is the same for every vector length.
+  /// Sum in double, over a fixed number of lanes: the order is the same for every vector length, and for
+  /// every way to cut the elements into parts of whole lanes.
+  struct Sum {
+    static constexpr int lanes = 32;
+    double partial[lanes] = {};
+
+    template <class Function>
+    KOKKOS_FORCEINLINE_FUNCTION void add(const HostBlockMember& /*member*/, std::int64_t count,
+                                         const Function& function) {
+      std::int64_t k = 0;
+      for (; k + lanes <= count; k += lanes) {
+        KADAM_SIMD
+        for (int lane = 0; lane < lanes; ++lane) partial[lane] += static_cast<double>(function(k + lane));
+      }
+      for (int lane = 0; k < count; ++k, ++lane) partial[lane] += static_cast<double>(function(k));
+    }
+    [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION double value() const {
+      double total = 0.0;
+      for (const double of_lane : partial) total += of_lane;
+      return total;
+    }
+  };
+
+  /// Largest value, 0 if none is larger. Compared as integers, of the same order for numbers >= 0: a float
+  /// maximum has to mind NaNs and is not vectorised.
+  struct Max {
+    std::int32_t largest = 0;
+
+    template <class Function>
+    KOKKOS_FORCEINLINE_FUNCTION void add(const HostBlockMember& /*member*/, std::int64_t count,
+                                         const Function& function) {
+      std::int32_t so_far = largest;
+      KADAM_SIMD
+      for (std::int64_t k = 0; k < count; ++k) {
+        const auto value = Kokkos::bit_cast<std::int32_t>(static_cast<float>(function(k)));
+        so_far = value > so_far ? value : so_far;
+      }
+      largest = so_far;
+    }
+    [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float value() const { return Kokkos::bit_cast<float>(largest); }
+  };
+
   template <class Function>
   KOKKOS_FORCEINLINE_FUNCTION double sum(std::int64_t count, const Function& function) const {
-    constexpr int lanes = 16;
-    double partial[lanes] = {};
-    std::int64_t k = 0;
-    for (; k + lanes <= count; k += lanes) {
-      for (int lane = 0; lane < lanes; ++lane) partial[lane] += static_cast<double>(function(k + lane));
-    }
-    for (int lane = 0; k < count; ++k, ++lane) partial[lane] += static_cast<double>(function(k));
-    double total = 0.0;
-    for (const double value : partial) total += value;
-    return total;
+    Sum sum;
+    sum.add(*this, count, function);
+    return sum.value();
   }
 
-  /// Largest value, 0 if none is larger. So many lanes are a loop to the compiler, which vectorises it; fewer
-  /// are unrolled, and then it does not.
   template <class Function>
   KOKKOS_FORCEINLINE_FUNCTION float max(std::int64_t count, const Function& function) const {
-    constexpr int lanes = 64;
-    float partial[lanes] = {};
-    std::int64_t k = 0;
-    for (; k + lanes <= count; k += lanes) {
-      for (int lane = 0; lane < lanes; ++lane) {
-        const float value = function(k + lane);
-        partial[lane] = value > partial[lane] ? value : partial[lane];
-      }
-    }
-    float largest = 0.0F;
-    for (const float value : partial) largest = value > largest ? value : largest;
-    for (; k < count; ++k) largest = function(k) > largest ? function(k) : largest;
-    return largest;
+    Max max;
+    max.add(*this, count, function);
+    return max.value();
   }
 
   /// How many k satisfy the predicate. At most 2^31 - 1 elements: narrow counters vectorise better.
@@ -119,6 +161,31 @@ template <class Team>
 struct TeamBlockMember {
   static constexpr bool is_one_thread = false;
   const Team& team;
+
+  struct Sum {
+    double total = 0.0;
+    template <class Function>
+    KOKKOS_FORCEINLINE_FUNCTION void add(const TeamBlockMember& member, std::int64_t count,
+                                         const Function& function) {
+      total += member.sum(count, function);
+    }
+    [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION double value() const { return total; }
+  };
+
+  struct Max {
+    float largest = 0.0F;
+    template <class Function>
+    KOKKOS_FORCEINLINE_FUNCTION void add(const TeamBlockMember& member, std::int64_t count,
+                                         const Function& function) {
+      largest = Kokkos::max(largest, member.max(count, function));
+    }
+    [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float value() const { return largest; }
+  };
+
+  template <class Function>
+  KOKKOS_FORCEINLINE_FUNCTION void for_each_part(std::int64_t count, const Function& function) const {
+    function(std::int64_t{0}, count);
+  }
 
   template <class Function>
   KOKKOS_FORCEINLINE_FUNCTION void for_each(std::int64_t count, const Function& function) const {

@@ -11,26 +11,41 @@
 
 #include <cstdint>
 
-/// Where the input of a block comes from that is encoded with error feedback: each adds its own to the error.
+/// Where the input of a block comes from that is encoded with error feedback: each adds its own to the error,
+/// part by part, and calls finish(first, length) for each part while it is still in cache.
+///
+/// prefetch(i, length) asks for elements that are compensated soon.
 namespace kadam::detail {
 
 /// A source of input, element by element: error(i) <- load(i) + error(i).
 template <class Load>
 struct ElementSource {
   Load load;
-  template <class Member, class ErrorView>
+
+  KOKKOS_FORCEINLINE_FUNCTION void prefetch(std::int64_t first, std::int64_t count) const {
+    if constexpr (requires { load.prefetch(first, count); }) load.prefetch(first, count);
+  }
+
+  template <class Member, class ErrorView, class Finish>
   KOKKOS_FORCEINLINE_FUNCTION void compensate(const Member& member, const BlockMap::Block& block,
-                                              const ErrorView& error) const {
-    const std::int64_t first = block.first_element;
-    member.for_each(block.elements, [&](const std::int64_t k) { error(first + k) += load(first + k); });
+                                              const ErrorView& error, const Finish& finish) const {
+    member.for_each_part(block.elements, [&](const std::int64_t in_block, const std::int64_t count) {
+      const std::int64_t first = block.first_element + in_block;
+      member.for_each(count, [&](const std::int64_t k) { error(first + k) += load(first + k); });
+      finish(in_block, count);
+    });
   }
 };
 
 /// Input that has been added to the error already.
 struct AlreadyAdded {
-  template <class Member, class ErrorView>
-  KOKKOS_FORCEINLINE_FUNCTION void compensate(const Member& /*member*/, const BlockMap::Block& /*block*/,
-                                              const ErrorView& /*error*/) const {}
+  KOKKOS_FORCEINLINE_FUNCTION void prefetch(std::int64_t /*first*/, std::int64_t /*count*/) const {}
+
+  template <class Member, class ErrorView, class Finish>
+  KOKKOS_FORCEINLINE_FUNCTION void compensate(const Member& member, const BlockMap::Block& block,
+                                              const ErrorView& /*error*/, const Finish& finish) const {
+    member.for_each_part(block.elements, finish);
+  }
 };
 
 /// An input that goes on from what the message said before: error(i) <- load(i, decoded i) + error(i). A
@@ -41,29 +56,22 @@ struct ContinuedSource {
   Load load;
   ConstWords<MemorySpace> message;
 
-  template <class Member, class ErrorView>
+  KOKKOS_FORCEINLINE_FUNCTION void prefetch(std::int64_t first, std::int64_t count) const {
+    if constexpr (requires { load.prefetch(first, count); }) load.prefetch(first, count);
+  }
+
+  template <class Member, class ErrorView, class Finish>
   KOKKOS_FORCEINLINE_FUNCTION void compensate(const Member& member, const BlockMap::Block& block,
-                                              const ErrorView& error) const {
-    constexpr std::int64_t width = elements_per_word<Q>;
+                                              const ErrorView& error, const Finish& finish) const {
     const float scale = Q::has_scale ? Kokkos::bit_cast<float>(message(block.scale_word)) : 0.0F;
-    if constexpr (Member::is_one_thread && has_tiles<Q>) {
-      for_each_tile(block.elements, [&](const std::int64_t in_block, const std::int64_t count) {
-        float value[tile_elements];
-        decode_tile(quantiser, &message(block.first_word + in_block / width), count, scale, value);
-        const std::int64_t first = block.first_element + in_block;
-        member.for_each(count, [&](const std::int64_t k) { error(first + k) += load(first + k, value[k]); });
-      });
-    } else {
-      member.for_each((block.elements + width - 1) / width, [&](const std::int64_t w) {
-        const std::int64_t first = block.first_element + w * width;
-        const std::uint32_t word = message(block.first_word + w);
-        with_count<width>(block.elements - w * width, [&](const std::int64_t count) {
-          for (std::int64_t e = 0; e < count; ++e) {
-            error(first + e) += load(first + e, quantiser.decode(code_at<Q>(word, e), scale));
-          }
-        });
-      });
-    }
+    member.for_each_part(block.elements, [&](const std::int64_t in_block, const std::int64_t count) {
+      const std::int64_t first = block.first_element + in_block;
+      const std::int64_t first_word = block.first_word + in_block / elements_per_word<Q>;
+      for_each_value(
+          member, quantiser, &message(first_word), count, scale,
+          [&](const std::int64_t k, const float value) { error(first + k) += load(first + k, value); });
+      finish(in_block, count);
+    });
   }
 };
 
@@ -77,43 +85,62 @@ struct MeanOfMessages {
   std::int64_t stride_words;  ///< between the messages of consecutive ranks
   float inverse_ranks;
 
-  template <class Member, class ErrorView>
+  /// Messages are short.
+  KOKKOS_FORCEINLINE_FUNCTION void prefetch(std::int64_t /*first*/, std::int64_t /*count*/) const {}
+
+  template <class Member, class ErrorView, class Finish>
   KOKKOS_FORCEINLINE_FUNCTION void compensate(const Member& member, const BlockMap::Block& block,
-                                              const ErrorView& error) const {
-    if constexpr (Member::is_one_thread && has_tiles<Q>) {
-      for_each_tile(block.elements, [&](const std::int64_t first, const std::int64_t count) {
-        add_mean_of_tile(block, first, count, &error(block.first_element + first));
-      });
-      return;
-    }
-    constexpr std::int64_t width = elements_per_word<Q>;
-    member.for_each((block.elements + width - 1) / width, [&](const std::int64_t w) {
-      const std::int64_t first = block.first_element + w * width;
-      with_count<width>(block.elements - w * width, [&](const std::int64_t count) {
-        float sum[width] = {};
-        for (std::int64_t rank = 0; rank < ranks; ++rank) {
-          const std::int64_t message = rank * stride_words;
-          const float scale =
-              Q::has_scale ? Kokkos::bit_cast<float>(messages(message + block.scale_word)) : 0.0F;
-          const std::uint32_t word = messages(message + block.first_word + w);
-          for (std::int64_t e = 0; e < count; ++e) sum[e] += quantiser.decode(code_at<Q>(word, e), scale);
-        }
-        for (std::int64_t e = 0; e < count; ++e) error(first + e) += sum[e] * inverse_ranks;
-      });
+                                              const ErrorView& error, const Finish& finish) const {
+    member.for_each_part(block.elements, [&](const std::int64_t in_block, const std::int64_t count) {
+      float* const of_part = &error(block.first_element + in_block);
+      const std::int64_t first_word = block.first_word + in_block / elements_per_word<Q>;
+      if constexpr (Member::is_one_thread && shares_bytes<Q>) {
+        add_mean_of_tile(member, block.scale_word, first_word, count, of_part);
+      } else {
+        add_mean_of_words(member, block.scale_word, first_word, count, of_part);
+      }
+      finish(in_block, count);
     });
   }
 
  private:
-  KOKKOS_FORCEINLINE_FUNCTION void add_mean_of_tile(const BlockMap::Block& block, std::int64_t first,
-                                                    std::int64_t count, float* KOKKOS_RESTRICT error) const {
+  KOKKOS_FORCEINLINE_FUNCTION float scale_of(const std::uint32_t* message, std::int64_t scale_word) const {
+    return Q::has_scale ? Kokkos::bit_cast<float>(message[scale_word]) : 0.0F;
+  }
+
+  /// Word by word: the sums of its elements stay in registers.
+  template <class Member>
+  KOKKOS_FORCEINLINE_FUNCTION void add_mean_of_words(const Member& member, std::int64_t scale_word,
+                                                     std::int64_t first_word, std::int64_t count,
+                                                     float* KOKKOS_RESTRICT error) const {
+    constexpr std::int64_t width = elements_per_word<Q>;
+    const CodesOfWord<Q> codes;
+    member.for_each((count + width - 1) / width, [&](const std::int64_t w) {
+      float sum[width] = {};
+      for (std::int64_t rank = 0; rank < ranks; ++rank) {
+        const std::uint32_t* message = messages.data() + rank * stride_words;
+        const float scale = scale_of(message, scale_word);
+        const std::uint32_t word = message[first_word + w];
+        KADAM_SIMD
+        for (std::int64_t e = 0; e < width; ++e) sum[e] += quantiser.decode(codes.at(word, e), scale);
+      }
+      with_count<width>(count - w * width, [&](const std::int64_t inside) {
+        KADAM_SIMD
+        for (std::int64_t e = 0; e < inside; ++e) error[w * width + e] += sum[e] * inverse_ranks;
+      });
+    });
+  }
+
+  /// Message by message: several codes share a byte, and are unpacked for the whole tile.
+  template <class Member>
+  KOKKOS_FORCEINLINE_FUNCTION void add_mean_of_tile(const Member& member, std::int64_t scale_word,
+                                                    std::int64_t first_word, std::int64_t count,
+                                                    float* KOKKOS_RESTRICT error) const {
     float sum[tile_elements] = {};
-    float value[tile_elements];
     for (std::int64_t rank = 0; rank < ranks; ++rank) {
       const std::uint32_t* message = messages.data() + rank * stride_words;
-      const float scale = Kokkos::bit_cast<float>(message[block.scale_word]);
-      decode_tile(quantiser, message + block.first_word + first / elements_per_word<Q>, count, scale, value);
-      KADAM_SIMD
-      for (std::int64_t k = 0; k < count; ++k) sum[k] += value[k];
+      for_each_value(member, quantiser, message + first_word, count, scale_of(message, scale_word),
+                     [&](const std::int64_t k, const float value) { sum[k] += value; });
     }
     KADAM_SIMD
     for (std::int64_t k = 0; k < count; ++k) error[k] += sum[k] * inverse_ranks;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <kadam/kernels/detail/block_loop.hpp>
+#include <kadam/kernels/detail/code_word.hpp>
 #include <kadam/kernels/quantiser.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -20,32 +21,67 @@ namespace kadam::detail {
 static_assert(std::endian::native == std::endian::little,
               "messages are little-endian, and tiles read them byte by byte");
 
-/// A tile and its values and codes stay in the innermost cache. A multiple of 32.
-inline constexpr std::int64_t tile_elements = 256;
-
+/// Codes that are unpacked and packed byte by byte.
 template <Quantiser Q>
-inline constexpr bool has_tiles = Q::bits <= 8;
+inline constexpr bool shares_bytes = Q::bits > 1 && Q::bits <= 8;
 
-/// values[k] = decoded code of element k, for whole words: up to 31 elements past count are written.
-template <Quantiser Q>
-KOKKOS_FORCEINLINE_FUNCTION void decode_tile(const Q& quantiser, const std::uint32_t* words,
-                                             std::int64_t count, float scale, float* KOKKOS_RESTRICT values) {
-  if constexpr (Q::bits == 1) {
-    for (std::int64_t w = 0; w < (count + 31) / 32; ++w) {
-      const std::uint32_t word = words[w];
-      for (unsigned e = 0; e < 32U; ++e) values[32 * w + e] = quantiser.decode((word >> e) & 1U, scale);
+/// codes[k] = code of element k, for whole bytes, of a code of 2 or 4 bits: each byte in halves, and again.
+template <int Bits>
+KOKKOS_FORCEINLINE_FUNCTION void unpack_codes(const unsigned char* bytes, std::int64_t count,
+                                              unsigned char* KOKKOS_RESTRICT codes) {
+  if constexpr (Bits == 4) {
+    KADAM_SIMD
+    for (std::int64_t b = 0; b < (count + 1) / 2; ++b) {
+      codes[2 * b] = static_cast<unsigned char>(bytes[b] & 15U);
+      codes[2 * b + 1] = static_cast<unsigned char>(bytes[b] >> 4U);
     }
   } else {
-    constexpr int per_byte = 8 / Q::bits;
-    constexpr unsigned mask = (1U << Q::bits) - 1U;
-    const auto* bytes = reinterpret_cast<const unsigned char*>(words);
-    const std::int64_t used_bytes = (count + per_byte - 1) / per_byte;
+    unsigned char halves[tile_elements / 2];
+    unpack_codes<4>(bytes, (count + 1) / 2, halves);
+    KADAM_SIMD
+    for (std::int64_t b = 0; b < (count + 1) / 2; ++b) {
+      codes[2 * b] = static_cast<unsigned char>(halves[b] & 3U);
+      codes[2 * b + 1] = static_cast<unsigned char>(halves[b] >> 2U);
+    }
+  }
+}
+
+/// function(k, value of element k) for the elements of a part of a block, from its first word on.
+template <class Member, Quantiser Q, class Function>
+KOKKOS_FORCEINLINE_FUNCTION void for_each_value(const Member& member, const Q& quantiser,
+                                                const std::uint32_t* words, std::int64_t count, float scale,
+                                                const Function& function) {
+  if constexpr (Member::is_one_thread && shares_bytes<Q>) {
+    const auto* codes = reinterpret_cast<const unsigned char*>(words);
+    unsigned char unpacked[tile_elements];
+    if constexpr (Q::bits < 8) {
+      unpack_codes<Q::bits>(codes, count, unpacked);
+      codes = unpacked;
+    }
+    member.for_each(count, [&](const std::int64_t k) { function(k, quantiser.decode(codes[k], scale)); });
+  } else {
+    for_each_value_of_words(member, quantiser, words, count, scale, function);
+  }
+}
+
+/// The reverse, so many bytes.
+template <int Bits>
+KOKKOS_FORCEINLINE_FUNCTION void pack_codes(std::int64_t used_bytes, const unsigned char* codes,
+                                            unsigned char* KOKKOS_RESTRICT bytes) {
+  if constexpr (Bits == 8) {
+    for (std::int64_t b = 0; b < used_bytes; ++b) bytes[b] = codes[b];
+  } else if constexpr (Bits == 4) {
     KADAM_SIMD
     for (std::int64_t b = 0; b < used_bytes; ++b) {
-      for (int s = 0; s < per_byte; ++s) {
-        values[b * per_byte + s] = quantiser.decode((bytes[b] >> (s * Q::bits)) & mask, scale);
-      }
+      bytes[b] = static_cast<unsigned char>(codes[2 * b] | (codes[2 * b + 1] << 4U));
     }
+  } else {
+    unsigned char halves[tile_elements / 2];
+    KADAM_SIMD
+    for (std::int64_t b = 0; b < 2 * used_bytes; ++b) {
+      halves[b] = static_cast<unsigned char>(codes[2 * b] | (codes[2 * b + 1] << 2U));
+    }
+    pack_codes<4>(used_bytes, halves, bytes);
   }
 }
 
@@ -69,33 +105,15 @@ KOKKOS_FORCEINLINE_FUNCTION void encode_tile(const Q& quantiser, float* KOKKOS_R
     for (; 32 * (w + 1) <= count; ++w) encode_word(w, 32);
     if (32 * w < count) encode_word(w, count - 32 * w);
   } else {
-    std::uint8_t codes[tile_elements];
+    unsigned char codes[tile_elements] = {};
     KADAM_SIMD
     for (std::int64_t k = 0; k < count; ++k) {
       const std::uint32_t code = quantiser.encode(h[k], scale);
       h[k] -= quantiser.decode(code, scale);
-      codes[k] = static_cast<std::uint8_t>(code);
+      codes[k] = static_cast<unsigned char>(code);
     }
-    constexpr int per_byte = 8 / Q::bits;
     const std::int64_t used_bytes = 4 * ((count * Q::bits + 31) / 32);
-    for (std::int64_t k = count; k < used_bytes * per_byte; ++k) codes[k] = 0;
-    auto* bytes = reinterpret_cast<unsigned char*>(words);
-    KADAM_SIMD
-    for (std::int64_t b = 0; b < used_bytes; ++b) {
-      unsigned byte = 0;
-      for (int s = 0; s < per_byte; ++s) {
-        byte |= static_cast<unsigned>(codes[b * per_byte + s]) << (s * Q::bits);
-      }
-      bytes[b] = static_cast<unsigned char>(byte);
-    }
-  }
-}
-
-/// function(first element of the tile, its length) for all tiles of a block.
-template <class Function>
-KOKKOS_FORCEINLINE_FUNCTION void for_each_tile(std::int64_t elements, const Function& function) {
-  for (std::int64_t first = 0; first < elements; first += tile_elements) {
-    function(first, Kokkos::min(tile_elements, elements - first));
+    pack_codes<Q::bits>(used_bytes, codes, reinterpret_cast<unsigned char*>(words));
   }
 }
 

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/kernels/detail/block_loop.hpp>
 #include <kadam/kernels/quantiser.hpp>
 
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
+#include <type_traits>
 
 /// Codes and the 32-bit words of a message that hold them.
 namespace kadam::detail {
@@ -25,6 +27,29 @@ KOKKOS_FORCEINLINE_FUNCTION std::uint32_t code_at(std::uint32_t word, std::int64
   }
 }
 
+/// The codes of the elements of a word; of a 1-bit code any number but 0 for a 1. A CPU picks bits by a
+/// table: that is one step in a vectorised loop, a shift is three.
+template <Quantiser Q>
+struct CodesOfWord {
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::uint32_t at(std::uint32_t word, std::int64_t element) const {
+    if constexpr (Q::bits == 1) {
+      KOKKOS_IF_ON_HOST((return word & bits.of[element];))
+    }
+    KOKKOS_IF_ON_DEVICE((return code_at<Q>(word, element);))
+    KOKKOS_IF_ON_HOST((return code_at<Q>(word, element);))
+  }
+
+ private:
+  struct Table {
+    std::uint32_t of[32];
+    KOKKOS_FORCEINLINE_FUNCTION Table() {
+      for (unsigned e = 0; e < 32U; ++e) of[e] = 1U << e;
+    }
+  };
+  struct Nothing {};
+  std::conditional_t<Q::bits == 1, Table, Nothing> bits;
+};
+
 /// function(count) with count a compile-time constant for full words, so that their loops unroll.
 template <std::int64_t Full, class Function>
 KOKKOS_FORCEINLINE_FUNCTION void with_count(std::int64_t count, const Function& function) {
@@ -33,6 +58,24 @@ KOKKOS_FORCEINLINE_FUNCTION void with_count(std::int64_t count, const Function& 
   } else {
     function(count);
   }
+}
+
+/// function(k, value of element k) for `count` elements from a word on.
+template <class Member, Quantiser Q, class Function>
+KOKKOS_FORCEINLINE_FUNCTION void for_each_value_of_words(const Member& member, const Q& quantiser,
+                                                         const std::uint32_t* words, std::int64_t count,
+                                                         float scale, const Function& function) {
+  constexpr std::int64_t width = elements_per_word<Q>;
+  const CodesOfWord<Q> codes;
+  member.for_each((count + width - 1) / width, [&](const std::int64_t w) {
+    const std::uint32_t word = words[w];
+    with_count<width>(count - w * width, [&](const std::int64_t inside) {
+      KADAM_SIMD
+      for (std::int64_t e = 0; e < inside; ++e) {
+        function(w * width + e, quantiser.decode(codes.at(word, e), scale));
+      }
+    });
+  });
 }
 
 }  // namespace kadam::detail
