@@ -148,7 +148,7 @@ class LargeTopK {
     const detail::SparseMap::Block place = map.block(index);
     const std::int64_t k = place.shape.entries;
     const detail::GroupedBlock<MemorySpace> block =
-        grouped(values, place, 4 * k <= groups_of(place.elements));
+        grouped(values, place, 2 * k <= groups_of(place.elements));
     if (block.largest.extent(0) > 0) {
       tally(exec, detail::TallyGroups<MemorySpace>{block, histograms_});
       find<0>(exec, k, -1, 0);

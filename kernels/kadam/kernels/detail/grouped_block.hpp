@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/kernels/detail/block_loop.hpp>
 #include <kadam/kernels/detail/magnitude_cut.hpp>
 #include <kadam/kernels/detail/magnitude_digit.hpp>
 
@@ -11,8 +12,8 @@
 
 namespace kadam::detail {
 
-/// Elements that share one "largest magnitude": a cache line of them.
-inline constexpr std::int64_t top_k_group = 16;
+/// Elements that share one "largest magnitude": two cache lines of them, a bit each in a 32-bit mask.
+inline constexpr std::int64_t top_k_group = 32;
 
 /// An element that may be among the k largest.
 struct Candidate {
@@ -23,8 +24,8 @@ struct Candidate {
 /// Where the k largest elements of a long block may be, in parts of whole groups, one per thread or team.
 ///
 /// k groups have an element at or above the k-th largest of the groups' largest, so the k largest elements
-/// are in groups that reach it. On a CPU these elements are listed, part by part: to come back to a sixth of
-/// the cache lines for each digit would cost more than to read all of them. A list has room for a sixteenth
+/// are in groups that reach it. On a CPU these elements are listed, part by part: to come back to a third of
+/// the cache lines for each digit would cost more than to read all of them. A list has room for a 32nd
 /// of its part; a part with more (many equal ones) has no list.
 template <class MemorySpace>
 struct GroupedBlock {
@@ -134,8 +135,8 @@ struct TallyGroupsAgain {
   }
 };
 
-/// Lists the elements of each part that reach the bound. Groups are copied first, and without branches on the
-/// data, so that the processor waits for many cache lines at a time.
+/// Lists the elements of each part that reach the bound, by a mask for each group that has any: to find them
+/// one by one would cost a branch for each element.
 template <class MemorySpace>
 struct ListCandidates {
   GroupedBlock<MemorySpace> block;
@@ -143,15 +144,8 @@ struct ListCandidates {
   KOKKOS_FUNCTION void operator()(const std::int64_t part) const { block.listed(part) = collect(part); }
 
  private:
-  static constexpr std::int64_t at_a_time = 256;
+  static constexpr std::int64_t at_a_time = 64;
   static constexpr std::int64_t size = top_k_group;
-
-  /// Groups that reach the bound.
-  struct Hits {
-    std::int64_t count = 0;
-    std::int64_t group[at_a_time];
-    float values[at_a_time * size];
-  };
 
   [[nodiscard]] KOKKOS_FUNCTION std::int64_t collect(std::int64_t part) const {
     const std::int64_t first = block.group_from(block.begin(part));
@@ -159,38 +153,50 @@ struct ListCandidates {
     const std::int32_t bound = block.bound();
     Candidate* const list = block.list.data() + first;
     std::int64_t count = 0;
-    Hits hits;
-    for (std::int64_t group = first; group < last; group += at_a_time) {
-      copy_hits(group, Kokkos::min(group + at_a_time, last), bound, hits);
-      for (std::int64_t h = 0; h < hits.count; ++h) {
-        if (first + count + size > last) return -1;
-        for (std::int64_t k = 0; k < size; ++k) {
-          const float value = hits.values[h * size + k];
-          list[count] = {static_cast<std::uint32_t>(hits.group[h] * size + k), value};
-          count += magnitude_of(value) >= bound ? 1 : 0;
+    std::int64_t ahead[at_a_time];
+    std::int64_t hits = find_hits(first, last, bound, ahead);
+    for (std::int64_t begin = first; begin < last; begin += at_a_time) {
+      std::int64_t group[at_a_time];
+      const std::int64_t groups = hits;
+      for (std::int64_t h = 0; h < groups; ++h) group[h] = ahead[h];
+      hits = find_hits(begin + at_a_time, last, bound, ahead);
+      if (first + count + groups * size > last) return -1;
+      for (std::int64_t h = 0; h < groups; ++h) {
+        for (std::uint32_t mask = reaching(group[h], bound); mask != 0; mask &= mask - 1) {
+          const std::int64_t i = group[h] * size + Kokkos::countr_zero(mask);
+          list[count++] = {static_cast<std::uint32_t>(i), block.values(i)};
         }
       }
     }
     return count;
   }
 
-  KOKKOS_FUNCTION void copy_hits(std::int64_t first, std::int64_t last, std::int32_t bound,
-                                 Hits& hits) const {
-    hits.count = 0;
-    for (std::int64_t group = first; group < last; ++group) {
-      hits.group[hits.count] = group;
-      hits.count += block.reaches(group, bound) ? 1 : 0;
+  /// The groups in reach of `first` that reach the bound, without branches on the data; asks for their
+  /// elements.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t find_hits(std::int64_t first, std::int64_t last,
+                                                                   std::int32_t bound,
+                                                                   std::int64_t* hits) const {
+    std::int64_t count = 0;
+    for (std::int64_t group = first; group < Kokkos::min(first + at_a_time, last); ++group) {
+      hits[count] = group;
+      count += block.reaches(group, bound) ? 1 : 0;
     }
-    const float* const values = block.values.data();
-    for (std::int64_t h = 0; h < hits.count; ++h) {
-      const std::int64_t begin = hits.group[h] * size;
-      if (begin + size <= block.elements()) {
-        for (std::int64_t k = 0; k < size; ++k) hits.values[h * size + k] = values[begin + k];
-      } else {  // zeros fill the last group: only a bound of 0 lists them, and then there are too many
-        for (std::int64_t k = 0; k < size; ++k)
-          hits.values[h * size + k] = begin + k < block.elements() ? values[begin + k] : 0.0F;
-      }
+    for (std::int64_t h = 0; h < count; ++h) prefetch(block.values.data() + hits[h] * size, size);
+    return count;
+  }
+
+  /// Bit k: element k of the group reaches the bound.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::uint32_t reaching(std::int64_t group,
+                                                                   std::int32_t bound) const {
+    const float* const values = block.values.data() + group * size;
+    const std::int64_t length = block.elements() - group * size;
+    std::uint32_t mask = 0;
+    if (length >= size) {  // a fixed length, for vectors
+      for (unsigned k = 0; k < size; ++k) mask |= (magnitude_of(values[k]) >= bound ? 1U : 0U) << k;
+    } else {
+      for (unsigned k = 0; k < length; ++k) mask |= (magnitude_of(values[k]) >= bound ? 1U : 0U) << k;
     }
+    return mask;
   }
 };
 
