@@ -60,7 +60,8 @@ KernelCase accumulate(const Vectors& vectors, double density) {
         Kokkos::subview(messages, Kokkos::make_pair(rank * stride, (rank + 1) * stride));
     select_top_k(exec, message.map(), vectors.error, Selected::stays, own);
   }
-  const Vector<float> sums("kadam-bench::sums", static_cast<std::size_t>(sparse_sum_elements(message.map())));
+  const Vector<float> sums("kadam-bench::sums",
+                           static_cast<std::size_t>(sparse_sum_elements(exec, message.map())));
   exec.fence("kadam-bench: sparse messages");
   const SparseMessages<MemorySpace> received{message.map(), messages, ranks, stride};
   return {fmt::format("sparse mean of {}, {} %", ranks, 100.0 * density), 8.0, vectors.elements,

@@ -29,32 +29,60 @@ struct SparseMessages {
 
 namespace detail {
 
-/// The sum of a block's entries over ranks, and from it x; sums is 0 before and after.
+/// x from the sums of its blocks' entries over ranks, in parts of some blocks: each part has room for the
+/// sums of one block, 0 before and after.
 template <class MemorySpace>
-struct SubtractMeanOfBlock {
+struct SubtractMeanOfPart {
   SparseMessages<MemorySpace> messages;
-  std::int64_t base;  ///< the element of sums(0)
+  std::int64_t first_block;
+  std::int64_t blocks_per_part;
   float inverse_ranks;
   Kokkos::View<float*, MemorySpace> sums;
   Kokkos::View<float*, MemorySpace> x;
 
   template <class Member>
-  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
-    const SparseMap::Block block = messages.map.block(index);
+  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t part) const {
+    const std::int64_t begin = first_block + part * blocks_per_part;
+    const std::int64_t end = Kokkos::min(begin + blocks_per_part, messages.map.blocks);
+    float* const of_part = sums.data() + part * messages.map.block_elements;
+    for (std::int64_t index = begin; index < end; ++index) {
+      add_up(member, messages.map.block(index), of_part);
+      subtract(member, messages.map.block(index), of_part);
+    }
+  }
+
+ private:
+  template <class Member>
+  KOKKOS_FORCEINLINE_FUNCTION void add_up(const Member& member, const SparseMap::Block& block,
+                                          float* of_part) const {
+    const std::int64_t share = block.elements / messages.ranks;
     for (std::int64_t rank = 0; rank < messages.ranks; ++rank) {
-      member.for_each(block.shape.entries, [&](const std::int64_t p) {
-        const SparseMap::Entry entry =
-            SparseMap::entry(block, messages.words, rank * messages.stride_words, p);
-        sums(entry.element - base) += entry.value;
+      prefetch(x.data() + block.first_element + rank * share, share);
+      SparseMap::for_each_entry(
+          member, block, messages.words, rank * messages.stride_words,
+          [&](const std::int64_t index, const float value) { of_part[index] += value; });
+    }
+  }
+
+  /// Where most cache lines have an entry, all elements at once: 0 changes nothing.
+  template <class Member>
+  KOKKOS_FORCEINLINE_FUNCTION void subtract(const Member& member, const SparseMap::Block& block,
+                                            float* KOKKOS_RESTRICT of_part) const {
+    constexpr std::int64_t cache_line = 16;
+    float* const KOKKOS_RESTRICT of_block = &x(block.first_element);
+    if (cache_line * messages.ranks * block.shape.entries >= block.elements) {
+      member.for_each(block.elements, [&](const std::int64_t k) {
+        of_block[k] -= of_part[k] * inverse_ranks;
+        of_part[k] = 0.0F;
       });
+      return;
     }
     for (std::int64_t rank = 0; rank < messages.ranks; ++rank) {
-      member.for_each(block.shape.entries, [&](const std::int64_t p) {
-        const std::int64_t i =
-            SparseMap::entry(block, messages.words, rank * messages.stride_words, p).element;
-        x(i) -= sums(i - base) * inverse_ranks;
-        sums(i - base) = 0.0F;  // another rank's entry of this element changes nothing any more
-      });
+      SparseMap::for_each_entry(member, block, messages.words, rank * messages.stride_words,
+                                [&](const std::int64_t index, const float /*value*/) {
+                                  of_block[index] -= of_part[index] * inverse_ranks;
+                                  of_part[index] = 0.0F;  // another rank's entry changes nothing any more
+                                });
     }
   }
 };
@@ -101,11 +129,10 @@ struct MeanOfSentBlock {
     const SparseMap::Block block = messages.map.block(index);
     member.for_each(block.elements, [&](const std::int64_t k) { mean(block.first_element + k) = 0.0F; });
     for (std::int64_t rank = 0; rank < messages.ranks; ++rank) {
-      member.for_each(block.shape.entries, [&](const std::int64_t p) {
-        const SparseMap::Entry entry =
-            SparseMap::entry(block, messages.words, rank * messages.stride_words, p);
-        mean(entry.element) += entry.value;
-      });
+      SparseMap::for_each_entry(member, block, messages.words, rank * messages.stride_words,
+                                [&](const std::int64_t in_block, const float value) {
+                                  mean(block.first_element + in_block) += value;
+                                });
     }
     member.for_each(block.elements,
                     [&](const std::int64_t k) { mean(block.first_element + k) *= inverse_ranks; });
@@ -163,18 +190,30 @@ void for_each_entry(const std::string& label, const Exec& exec, const SparseMess
 
 }  // namespace detail
 
-/// Elements that subtract_mean_of_messages() needs for its sums: so many blocks are done at a time.
-[[nodiscard]] inline std::int64_t sparse_sum_elements(const detail::SparseMap& map) {
+namespace detail {
+
+/// Parts that are worked on at the same time: a CPU's threads keep theirs in cache.
+template <class Exec>
+[[nodiscard]] std::int64_t sparse_parts(const Exec& exec, const SparseMap& map) {
   constexpr std::int64_t at_a_time = std::int64_t{1} << 22;
-  if (map.blocks == 0) return 0;
-  return std::min(map.elements,
-                  std::max<std::int64_t>(1, at_a_time / map.block_elements) * map.block_elements);
+  if (map.blocks <= 1) return map.blocks;
+  const std::int64_t parts = runs_on_host<Exec> ? std::int64_t{exec.concurrency()}
+                                                : std::max<std::int64_t>(1, at_a_time / map.block_elements);
+  return std::min(parts, map.blocks);
+}
+
+}  // namespace detail
+
+/// Elements that subtract_mean_of_messages() needs for its sums.
+template <class Exec>
+[[nodiscard]] std::int64_t sparse_sum_elements(const Exec& exec, const detail::SparseMap& map) {
+  return std::min(map.elements, detail::sparse_parts(exec, map) * map.block_elements);
 }
 
 /// x(i) <- x(i) - (1/n) sum_r value_r(i) for every element i that a message holds, summed in rank order.
 ///
 /// The sum is rounded to x once: with a density of 1 the result has the very bits of x - ordered_mean().
-/// Shape: sums has sparse_sum_elements(map) entries, all 0 before and after.
+/// Shape: sums has sparse_sum_elements(exec, map) entries, all 0 before and after.
 /// Memory: n k entries twice, and the cache lines of x and sums that they touch.
 template <class Exec, class MemorySpace>
 void subtract_mean_of_messages(const Exec& exec, const SparseMessages<MemorySpace>& messages,
@@ -193,11 +232,14 @@ void subtract_mean_of_messages(const Exec& exec, const SparseMessages<MemorySpac
     }
     return;
   }
-  const std::int64_t blocks = map.blocks == 0 ? 1 : sparse_sum_elements(map) / map.block_elements;
-  for (std::int64_t first = 0; first < map.blocks; first += blocks) {
+  // A GPU does so many blocks at a time, each thread of a CPU one after the other.
+  const std::int64_t parts = detail::sparse_parts(exec, map);
+  if (parts == 0) return;
+  const std::int64_t blocks_per_part = detail::runs_on_host<Exec> ? (map.blocks + parts - 1) / parts : 1;
+  for (std::int64_t first = 0; first < map.blocks; first += parts * blocks_per_part) {
     detail::for_each_block(
-        "kadam::subtract_mean_of_messages", exec, first, std::min(first + blocks, map.blocks),
-        detail::SubtractMeanOfBlock<MemorySpace>{messages, first * map.block_elements, inverse, sums, x});
+        "kadam::subtract_mean_of_messages", exec, 0, std::min(parts, map.blocks - first),
+        detail::SubtractMeanOfPart<MemorySpace>{messages, first, blocks_per_part, inverse, sums, x});
   }
 }
 

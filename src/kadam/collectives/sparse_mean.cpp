@@ -65,7 +65,7 @@ SparseMean::SparseMean(const ExecutionSpace& exec, const SparseOptions& options,
 }
 
 void SparseMean::allocate_for_all(const ExecutionSpace& exec) {
-  sums_ = allocate_zeros<float>(exec, "kadam::SparseMean::sums", sparse_sum_elements(message_.map()));
+  sums_ = allocate_zeros<float>(exec, "kadam::SparseMean::sums", sparse_sum_elements(exec, message_.map()));
 }
 
 void SparseMean::allocate_for_owners(const ExecutionSpace& exec) {

@@ -72,6 +72,37 @@ struct SparseMap {
                                      ((std::uint64_t{1} << static_cast<unsigned>(bits)) - 1));
   }
 
+  /// visit(index inside the block, value) for all entries of a block: by one thread in order, which reads
+  /// each word of the indices once, or by the threads of a team.
+  template <class Member, class WordView, class Visit>
+  static KOKKOS_FORCEINLINE_FUNCTION void for_each_entry(const Member& member, const Block& block,
+                                                         const WordView& words, std::int64_t offset,
+                                                         const Visit& visit) {
+    const auto value_at = [&](const std::int64_t position) {
+      return Kokkos::bit_cast<float>(words(offset + block.first_word + position));
+    };
+    if constexpr (Member::is_one_thread) {
+      const std::int64_t bits = block.shape.index_bits;
+      const std::uint64_t mask = (std::uint64_t{1} << static_cast<unsigned>(bits)) - 1;
+      std::int64_t word = offset + block.first_index_word;
+      std::uint64_t ahead = 0;
+      std::int64_t bits_ahead = 0;
+      for (std::int64_t position = 0; position < block.shape.entries; ++position) {
+        if (bits_ahead < bits) {
+          ahead |= std::uint64_t{words(word++)} << static_cast<unsigned>(bits_ahead);
+          bits_ahead += 32;
+        }
+        visit(static_cast<std::int64_t>(ahead & mask), value_at(position));
+        ahead >>= static_cast<unsigned>(bits);
+        bits_ahead -= bits;
+      }
+    } else {
+      member.for_each(block.shape.entries, [&](const std::int64_t position) {
+        visit(index_at(block, words, offset, position), value_at(position));
+      });
+    }
+  }
+
   /// Entry `position` of a block. `offset`: the word of the View at which the message starts.
   template <class WordView>
   [[nodiscard]] static KOKKOS_FORCEINLINE_FUNCTION Entry entry(const Block& block, const WordView& words,
