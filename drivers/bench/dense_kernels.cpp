@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/kernels/adam_direction.hpp>
 #include <kadam/kernels/adam_update.hpp>
-#include <kadam/kernels/lamb_update.hpp>
 #include <kadam/kernels/local_step.hpp>
 #include <kadam/kernels/ordered_mean.hpp>
 #include <kadam/kernels/ordered_sum.hpp>
+#include <kadam/kernels/step_ahead.hpp>
 
 #include <bench/kernel_case.hpp>
 #include <bench/vectors.hpp>
@@ -25,30 +25,6 @@ KernelCase adam(const char* name, const Vectors& vectors, double weight_decay) {
   return {name, 28.0, vectors.elements, Limit::update, [&vectors, rule](const auto& exec) {
             adam_update<ExecutionSpace, MemorySpace>(exec, rule, 0, vectors.elements, vectors.x, vectors.m,
                                                      vectors.v, vectors.gradient);
-          }};
-}
-
-/// Both passes, over four tensors.
-KernelCase lamb(const Vectors& vectors) {
-  const std::int64_t d = vectors.elements;
-  const auto tiles = TensorTiles<MemorySpace>::make({0, d / 4, d / 2, 3 * (d / 4), d});
-  LambTensors<MemorySpace> tensors;
-  const auto of_tensors = [](const char* label) { return Vector<float>(label, 4); };
-  tensors.lambda = of_tensors("kadam-bench::lambda");
-  tensors.lr_scale = of_tensors("kadam-bench::lr_scale");
-  tensors.trust_ratio = of_tensors("kadam-bench::trust_ratio");
-  tensors.partial = Vector<double>("kadam-bench::partial", 2 * static_cast<std::size_t>(tiles.tile_count()));
-  Kokkos::deep_copy(tensors.lr_scale, 1.0F);
-  LambStep rule;
-  rule.first = Ema::make(0.9);
-  rule.second = Ema::make(0.999);
-  rule.gamma = static_cast<float>(gamma);
-  rule.eps = static_cast<float>(eps);
-  return {"lamb_update", 40.0, d, Limit::update, [&vectors, tiles, tensors, rule](const auto& exec) {
-            const auto& [elements, x, m, v, gradient, error, words] = vectors;
-            lamb_moments<ExecutionSpace, MemorySpace>(exec, rule, tiles, tensors, x, m, v, gradient);
-            lamb_trust_ratios(exec, tiles, tensors, 0.01, 10.0);
-            lamb_apply<ExecutionSpace, MemorySpace>(exec, rule, tiles, tensors, x, m, v);
           }};
 }
 
@@ -94,16 +70,29 @@ KernelCase local_step_case(const Vectors& vectors) {
           }};
 }
 
+/// Where divisible Adam takes its next gradient, with one residual owed and with two.
+std::vector<KernelCase> step_ahead_cases(const Vectors& vectors) {
+  return {{"step_ahead of one", 12.0, vectors.elements, Limit::update,
+           [&vectors](const auto& exec) {
+             step_ahead<ExecutionSpace, MemorySpace>(exec, 1.0F, vectors.x, vectors.m, vectors.error);
+           }},
+          {"step_ahead of two", 16.0, vectors.elements, Limit::update, [&vectors](const auto& exec) {
+             step_ahead<ExecutionSpace, MemorySpace>(exec, 1.0F, vectors.x, vectors.m, vectors.gradient,
+                                                     vectors.error);
+           }}};
+}
+
 }  // namespace
 
 std::vector<KernelCase> dense_cases(const Vectors& vectors) {
-  return {adam("adam_update", vectors, 0.0),
-          adam("adam_update with decay", vectors, 0.01),
-          lamb(vectors),
-          accumulate_direction_case(vectors),
-          local_step_case(vectors),
-          squared_norm(vectors),
-          mean_of_parts(vectors)};
+  std::vector<KernelCase> cases = {adam("adam_update", vectors, 0.0),
+                                   adam("adam_update with decay", vectors, 0.01),
+                                   accumulate_direction_case(vectors),
+                                   local_step_case(vectors),
+                                   squared_norm(vectors),
+                                   mean_of_parts(vectors)};
+  for (KernelCase& one : step_ahead_cases(vectors)) cases.push_back(std::move(one));
+  return cases;
 }
 
 }  // namespace kadam::bench

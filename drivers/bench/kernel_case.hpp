@@ -37,8 +37,12 @@ struct Vectors;
 
 [[nodiscard]] std::vector<KernelCase> limit_cases(const Vectors& vectors);
 [[nodiscard]] std::vector<KernelCase> dense_cases(const Vectors& vectors);
+[[nodiscard]] std::vector<KernelCase> lamb_cases(const Vectors& vectors);
 [[nodiscard]] std::vector<KernelCase> codec_cases(const Vectors& vectors);
+[[nodiscard]] std::vector<KernelCase> loco_cases(const Vectors& vectors);
 [[nodiscard]] std::vector<KernelCase> sparse_cases(const Vectors& vectors);
+/// What is done once, when a warm-up ends.
+[[nodiscard]] std::vector<KernelCase> freeze_cases(const Vectors& vectors);
 /// Whole steps of a small problem on one rank.
 [[nodiscard]] std::vector<KernelCase> small_step_cases();
 

@@ -35,7 +35,9 @@ std::optional<int> parse(Session& session, int argc, char** argv, CommandLine& l
       "kadam-bench kernels [--elements N] [--threads N] [--json]");
   CLI::App* kernels =
       app->add_subcommand("kernels", "every kernel of the library: milliseconds, bytes, ratio");
-  kernels->add_option("--elements", line.elements, "of a vector; 24 bytes of memory each (default 67108864)")
+  kernels
+      ->add_option("--elements", line.elements,
+                   "of a vector; about 40 bytes of memory each (default 67108864)")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{64}, std::int64_t{1} << 33).description(""));
   kernels
@@ -63,7 +65,8 @@ void set_threads(int argc, char** argv) {
 
 std::vector<KernelCase> cases_of(const Vectors& vectors, const std::string& only) {
   std::vector<KernelCase> cases = limit_cases(vectors);
-  for (auto& more : {dense_cases(vectors), codec_cases(vectors), sparse_cases(vectors), small_step_cases()}) {
+  for (auto& more : {dense_cases(vectors), lamb_cases(vectors), codec_cases(vectors), loco_cases(vectors),
+                     sparse_cases(vectors), freeze_cases(vectors), small_step_cases()}) {
     for (const KernelCase& one : more) {
       if (one.kernel.find(only) != std::string::npos) cases.push_back(one);
     }

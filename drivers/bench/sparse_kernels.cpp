@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/kernels/large_top_k.hpp>
 #include <kadam/kernels/sparse_accumulate.hpp>
+#include <kadam/kernels/support_overlap.hpp>
 #include <kadam/kernels/top_k.hpp>
 #include <kadam/wire/sparse_message.hpp>
 
@@ -9,11 +10,16 @@
 
 #include <bench/kernel_case.hpp>
 #include <bench/vectors.hpp>
+#include <cmath>
 
 namespace kadam::bench {
 namespace {
 
 constexpr std::int64_t select_block = 4096;
+
+std::string name_of(const char* kernel, double density) {
+  return fmt::format("{}, {} %", kernel, 100.0 * density);
+}
 
 /// A residual that has been gathered up for a while: what a selection took away is there again.
 std::function<void(const ExecutionSpace&)> refill(const Vectors& vectors) {
@@ -23,7 +29,7 @@ std::function<void(const ExecutionSpace&)> refill(const Vectors& vectors) {
 /// Of every block, and 0 in the residual afterwards.
 KernelCase top_k(const Vectors& vectors, double density) {
   const SparseMessage message(vectors.elements, select_block, density);
-  return {fmt::format("top-k per {}, {} %", select_block, 100.0 * density),
+  return {name_of("top-k per 4096", density),
           4.0,
           vectors.elements,
           Limit::update,
@@ -37,7 +43,7 @@ KernelCase top_k(const Vectors& vectors, double density) {
 KernelCase global_top_k(const Vectors& vectors, double density) {
   const SparseMessage message(vectors.elements, 0, density);
   const LargeTopK<ExecutionSpace> select(ExecutionSpace{}, vectors.elements);
-  return {fmt::format("top-k of all, {} %", 100.0 * density),
+  return {name_of("top-k of all", density),
           4.0,
           vectors.elements,
           Limit::read,
@@ -47,34 +53,101 @@ KernelCase global_top_k(const Vectors& vectors, double density) {
           refill(vectors)};
 }
 
-/// x <- x - mean of 8 messages, each of other elements. The bytes are those of one pass over x.
-KernelCase accumulate(const Vectors& vectors, double density) {
-  constexpr int ranks = 8;
-  const SparseMessage message(vectors.elements, select_block, density);
-  const auto stride = static_cast<std::int64_t>(message.total_bytes() / sizeof(std::uint32_t));
-  const Words<MemorySpace> messages("kadam-bench::messages", static_cast<std::size_t>(ranks * stride));
-  const ExecutionSpace exec;
-  for (int rank = 0; rank < ranks; ++rank) {
-    fill(exec, vectors.error, 1e-3F, 10U + static_cast<std::uint32_t>(rank));
-    const Words<MemorySpace> own =
-        Kokkos::subview(messages, Kokkos::make_pair(rank * stride, (rank + 1) * stride));
-    select_top_k(exec, message.map(), vectors.error, Selected::stays, own);
+/// Of 8 ranks, each of other elements, and the layout of one.
+struct Received {
+  Received(const Vectors& vectors, std::int64_t elements, double density)
+      : message(elements, select_block, density),
+        stride(static_cast<std::int64_t>(message.total_bytes() / sizeof(std::uint32_t))),
+        words("kadam-bench::messages", static_cast<std::size_t>(ranks * stride)) {
+    const ExecutionSpace exec;
+    for (int rank = 0; rank < ranks; ++rank) {
+      fill(exec, vectors.error, 1e-3F, 10U + static_cast<std::uint32_t>(rank));
+      select_top_k(exec, message.map(), vectors.error, Selected::stays, of(rank));
+    }
+    exec.fence("kadam-bench: sparse messages");
   }
-  const Vector<float> sums("kadam-bench::sums",
-                           static_cast<std::size_t>(sparse_sum_elements(exec, message.map())));
-  exec.fence("kadam-bench: sparse messages");
-  const SparseMessages<MemorySpace> received{message.map(), messages, ranks, stride};
-  return {fmt::format("sparse mean of {}, {} %", ranks, 100.0 * density), 8.0, vectors.elements,
-          Limit::update, [&vectors, received, sums](const auto& space) {
-            subtract_mean_of_messages(space, received, sums, vectors.x);
+
+  [[nodiscard]] Words<MemorySpace> of(int rank) const {
+    return Kokkos::subview(words, Kokkos::make_pair(rank * stride, (rank + 1) * stride));
+  }
+  [[nodiscard]] SparseMessages<MemorySpace> all() const { return {message.map(), words, ranks, stride}; }
+
+  static constexpr int ranks = 8;
+  SparseMessage message;
+  std::int64_t stride;
+  Words<MemorySpace> words;
+};
+
+constexpr double index_bytes = 1.5;  // of 12 bits
+constexpr double entry_bytes = 4.0 + index_bytes;
+
+/// Of the cache lines that entries at random places touch, read and written, per element of the vector.
+double touched_bytes(double density) {
+  constexpr int per_line = 16;
+  return 8.0 * (1.0 - std::pow(1.0 - density, per_line));
+}
+
+/// x <- x - mean of 8 messages. The bytes are those of one pass over x.
+KernelCase accumulate(const Vectors& vectors, const Received& received, double density) {
+  const SparseMessages<MemorySpace> messages = received.all();
+  const Vector<float> sums("kadam-bench::sums", static_cast<std::size_t>(sparse_sum_elements(messages.map)));
+  return {name_of("sparse mean of 8", density), 8.0, vectors.elements, Limit::update,
+          [&vectors, messages, sums](const auto& exec) {
+            subtract_mean_of_messages(exec, messages, sums, vectors.x);
+          }};
+}
+
+/// What an owner makes of the messages of its region of d/8 elements: a dense mean.
+KernelCase region_mean(const Vectors& vectors, double density) {
+  const std::int64_t elements = (vectors.elements + Received::ranks - 1) / Received::ranks;
+  const SparseMessages<MemorySpace> messages = Received(vectors, elements, density).all();
+  const Vector<float> mean("kadam-bench::mean", static_cast<std::size_t>(elements));
+  return {name_of("owner's sparse mean of 8", density), 4.0 + Received::ranks * density * entry_bytes,
+          elements, Limit::update,
+          [messages, mean](const auto& exec) { mean_of_messages(exec, messages, mean); }};
+}
+
+/// What came back from the owners.
+KernelCase subtract(const Vectors& vectors, const Received& received, double density) {
+  const ConstWords<MemorySpace> kept = received.of(0);
+  return {name_of("subtract_message", density), density * entry_bytes + touched_bytes(density),
+          vectors.elements, Limit::update, [&vectors, map = received.message.map(), kept](const auto& exec) {
+            subtract_message(exec, map, kept, vectors.x);
+          }};
+}
+
+/// All that was sent came back.
+KernelCase clear(const Vectors& vectors, const Received& received, double density) {
+  const ConstWords<MemorySpace> sent = received.of(0);
+  return {name_of("clear_kept", density), 2.0 * density * index_bytes + touched_bytes(density),
+          vectors.elements, Limit::update, [&vectors, map = received.message.map(), sent](const auto& exec) {
+            clear_kept(exec, map, sent, sent, vectors.error);
+          }};
+}
+
+/// Clears a byte per element, and counts.
+KernelCase overlap(const Vectors& vectors, const Received& received, double density) {
+  const Vector<std::uint8_t> senders("kadam-bench::senders", static_cast<std::size_t>(vectors.elements));
+  return {name_of("support_overlap of 8", density), 2.0 + Received::ranks * density * entry_bytes,
+          vectors.elements, Limit::update, [messages = received.all(), senders](const auto& exec) {
+            (void)support_overlap(exec, messages, senders);
           }};
 }
 
 }  // namespace
 
 std::vector<KernelCase> sparse_cases(const Vectors& vectors) {
-  return {top_k(vectors, 0.01), top_k(vectors, 0.001), global_top_k(vectors, 0.01),
-          global_top_k(vectors, 0.001), accumulate(vectors, 0.01)};
+  constexpr double density = 0.01;
+  const Received received(vectors, vectors.elements, density);
+  return {top_k(vectors, density),
+          top_k(vectors, 0.001),
+          global_top_k(vectors, density),
+          global_top_k(vectors, 0.001),
+          accumulate(vectors, received, density),
+          region_mean(vectors, density),
+          subtract(vectors, received, density),
+          clear(vectors, received, density),
+          overlap(vectors, received, density)};
 }
 
 }  // namespace kadam::bench

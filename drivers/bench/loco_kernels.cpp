@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/codec/block_codec.hpp>
+#include <kadam/kernels/bfloat16.hpp>
+
+#include <fmt/format.h>
+
+#include <bench/kernel_case.hpp>
+#include <bench/vectors.hpp>
+
+/// LoCo: gradients with a moving-average error, and parameters as bfloat16.
+namespace kadam::bench {
+namespace {
+
+constexpr std::int64_t block = 256;
+constexpr int ranks = 4;
+
+BlockCodec codec_of(const Vectors& vectors, int bits) {
+  return {make_quantiser(bits, SignScale::rms), ChunkLayout(vectors.elements, ranks), block};
+}
+
+/// Of a message, per element.
+double bytes_of(int bits) {
+  return bits / 8.0 + 4.0 / block;
+}
+
+/// Reads g, the error and its steps, writes both.
+KernelCase encode(const Vectors& vectors, int bits) {
+  const BlockCodec codec = codec_of(vectors, bits);
+  const ByteError<MemorySpace> error{
+      Vector<std::uint8_t>("kadam-bench::error_codes", static_cast<std::size_t>(vectors.elements)),
+      Vector<float>("kadam-bench::error_steps", static_cast<std::size_t>(codec.message().map().blocks))};
+  return {fmt::format("encode uniform {} bit, moving average", bits), 6.0 + 8.0 / block + bytes_of(bits),
+          vectors.elements, Limit::update, [&vectors, codec, error](const auto& exec) {
+            codec.encode(exec, vectors.gradient, 1.0F, {}, error, Ema::make(0.8), vectors.words);
+          }};
+}
+
+/// Of the messages that the owner of a chunk of d/4 elements receives.
+KernelCase mean(const Vectors& vectors, int bits) {
+  const BlockCodec codec = codec_of(vectors, bits);
+  const auto words = ranks * codec.message().piece(0).bytes / sizeof(std::uint32_t);
+  const Words<MemorySpace> received("kadam-bench::received", words);
+  Kokkos::deep_copy(received, 0x3a83126fU);  // 1e-3 where it is a scale, any code elsewhere
+  return {
+      fmt::format("decode_mean of {}, {} bit", ranks, bits), ranks * bytes_of(bits) + 4.0,
+      ChunkLayout(vectors.elements, ranks).chunk(0).elements(), Limit::update,
+      [&vectors, codec, received](const auto& exec) { codec.mean(exec, 0, ranks, received, vectors.error); }};
+}
+
+std::vector<KernelCase> conversions(const Vectors& vectors) {
+  const Vector<std::uint16_t> halves("kadam-bench::halves", static_cast<std::size_t>(vectors.elements));
+  return {{"to_bfloat16", 6.0, vectors.elements, Limit::update,
+           [&vectors, halves](const auto& exec) {
+             to_bfloat16<ExecutionSpace, MemorySpace>(exec, vectors.x, halves);
+           }},
+          {"from_bfloat16", 6.0, vectors.elements, Limit::update, [&vectors, halves](const auto& exec) {
+             from_bfloat16<ExecutionSpace, MemorySpace>(exec, halves, vectors.error);
+           }}};
+}
+
+}  // namespace
+
+std::vector<KernelCase> loco_cases(const Vectors& vectors) {
+  std::vector<KernelCase> cases;
+  for (const int bits : {2, 4, 8}) cases.push_back(encode(vectors, bits));
+  for (const int bits : {4, 8}) cases.push_back(mean(vectors, bits));
+  for (KernelCase& one : conversions(vectors)) cases.push_back(std::move(one));
+  return cases;
+}
+
+}  // namespace kadam::bench
