@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bench/kernel_table.hpp>
 #include <bench/vectors.hpp>
 #include <cstdlib>
@@ -25,7 +26,7 @@ struct CommandLine {
   std::int64_t elements = std::int64_t{1} << 26;
   int repetitions = 21;
   int threads = 0;
-  std::string only;
+  std::vector<std::string> only;
   bool json = false;
 };
 
@@ -47,8 +48,10 @@ std::optional<int> parse(Session& session, int argc, char** argv, CommandLine& l
   kernels->add_option("--threads", line.threads, "of a CPU (default: OMP_NUM_THREADS, or all cores)")
       ->type_name("N")
       ->check(CLI::Range(1, 4096).description(""));
-  kernels->add_option("--only", line.only, "kernels whose names hold this text, and the limits")
-      ->type_name("TEXT");
+  kernels
+      ->add_option("--only", line.only, "kernels whose names hold this text, and the limits; may be repeated")
+      ->type_name("TEXT")
+      ->allow_extra_args(false);
   kernels->add_flag("--json", line.json, "a JSON object a line instead of the table");
   app->require_subcommand(1);
   return launch::parse(*app, session, argc, argv);
@@ -63,12 +66,18 @@ void set_threads(int argc, char** argv) {
   }
 }
 
-std::vector<KernelCase> cases_of(const Vectors& vectors, const std::string& only) {
+bool is_wanted(const std::string& kernel, const std::vector<std::string>& only) {
+  return only.empty() || std::any_of(only.begin(), only.end(), [&](const std::string& text) {
+           return kernel.find(text) != std::string::npos;
+         });
+}
+
+std::vector<KernelCase> cases_of(const Vectors& vectors, const std::vector<std::string>& only) {
   std::vector<KernelCase> cases = limit_cases(vectors);
   for (auto& more : {dense_cases(vectors), lamb_cases(vectors), codec_cases(vectors), loco_cases(vectors),
                      sparse_cases(vectors), freeze_cases(vectors), small_step_cases()}) {
     for (const KernelCase& one : more) {
-      if (one.kernel.find(only) != std::string::npos) cases.push_back(one);
+      if (is_wanted(one.kernel, only)) cases.push_back(one);
     }
   }
   return cases;

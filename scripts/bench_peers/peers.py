@@ -1,0 +1,154 @@
+# SPDX-FileCopyrightText: The Kadam authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Times what PyTorch and DeepSpeed do in place of Kadam's kernels: a JSON object per kernel, as kadam-bench prints."""
+import argparse
+import json
+import logging
+import math
+import statistics
+import sys
+import time
+
+import numpy
+import torch
+
+DENSITIES = (0.01, 0.001)
+SECONDS_PER_ROUND = 0.5  # of a slow kernel; at least one run
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--elements", type=int, required=True)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--repetitions", type=int, required=True)
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--need", choices=("deepspeed",), help="fail when it cannot be used")
+    return parser.parse_args()
+
+
+def gradient_like(elements, size, device):
+    """Of both signs, sizes spread over some decades: the distribution of kadam-bench's vectors."""
+    unit = torch.rand(elements, device=device).mul_(2).sub_(1)
+    return unit.pow(3).mul_(size)
+
+
+def parameter(gradient):
+    x = torch.nn.Parameter(torch.zeros_like(gradient))
+    x.grad = gradient
+    return x
+
+
+def adam_cases(gradient):
+    x = parameter(gradient)
+    for form in ("fused", "foreach"):
+        optimizer = torch.optim.Adam([x], lr=1e-3, **{form: True})
+        yield f"torch Adam, {form}", optimizer.step
+
+
+def deepspeed_cases(gradient):
+    """Compiles DeepSpeed's Adam the first time."""
+    logging.disable(logging.WARNING)
+    from deepspeed.ops.adam import DeepSpeedCPUAdam  # pylint: disable=import-outside-toplevel
+
+    yield "DeepSpeed CPUAdam", DeepSpeedCPUAdam([parameter(gradient)], lr=1e-3).step
+
+
+def largest_by_rows(magnitudes, k, rows):
+    """The k largest, exactly: those of each row, and of these again. torch.topk uses one thread per row."""
+    width = magnitudes.numel() // rows
+    values, indices = torch.topk(magnitudes[:rows * width].view(rows, width), min(k, width), dim=1, sorted=False)
+    indices += torch.arange(rows).unsqueeze(1) * width
+    rest = torch.arange(rows * width, magnitudes.numel())  # fewer than there are rows
+    best = torch.topk(torch.cat((values.view(-1), magnitudes[rest])), k, sorted=False)
+    return best.values, torch.cat((indices.view(-1), rest))[best.indices]
+
+
+def top_k_cases(gradient, threads):
+    magnitudes = gradient.abs()
+    for density in DENSITIES:
+        k = max(1, int(density * gradient.numel() + 0.5))
+        percent = f"{100 * density:g} %"
+        yield f"torch.topk of g.abs(), {percent}", lambda k=k: torch.topk(gradient.abs(), k, sorted=False)
+        yield f"torch.topk without the abs, {percent}", lambda k=k: torch.topk(magnitudes, k, sorted=False)
+        if threads > 1:
+            yield (f"torch.topk of g.abs(), a row per thread, {percent}",
+                   lambda k=k: largest_by_rows(gradient.abs(), k, threads))
+
+
+def sign_cases(gradient):
+    """1-bit Adam's code in plain operations on whole vectors, one scale for all: h = m + e; s = |h| / sqrt(n);
+    e = h - s sign(h); bits of the signs, packed."""
+    m = torch.zeros_like(gradient)
+    error = torch.zeros_like(gradient)
+
+    def encode(values):
+        compensated = values + error
+        scale = (compensated.norm() / math.sqrt(compensated.numel())).item()
+        positive = compensated >= 0
+        torch.sub(compensated, positive.float().sub_(0.5).mul_(2 * scale), out=error)
+        return numpy.packbits(positive.numpy()), scale
+
+    def with_momentum():
+        m.mul_(0.9).add_(gradient, alpha=0.1)
+        return encode(m)
+
+    yield "torch: error feedback, sign, pack", lambda: encode(gradient)
+    yield "torch: momentum, error feedback, sign, pack", with_momentum
+
+
+def cases_of(arguments):
+    gradient = gradient_like(arguments.elements, 1e-2, arguments.device)
+    x = torch.ones_like(gradient)
+    cases = [("limit: in-place scale", lambda: x.mul_(0.9999999)),
+             *adam_cases(gradient)]
+    if arguments.device == "cuda":
+        cases.append(("copy", lambda: x.copy_(gradient)))
+        return cases + list(top_k_cases(gradient, 1))
+    cases += [*top_k_cases(gradient, arguments.threads), *sign_cases(gradient)]
+    try:
+        cases += deepspeed_cases(gradient)
+    except Exception as error:  # pylint: disable=broad-except # whatever it is, the others are measured
+        if arguments.need:
+            raise
+        print(f"DeepSpeed is left out: {error}", file=sys.stderr)
+    return cases
+
+
+def seconds_of(function, device):
+    if device == "cuda":
+        torch.cuda.synchronize()
+    start = time.perf_counter()
+    function()
+    if device == "cuda":
+        torch.cuda.synchronize()
+    return time.perf_counter() - start
+
+
+def measure(cases, repetitions, device):
+    """All cases in turn, after a run of each that does not count."""
+    wanted = []
+    for _, function in cases:
+        once = min(seconds_of(function, device) for _ in range(1 if device == "cpu" else 2))
+        wanted.append(min(repetitions, max(1, math.ceil(SECONDS_PER_ROUND / once))))
+    seconds = [[] for _ in cases]
+    for repetition in range(repetitions):
+        for k, (_, function) in enumerate(cases):
+            if repetition < wanted[k]:
+                seconds[k].append(seconds_of(function, device))
+    return seconds
+
+
+def main():
+    arguments = parse()
+    torch.set_num_threads(arguments.threads)
+    torch.manual_seed(1)
+    torch.set_grad_enabled(False)
+    if arguments.device == "cuda" and not torch.cuda.is_available():
+        sys.exit("this PyTorch sees no GPU")
+    cases = cases_of(arguments)
+    for (name, _), seconds in zip(cases, measure(cases, arguments.repetitions, arguments.device)):
+        print(json.dumps({"kernel": name, "milliseconds": 1e3 * statistics.median(seconds)}))
+
+
+if __name__ == "__main__":
+    main()

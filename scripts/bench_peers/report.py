@@ -1,0 +1,49 @@
+# SPDX-FileCopyrightText: The Kadam authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tables of measurements, and the places of a document that hold them."""
+import os
+import pathlib
+import platform
+import subprocess
+import sys
+import time
+
+DOCUMENT = pathlib.Path(__file__).parents[2] / "docs" / "performance.md"
+
+
+def markdown(rows):
+    """A table whose first row is its head."""
+    lines = ["| " + " | ".join(cells) + " |" for cells in rows]
+    lines.insert(1, "|" + "---|" * len(rows[0]))
+    return "\n".join(lines)
+
+
+def put_between_markers(document, name, text):
+    """Replaces what stands between <!-- NAME --> and <!-- /NAME -->."""
+    first, last = f"<!-- {name} -->\n", f"<!-- /{name} -->"
+    whole = document.read_text(encoding="utf-8")
+    if whole.count(first) != 1 or whole.count(last) != 1 or whole.index(first) > whole.index(last):
+        sys.exit(f"{document} has no place for the table: a line {first.strip()} and, below it, a line {last}")
+    before, after = whole[:whole.index(first) + len(first)], whole[whole.index(last):]
+    document.write_text(f"{before}{text}\n{after}", encoding="utf-8")
+
+
+def processor():
+    """Its name, where Linux tells it."""
+    if os.path.exists("/proc/cpuinfo"):
+        with open("/proc/cpuinfo", encoding="utf-8") as lines:
+            for line in lines:
+                if line.startswith("model name"):
+                    return line.split(":")[1].strip()
+    return platform.machine()
+
+
+def today_and_commit():
+    done = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False,
+                          cwd=DOCUMENT.parent)
+    return time.strftime("%Y-%m-%d"), f"commit {done.stdout.strip() or 'unknown'}"
+
+
+def power_of_two(number):
+    """2^26 where it is one."""
+    return f"2^{number.bit_length() - 1}" if number & (number - 1) == 0 else f"{number:,}"
