@@ -18,8 +18,8 @@ if(KADAM_ENABLE_DRIVERS)
 endif()
 if(KADAM_ENABLE_DRIVERS OR KADAM_ENABLE_TESTS)
   find_package(fmt REQUIRED)
-  # nvcc calls fmt's check of format strings at compile time (its name in fmt 9, in fmt 11) no constant expression.
-  target_compile_definitions(fmt::fmt INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:FMT_CONSTEVAL=;FMT_USE_CONSTEVAL=0>)
+  # fmt 9 mistrusts every nvcc with constexpr, and then calls functions without it from constant expressions.
+  target_compile_definitions(fmt::fmt INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:FMT_USE_CONSTEXPR=1>)
   find_package(nlohmann_json REQUIRED)
 endif()
 if(KADAM_ENABLE_TESTS)

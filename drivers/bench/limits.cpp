@@ -8,17 +8,18 @@
 namespace kadam::bench {
 namespace {
 
-constexpr std::int64_t tile = 4096;
-
 /// A sum that is as fast as the memory: floats in 64 lanes, a tile at a time.
 struct SumOfTile {
+  static constexpr std::int64_t tile = 4096;
+
   Vector<const float> values;
   Vector<float> sums;
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
-    const std::int64_t first = index * tile;
-    const std::int64_t count = Kokkos::min(tile, static_cast<std::int64_t>(values.extent(0)) - first);
+    constexpr std::int64_t width = tile;  // Kokkos::min takes a reference, which a device has not of a member
+    const std::int64_t first = index * width;
+    const std::int64_t count = Kokkos::min(width, static_cast<std::int64_t>(values.extent(0)) - first);
     if constexpr (Member::is_one_thread) {
       constexpr int lanes = 64;
       float partial[lanes] = {};
@@ -56,7 +57,7 @@ void copy(const ExecutionSpace& exec, const Vector<const float>& from, const Vec
 
 std::vector<KernelCase> limit_cases(const Vectors& vectors) {
   const std::int64_t d = vectors.elements;
-  const std::int64_t tiles = (d + tile - 1) / tile;
+  const std::int64_t tiles = (d + SumOfTile::tile - 1) / SumOfTile::tile;
   const Vector<float> sums("kadam-bench::sums", static_cast<std::size_t>(tiles));
   return {{update_limit_kernel, 8.0, d, Limit::update, [&](const auto& exec) { scale(exec, vectors.x); }},
           {read_limit_kernel, 4.0, d, Limit::read,
