@@ -6,13 +6,16 @@ import importlib.metadata
 import json
 import os
 import pathlib
+import resource
 import statistics
 import subprocess
 import sys
+import time
 
 import report
 
 REPETITIONS = 7
+NOTABLE_SHARE = 0.05
 LIMIT = "limit: in-place scale"
 # A kernel of Kadam and what stands in its place elsewhere.
 PAIRS = (
@@ -64,6 +67,23 @@ def milliseconds_of(command, threads):
     return {line["kernel"]: line["milliseconds"] for line in lines}
 
 
+def processor_seconds():
+    """That all programs of this machine have used; nothing where the system does not tell."""
+    try:
+        with open("/proc/stat", encoding="utf-8") as lines:
+            user, nice, system = (int(word) for word in lines.readline().split()[1:4])
+    except OSError:
+        return None
+    return (user + nice + system) / os.sysconf("SC_CLK_TCK")
+
+
+def share_of_others(before, after, own, seconds):
+    """Of the processors' time, what went to programs that were not measured."""
+    if before is None or seconds <= 0:
+        return 0.0
+    return max(0.0, after - before - own) / (seconds * os.cpu_count())
+
+
 class Progress:
     """One line on a terminal, overwritten; silent elsewhere."""
 
@@ -80,16 +100,19 @@ class Progress:
 
 
 def measure(arguments):
-    """A pair (Kadam's milliseconds, the peers') per round."""
+    """A pair (Kadam's milliseconds, the peers') per round, and the share of all others in the processors."""
     progress = Progress(arguments.rounds)
     rounds = []
+    start, before = time.monotonic(), processor_seconds()
     for done in range(arguments.rounds):
         progress.says(done, "Kadam")
         kadam = milliseconds_of(kadam_command(arguments), arguments.threads)
         progress.says(done, "PyTorch and DeepSpeed")
         rounds.append((kadam, milliseconds_of(peers_command(arguments), arguments.threads)))
     progress.ends()
-    return rounds
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    own = used.ru_utime + used.ru_stime
+    return rounds, share_of_others(before, processor_seconds(), own, time.monotonic() - start)
 
 
 def spread_text(values):
@@ -124,16 +147,19 @@ def versions():
     return ", ".join(known)
 
 
-def heading(arguments):
+def heading(arguments, others):
     day, commit = report.today_and_commit()
     plural = "" if arguments.threads == 1 else "s"
+    disturbed = (f" **Not a quiet machine**: other programs used {100 * others:.0f} % of the processors meanwhile."
+                 if others > NOTABLE_SHARE else "")
     return (f"{day}, {report.processor()}, {os.cpu_count()} cores, {arguments.threads} thread{plural}, "
-            f"d = {report.power_of_two(arguments.elements)}, float32, {arguments.rounds} rounds, {versions()}, {commit}.")
+            f"d = {report.power_of_two(arguments.elements)}, float32, {arguments.rounds} rounds, {versions()}, {commit}.{disturbed}")
 
 
 def main():
     arguments = parse()
-    text = f"{heading(arguments)}\n\n{table_of(measure(arguments))}\n\n{LEGEND}\n"
+    rounds, others = measure(arguments)
+    text = f"{heading(arguments, others)}\n\n{table_of(rounds)}\n\n{LEGEND}\n"
     print(text, end="")
     if arguments.write:
         report.put_between_markers(report.DOCUMENT, "bench_peers", text)

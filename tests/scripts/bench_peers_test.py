@@ -78,6 +78,9 @@ with tempfile.TemporaryDirectory() as name:
     (folder / "kadam-bench").write_text("#!/bin/sh\necho 'kadam-bench: not enough memory' >&2\nexit 3\n")
     expect("code 3: kadam-bench: not enough memory" in stops(main.main), "no word of why it failed")
 
+expect(main.share_of_others(100.0, 150.0, 30.0, 10.0 / main.os.cpu_count()) == 2.0, "(50 - 30) of 10 seconds")
+expect(main.share_of_others(100.0, 110.0, 30.0, 10.0) == 0.0 and main.share_of_others(None, None, 1.0, 1.0) == 0.0)
+
 for wrong in (["--rounds", "0"], ["--elements"], ["--program", "/nowhere"], ["--speed"]):
     refused = subprocess.run([SCRIPTS / "bench_peers.sh", *wrong], capture_output=True, text=True, check=False)
     expect(refused.returncode == 1 and refused.stderr.count("\n") == 1 and refused.stdout == "", wrong, refused)
