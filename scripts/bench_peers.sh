@@ -82,9 +82,12 @@ install_deepspeed() {
 
 install_peers() {
   mkdir -p "$peers"
-  [[ ! -t 1 || -e $peers/bin/python ]] || say "Installing PyTorch and DeepSpeed (5.4 GB) into $peers; this happens once."
+  if [[ -t 1 && ! -e $peers/bin/python ]]; then
+    say "Installing PyTorch and DeepSpeed (5.4 GB) into $peers; this happens once."
+  fi
   once peers-torch install_torch ||
-    stop "PyTorch could not be installed (no network, or no room for 5.4 GB?); pip's words are in $KADAM_CACHE/logs/peers-torch.log"
+    stop "PyTorch could not be installed (no network, or no room for 5.4 GB?);" \
+      "pip's words are in $KADAM_CACHE/logs/peers-torch.log"
   once peers-deepspeed install_deepspeed ||
     say "DeepSpeed could not be installed and is left out; why is in $KADAM_CACHE/logs/peers-deepspeed.log" >&2
 }

@@ -120,7 +120,7 @@ collect_into() {
   for package in "${prefix_packages[@]}"; do
     mapfile -t files < <(files_of_package "$package")
     ((${#files[@]})) || stop "$package is not installed: call scripts/setup.sh first."
-    tar -C / -cf - "${files[@]#/}" | tar -C "$folder/prefix" -xf - --strip-components=1
+    tar -C / --dereference -cf - "${files[@]#/}" | tar -C "$folder/prefix" -xf - --strip-components=1
   done
   say "Collected in $folder: $(du -sh "$folder" | cut -f 1)."
 }

@@ -153,7 +153,8 @@ def heading(arguments, others):
     disturbed = (f" **Not a quiet machine**: other programs used {100 * others:.0f} % of the processors meanwhile."
                  if others > NOTABLE_SHARE else "")
     return (f"{day}, {report.processor()}, {os.cpu_count()} cores, {arguments.threads} thread{plural}, "
-            f"d = {report.power_of_two(arguments.elements)}, float32, {arguments.rounds} rounds, {versions()}, {commit}.{disturbed}")
+            f"d = {report.power_of_two(arguments.elements)}, float32, {arguments.rounds} rounds, {versions()}, "
+            f"{commit}.{disturbed}")
 
 
 def main():

@@ -54,7 +54,8 @@ with tempfile.TemporaryDirectory() as name:
         main.main()
     text = said.getvalue()
     expect(noise.getvalue() == "", "noise where there is no terminal:", noise.getvalue())
-    for wanted in ("2 threads, d = 1,000", "3 rounds", "| adam_update | 4 (2 to 6) | torch Adam, fused | 6 (3 to 9) | 1.5 (1.5 to 1.5) |",
+    for wanted in ("2 threads, d = 1,000", "3 rounds",
+                   "| adam_update | 4 (2 to 6) | torch Adam, fused | 6 (3 to 9) | 1.5 (1.5 to 1.5) |",
                    "| top-k of all, 1 % | 4 (2 to 6) | torch.topk of g.abs(), 1 % | 200 (100 to 300) | 50 (50 to 50) |",
                    "| adam_update | 4 (2 to 6) | DeepSpeed CPUAdam | not to be had here | - |"):
         expect(wanted in text, wanted, "is missing in", text)
@@ -72,7 +73,7 @@ with tempfile.TemporaryDirectory() as name:
         expect(written.startswith("before\n<!-- bench_peers -->\n2") and "old" not in written, written)
         expect(written.endswith("<!-- /bench_peers -->\nafter\n") and written.count("adam_update") == 2, written)
     document.write_text("no markers\n")
-    expect("has no place" in stops(report.put_between_markers, document, "bench_peers", "table"), "no word of the markers")
+    expect("has no place" in stops(report.put_between_markers, document, "bench_peers", "table"), "no word of markers")
     expect(document.read_text() == "no markers\n", "a document without markers was changed")
 
     (folder / "kadam-bench").write_text("#!/bin/sh\necho 'kadam-bench: not enough memory' >&2\nexit 3\n")

@@ -24,7 +24,8 @@ class Machine:
         for name in ("nvidia-smi", "rocminfo", "rocm-smi"):
             tool = self.folder / name
             lines = "\n".join(tools.get(name, ()))
-            tool.write_text(f"#!/bin/sh\ncat <<'END'\n{lines}\nEND\n" if lines else "#!/bin/sh\necho no GPU >&2\nexit 9\n")
+            says = f"cat <<'END'\n{lines}\nEND\n" if lines else "echo no GPU >&2\nexit 9\n"
+            tool.write_text(f"#!/bin/sh\n{says}")
             tool.chmod(0o755)
 
     def check(self, *arguments):
@@ -62,9 +63,8 @@ def says_what_it_would_run(folder):
                         "--out", str(pathlib.Path(folder) / "figures"))
     commands = done.stdout.splitlines()
     expect(done.returncode == 0, done)
-    expect([command.split()[0] for command in commands] ==
-           ["cmake"] * 8 + ["ctest", next(c for c in commands if "kadam-bench kernels" in c).split()[0]] + ["python3"] * 2,
-           done.stdout)
+    programs = [pathlib.Path(command.split()[0]).name for command in commands]
+    expect(programs == ["cmake"] * 8 + ["ctest", "kadam-bench", "python3", "python3"], done.stdout)
     for wanted in (f"-S {sources}/kokkos ", "-DKokkos_ARCH_HOPPER90=ON", "-DCMAKE_CUDA_ARCHITECTURES=90",
                    f"-DCMAKE_PREFIX_PATH={sources}/prefix", "--parallel 3", "--target kadam_tests kadam-bench",
                    "--json --elements 4096", "--device cuda", "--gpu NVIDIA\\ H200"):
@@ -87,18 +87,21 @@ def refuses_in_words(folder):
 
 def makes_a_table(folder):
     figures = pathlib.Path(folder)
-    kernels = [{"kernel": "copy", "milliseconds": 2.0, "spread": 0.01, "elements": 1000, "bytes_per_element": 8.0},
-               {"kernel": "adam_update", "milliseconds": 14.0, "spread": 0, "elements": 1000, "bytes_per_element": 28.0},
-               {"kernel": "adam step", "milliseconds": 1.0, "spread": 0, "elements": 10, "bytes_per_element": 0.0}]
+    kernels = [{"kernel": kernel, "milliseconds": milliseconds, "spread": 0.01, "elements": 1000,
+                "bytes_per_element": moved}
+               for kernel, milliseconds, moved in (("copy", 2.0, 8.0), ("adam_update", 14.0, 28.0),
+                                                   ("adam step", 1.0, 0.0))]
     (figures / "kernels.jsonl").write_text("\n".join(map(json.dumps, kernels)))
     (figures / "peers.jsonl").write_text(json.dumps({"kernel": "torch Adam, fused", "milliseconds": 21.0}))
-    (figures / "tests.xml").write_text('<testsuite tests="5" failures="1" disabled="0" skipped="1">'
-                                       '<testcase name="a" status="run"/><testcase name="b" status="fail"/></testsuite>')
+    (figures / "tests.xml").write_text(
+        '<testsuite tests="5" failures="1" disabled="0" skipped="1">'
+        '<testcase name="a" status="run"/><testcase name="b" status="fail"/></testsuite>')
     done = subprocess.run([sys.executable, SCRIPTS / "gpu_check" / "main.py", "--gpu", "Some GPU", "--elements", "1024",
                            "--figures", figures], capture_output=True, text=True, check=False)
     expect(done.returncode == 0, done)
-    for wanted in ("Some GPU, d = 2^10", "3 passed, 1 failed (b), 1 skipped", "| adam_update | 14 | 0.0 % | 28.00 | 0 | 0.50 |",
-                   "| adam step | 1 | 0.0 % | - | - | - |", "| adam_update | 14 | torch Adam, fused | 21 | 1.5 |"):
+    for wanted in ("Some GPU, d = 2^10", "3 passed, 1 failed (b), 1 skipped",
+                   "| adam_update | 14 | 1.0 % | 28.00 | 0 | 0.50 |", "| adam step | 1 | 1.0 % | - | - | - |",
+                   "| adam_update | 14 | torch Adam, fused | 21 | 1.5 |"):
         expect(wanted in done.stdout, wanted, "is missing in", done.stdout)
 
 
