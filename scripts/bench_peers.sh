@@ -11,7 +11,7 @@ scripts/bench_peers.sh [options]
 Measures Kadam's kernels and what PyTorch and DeepSpeed do in their place, in turn, on the same sizes and threads:
 Adam, top-k of a whole vector, sign with error feedback. Prints a table. Options:
 
-  --elements N   of a vector (default 67108864); takes about 50 bytes of memory each
+  --elements N   of a vector (default 67108864); takes about 65 bytes of memory each
   --threads N    of each program (default: one per core)
   --rounds N     each measures both programs, one after the other; medians count (default 5)
   --write        also puts the table into docs/performance.md
