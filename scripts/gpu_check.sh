@@ -11,7 +11,8 @@ scripts/gpu_check.sh [options]
 
 Builds Kadam for the GPU of this machine, runs the tests on it (all but those of kadam-train), measures every kernel
 against a copy in its memory and, where a PyTorch that sees the GPU can be imported, against PyTorch's Adam and
-top-k. Downloads and installs nothing. Without a GPU it does nothing and exits with 77. Call it again to go on where it was stopped. Options:
+top-k. Downloads and installs nothing. Without a GPU it does nothing and exits with 77. Call it again to go on where
+it was stopped. Options:
 
   --sources FOLDER  what --collect made (default: the sources that scripts/setup.sh keeps, and what is installed)
   --collect FOLDER  copies all that the build needs to FOLDER, for a machine without a network, and stops; the
@@ -215,7 +216,8 @@ test_targets() {
 # One at a time: they share the GPU. A test that fails does not keep the kernels from being measured.
 run_tests() {
   step tests.log "Running the tests" \
-    ctest --test-dir "$folder" --label-exclude '^train$' --output-on-failure --no-tests=error --output-junit "$out/tests.xml"
+    ctest --test-dir "$folder" --label-exclude '^train$' --output-on-failure --no-tests=error \
+    --output-junit "$out/tests.xml"
 }
 
 measure() {
