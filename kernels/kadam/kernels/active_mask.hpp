@@ -3,6 +3,7 @@
 #pragma once
 
 #include <kadam/kernels/detail/block_loop.hpp>
+#include <kadam/kernels/detail/code_word.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -58,10 +59,11 @@ struct FillActiveMask {
   std::int64_t elements;
   KOKKOS_FUNCTION void operator()(const std::int64_t w) const {
     std::uint32_t word = 0;
-    for (std::int64_t bit = 0; bit < 32; ++bit) {
-      const std::int64_t element = 32 * w + bit;
-      if (element < elements && active(element)) word |= std::uint32_t{1} << static_cast<unsigned>(bit);
-    }
+    with_count<32>(elements - 32 * w, [&](const std::int64_t count) {
+      for (std::int64_t bit = 0; bit < count; ++bit) {
+        word |= (active(32 * w + bit) ? 1U : 0U) << static_cast<unsigned>(bit);
+      }
+    });
     mask(w) = word;
   }
 };

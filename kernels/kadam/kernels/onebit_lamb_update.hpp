@@ -93,23 +93,31 @@ struct OnebitLambNorms {
     const std::int64_t count = tile.end - tile.begin;
     const float decay = lambda(tile.tensor);
     const auto direction = [&](const std::int64_t i) { return m(i) / (Kokkos::sqrt(v(i)) + rule.eps); };
-    const double p_squared = member.sum(count, [&](const std::int64_t k) {
-      const auto p = static_cast<double>(direction(tile.begin + k));
-      return p * p;
-    });
-    const double u_squared = member.sum(count, [&](const std::int64_t k) {
-      const std::int64_t i = tile.begin + k;
-      const auto u = static_cast<double>(direction(i) + decay * x(i));
-      return u * u;
-    });
-    const float ratio = member.max(count, [&](const std::int64_t k) {
-      const std::int64_t i = tile.begin + k;
-      return v(i) > 0.0F ? (Kokkos::sqrt(v(i)) + rule.eps) / (Kokkos::sqrt(fresh(i)) + rule.eps) : 0.0F;
+    typename Member::Sum p_squared;
+    typename Member::Sum u_squared;
+    typename Member::Max ratio;
+    member.for_each_part(count, [&](const std::int64_t in_tile, const std::int64_t length) {
+      const std::int64_t first = tile.begin + in_tile;
+      if (decay > 0.0F) {  // else nobody asks for the norms
+        p_squared.add(member, length, [&](const std::int64_t k) {
+          const auto p = static_cast<double>(direction(first + k));
+          return p * p;
+        });
+        u_squared.add(member, length, [&](const std::int64_t k) {
+          const auto u = static_cast<double>(direction(first + k) + decay * x(first + k));
+          return u * u;
+        });
+      }
+      ratio.add(member, length, [&](const std::int64_t k) {
+        const std::int64_t i = first + k;
+        const float of_roots = (Kokkos::sqrt(v(i)) + rule.eps) / (Kokkos::sqrt(fresh(i)) + rule.eps);
+        return v(i) > 0.0F ? of_roots : 0.0F;
+      });
     });
     member.once([&] {
-      partial(3 * index) = p_squared;
-      partial(3 * index + 1) = u_squared;
-      partial(3 * index + 2) = static_cast<double>(ratio);
+      partial(3 * index) = p_squared.value();
+      partial(3 * index + 1) = u_squared.value();
+      partial(3 * index + 2) = static_cast<double>(ratio.value());
     });
   }
 };
