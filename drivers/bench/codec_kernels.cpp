@@ -32,12 +32,15 @@ std::string name_of(int bits) {
   return name;
 }
 
-LocalMomentum momentum_of(const Vectors& vectors) {
-  return {vectors.gradient, Ema::make(0.9), 1.0F};
+using Momentum = OfNumbers<MemorySpace, LocalMomentum>;
+using UpdateWithCopy = WithCopy<MemorySpace, FrozenUpdate>;
+
+Momentum momentum_of(const Numbers<MemorySpace>& gradient) {
+  return {gradient, {Ema::make(0.9), 1.0F}};
 }
 
-FrozenUpdate update_of(const Vectors& vectors) {
-  return {vectors.x, vectors.v, AdamApply::make(1e-3, 0.0, 1e-8, 1.0, 1.0)};
+UpdateWithCopy update_of(const Vectors& vectors, const HalfCopy<MemorySpace>& copy) {
+  return {{vectors.x, vectors.v, AdamApply::make(1e-3, 0.0, 1e-8, 1.0, 1.0)}, copy};
 }
 
 /// y = ema(m, g) fused in, with m in the message of the step before: reads g and the error, writes the error.
@@ -45,7 +48,17 @@ KernelCase encode(const Vectors& vectors, int bits) {
   const Code code(bits, vectors.elements, ranks_of_step);
   return {"encode " + name_of(bits) + ", momentum fused", 12.0 + 2 * code.bytes, vectors.elements,
           Limit::update, [&vectors, code](const auto& exec) {
-            code.codec.encode_continued(exec, momentum_of(vectors), {}, vectors.error, vectors.words);
+            code.codec.encode_continued(exec, momentum_of(vectors.gradient), {}, vectors.error,
+                                        vectors.words);
+          }};
+}
+
+KernelCase encode_bfloat16(const Vectors& vectors) {
+  const Code code(1, vectors.elements, ranks_of_step);
+  return {"encode sign, bf16 gradient", 10.0 + 2 * code.bytes, vectors.elements, Limit::update,
+          [&vectors, code](const auto& exec) {
+            code.codec.encode_continued(exec, momentum_of(vectors.bfloat16_gradient), {}, vectors.error,
+                                        vectors.words);
           }};
 }
 
@@ -67,21 +80,33 @@ KernelCase decode(const Vectors& vectors, int bits) {
   const Code code(bits, vectors.elements, ranks_of_step);
   return {"decode " + name_of(bits) + ", update fused", 12.0 + code.bytes, vectors.elements, Limit::update,
           [&vectors, code](const auto& exec) {
-            code.codec.decode(exec, vectors.words, {}, 0, vectors.elements, update_of(vectors));
+            code.codec.decode(exec, vectors.words, {}, 0, vectors.elements, update_of(vectors, {}));
           }};
 }
 
-/// What a rank computes in a compressed step of 1-bit Adam.
-KernelCase whole_step(const Vectors& vectors) {
+/// The same, and x rounded into a copy.
+KernelCase decode_with_copy(const Vectors& vectors) {
+  const Code code(1, vectors.elements, ranks_of_step);
+  const HalfCopy<MemorySpace> copy(vectors.model);
+  return {"decode sign, update and bf16 copy", 14.0 + code.bytes, vectors.elements, Limit::update,
+          [&vectors, code, copy](const auto& exec) {
+            code.codec.decode(exec, vectors.words, {}, 0, vectors.elements, update_of(vectors, copy));
+          }};
+}
+
+/// What a rank computes in a compressed step of 1-bit Adam: in float32, or from a bf16 gradient and with a
+/// bf16 copy of the parameters, which is as many bytes.
+KernelCase whole_step(const char* name, const Vectors& vectors, const Numbers<MemorySpace>& gradient,
+                      const HalfCopy<MemorySpace>& copy) {
   const Code code(1, vectors.elements, ranks_of_step);
   const Words<MemorySpace> reply("kadam-bench::reply",
                                  code.codec.message().piece(0).bytes / sizeof(std::uint32_t));
   const double reduced = (8.0 + (ranks_of_step + 1) * code.bytes) / ranks_of_step;
-  return {"onebit_adam step, n = 4", 24.0 + 3 * code.bytes + reduced, vectors.elements, Limit::update,
-          [&vectors, code, reply](const auto& exec) {
-            code.codec.encode_continued(exec, momentum_of(vectors), {}, vectors.error, vectors.words);
+  return {name, 24.0 + 3 * code.bytes + reduced, vectors.elements, Limit::update,
+          [&vectors, code, reply, gradient, copy](const auto& exec) {
+            code.codec.encode_continued(exec, momentum_of(gradient), {}, vectors.error, vectors.words);
             code.codec.reduce(exec, 0, ranks_of_step, vectors.words, {}, vectors.error, reply);
-            code.codec.decode(exec, vectors.words, {}, 0, vectors.elements, update_of(vectors));
+            code.codec.decode(exec, vectors.words, {}, 0, vectors.elements, update_of(vectors, copy));
           }};
 }
 
@@ -93,7 +118,11 @@ std::vector<KernelCase> codec_cases(const Vectors& vectors) {
   for (const int ranks : {4, 8, 64}) cases.push_back(reduce(vectors, 1, ranks));
   for (const int bits : {4, 8}) cases.push_back(reduce(vectors, bits, ranks_of_step));
   for (const int bits : {1, 2, 4, 8}) cases.push_back(decode(vectors, bits));
-  cases.push_back(whole_step(vectors));
+  cases.push_back(encode_bfloat16(vectors));
+  cases.push_back(decode_with_copy(vectors));
+  cases.push_back(whole_step("onebit_adam step, n = 4", vectors, vectors.gradient, {}));
+  cases.push_back(whole_step("onebit_adam step, bf16, n = 4", vectors, vectors.bfloat16_gradient,
+                             HalfCopy<MemorySpace>(vectors.model)));
   return cases;
 }
 

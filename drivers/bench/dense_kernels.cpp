@@ -28,6 +28,17 @@ KernelCase adam(const char* name, const Vectors& vectors, double weight_decay) {
           }};
 }
 
+/// With a gradient of 16 bits: 26 B, and 2 B more where x is rounded into a copy as well.
+template <class T>
+KernelCase half_adam(const char* name, const Vectors& vectors, const Vector<T>& gradient, bool copies) {
+  const HalfCopy<MemorySpace> copy = copies ? HalfCopy<MemorySpace>(vectors.model) : HalfCopy<MemorySpace>();
+  return {name, copies ? 28.0 : 26.0, vectors.elements, Limit::update,
+          [&vectors, gradient, copy, rule = adam_step(0.0)](const auto& exec) {
+            adam_update<ExecutionSpace, MemorySpace>(exec, rule, 0, vectors.elements, vectors.x, vectors.m,
+                                                     vectors.v, gradient, copy);
+          }};
+}
+
 KernelCase squared_norm(const Vectors& vectors) {
   const SumSpace<MemorySpace> space(vectors.elements);
   return {"ordered_sum of squares", 4.0, vectors.elements, Limit::read, [&vectors, space](const auto& exec) {
@@ -85,12 +96,16 @@ std::vector<KernelCase> step_ahead_cases(const Vectors& vectors) {
 }  // namespace
 
 std::vector<KernelCase> dense_cases(const Vectors& vectors) {
-  std::vector<KernelCase> cases = {adam("adam_update", vectors, 0.0),
-                                   adam("adam_update with decay", vectors, 0.01),
-                                   accumulate_direction_case(vectors),
-                                   local_step_case(vectors),
-                                   squared_norm(vectors),
-                                   mean_of_parts(vectors)};
+  std::vector<KernelCase> cases = {
+      adam("adam_update", vectors, 0.0),
+      adam("adam_update with decay", vectors, 0.01),
+      half_adam("adam_update, bf16", vectors, vectors.bfloat16_gradient, false),
+      half_adam("adam_update, bf16 and copy", vectors, vectors.bfloat16_gradient, true),
+      half_adam("adam_update, fp16", vectors, vectors.float16_gradient, false),
+      accumulate_direction_case(vectors),
+      local_step_case(vectors),
+      squared_norm(vectors),
+      mean_of_parts(vectors)};
   for (KernelCase& one : step_ahead_cases(vectors)) cases.push_back(std::move(one));
   return cases;
 }

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/codec/block_codec.hpp>
-#include <kadam/kernels/bfloat16.hpp>
+#include <kadam/kernels/half_copy.hpp>
+#include <kadam/kernels/numbers.hpp>
 
 #include <fmt/format.h>
 
@@ -50,12 +51,12 @@ KernelCase mean(const Vectors& vectors, int bits) {
 
 std::vector<KernelCase> conversions(const Vectors& vectors) {
   const Vector<std::uint16_t> halves("kadam-bench::halves", static_cast<std::size_t>(vectors.elements));
-  return {{"to_bfloat16", 6.0, vectors.elements, Limit::update,
-           [&vectors, halves](const auto& exec) {
-             to_bfloat16<ExecutionSpace, MemorySpace>(exec, vectors.x, halves);
+  return {{"write_copy, bf16", 6.0, vectors.elements, Limit::update,
+           [&vectors](const auto& exec) {
+             write_copy<ExecutionSpace, MemorySpace>(exec, vectors.x, HalfCopy<MemorySpace>(vectors.model));
            }},
-          {"from_bfloat16", 6.0, vectors.elements, Limit::update, [&vectors, halves](const auto& exec) {
-             from_bfloat16<ExecutionSpace, MemorySpace>(exec, halves, vectors.error);
+          {"scale_numbers, bf16", 6.0, vectors.elements, Limit::update, [&vectors](const auto& exec) {
+             scale_numbers<ExecutionSpace, MemorySpace>(exec, 1.0F, vectors.model, vectors.error);
            }}};
 }
 

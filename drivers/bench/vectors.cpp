@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/kernels/half_copy.hpp>
+
 #include <bench/vectors.hpp>
 
 namespace kadam::bench {
@@ -33,11 +35,17 @@ Vectors::Vectors(std::int64_t size) : elements(size) {
   m = allocate<float>(exec, "kadam-bench::m", size);
   v = allocate<float>(exec, "kadam-bench::v", size);
   gradient = allocate<float>(exec, "kadam-bench::gradient", size);
+  bfloat16_gradient = allocate<Bfloat16>(exec, "kadam-bench::bfloat16_gradient", size);
+  float16_gradient = allocate<Float16>(exec, "kadam-bench::float16_gradient", size);
+  model = allocate<Bfloat16>(exec, "kadam-bench::model", size);
   error = allocate<float>(exec, "kadam-bench::error", size);
   words = allocate_zeros<std::uint32_t>(exec, "kadam-bench::words", size);
   fill(exec, x, 1.0F, 1);
   fill(exec, m, 1e-3F, 2);
   fill(exec, gradient, 1e-2F, 3);
+  write_copy<ExecutionSpace, MemorySpace>(exec, gradient, HalfCopy<MemorySpace>(bfloat16_gradient));
+  write_copy<ExecutionSpace, MemorySpace>(exec, gradient, HalfCopy<MemorySpace>(float16_gradient));
+  write_copy<ExecutionSpace, MemorySpace>(exec, x, HalfCopy<MemorySpace>(model));
   fill(exec, error, 1e-3F, 4);
   Kokkos::deep_copy(exec, v, 1e-6F);
   exec.fence("kadam-bench: vectors");

@@ -3,12 +3,13 @@
 #pragma once
 
 #include <kadam/execution.hpp>
+#include <kadam/kernels/number_format.hpp>
 
 #include <cstdint>
 
 namespace kadam::bench {
 
-/// The vectors that all cases share, so that large sizes fit in memory. Memory: 24 B per element.
+/// The vectors that all cases share, so that large sizes fit in memory. Memory: 30 B per element.
 struct Vectors {
   explicit Vectors(std::int64_t size);
 
@@ -17,6 +18,9 @@ struct Vectors {
   Vector<float> m;
   Vector<float> v;
   Vector<float> gradient;
+  Vector<Bfloat16> bfloat16_gradient;  ///< the same gradient, rounded
+  Vector<Float16> float16_gradient;
+  Vector<Bfloat16> model;  ///< a rounded copy of x
   Vector<float> error;
   Vector<std::uint32_t> words;  ///< messages: room for d float32 words
 };

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <launch/command_line.hpp>
 #include <launch/learning_rates.hpp>
+#include <launch/rounded_gradient.hpp>
 #include <launch/session.hpp>
 #include <replay/replay_case.hpp>
 
@@ -30,13 +31,14 @@ std::vector<float> replay(const ReplayCase& recorded, Optimizer& optimizer) {
   const std::int64_t d = recorded.tensors.elements();
   const auto parameters = allocate<float>(exec, "kadam-replay::parameters", d);
   const auto gradient = allocate<float>(exec, "kadam-replay::gradient", d);
+  const launch::RoundedGradient rounded(exec, optimizer.gradient_format(), d);
   const HostVector<float> snapshot("kadam-replay::snapshot", static_cast<std::size_t>(d));
   Kokkos::deep_copy(exec, parameters, row(recorded.parameters, 0, d));
   std::vector<float> trajectory;
   trajectory.reserve(recorded.gradients.size());
   for (std::int64_t t = 0; t < recorded.steps; ++t) {
     Kokkos::deep_copy(exec, gradient, row(recorded.gradients, t, d));
-    optimizer.step(exec, parameters, gradient);
+    optimizer.step(exec, parameters, rounded(exec, gradient));
     Kokkos::deep_copy(exec, snapshot, parameters);
     exec.fence("kadam-replay: snapshot");
     trajectory.insert(trajectory.end(), snapshot.data(), snapshot.data() + d);

@@ -53,6 +53,7 @@ Trainer::Trainer(const Configuration& configuration, const std::string& algorith
   parameters_ = allocate<float>(exec_, "kadam-train::parameters", d);
   consensus_ = allocate<float>(exec_, "kadam-train::consensus", d);
   gradient_ = allocate<float>(exec_, "kadam-train::gradient", d);
+  rounded_gradient_ = launch::RoundedGradient(exec_, optimizer_->gradient_format(), d);
   if (configuration.training.accumulate > 1) {
     micro_gradient_ = allocate<float>(exec_, "kadam-train::micro_gradient", d);
   }
@@ -113,7 +114,7 @@ void Trainer::take_step(std::int64_t step) {
   const double loss = accumulate_gradient();
   const double compute_seconds = timer.seconds();
   const ByteCounters before = communicator_->bytes_sent();
-  const StepResult result = optimizer_->step(exec_, parameters_, gradient_);
+  const StepResult result = optimizer_->step(exec_, parameters_, rounded_gradient_(exec_, gradient_));
   statistics_.add({step, result.phase, result.skipped, loss, compute_seconds, optimizer_->phases().seconds(),
                    communicator_->bytes_sent().total() - before.total(),
                    communicator_->bytes_sent().sent(Traffic::background) - before.sent(Traffic::background)});

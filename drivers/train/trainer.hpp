@@ -6,6 +6,7 @@
 #include <kadam/optim/make_optimizer.hpp>
 
 #include <filesystem>
+#include <launch/rounded_gradient.hpp>
 #include <memory>
 #include <set>
 #include <string>
@@ -78,7 +79,8 @@ class Trainer {
   Vector<float> parameters_;
   Vector<float> consensus_;  ///< what is evaluated: equal on all ranks
   Vector<float> gradient_;
-  Vector<float> micro_gradient_;  ///< of one batch, when several make a step
+  launch::RoundedGradient rounded_gradient_;  ///< as the optimizer wants it
+  Vector<float> micro_gradient_;              ///< of one batch, when several make a step
 
   std::unique_ptr<io::JsonLinesWriter> metrics_;
   std::set<std::string> warned_;  ///< kinds of warnings that were given

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <reference/optimizers.hpp>
+#include <support/gradients.hpp>
 #include <support/host_views.hpp>
 #include <support/mpi_world.hpp>
 #include <support/random_vectors.hpp>
@@ -46,6 +47,31 @@ TEST_P(DenseMeanTest, SendsWhatARingSends) {
   const std::size_t d = 64 * 12 * n;
   const DenseMean mean(exec_, ChunkLayout(static_cast<std::int64_t>(d), size_), rank_);
   EXPECT_EQ(mean.bytes_sent(), 2 * (n - 1) * 4 * d / n);
+}
+
+/// In bf16: what is sent, both ways, has half the bytes; the sum is float32 and is rounded once.
+TEST_P(DenseMeanTest, OfAGradientIsInItsOwnFormat) {
+  const auto bfloat16 = reference::Format::named("bf16");
+  for (const std::int64_t d : {0, 5, 301, 4096}) {
+    auto all = gradients_of_all(d, size_);
+    for (auto& gradient : all) gradient = bfloat16.rounded(gradient);
+    DenseMean mean(exec_, ChunkLayout(d, size_), rank_, NumberFormat::bfloat16);
+    const std::size_t before = communicator_->bytes_sent().sent(Traffic::dense);
+    const Gradient own = test::to_gradient("bf16", all[static_cast<std::size_t>(rank_)]);
+    const Gradient got = mean.of_gradient(exec_, *communicator_, phases_, own);
+    ASSERT_EQ(got.format(), NumberFormat::bfloat16);
+    const Vector<float> as_float32("as_float32", static_cast<std::size_t>(d));
+    scale_numbers(exec_, 1.0F, got, as_float32);
+    Kokkos::fence();
+    EXPECT_TRUE(test::bitwise_equal(test::to_host(as_float32), bfloat16.rounded(reference::dense_mean(all))));
+    const std::size_t sent = communicator_->bytes_sent().sent(Traffic::dense) - before;
+    EXPECT_EQ(sent, mean.bytes_sent(NumberFormat::bfloat16));
+    EXPECT_EQ(2 * sent, mean.bytes_sent(NumberFormat::float32));
+    if (size_ > 1 && d > 0) {
+      const Vector<const float> wider = as_float32;
+      EXPECT_THROW((void)mean(exec_, *communicator_, phases_, wider), std::logic_error);
+    }
+  }
 }
 
 struct LoadFrom {

@@ -9,6 +9,7 @@
 
 #include <map>
 #include <string>
+#include <support/gradients.hpp>
 #include <support/host_views.hpp>
 #include <support/random_vectors.hpp>
 #include <support/smallest_options.hpp>
@@ -85,7 +86,8 @@ class Tools {
 /// The options of an optimizer, and those with other buffers.
 std::vector<OptionMap> option_sets(const std::string& name) {
   const OptionMap options = test::options_with_warmup(name, 3);
-  std::vector<OptionMap> sets = {options};
+  std::vector<OptionMap> sets = {options, options};
+  sets.back()["gradients"] = std::string("bf16");
   for (const OptionHelp& option : optimizer_options(name)) {
     if (option.name != "exchange") continue;
     for (const std::int64_t select_block : {64, 0}) {
@@ -95,6 +97,10 @@ std::vector<OptionMap> option_sets(const std::string& name) {
     }
   }
   return sets;
+}
+
+std::string format_of(const OptionMap& options) {
+  return options.contains("gradients") ? std::get<std::string>(options.at("gradients")) : "float32";
 }
 
 class AllocationTest : public testing::TestWithParam<std::tuple<std::string, Staging>> {
@@ -110,13 +116,16 @@ void AllocationTest::run(const std::string& name, const OptionMap& options, Stag
   const auto optimizer =
       make_optimizer(name, options, layout, communicator, {{.tensors = "a", .dense = true}});
   const auto parameters = test::to_device(test::random_vector(d, 2));
-  std::vector<Vector<const float>> gradients;
-  for (std::int64_t t = 1; t <= 8; ++t)
-    gradients.push_back(test::to_device(test::random_gradient(d, communicator->rank(), t)));
+  const Parameters with_model(parameters, Vector<Bfloat16>("model", static_cast<std::size_t>(d)));
+  std::vector<Gradient> gradients;
+  for (std::int64_t t = 1; t <= 8; ++t) {
+    gradients.push_back(
+        test::to_gradient(format_of(options), test::random_gradient(d, communicator->rank(), t)));
+  }
   const ExecutionSpace exec;
-  optimizer->step(exec, parameters, gradients[0]);
+  optimizer->step(exec, with_model, gradients[0]);
   const Tools tools;
-  for (std::size_t t = 1; t < gradients.size(); ++t) optimizer->step(exec, parameters, gradients[t]);
+  for (std::size_t t = 1; t < gradients.size(); ++t) optimizer->step(exec, with_model, gradients[t]);
   exec.fence();
   EXPECT_EQ(allocations, std::vector<std::string>{});
   EXPECT_FALSE(kernels.empty());
@@ -130,7 +139,8 @@ void AllocationTest::compare_memory(const std::string& name, const OptionMap& op
   const std::int64_t d = 150000;
   const TensorLayout layout({{"a", 0, 5000}, {"b", 5000, d}});
   const auto parameters = test::to_device(test::random_vector(d, 2));
-  const auto gradient = test::to_device(test::random_gradient(d, communicator->rank(), 1));
+  const Gradient gradient =
+      test::to_gradient(format_of(options), test::random_gradient(d, communicator->rank(), 1));
   const HeldBytes held_bytes;
   const auto optimizer =
       make_optimizer(name, options, layout, communicator, {{.tensors = "a", .dense = true}});

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace kadam::test {
@@ -268,6 +269,46 @@ inline std::vector<OptimizerCase> divisible_adam_cases() {
         {"select_block", std::int64_t{0}},
         {"bias_correction", false}}},
   };
+}
+
+/// Every algorithm with gradients of 16 bits.
+inline std::vector<OptimizerCase> format_cases() {
+  const std::int64_t warmup = 4;
+  const std::vector<OptimizerCase> all = {
+      {"adam", "adam", {{"weight_decay", 0.05}}},
+      {"lamb", "lamb", {{"weight_decay", 0.01}}},
+      {"onebit_adam", "onebit_adam", {{"warmup_steps", warmup}, {"weight_decay", 0.05}}},
+      {"onebit_adam_preconditioned",
+       "onebit_adam",
+       {{"warmup_steps", warmup}, {"precondition", true}, {"eps", 0.01}}},
+      {"apmsqueeze", "apmsqueeze", {{"warmup_steps", warmup}, {"block", std::int64_t{64}}}},
+      {"zero_one_adam",
+       "zero_one_adam",
+       {{"variance_freeze_step", std::int64_t{8}},
+        {"variance_kappa", std::int64_t{2}},
+        {"sync_doubling_steps", std::int64_t{3}},
+        {"weight_decay", 0.02}}},
+      {"onebit_lamb", "onebit_lamb", {{"warmup_steps", warmup}, {"weight_decay", 0.01}}},
+      {"efficient_adam", "efficient_adam", {{"eps", 0.1}}},
+      {"loco", "loco", {{"weight_decay", 0.02}}},
+      {"loco_8_parameters",
+       "loco",
+       {{"bits", std::int64_t{8}}, {"block", std::int64_t{0}}, {"parameters", std::string("bf16")}}},
+      {"locally_accumulated_adam",
+       "locally_accumulated_adam",
+       {{"warmup_steps", sparse_warmup}, {"density", 0.05}, {"variance_sync_interval", std::int64_t{3}}}},
+      {"divisible_adam", "divisible_adam", {{"warmup_steps", sparse_warmup}}},
+  };
+  std::vector<OptimizerCase> cases;
+  for (const std::string format : {"bf16", "fp16"}) {
+    for (OptimizerCase one : all) {
+      one.title.append("_").append(format);
+      one.options["gradients"] = format;
+      one.options["lr"] = 0.01;
+      cases.push_back(std::move(one));
+    }
+  }
+  return cases;
 }
 
 /// All of them; the learning rate is 0.01 where none is given.

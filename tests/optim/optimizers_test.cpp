@@ -9,6 +9,7 @@
 #include <map>
 #include <optim/optimizer_cases.hpp>
 #include <reference/make_reference.hpp>
+#include <support/gradients.hpp>
 #include <support/host_views.hpp>
 #include <support/mpi_world.hpp>
 #include <support/random_vectors.hpp>
@@ -41,13 +42,14 @@ reference::Options reference_options(const OptionMap& options) {
   return same;
 }
 
-/// The gradients of all ranks in a step; made once for all cases.
-const reference::Ranks& gradients(std::int64_t d, int ranks, std::int64_t step) {
-  static std::map<std::pair<std::int64_t, std::int64_t>, reference::Ranks> made;
-  reference::Ranks& all = made[{d, step}];
+/// The gradients of all ranks in a step, rounded to a format; made once for all cases.
+const reference::Ranks& gradients(const std::string& format, std::int64_t d, int ranks, std::int64_t step) {
+  static std::map<std::tuple<std::string, std::int64_t, std::int64_t>, reference::Ranks> made;
+  reference::Ranks& all = made[{format, d, step}];
   if (all.empty()) {
     all.reserve(static_cast<std::size_t>(ranks));
-    for (int r = 0; r < ranks; ++r) all.push_back(test::random_gradient(d, r, step));
+    const auto rounding = reference::Format::named(format);
+    for (int r = 0; r < ranks; ++r) all.push_back(rounding.rounded(test::random_gradient(d, r, step)));
   }
   return all;
 }
@@ -88,12 +90,15 @@ class OptimizersTest : public testing::TestWithParam<std::tuple<OptimizerCase, S
                                                       {ranks(), d, {{0, d / 3}, {d / 3, d / 3}, {d / 3, d}}});
     const auto optimizer = make_optimizer(name, options, layout, communicator_);
     reference::Ranks expected(static_cast<std::size_t>(ranks()), test::random_vector(d, 2));
+    const std::string format = optimizer->gradient_format() == NumberFormat::float32
+                                   ? "float32"
+                                   : std::get<std::string>(options.at("gradients"));
     const auto parameters = test::to_device(expected[0]);
     for (std::int64_t t = 1; t <= steps_per_case; ++t) {
       SCOPED_TRACE(testing::Message() << "d " << d << " step " << t);
-      const reference::Ranks& all = gradients(d, ranks(), t);
+      const reference::Ranks& all = gradients(format, d, ranks(), t);
       simulation.step(expected, all);
-      const auto g = test::to_device(all[static_cast<std::size_t>(communicator_->rank())]);
+      const Gradient g = test::to_gradient(format, all[static_cast<std::size_t>(communicator_->rank())]);
       const std::uint64_t before = bytes_sent();
       const StepResult result = optimizer->step(ExecutionSpace{}, parameters, g);
       compare(parameters, expected, result.synchronised);
@@ -121,6 +126,11 @@ INSTANTIATE_TEST_SUITE_P(AllOptimizers, OptimizersTest,
                            return std::get<0>(test_info.param).title +
                                   (std::get<1>(test_info.param) == Staging::always ? "_staged" : "");
                          });
+
+INSTANTIATE_TEST_SUITE_P(Formats, OptimizersTest,
+                         testing::Combine(testing::ValuesIn(test::format_cases()),
+                                          testing::Values(Staging::automatic)),
+                         [](const auto& test_info) { return std::get<0>(test_info.param).title; });
 
 }  // namespace
 }  // namespace kadam

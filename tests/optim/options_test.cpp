@@ -52,6 +52,9 @@ TEST(Options, WrongTypesAndRangesSayWhatIsExpected) {
   EXPECT_TRUE(contains(refusal("onebit_adam", {{"warmup_steps", 2.5}}), "a whole number"));
   EXPECT_TRUE(contains(refusal("apmsqueeze", {{"warmup_steps", std::int64_t{5}}, {"bits", std::int64_t{3}}}),
                        "1, 2, 4 or 8"));
+  EXPECT_TRUE(contains(refusal("adam", {{"gradients", std::string("half")}}),
+                       "option 'gradients': expected \"float32\", \"bf16\" or \"fp16\", got \"half\""));
+  EXPECT_EQ(refusal("adam", {{"gradients", std::string("fp16")}}), "accepted");
   for (const std::string name : {"locally_accumulated_adam", "divisible_adam"}) {
     EXPECT_TRUE(contains(refusal(name, {{"exchange", std::string("ring")}}),
                          "option 'exchange': expected \"own\" or \"owner\", got \"ring\""));

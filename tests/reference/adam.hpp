@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <reference/number_format.hpp>
 #include <reference/simulated_ranks.hpp>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct Hyper {
   double eps = 1e-8;
   double weight_decay = 0.0;
   bool bias_correction = true;
+  Format gradients = {};              ///< of gradients, and of their mean
   std::vector<double> schedule = {};  ///< learning rate of step t in entry t - 1; empty: lr
 
   [[nodiscard]] double c1(std::int64_t t) const {
@@ -32,6 +34,11 @@ struct Hyper {
     return now;
   }
 };
+
+/// The mean gradient of all ranks, rounded to the format that gradients have.
+inline std::vector<float> gradient_mean(const Hyper& hyper, const Ranks& gradients) {
+  return hyper.gradients.rounded(dense_mean(gradients));
+}
 
 inline float ema(float a, float b, double beta) {
   return static_cast<float>(beta) * a + static_cast<float>(1.0 - beta) * b;
@@ -63,7 +70,7 @@ struct Adam {
   void step(std::vector<float>& x, const Ranks& gradients) {
     ++t;
     const Hyper now = hyper.at(t);
-    const std::vector<float> g = dense_mean(gradients);
+    const std::vector<float> g = gradient_mean(hyper, gradients);
     for (std::size_t i = 0; i < x.size(); ++i) {
       m[i] = ema(m[i], g[i], hyper.beta1);
       v[i] = ema(v[i], g[i] * g[i], hyper.beta2);

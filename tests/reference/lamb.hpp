@@ -33,7 +33,7 @@ struct Lamb {
   void step(std::vector<float>& x, const Ranks& gradients) {
     ++t;
     const Hyper now = hyper.at(t);
-    const std::vector<float> g = dense_mean(gradients);
+    const std::vector<float> g = gradient_mean(hyper, gradients);
     for (std::size_t k = 0; k < tensors.size(); ++k) {
       const auto [begin, end] = tensors[k];
       double x_squared = 0.0;

@@ -24,7 +24,7 @@ struct LocalMoments {
   bool warm_up(std::vector<float>& x, const Ranks& gradients) {
     if (t >= warmup_steps) return false;
     ++t;
-    feed(Ranks(gradients.size(), dense_mean(gradients)));
+    feed(Ranks(gradients.size(), gradient_mean(hyper, gradients)));
     const Hyper now = hyper.at(t);
     for (std::size_t i = 0; i < x.size(); ++i) {
       x[i] = apply(now, x[i], m[0][i], v[0][i], hyper.c1(t), hyper.c2(t));

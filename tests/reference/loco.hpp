@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <reference/adam.hpp>
 #include <reference/block_code.hpp>
@@ -22,7 +20,9 @@ struct Loco {
   std::vector<float> master = {};  ///< what they are rounded from
 
   Loco(const Hyper& hyper, const Code& c, double beta, std::int64_t reset, int ranks, std::int64_t elements)
-      : adam(hyper, elements), code(c), error_beta(beta), error_reset(reset), error(zeros(ranks, elements)) {}
+      : adam(hyper, elements), code(c), error_beta(beta), error_reset(reset), error(zeros(ranks, elements)) {
+    adam.hyper.gradients = {};  // what the owner averages stays float32
+  }
 
   void step(std::vector<float>& x, const Ranks& gradients) {
     if (gradients.size() == 1) {
@@ -39,16 +39,9 @@ struct Loco {
     }
     if (rounds && adam.t == 0) master = x;
     adam.step(rounds ? master : x, q);
-    if (rounds) std::transform(master.begin(), master.end(), x.begin(), rounded);
+    if (rounds) x = Format::named("bf16").rounded(master);
     if (adam.t % error_reset == 0)
       error = zeros(static_cast<int>(q.size()), static_cast<std::int64_t>(x.size()));
-  }
-
-  /// To 8 bits of mantissa, ties to even.
-  static float rounded(float value) {
-    int exponent = 0;
-    const float mantissa = std::frexp(value, &exponent);
-    return std::ldexp(std::nearbyint(std::ldexp(mantissa, 8)), exponent - 8);
   }
 
   /// decoded C(h), chunk by chunk

@@ -40,6 +40,7 @@ class OptionReader {
   std::int64_t count(const std::string& name, std::int64_t otherwise) {
     return static_cast<std::int64_t>(take(name, static_cast<double>(otherwise)));
   }
+  std::string word(const std::string& name, const std::string& otherwise) { return take(name, otherwise); }
   bool is(const std::string& name, const std::string& word) { return take(name, std::string()) == word; }
 
   Hyper hyper() {
@@ -53,6 +54,7 @@ class OptionReader {
     h.eps = number("eps", h.eps);
     h.weight_decay = number("weight_decay", h.weight_decay);
     h.bias_correction = number("bias_correction", 1.0) != 0.0;
+    h.gradients = Format::named(word("gradients", "float32"));
     return h;
   }
   Code code(int bits, std::int64_t block = 2048) {

@@ -75,7 +75,7 @@ struct ZeroOneAdam {
 
   void refresh_variance(const Ranks& gradients) {
     const Hyper now = hyper.at(t);
-    const std::vector<float> g = dense_mean(gradients);
+    const std::vector<float> g = gradient_mean(hyper, gradients);
     ++variance_steps;
     if (momentum_differs) m = zeros(static_cast<int>(x.size()), static_cast<std::int64_t>(v.size()));
     momentum_differs = false;

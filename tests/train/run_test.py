@@ -59,3 +59,12 @@ with tempfile.TemporaryDirectory() as name:
     tensors = parameters(folder / "b")
     expect(tensors["token_embedding.weight"].size == 256 * 16, sorted(tensors))
     expect(sum(v.size for v in tensors.values()) == 272 * 16 + 12 * 256 + 13 * 16 + 32 + 256 * 17, "elements")
+
+    for gradients in "bf16", "fp16":
+        check_output(program.run(ranks, "--config", folder / "images.toml", "--run", folder / gradients, "--set",
+                                 f"optimizer.gradients={gradients}"))
+        final = check_metrics(folder / gradients, 40, 7, [20, 40])
+        expect(final["held_out_accuracy"] > 0.9, final)
+        (whole, _), (half, _) = metrics(folder / "a"), metrics(folder / gradients)
+        control = 8 * (ranks - 1)
+        expect(half[0]["bytes_per_step"] - control == (whole[0]["bytes_per_step"] - control) / 2, whole[0], half[0])

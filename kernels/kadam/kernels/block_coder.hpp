@@ -8,6 +8,7 @@
 #include <kadam/kernels/detail/block_source.hpp>
 #include <kadam/kernels/detail/code_tile.hpp>
 #include <kadam/kernels/detail/code_word.hpp>
+#include <kadam/kernels/detail/with_format.hpp>
 #include <kadam/kernels/quantiser.hpp>
 #include <kadam/kernels/words.hpp>
 
@@ -147,11 +148,16 @@ struct DecodeBlock {
       const std::int64_t first = block.first_element + in_block;
       const std::int64_t first_word = in_block / width;
       if (wants_all_of(member, first, count)) {
-        for_each_value(member, quantiser, &message(block.first_word + first_word), count, scale,
-                       [&](const std::int64_t k, const float value) { apply(first + k, value); });
+        with_format(apply, [&](const auto& typed_apply) {
+          for_each_value(member, quantiser, &message(block.first_word + first_word), count, scale,
+                         [&](const std::int64_t k, const float value) { typed_apply(first + k, value); });
+        });
       } else {
-        member.for_each((count + width - 1) / width,
-                        [&](const std::int64_t w) { decode_word(block, first_word + w, scale); });
+        with_format(apply, [&](const auto& typed_apply) {
+          member.for_each((count + width - 1) / width, [&](const std::int64_t w) {
+            decode_word(typed_apply, block, first_word + w, scale);
+          });
+        });
       }
     });
   }
@@ -165,8 +171,9 @@ struct DecodeBlock {
     return Member::is_one_thread ? active.all_active_in(first, count) : active.all_active();
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION void decode_word(const BlockMap::Block& block, std::int64_t w,
-                                               float scale) const {
+  template <class TypedApply>
+  KOKKOS_FORCEINLINE_FUNCTION void decode_word(const TypedApply& typed_apply, const BlockMap::Block& block,
+                                               std::int64_t w, float scale) const {
     constexpr std::int64_t width = elements_per_word<Q>;
     const std::int64_t first = block.first_element + w * width;
     const std::uint32_t word = message(block.first_word + w);
@@ -174,7 +181,7 @@ struct DecodeBlock {
     const std::int64_t length = Kokkos::min(width, block.elements - w * width);
     if (length == width && activity == ~0U && first >= begin && first + width <= end) {
       for (std::int64_t e = 0; e < width; ++e) {
-        apply(first + e, quantiser.decode(code_at<Q>(word, e), scale));
+        typed_apply(first + e, quantiser.decode(code_at<Q>(word, e), scale));
       }
       return;
     }
@@ -182,9 +189,9 @@ struct DecodeBlock {
       const std::int64_t i = first + e;
       if (i < begin || i >= end) continue;
       if (((activity >> static_cast<unsigned>(e)) & 1U) != 0) {
-        apply(i, quantiser.decode(code_at<Q>(word, e), scale));
-      } else if constexpr (requires { apply.inactive(i); }) {
-        apply.inactive(i);
+        typed_apply(i, quantiser.decode(code_at<Q>(word, e), scale));
+      } else if constexpr (requires { typed_apply.inactive(i); }) {
+        typed_apply.inactive(i);
       }
     }
   }
@@ -195,10 +202,11 @@ struct DecodeBlock {
 /// The compensated input of a block in place of its error, its code in the message, the rest in the error:
 /// h = load(i) + error(i); q = C(h); error(i) <- h - q; message <- code of q.
 ///
-/// load(i) gives the input of element i; an inactive element sends nothing and its error becomes 0.
-/// Shape: error has map.elements entries, message the words of all chunks.
-/// Memory: reads error and what load reads, writes error: 8 B + bits/8 per element, in one pass when a block
-/// fits in cache. Deterministic: independent of the number of threads.
+/// load(i) gives the input of element i; load.with_format(f), if there is such a function, calls f with a
+/// load for one number format. An inactive element sends nothing and its error becomes 0. Shape: error has
+/// map.elements entries, message the words of all chunks. Memory: reads error and what load reads, writes
+/// error: 8 B + bits/8 per element, in one pass when a block fits in cache. Deterministic: independent of the
+/// number of threads.
 template <class Exec, Quantiser Q, class Load, class MemorySpace>
 void encode_with_error_feedback(const Exec& exec, const Q& quantiser, const detail::BlockMap& map,
                                 const Load& load, const ActiveMask<MemorySpace>& active,
@@ -254,7 +262,8 @@ void reduce_and_encode(const Exec& exec, const Q& quantiser, const detail::Block
 }
 
 /// apply(i, value of element i) for every active element in [begin, end), apply.inactive(i), if there is such
-/// a function, for every other: decode fused with what comes next.
+/// a function, for every other: decode fused with what comes next. apply.with_format(f), if there is such a
+/// function, calls f with an apply that has no choice of format left.
 ///
 /// Memory: bits/8 per element and what apply touches.
 template <class Exec, Quantiser Q, class Apply, class MemorySpace>

@@ -4,6 +4,7 @@
 
 #include <kadam/kernels/adam_update.hpp>
 #include <kadam/kernels/detail/block_loop.hpp>
+#include <kadam/kernels/numbers.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -94,7 +95,7 @@ struct LambMoments {
   Kokkos::View<const float*, MemorySpace> x;
   Kokkos::View<float*, MemorySpace> m;
   Kokkos::View<float*, MemorySpace> v;
-  Kokkos::View<const float*, MemorySpace> gradient;
+  Numbers<MemorySpace> gradient;
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
@@ -105,15 +106,17 @@ struct LambMoments {
     typename Member::Sum u_squared;
     member.for_each_part(count, [&](const std::int64_t in_tile, const std::int64_t length) {
       const std::int64_t first = tile.begin + in_tile;
-      u_squared.add(member, length, [&](const std::int64_t k) {
-        const std::int64_t i = first + k;
-        const float g = rule.gradient_scale * gradient(i);
-        const float m_new = rule.first(m(i), g);
-        const float v_new = rule.second(v(i), g * g);
-        m(i) = m_new;
-        v(i) = v_new;
-        const auto u = static_cast<double>(rule.direction(x(i), m_new, v_new, lambda));
-        return u * u;
+      gradient.with_format([&](const auto& numbers) {
+        u_squared.add(member, length, [&](const std::int64_t k) {
+          const std::int64_t i = first + k;
+          const float g = rule.gradient_scale * to_float(numbers(i));
+          const float m_new = rule.first(m(i), g);
+          const float v_new = rule.second(v(i), g * g);
+          m(i) = m_new;
+          v(i) = v_new;
+          const auto u = static_cast<double>(rule.direction(x(i), m_new, v_new, lambda));
+          return u * u;
+        });
       });
       x_squared.add(member, length, [&](const std::int64_t k) {
         const auto value = static_cast<double>(x(first + k));
@@ -135,7 +138,7 @@ template <class Exec, class MemorySpace>
 void lamb_moments(const Exec& exec, const LambStep& rule, const TensorTiles<MemorySpace>& tiles,
                   const LambTensors<MemorySpace>& tensors, const Kokkos::View<const float*, MemorySpace>& x,
                   const Kokkos::View<float*, MemorySpace>& m, const Kokkos::View<float*, MemorySpace>& v,
-                  const Kokkos::View<const float*, MemorySpace>& gradient) {
+                  const Numbers<MemorySpace>& gradient) {
   detail::for_each_block("kadam::lamb_moments", exec, 0, tiles.tile_count(),
                          detail::LambMoments<MemorySpace>{rule, tiles, tensors, x, m, v, gradient});
 }

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <kadam/kernels/adam_update.hpp>
+#include <kadam/kernels/numbers.hpp>
 
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
+#include <type_traits>
 
 namespace kadam {
 
@@ -32,19 +34,36 @@ struct LocalStep {
   }
 };
 
-/// m and u on elements [begin, end). Memory: reads m, u, g, writes m, u: 20 B per element.
+namespace detail {
+
+template <Number T, class MemorySpace>
+struct AccumulateLocalMomentum {
+  LocalStep rule;
+  Kokkos::View<float*, MemorySpace> m;
+  Kokkos::View<float*, MemorySpace> u;
+  Kokkos::View<const T*, MemorySpace> gradient;
+
+  KOKKOS_FUNCTION void operator()(const std::int64_t i) const {
+    const float m_new = rule.first(m(i), rule.gradient_scale * to_float(gradient(i)));
+    m(i) = m_new;
+    u(i) += rule.gamma * m_new;
+  }
+};
+
+}  // namespace detail
+
+/// m and u on elements [begin, end). Memory: reads m, u, g, writes m, u: 20 B per element; 18 B for a
+/// gradient of 16 bits.
 template <class Exec, class MemorySpace>
 void accumulate_local_momentum(const Exec& exec, const LocalStep& rule, std::int64_t begin, std::int64_t end,
                                const Kokkos::View<float*, MemorySpace>& m,
                                const Kokkos::View<float*, MemorySpace>& u,
-                               const Kokkos::View<const float*, MemorySpace>& gradient) {
+                               const std::type_identity_t<Numbers<MemorySpace>>& gradient) {
   using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-  Kokkos::parallel_for(
-      "kadam::accumulate_local_momentum", Policy(exec, begin, end), KOKKOS_LAMBDA(const std::int64_t i) {
-        const float m_new = rule.first(m(i), rule.gradient_scale * gradient(i));
-        m(i) = m_new;
-        u(i) += rule.gamma * m_new;
-      });
+  gradient.visit([&]<class T, class... P>(const Kokkos::View<const T*, P...>& numbers) {
+    Kokkos::parallel_for("kadam::accumulate_local_momentum", Policy(exec, begin, end),
+                         detail::AccumulateLocalMomentum<T, MemorySpace>{rule, m, u, numbers});
+  });
 }
 
 /// out(i) = the working parameter of element i in [begin, end).

@@ -4,6 +4,7 @@
 
 #include <kadam/kernels/adam_update.hpp>
 #include <kadam/kernels/block_coder.hpp>
+#include <kadam/kernels/numbers.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -28,14 +29,40 @@ struct EncodeWithMovingAverageError {
 
   Q quantiser;
   BlockMap map;
-  Kokkos::View<const float*, MemorySpace> gradient;
+  Numbers<MemorySpace> gradient;
   float gradient_scale;
   ActiveMask<MemorySpace> active;
   ByteError<MemorySpace> error;
   Ema average;
   Words<MemorySpace> message;
 
-  /// h = g + e of one element, and what is sent for it.
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
+    const BlockMap::Block block = map.block(index);
+    gradient.with_format([&](const auto& numbers) {
+      const auto encode = [&](const auto& is_active) {
+        encode_block(member, block, index,
+                     Inputs<decltype(is_active), decltype(numbers)>{is_active, numbers});
+      };
+      // Nearly all blocks are: without a look at the mask for each element.
+      if (Member::is_one_thread ? active.all_active_in(block.first_element, block.elements)
+                                : active.all_active()) {
+        encode([](const std::int64_t) { return true; });
+      } else {
+        encode(active);
+      }
+    });
+  }
+
+ private:
+  /// Which elements take part, and their gradients.
+  template <class IsActive, class Elements>
+  struct Inputs {
+    const IsActive& is_active;
+    const Elements& gradient;
+  };
+
+  /// h = g + e of one element, e, and what is sent for it.
   struct Element {
     float h;
     float e;
@@ -43,59 +70,80 @@ struct EncodeWithMovingAverageError {
     float sent;
   };
 
-  template <class Member>
-  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
-    const BlockMap::Block block = map.block(index);
+  template <class Member, class Input>
+  KOKKOS_FORCEINLINE_FUNCTION void encode_block(const Member& member, const BlockMap::Block& block,
+                                                const std::int64_t index, const Input& input) const {
     const float old_step = error.steps(index);
     const float largest = member.max(block.elements, [&](const std::int64_t k) {
-      return Kokkos::fabs(compensated(block.first_element + k, old_step));
+      return Kokkos::fabs(compensated(input, block.first_element + k, old_step));
     });
     const float scale = quantiser.scale(static_cast<double>(largest), block.elements);
-    const float largest_error = member.max(block.elements, [&](const std::int64_t k) {
-      return Kokkos::fabs(next_error(element(block.first_element + k, old_step, scale)));
-    });
+    const auto element_at = [&](const std::int64_t k) {
+      return element(input, block.first_element + k, old_step, scale);
+    };
+    const float largest_error = member.max(
+        block.elements, [&](const std::int64_t k) { return Kokkos::fabs(next_error(element_at(k))); });
     const float new_step = ErrorCode{}.scale(static_cast<double>(largest_error), block.elements);
-    pack(member, block, old_step, scale, new_step);
+    pack(member, block, element_at, new_step);
     member.once([&] {
       message(block.scale_word) = Kokkos::bit_cast<std::uint32_t>(scale);
       error.steps(index) = new_step;
     });
   }
 
- private:
+  template <class Input>
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float compensated(const Input& input, const std::int64_t i,
+                                                              float step) const {
+    const float h = gradient_scale * to_float(input.gradient(i)) + stored(i, step);
+    return input.is_active(i) ? h : 0.0F;
+  }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float stored(const std::int64_t i, float step) const {
     return ErrorCode{}.decode(error.codes(i), step);
   }
-  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float compensated(const std::int64_t i, float step) const {
-    return active(i) ? gradient_scale * gradient(i) + stored(i, step) : 0.0F;
-  }
-  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Element element(const std::int64_t i, float old_step,
-                                                            float scale) const {
-    const float h = compensated(i, old_step);
+  template <class Input>
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Element element(const Input& input, const std::int64_t i,
+                                                            float old_step, float scale) const {
+    const float h = compensated(input, i, old_step);
     const std::uint32_t code = quantiser.encode(h, scale);
-    return {h, active(i) ? stored(i, old_step) : 0.0F, code, quantiser.decode(code, scale)};
+    return {h, input.is_active(i) ? stored(i, old_step) : 0.0F, code, quantiser.decode(code, scale)};
   }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float next_error(const Element& element) const {
     return average(element.e, element.h - element.sent);
   }
 
   /// Each element is computed again instead of being stored: a block lies in cache, and there is no scratch.
-  template <class Member>
-  KOKKOS_FORCEINLINE_FUNCTION void pack(const Member& member, const BlockMap::Block& block, float old_step,
-                                        float scale, float new_step) const {
+  template <class Member, class ElementAt>
+  KOKKOS_FORCEINLINE_FUNCTION void pack(const Member& member, const BlockMap::Block& block,
+                                        const ElementAt& element_at, float new_step) const {
+    const auto code_of_error = [&](const Element& each) {
+      return static_cast<std::uint8_t>(ErrorCode{}.encode(next_error(each), new_step));
+    };
     constexpr std::int64_t width = elements_per_word<Q>;
-    member.for_each((block.elements + width - 1) / width, [&](const std::int64_t w) {
-      const std::int64_t first = block.first_element + w * width;
-      std::uint32_t word = 0;
-      with_count<width>(block.elements - w * width, [&](const std::int64_t count) {
-        for (std::int64_t k = 0; k < count; ++k) {
-          const Element each = element(first + k, old_step, scale);
-          word |= each.code << static_cast<unsigned>(k * Q::bits);
-          error.codes(first + k) = static_cast<std::uint8_t>(ErrorCode{}.encode(next_error(each), new_step));
-        }
+    if constexpr (Member::is_one_thread) {
+      member.for_each_part(block.elements, [&](const std::int64_t in_block, const std::int64_t count) {
+        unsigned char codes[tile_elements] = {};
+        std::uint8_t* const KOKKOS_RESTRICT of_errors = &error.codes(block.first_element + in_block);
+        member.for_each(count, [&](const std::int64_t k) {
+          const Element each = element_at(in_block + k);
+          codes[k] = static_cast<unsigned char>(each.code);
+          of_errors[k] = code_of_error(each);
+        });
+        pack_codes<Q::bits>(4 * ((count + width - 1) / width), codes,
+                            reinterpret_cast<unsigned char*>(&message(block.first_word + in_block / width)));
       });
-      message(block.first_word + w) = word;
-    });
+    } else {
+      member.for_each((block.elements + width - 1) / width, [&](const std::int64_t w) {
+        std::uint32_t word = 0;
+        with_count<width>(block.elements - w * width, [&](const std::int64_t count) {
+          for (std::int64_t e = 0; e < count; ++e) {
+            const Element each = element_at(w * width + e);
+            word |= each.code << static_cast<unsigned>(e * Q::bits);
+            error.codes(block.first_element + w * width + e) = code_of_error(each);
+          }
+        });
+        message(block.first_word + w) = word;
+      });
+    }
   }
 };
 
@@ -123,8 +171,7 @@ struct MeanOfBlock {
 /// per element, a block at a time. Deterministic: independent of the number of threads.
 template <class Exec, int Bits, class MemorySpace>
 void encode_with_moving_average_error(const Exec& exec, const UniformQuantiser<Bits>& quantiser,
-                                      const detail::BlockMap& map,
-                                      const Kokkos::View<const float*, MemorySpace>& gradient,
+                                      const detail::BlockMap& map, const Numbers<MemorySpace>& gradient,
                                       float gradient_scale, const ActiveMask<MemorySpace>& active,
                                       const ByteError<MemorySpace>& error, const Ema& average,
                                       const Words<MemorySpace>& message) {

@@ -38,16 +38,18 @@ struct AddScaledMomentum {
   Ema first;
   float gradient_scale;
   Kokkos::View<const float*, MemorySpace> m;
-  Kokkos::View<const float*, MemorySpace> gradient;
+  Numbers<MemorySpace> gradient;
   Kokkos::View<float*, MemorySpace> target;
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
     const auto tile = tiles.tiles(index);
     const float sigma = scale(tile.tensor);
-    member.for_each(tile.end - tile.begin, [&](const std::int64_t k) {
-      const std::int64_t i = tile.begin + k;
-      target(i) += sigma * first(m(i), gradient_scale * gradient(i));
+    gradient.with_format([&](const auto& numbers) {
+      member.for_each(tile.end - tile.begin, [&](const std::int64_t k) {
+        const std::int64_t i = tile.begin + k;
+        target(i) += sigma * first(m(i), gradient_scale * to_float(numbers(i)));
+      });
     });
   }
 };
@@ -152,7 +154,7 @@ template <class Exec, class MemorySpace>
 void add_scaled_momentum(const Exec& exec, const TensorTiles<MemorySpace>& tiles,
                          const OnebitLambTensors<MemorySpace>& tensors, const Ema& first,
                          float gradient_scale, const Kokkos::View<const float*, MemorySpace>& m,
-                         const Kokkos::View<const float*, MemorySpace>& gradient,
+                         const Numbers<MemorySpace>& gradient,
                          const Kokkos::View<float*, MemorySpace>& target) {
   detail::for_each_block("kadam::add_scaled_momentum", exec, 0, tiles.tile_count(),
                          detail::AddScaledMomentum<MemorySpace>{tiles, tensors.momentum_scale, first,

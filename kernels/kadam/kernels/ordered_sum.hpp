@@ -3,6 +3,7 @@
 #pragma once
 
 #include <kadam/kernels/detail/block_loop.hpp>
+#include <kadam/kernels/number_format.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -72,11 +73,11 @@ template <class Exec, class Function, class MemorySpace>
 
 /// f(i) = x(i)^2: with ordered_sum, a squared norm. It is finite exactly when every x(i) is: squares of
 /// float32 cannot overflow a double, so one read of the gradient gives both the norm and the finite check.
-template <class MemorySpace>
+template <class MemorySpace, Number T = float>
 struct SquareOf {
-  Kokkos::View<const float*, MemorySpace> x;
+  Kokkos::View<const T*, MemorySpace> x;
   KOKKOS_FORCEINLINE_FUNCTION double operator()(const std::int64_t i) const {
-    const auto value = static_cast<double>(x(i));
+    const auto value = static_cast<double>(to_float(x(i)));
     return value * value;
   }
 };

@@ -50,9 +50,10 @@ void BlockCodec::encode(const ExecutionSpace& exec, const ActiveMask<MemorySpace
       quantiser_);
 }
 
-void BlockCodec::encode(const ExecutionSpace& exec, const Vector<const float>& gradient, float gradient_scale,
-                        const ActiveMask<MemorySpace>& active, const ByteError<MemorySpace>& error,
-                        const Ema& average, const Words<MemorySpace>& messages) const {
+void BlockCodec::encode(const ExecutionSpace& exec, const Numbers<MemorySpace>& gradient,
+                        float gradient_scale, const ActiveMask<MemorySpace>& active,
+                        const ByteError<MemorySpace>& error, const Ema& average,
+                        const Words<MemorySpace>& messages) const {
   std::visit(
       [&](const auto& quantiser) {
         if constexpr (requires { quantiser.levels; }) {

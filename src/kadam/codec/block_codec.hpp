@@ -55,7 +55,7 @@ class BlockCodec {
               const Words<MemorySpace>& messages) const;
 
   /// encode_with_moving_average_error over all chunks.
-  void encode(const ExecutionSpace& exec, const Vector<const float>& gradient, float gradient_scale,
+  void encode(const ExecutionSpace& exec, const Numbers<MemorySpace>& gradient, float gradient_scale,
               const ActiveMask<MemorySpace>& active, const ByteError<MemorySpace>& error, const Ema& average,
               const Words<MemorySpace>& messages) const;
 

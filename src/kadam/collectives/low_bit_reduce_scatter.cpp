@@ -5,16 +5,6 @@
 namespace kadam {
 namespace {
 
-/// mean(i) = scale g(i): what one rank makes of it.
-void scale_to(const ExecutionSpace& exec, float scale, const Vector<const float>& values,
-              const Vector<float>& out) {
-  Kokkos::parallel_for(
-      "kadam::LowBitReduceScatter::scale_to",
-      Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>(
-          exec, 0, static_cast<std::int64_t>(out.extent(0))),
-      KOKKOS_LAMBDA(const std::int64_t i) { out(i) = scale * values(i); });
-}
-
 /// f(i) = e(i)^2
 struct SquareOfByteError {
   ByteError<MemorySpace> error;
@@ -57,11 +47,11 @@ LowBitReduceScatter::LowBitReduceScatter(const ExecutionSpace& exec, const AnyQu
 }
 
 Vector<float> LowBitReduceScatter::operator()(const ExecutionSpace& exec, Communicator& communicator,
-                                              Phases& phases, const Vector<const float>& gradient,
+                                              Phases& phases, const Numbers<MemorySpace>& gradient,
                                               float gradient_scale, const ActiveMask<MemorySpace>& active) {
   if (chunks_.ranks() == 1) {
     const auto scope = phases.enter(exec, Phase::decode);
-    scale_to(exec, gradient_scale, gradient, mean_);
+    scale_numbers(exec, gradient_scale, gradient, mean_);
     return mean_;
   }
   {

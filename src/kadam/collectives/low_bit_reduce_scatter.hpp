@@ -25,10 +25,10 @@ class LowBitReduceScatter {
   LowBitReduceScatter(const ExecutionSpace& exec, const AnyQuantiser& quantiser, const ChunkLayout& chunks,
                       std::int64_t block_elements, double error_beta, int rank);
 
-  /// The mean of gradient_scale times `gradient` over the own chunk; valid until the next call. Inactive
-  /// elements are sent as 0. Collective.
+  /// The mean of gradient_scale times `gradient` over the own chunk, in float32; valid until the next call.
+  /// Inactive elements are sent as 0. Collective.
   [[nodiscard]] Vector<float> operator()(const ExecutionSpace& exec, Communicator& communicator,
-                                         Phases& phases, const Vector<const float>& gradient,
+                                         Phases& phases, const Numbers<MemorySpace>& gradient,
                                          float gradient_scale, const ActiveMask<MemorySpace>& active);
 
   /// The result of the last call.

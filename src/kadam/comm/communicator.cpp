@@ -55,6 +55,12 @@ std::byte* Communicator::host_buffer(HostBytes& buffer, std::size_t bytes, const
   return buffer.data();
 }
 
+void Communicator::reserve_staging(std::size_t send_bytes, std::size_t receive_bytes) {
+  if (!staged_) return;
+  (void)host_buffer(staged_send_, send_bytes, "kadam::Communicator::staged_send");
+  (void)host_buffer(staged_receive_, receive_bytes, "kadam::Communicator::staged_receive");
+}
+
 void Communicator::all_to_all(const ExecutionSpace& exec, Traffic traffic, std::span<const std::byte> send,
                               std::span<const Piece> send_pieces, std::span<std::byte> receive,
                               std::span<const Piece> receive_pieces) {

@@ -66,6 +66,10 @@ class Communicator {
   [[nodiscard]] std::string description() const;
   [[nodiscard]] const ByteCounters& bytes_sent() const { return counters_; }
 
+  /// Makes room for staging exchanges of up to so many bytes now, so that none allocates when it comes. For
+  /// exchanges larger than that of the first step.
+  void reserve_staging(std::size_t send_bytes, std::size_t receive_bytes);
+
   /// Piece r of send goes to rank r, piece r of receive comes from there. Waits for exec, returns when done.
   /// Wire: the sum of the send pieces but the own one.
   void all_to_all(const ExecutionSpace& exec, Traffic traffic, std::span<const std::byte> send,

@@ -11,13 +11,14 @@ Adam::Adam(const Options& options, TensorLayout layout, std::shared_ptr<Communic
       options_(options) {
   const ExecutionSpace exec;
   moments_ = Moments::zeros(exec, "kadam::Adam", elements());
-  mean_ = DenseMean(exec, ChunkLayout(elements(), communicator().size()), communicator().rank());
+  mean_ = DenseMean(exec, ChunkLayout(elements(), communicator().size()), communicator().rank(),
+                    common().gradients);
   exec.fence("kadam::Adam");
 }
 
-void Adam::advance(const ExecutionSpace& exec, const Vector<float>& x, const Vector<const float>& gradient,
+void Adam::advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
                    StepResult& result) {
-  dense_adam_step(exec, mean_, x, moments_, gradient, result);
+  dense_adam_step(exec, mean_, parameters, moments_, gradient, result);
 }
 
 OptionMap Adam::options() const {
@@ -29,7 +30,7 @@ MemoryUse Adam::memory() const {
 }
 
 std::vector<PlannedTraffic> Adam::traffic_plan() const {
-  return {{"dense", Traffic::dense, mean_.bytes_sent()}};
+  return {{"dense", Traffic::dense, mean_.bytes_sent(common().gradients)}};
 }
 
 }  // namespace kadam

@@ -15,6 +15,7 @@ void CommonOptions::describe(OptionFields& fields) {
   fields.add("bias_correction", bias_correction, "divide the moments by 1 - beta^t");
   fields.add("clip_norm", clip_norm, "clip gradients to this global norm (0: never)");
   fields.add("dense_below", dense_below, "keep tensors with fewer elements dense (0: none)");
+  fields.add("gradients", gradients, "float32, bf16 or fp16: as they come, and as dense means send them");
 }
 
 void CommonOptions::validate(std::string_view owner) const {

@@ -20,6 +20,7 @@ struct CommonOptions {
   bool bias_correction = true;
   double clip_norm = 0.0;  ///< 0: gradients are not clipped
   std::int64_t dense_below = 0;
+  NumberFormat gradients = NumberFormat::float32;  ///< which gradients step() takes, and dense means send
   std::vector<ParameterGroup> groups;
 
   void describe(OptionFields& fields);

@@ -45,7 +45,7 @@ DenseLambStep::DenseLambStep(const Options& options, const TensorLayout& layout,
 
 void DenseLambStep::operator()(const ExecutionSpace& exec, const CommonOptions& common, std::int64_t step,
                                const StepResult& result, const Vector<float>& x, const Moments& moments,
-                               const Vector<const float>& gradient) const {
+                               const Gradient& gradient) const {
   LambStep rule;
   rule.first = Ema::make(common.beta1);
   rule.second = Ema::make(common.beta2);

@@ -27,7 +27,7 @@ class DenseLambStep {
   /// scale of result.
   void operator()(const ExecutionSpace& exec, const CommonOptions& common, std::int64_t step,
                   const StepResult& result, const Vector<float>& x, const Moments& moments,
-                  const Vector<const float>& gradient) const;
+                  const Gradient& gradient) const;
 
   /// The tensors cut in tiles, and what is known of each; trust_ratio is that of the last step.
   [[nodiscard]] const TensorTiles<MemorySpace>& tiles() const { return tiles_; }

@@ -43,20 +43,21 @@ DivisibleAdam::DivisibleAdam(const Options& options, TensorLayout layout,
   exec.fence("kadam::DivisibleAdam");
 }
 
-void DivisibleAdam::advance(const ExecutionSpace& exec, const Vector<float>& parameters,
-                            const Vector<const float>& gradient, StepResult& result) {
+void DivisibleAdam::advance(const ExecutionSpace& exec, const Parameters& parameters,
+                            const Gradient& gradient, StepResult& result) {
+  const Vector<float>& x = parameters.master();
   if (warms_up()) {
-    warm_up(exec, parameters, gradient, result);
+    warm_up(exec, x, gradient, result);
     return;
   }
-  if (steps_taken() == warmup_steps()) Kokkos::deep_copy(exec, x_, parameters);
+  if (steps_taken() == warmup_steps()) Kokkos::deep_copy(exec, x_, x);
   accumulate(exec, gradient, 1.0, residual_, result);
   deliver_largest(exec, residual_, x_, result);
   if (starts_background(steps_taken() + 1)) exchange_in_background(exec);
   result.synchronised = options_.step_ahead == 0.0 || communicator().size() == 1;
   const auto scope = phases().enter(exec, Phase::decode);
   step_ahead<ExecutionSpace, MemorySpace>(exec, static_cast<float>(options_.step_ahead), x_, residual_,
-                                          in_flight_, parameters);
+                                          in_flight_, x);
 }
 
 void DivisibleAdam::exchange_in_background(const ExecutionSpace& exec) {

@@ -54,8 +54,8 @@ EfficientAdam::EfficientAdam(const Options& options, TensorLayout layout,
   exec.fence("kadam::EfficientAdam");
 }
 
-void EfficientAdam::advance(const ExecutionSpace& exec, const Vector<float>& x,
-                            const Vector<const float>& gradient, StepResult& result) {
+void EfficientAdam::advance(const ExecutionSpace& exec, const Parameters& parameters,
+                            const Gradient& gradient, StepResult& result) {
   result.phase = "compressed";
   result.gradient_scale = clip_factor(result.gradient_norm);
   accumulate(exec, gradient, result);
@@ -66,13 +66,14 @@ void EfficientAdam::advance(const ExecutionSpace& exec, const Vector<float>& x,
   const auto scope = phases().enter(exec, Phase::decode);
   for (const Segment& segment : groups().segments) {
     const double gamma = result.learning_rate * segment.lr_scale;
-    const DecayAndSubtract update{x, static_cast<float>(1.0 - gamma * segment.weight_decay)};
+    const DecayAndSubtract update{parameters.master(),
+                                  static_cast<float>(1.0 - gamma * segment.weight_decay)};
     compressed_mean_.decode(exec, coordinates_.active(), segment.range.begin, segment.range.end, update);
     kept_dense_.decode(exec, segment.range.begin, segment.range.end, update);
   }
 }
 
-void EfficientAdam::accumulate(const ExecutionSpace& exec, const Vector<const float>& gradient,
+void EfficientAdam::accumulate(const ExecutionSpace& exec, const Gradient& gradient,
                                const StepResult& result) {
   const auto scope = phases().enter(exec, Phase::encode);
   const std::int64_t t = steps_taken() + 1;

@@ -38,13 +38,13 @@ class EfficientAdam final : public Optimizer {
   [[nodiscard]] std::vector<PlannedTraffic> traffic_plan() const override;
 
  protected:
-  void advance(const ExecutionSpace& exec, const Vector<float>& x, const Vector<const float>& gradient,
+  void advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
                StepResult& result) override;
   void add_health(const ExecutionSpace& exec, Health& health) override;
 
  private:
   /// worker error += y
-  void accumulate(const ExecutionSpace& exec, const Vector<const float>& gradient, const StepResult& result);
+  void accumulate(const ExecutionSpace& exec, const Gradient& gradient, const StepResult& result);
 
   Options options_;
   Moments moments_;

@@ -4,7 +4,7 @@
 
 #include <kadam/execution.hpp>
 #include <kadam/kernels/adam_update.hpp>
-#include <kadam/kernels/detail/block_loop.hpp>
+#include <kadam/kernels/half_copy.hpp>
 
 #include <cstdint>
 
@@ -16,16 +16,12 @@
 /// step starts from the float32 momentum of the warm-up.
 namespace kadam {
 
-/// y = ema(m, g, beta1)
+/// y = ema(m, g, beta1), a rule of OfNumbers: g is the gradient of element i.
 struct LocalMomentum {
-  Vector<const float> gradient;
   Ema first;
   float gradient_scale;
-  KOKKOS_FORCEINLINE_FUNCTION float operator()(const std::int64_t i, const float m) const {
-    return first(m, gradient_scale * gradient(i));
-  }
-  KOKKOS_FORCEINLINE_FUNCTION void prefetch(const std::int64_t i, const std::int64_t count) const {
-    detail::prefetch(gradient.data() + i, count);
+  KOKKOS_FORCEINLINE_FUNCTION float operator()(const float g, const std::int64_t /*i*/, const float m) const {
+    return first(m, gradient_scale * g);
   }
 };
 
@@ -34,9 +30,10 @@ struct PreconditionedMomentum {
   LocalMomentum y;
   Vector<const float> v;
   float eps;
-  KOKKOS_FORCEINLINE_FUNCTION float operator()(const std::int64_t i, const float decoded) const {
+  KOKKOS_FORCEINLINE_FUNCTION float operator()(const float g, const std::int64_t i,
+                                               const float decoded) const {
     const float denominator = Kokkos::sqrt(v(i)) + eps;
-    return y(i, decoded * denominator) / denominator;
+    return y(g, i, decoded * denominator) / denominator;
   }
 };
 
@@ -44,15 +41,17 @@ struct PreconditionedMomentum {
 struct FromMomentum {
   LocalMomentum y;
   Vector<const float> m;
-  KOKKOS_FORCEINLINE_FUNCTION float operator()(const std::int64_t i) const { return y(i, m(i)); }
+  KOKKOS_FORCEINLINE_FUNCTION float operator()(const float g, const std::int64_t i) const {
+    return y(g, i, m(i));
+  }
 };
 
 struct PreconditionedFromMomentum {
   FromMomentum y;
   Vector<const float> v;
   float eps;
-  KOKKOS_FORCEINLINE_FUNCTION float operator()(const std::int64_t i) const {
-    return y(i) / (Kokkos::sqrt(v(i)) + eps);
+  KOKKOS_FORCEINLINE_FUNCTION float operator()(const float g, const std::int64_t i) const {
+    return y(g, i) / (Kokkos::sqrt(v(i)) + eps);
   }
 };
 
@@ -85,10 +84,10 @@ struct PreconditionedUpdate {
 
 /// For tensors kept dense, whose momentum stays float32: m <- mean of y as well, where there is variance.
 struct KeptDenseUpdate {
-  FrozenUpdate update;
+  WithCopy<MemorySpace, FrozenUpdate> update;
   Vector<float> m;
   KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean) const {
-    if (!(update.v(i) > 0.0F)) return;
+    if (!(update.update.v(i) > 0.0F)) return;
     m(i) = mean;
     update(i, mean);
   }

@@ -33,7 +33,7 @@ FrozenVarianceAdam::FrozenVarianceAdam(std::string_view name, const Options& opt
   const int ranks = communicator().size();
   const ChunkLayout chunks(elements(), ranks);
   moments_ = Moments::zeros(exec, "kadam::FrozenVarianceAdam", elements());
-  dense_mean_ = DenseMean(exec, chunks, rank);
+  dense_mean_ = DenseMean(exec, chunks, rank, common().gradients);
   compressed_mean_ = CompressedMean(exec, make_quantiser(options.codec), chunks, options.codec.block, rank);
   kept_dense_ = DenseSubset(exec, groups().dense, ranks, rank);
   coordinates_ = CompressedCoordinates(exec, elements(), groups().dense);
@@ -43,60 +43,66 @@ FrozenVarianceAdam::FrozenVarianceAdam(std::string_view name, const Options& opt
   exec.fence("kadam::FrozenVarianceAdam");
 }
 
-void FrozenVarianceAdam::advance(const ExecutionSpace& exec, const Vector<float>& x,
-                                 const Vector<const float>& gradient, StepResult& result) {
+void FrozenVarianceAdam::advance(const ExecutionSpace& exec, const Parameters& parameters,
+                                 const Gradient& gradient, StepResult& result) {
   drift_.add(result.gradient_norm);
   if (frozen_) {
-    compressed_step(exec, x, gradient, result);
+    compressed_step(exec, parameters, gradient, result);
     return;
   }
   result.phase = "warm-up";
-  dense_adam_step(exec, dense_mean_, x, moments_, gradient, result);
+  dense_adam_step(exec, dense_mean_, parameters, moments_, gradient, result);
   const std::int64_t t = steps_taken() + 1;
   if (warm_up_ends(exec, t)) freeze(exec, t);
 }
 
-void FrozenVarianceAdam::compressed_step(const ExecutionSpace& exec, const Vector<float>& x,
-                                         const Vector<const float>& gradient, StepResult& result) {
+void FrozenVarianceAdam::compressed_step(const ExecutionSpace& exec, const Parameters& parameters,
+                                         const Gradient& gradient, StepResult& result) {
   result.phase = "compressed";
   result.gradient_scale = clip_factor(result.gradient_norm);
   const auto& [m, v] = moments_;
   const auto eps = static_cast<float>(common().eps);
-  const LocalMomentum y{gradient, Ema::make(common().beta1), static_cast<float>(result.gradient_scale)};
+  const LocalMomentum y{Ema::make(common().beta1), static_cast<float>(result.gradient_scale)};
   const FromMomentum first_y{y, m};
   if (options_.precondition) {
-    exchange(exec, PreconditionedMomentum{y, v, eps}, PreconditionedFromMomentum{first_y, v, eps});
+    exchange(exec, gradient, PreconditionedMomentum{y, v, eps}, PreconditionedFromMomentum{first_y, v, eps});
   } else {
-    exchange(exec, y, first_y);
+    exchange(exec, gradient, y, first_y);
   }
-  kept_dense_.exchange(exec, communicator(), phases(), first_y);
+  kept_dense_.exchange(exec, communicator(), phases(),
+                       OfNumbers<MemorySpace, FromMomentum>{gradient, first_y});
 
   const auto scope = phases().enter(exec, Phase::decode);
+  const Vector<float>& x = parameters.master();
   if (options_.precondition) {
-    update(exec, PreconditionedUpdate{x, v, {}}, result);
+    update(exec, WithCopy<MemorySpace, PreconditionedUpdate>{{x, v, {}}, parameters.copy()}, result);
   } else {
-    update(exec, FrozenUpdate{x, v, {}}, result);
+    update(exec, WithCopy<MemorySpace, FrozenUpdate>{{x, v, {}}, parameters.copy()}, result);
   }
   for (const Segment& segment : groups().segments) {
     kept_dense_.decode(exec, segment.range.begin, segment.range.end,
-                       KeptDenseUpdate{{x, v, apply_of(segment, result)}, m});
+                       KeptDenseUpdate{{{x, v, apply_of(segment, result)}, parameters.copy()}, m});
   }
 }
 
-template <class Load, class FirstLoad>
-void FrozenVarianceAdam::exchange(const ExecutionSpace& exec, const Load& y, const FirstLoad& first_y) {
+template <class Rule, class FirstRule>
+void FrozenVarianceAdam::exchange(const ExecutionSpace& exec, const Gradient& gradient, const Rule& y,
+                                  const FirstRule& first_y) {
   if (momentum_is_in_message_) {
-    compressed_mean_.exchange_continued(exec, communicator(), phases(), y, coordinates_.active());
+    compressed_mean_.exchange_continued(exec, communicator(), phases(),
+                                        OfNumbers<MemorySpace, Rule>{gradient, y}, coordinates_.active());
   } else {
-    compressed_mean_.exchange(exec, communicator(), phases(), first_y, coordinates_.active());
+    compressed_mean_.exchange(exec, communicator(), phases(),
+                              OfNumbers<MemorySpace, FirstRule>{gradient, first_y}, coordinates_.active());
   }
   momentum_is_in_message_ = true;
 }
 
 template <class Update>
-void FrozenVarianceAdam::update(const ExecutionSpace& exec, Update update, const StepResult& result) {
+void FrozenVarianceAdam::update(const ExecutionSpace& exec, WithCopy<MemorySpace, Update> update,
+                                const StepResult& result) {
   for (const Segment& segment : groups().segments) {
-    update.apply = apply_of(segment, result);
+    update.update.apply = apply_of(segment, result);
     compressed_mean_.decode(exec, coordinates_.active(), segment.range.begin, segment.range.end, update);
   }
 }
@@ -132,7 +138,7 @@ MemoryUse FrozenVarianceAdam::memory() const {
 }
 
 std::vector<PlannedTraffic> FrozenVarianceAdam::traffic_plan() const {
-  return {{"warm-up", Traffic::dense, dense_mean_.bytes_sent()},
+  return {{"warm-up", Traffic::dense, dense_mean_.bytes_sent(common().gradients)},
           {"compressed", Traffic::compressed, compressed_mean_.bytes_sent()},
           {"compressed", Traffic::dense, kept_dense_.bytes_sent()}};
 }

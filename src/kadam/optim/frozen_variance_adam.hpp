@@ -55,18 +55,20 @@ class FrozenVarianceAdam : public Optimizer {
   [[nodiscard]] std::int64_t inactive_elements() const override { return coordinates_.inactive_elements(); }
 
  protected:
-  void advance(const ExecutionSpace& exec, const Vector<float>& x, const Vector<const float>& gradient,
+  void advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
                StepResult& result) override;
+  [[nodiscard]] bool writes_model() const override { return true; }
   void add_health(const ExecutionSpace& exec, Health& health) override;
 
  private:
-  void compressed_step(const ExecutionSpace& exec, const Vector<float>& x,
-                       const Vector<const float>& gradient, StepResult& result);
+  void compressed_step(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
+                       StepResult& result);
   /// y goes on from the last exchange, first_y from the momentum of the warm-up.
-  template <class Load, class FirstLoad>
-  void exchange(const ExecutionSpace& exec, const Load& y, const FirstLoad& first_y);
+  template <class Rule, class FirstRule>
+  void exchange(const ExecutionSpace& exec, const Gradient& gradient, const Rule& y,
+                const FirstRule& first_y);
   template <class Update>
-  void update(const ExecutionSpace& exec, Update update, const StepResult& result);
+  void update(const ExecutionSpace& exec, WithCopy<MemorySpace, Update> update, const StepResult& result);
   [[nodiscard]] AdamApply apply_of(const Segment& segment, const StepResult& result) const;
   [[nodiscard]] bool warm_up_ends(const ExecutionSpace& exec, std::int64_t step);
   void freeze(const ExecutionSpace& exec, std::int64_t step);

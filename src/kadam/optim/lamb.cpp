@@ -22,16 +22,17 @@ Lamb::Lamb(const Options& options, TensorLayout layout, std::shared_ptr<Communic
       lamb_step_(options.trust, this->layout(), groups()) {
   const ExecutionSpace exec;
   moments_ = Moments::zeros(exec, "kadam::Lamb", elements());
-  mean_ = DenseMean(exec, ChunkLayout(elements(), communicator().size()), communicator().rank());
+  mean_ = DenseMean(exec, ChunkLayout(elements(), communicator().size()), communicator().rank(),
+                    common().gradients);
   exec.fence("kadam::Lamb");
 }
 
-void Lamb::advance(const ExecutionSpace& exec, const Vector<float>& x, const Vector<const float>& gradient,
+void Lamb::advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
                    StepResult& result) {
-  const Vector<const float> g = mean_(exec, communicator(), phases(), gradient);
+  const Gradient g = mean_.of_gradient(exec, communicator(), phases(), gradient);
   const auto scope = phases().enter(exec, Phase::decode);
   result.gradient_scale = clip_factor_of(exec, g);
-  lamb_step_(exec, common(), steps_taken() + 1, result, x, moments_, g);
+  lamb_step_(exec, common(), steps_taken() + 1, result, parameters.master(), moments_, g);
 }
 
 OptionMap Lamb::options() const {
@@ -43,7 +44,7 @@ MemoryUse Lamb::memory() const {
 }
 
 std::vector<PlannedTraffic> Lamb::traffic_plan() const {
-  return {{"dense", Traffic::dense, mean_.bytes_sent()}};
+  return {{"dense", Traffic::dense, mean_.bytes_sent(common().gradients)}};
 }
 
 }  // namespace kadam

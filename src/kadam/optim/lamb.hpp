@@ -31,7 +31,7 @@ class Lamb final : public Optimizer {
   [[nodiscard]] std::vector<PlannedTraffic> traffic_plan() const override;
 
  protected:
-  void advance(const ExecutionSpace& exec, const Vector<float>& x, const Vector<const float>& gradient,
+  void advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
                StepResult& result) override;
 
  private:

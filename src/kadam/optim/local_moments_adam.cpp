@@ -4,6 +4,7 @@
 #include <kadam/kernels/element_of.hpp>
 #include <kadam/optim/local_moments_adam.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace kadam {
@@ -54,20 +55,25 @@ LocalMomentsAdam::LocalMomentsAdam(std::string_view name, const Options& options
   const int ranks = communicator().size();
   moments_ = Moments::zeros(exec, "kadam::LocalMomentsAdam", elements());
   dense_mean_ = DenseMean(exec, ChunkLayout(elements(), ranks), rank);
+  if (ranks > 1) {
+    // Means of the variance and of residuals are float32, whatever came before.
+    const std::size_t bytes = sizeof(float) * static_cast<std::size_t>(elements());
+    communicator().reserve_staging(bytes, std::max(bytes, dense_mean_.memory_bytes() - bytes));
+  }
   kept_dense_ = DenseSubset(exec, groups().dense, ranks, rank);
   sparse_mean_ =
       SparseMean(exec, {options.density, options.select_block, options.exchange}, elements(), ranks, rank);
   exec.fence("kadam::LocalMomentsAdam");
 }
 
-void LocalMomentsAdam::warm_up(const ExecutionSpace& exec, const Vector<float>& x,
-                               const Vector<const float>& gradient, StepResult& result) {
+void LocalMomentsAdam::warm_up(const ExecutionSpace& exec, const Vector<float>& x, const Gradient& gradient,
+                               StepResult& result) {
   result.phase = "warm-up";
   dense_adam_step(exec, dense_mean_, x, moments_, gradient, result);
 }
 
-void LocalMomentsAdam::accumulate(const ExecutionSpace& exec, const Vector<const float>& gradient,
-                                  double keep, const Vector<float>& residual, StepResult& result) {
+void LocalMomentsAdam::accumulate(const ExecutionSpace& exec, const Gradient& gradient, double keep,
+                                  const Vector<float>& residual, StepResult& result) {
   result.phase = "compressed";
   result.gradient_scale = clip_factor(result.gradient_norm);
   const std::int64_t t = steps_taken() + 1;
@@ -115,7 +121,8 @@ MemoryUse LocalMomentsAdam::memory() const {
 
 std::vector<PlannedTraffic> LocalMomentsAdam::traffic_plan() const {
   std::vector<PlannedTraffic> plan;
-  if (warmup_steps_ > 0) plan.push_back({"warm-up", Traffic::dense, dense_mean_.bytes_sent()});
+  if (warmup_steps_ > 0)
+    plan.push_back({"warm-up", Traffic::dense, dense_mean_.bytes_sent(common().gradients)});
   plan.push_back({"compressed", Traffic::sparse, sparse_mean_.bytes_sent()});
   plan.push_back({"compressed", Traffic::dense, kept_dense_.bytes_sent()});
   if (variance_sync_interval_ > 0) {

@@ -42,11 +42,11 @@ class LocalMomentsAdam : public Optimizer {
   [[nodiscard]] bool warms_up() const { return steps_taken() < warmup_steps_; }
   [[nodiscard]] std::int64_t warmup_steps() const { return warmup_steps_; }
   /// `adam` on the mean gradient, which feeds m and v of every rank.
-  void warm_up(const ExecutionSpace& exec, const Vector<float>& x, const Vector<const float>& gradient,
+  void warm_up(const ExecutionSpace& exec, const Vector<float>& x, const Gradient& gradient,
                StepResult& result);
   /// m, v by ema of the own g, g^2; v <- mean over ranks if t mod T_v = 0;
   /// residual <- keep residual + gamma (m/c1) / (sqrt(v/c2) + eps).
-  void accumulate(const ExecutionSpace& exec, const Vector<const float>& gradient, double keep,
+  void accumulate(const ExecutionSpace& exec, const Gradient& gradient, double keep,
                   const Vector<float>& residual, StepResult& result);
   /// x <- (1 - gamma lambda) x - mean of the ranks' largest entries of the residual, which is 0 there
   /// afterwards.

@@ -29,19 +29,20 @@ LocallyAccumulatedAdam::LocallyAccumulatedAdam(const Options& options, TensorLay
   exec.fence("kadam::LocallyAccumulatedAdam");
 }
 
-void LocallyAccumulatedAdam::advance(const ExecutionSpace& exec, const Vector<float>& parameters,
-                                     const Vector<const float>& gradient, StepResult& result) {
+void LocallyAccumulatedAdam::advance(const ExecutionSpace& exec, const Parameters& parameters,
+                                     const Gradient& gradient, StepResult& result) {
+  const Vector<float>& x = parameters.master();
   if (warms_up()) {
-    warm_up(exec, parameters, gradient, result);
+    warm_up(exec, x, gradient, result);
     return;
   }
-  if (steps_ahead() && steps_taken() == warmup_steps()) Kokkos::deep_copy(exec, x_, parameters);
+  if (steps_ahead() && steps_taken() == warmup_steps()) Kokkos::deep_copy(exec, x_, x);
   accumulate(exec, gradient, options_.residual_decay, e_, result);
-  deliver_largest(exec, e_, steps_ahead() ? x_ : parameters, result);
+  deliver_largest(exec, e_, steps_ahead() ? x_ : x, result);
   if (!steps_ahead()) return;
   result.synchronised = false;
   const auto scope = phases().enter(exec, Phase::decode);
-  step_ahead<ExecutionSpace, MemorySpace>(exec, static_cast<float>(options_.step_ahead), x_, e_, parameters);
+  step_ahead<ExecutionSpace, MemorySpace>(exec, static_cast<float>(options_.step_ahead), x_, e_, x);
 }
 
 void LocallyAccumulatedAdam::deliver_all(const ExecutionSpace& exec, const Vector<float>& parameters) {

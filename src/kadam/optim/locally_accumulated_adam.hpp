@@ -40,8 +40,8 @@ class LocallyAccumulatedAdam final : public LocalMomentsAdam {
   [[nodiscard]] MemoryUse memory() const override;
 
  protected:
-  void advance(const ExecutionSpace& exec, const Vector<float>& parameters,
-               const Vector<const float>& gradient, StepResult& result) override;
+  void advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
+               StepResult& result) override;
   void deliver_all(const ExecutionSpace& exec, const Vector<float>& parameters) override;
   void consensus(const ExecutionSpace& exec, const Vector<const float>& parameters,
                  const Vector<float>& out) override;

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/kernels/adam_update.hpp>
-#include <kadam/kernels/bfloat16.hpp>
-#include <kadam/kernels/element_of.hpp>
+#include <kadam/kernels/half_copy.hpp>
 #include <kadam/optim/loco.hpp>
 
 #include <algorithm>
@@ -70,17 +69,18 @@ Loco::Loco(const Options& options, TensorLayout layout, std::shared_ptr<Communic
                                         chunks, options.block, options.error_beta, rank);
   kept_dense_ = DenseSubset(exec, groups().dense, ranks, rank);
   coordinates_ = CompressedCoordinates(exec, elements(), groups().dense);
-  parameter_pieces_ = pieces_of(chunks, rounds_ ? sizeof(std::uint16_t) : sizeof(float));
+  parameter_pieces_ = pieces_of(chunks, rounds_ ? sizeof(Bfloat16) : sizeof(float));
   if (rounds_) {
     master_ = allocate<float>(exec, "kadam::Loco::master", own_.elements());
-    rounded_ = allocate<std::uint16_t>(exec, "kadam::Loco::rounded", elements());
+    rounded_ = allocate<Bfloat16>(exec, "kadam::Loco::rounded", elements());
   }
   exec.fence("kadam::Loco");
 }
 
-void Loco::advance(const ExecutionSpace& exec, const Vector<float>& x, const Vector<const float>& gradient,
+void Loco::advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
                    StepResult& result) {
   result.phase = "compressed";
+  const Vector<float>& x = parameters.master();
   const std::int64_t t = steps_taken() + 1;
   if (rounds_ && t == 1) Kokkos::deep_copy(exec, master_, shard_of(x));
   const Vector<float> g = reduce_gradient(exec, gradient);
@@ -90,10 +90,10 @@ void Loco::advance(const ExecutionSpace& exec, const Vector<float>& x, const Vec
   if (options_.error_reset > 0 && t % options_.error_reset == 0) reduce_scatter_.reset_error(exec);
 }
 
-Vector<float> Loco::reduce_gradient(const ExecutionSpace& exec, const Vector<const float>& gradient) {
+Vector<float> Loco::reduce_gradient(const ExecutionSpace& exec, const Gradient& gradient) {
   const Vector<float> g =
       reduce_scatter_(exec, communicator(), phases(), gradient, 1.0F, coordinates_.active());
-  kept_dense_.exchange(exec, communicator(), phases(), ElementOf<MemorySpace>{gradient});
+  kept_dense_.exchange(exec, communicator(), phases(), gradient);
   kept_dense_.decode(exec, own_.begin, own_.end, WriteFrom{g, own_.begin});
   return g;
 }
@@ -120,7 +120,7 @@ void Loco::update_shard(const ExecutionSpace& exec, const Vector<float>& shard, 
     if (begin >= end) continue;
     rule.apply = AdamApply::make(result.learning_rate * segment.lr_scale, segment.weight_decay, common().eps,
                                  common().first_correction(t), common().second_correction(t));
-    adam_update(exec, rule, begin, end, shard, moments_.m, moments_.v, g);
+    update_by_adam(exec, rule, {begin, end}, shard, moments_, g);
   }
 }
 
@@ -137,15 +137,15 @@ void Loco::gather_parameters(const ExecutionSpace& exec, const Vector<float>& x)
 void Loco::gather_rounded_parameters(const ExecutionSpace& exec, const Vector<float>& x) {
   {
     const auto scope = phases().enter(exec, Phase::encode);
-    to_bfloat16<ExecutionSpace, MemorySpace>(
-        exec, master_, Kokkos::subview(rounded_, Kokkos::make_pair(own_.begin, own_.end)));
+    const Vector<Bfloat16> own = Kokkos::subview(rounded_, Kokkos::make_pair(own_.begin, own_.end));
+    write_copy<ExecutionSpace, MemorySpace>(exec, master_, HalfCopy<MemorySpace>(own));
   }
   {
     const auto scope = phases().enter(exec, Phase::exchange);
     communicator().all_gather(exec, Traffic::dense, bytes_of(rounded_), parameter_pieces_);
   }
   const auto scope = phases().enter(exec, Phase::decode);
-  from_bfloat16<ExecutionSpace, MemorySpace>(exec, rounded_, x);
+  scale_numbers<ExecutionSpace, MemorySpace>(exec, 1.0F, rounded_, x);
 }
 
 Vector<float> Loco::shard_of(const Vector<float>& x) const {
@@ -159,7 +159,7 @@ OptionMap Loco::options() const {
 MemoryUse Loco::memory() const {
   return {moments_.bytes() + master_.size() * sizeof(float) + reduce_scatter_.state_bytes(),
           reduce_scatter_.workspace_bytes() + kept_dense_.memory_bytes() + coordinates_.memory_bytes() +
-              rounded_.size() * sizeof(std::uint16_t)};
+              rounded_.size() * sizeof(Bfloat16)};
 }
 
 std::vector<PlannedTraffic> Loco::traffic_plan() const {

@@ -43,14 +43,13 @@ class Loco final : public Optimizer {
   [[nodiscard]] std::vector<PlannedTraffic> traffic_plan() const override;
 
  protected:
-  void advance(const ExecutionSpace& exec, const Vector<float>& x, const Vector<const float>& gradient,
+  void advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
                StepResult& result) override;
   void add_health(const ExecutionSpace& exec, Health& health) override;
 
  private:
   /// The mean gradient of the own chunk.
-  [[nodiscard]] Vector<float> reduce_gradient(const ExecutionSpace& exec,
-                                              const Vector<const float>& gradient);
+  [[nodiscard]] Vector<float> reduce_gradient(const ExecutionSpace& exec, const Gradient& gradient);
   [[nodiscard]] double clip_factor_of_shards(const ExecutionSpace& exec, const Vector<const float>& g);
   void update_shard(const ExecutionSpace& exec, const Vector<float>& shard, const Vector<const float>& g,
                     const StepResult& result) const;
@@ -67,7 +66,7 @@ class Loco final : public Optimizer {
   DenseSubset kept_dense_;
   CompressedCoordinates coordinates_;
   std::vector<Piece> parameter_pieces_;
-  Vector<std::uint16_t> rounded_;
+  Vector<Bfloat16> rounded_;
 };
 
 }  // namespace kadam

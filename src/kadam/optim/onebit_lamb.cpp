@@ -91,7 +91,7 @@ OnebitLamb::OnebitLamb(const Options& options, TensorLayout layout,
   const ChunkLayout chunks(elements(), ranks);
   moments_ = Moments::zeros(exec, "kadam::OnebitLamb", elements());
   fresh_ = allocate_zeros<float>(exec, "kadam::OnebitLamb::fresh", elements());
-  dense_mean_ = DenseMean(exec, chunks, rank);
+  dense_mean_ = DenseMean(exec, chunks, rank, common().gradients);
   compressed_mean_ = CompressedMean(exec, make_quantiser(options.codec), chunks, options.codec.block, rank);
   kept_dense_ = DenseSubset(exec, groups().dense, ranks, rank);
   coordinates_ = CompressedCoordinates(exec, elements(), groups().dense);
@@ -101,8 +101,9 @@ OnebitLamb::OnebitLamb(const Options& options, TensorLayout layout,
   exec.fence("kadam::OnebitLamb");
 }
 
-void OnebitLamb::advance(const ExecutionSpace& exec, const Vector<float>& x,
-                         const Vector<const float>& gradient, StepResult& result) {
+void OnebitLamb::advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
+                         StepResult& result) {
+  const Vector<float>& x = parameters.master();
   drift_.add(result.gradient_norm);
   if (frozen_) {
     compressed_step(exec, x, gradient, result);
@@ -113,10 +114,10 @@ void OnebitLamb::advance(const ExecutionSpace& exec, const Vector<float>& x,
   if (warm_up_ends(exec, t)) freeze(exec, t);
 }
 
-void OnebitLamb::warm_up(const ExecutionSpace& exec, const Vector<float>& x,
-                         const Vector<const float>& gradient, StepResult& result) {
+void OnebitLamb::warm_up(const ExecutionSpace& exec, const Vector<float>& x, const Gradient& gradient,
+                         StepResult& result) {
   result.phase = "warm-up";
-  const Vector<const float> g = dense_mean_(exec, communicator(), phases(), gradient);
+  const Gradient g = dense_mean_.of_gradient(exec, communicator(), phases(), gradient);
   const auto scope = phases().enter(exec, Phase::decode);
   result.gradient_scale = clip_factor_of(exec, g);
   lamb_step_(exec, common(), steps_taken() + 1, result, x, moments_, g);
@@ -173,8 +174,8 @@ void OnebitLamb::set_momentum_scales(const ExecutionSpace& exec) {
   Kokkos::deep_copy(tensors_.momentum_scale, scales);
 }
 
-void OnebitLamb::compressed_step(const ExecutionSpace& exec, const Vector<float>& x,
-                                 const Vector<const float>& gradient, StepResult& result) {
+void OnebitLamb::compressed_step(const ExecutionSpace& exec, const Vector<float>& x, const Gradient& gradient,
+                                 StepResult& result) {
   result.phase = "compressed";
   result.gradient_scale = clip_factor(result.gradient_norm);
   const Vector<float>& error = compressed_mean_.state().worker_error;
@@ -230,7 +231,7 @@ MemoryUse OnebitLamb::memory() const {
 }
 
 std::vector<PlannedTraffic> OnebitLamb::traffic_plan() const {
-  return {{"warm-up", Traffic::dense, dense_mean_.bytes_sent()},
+  return {{"warm-up", Traffic::dense, dense_mean_.bytes_sent(common().gradients)},
           {"compressed", Traffic::compressed, compressed_mean_.bytes_sent()},
           {"compressed", Traffic::dense, kept_dense_.bytes_sent()}};
 }

@@ -56,18 +56,18 @@ class OnebitLamb final : public Optimizer {
   [[nodiscard]] std::int64_t inactive_elements() const override { return coordinates_.inactive_elements(); }
 
  protected:
-  void advance(const ExecutionSpace& exec, const Vector<float>& x, const Vector<const float>& gradient,
+  void advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
                StepResult& result) override;
   void add_health(const ExecutionSpace& exec, Health& health) override;
 
  private:
-  void warm_up(const ExecutionSpace& exec, const Vector<float>& x, const Vector<const float>& gradient,
+  void warm_up(const ExecutionSpace& exec, const Vector<float>& x, const Gradient& gradient,
                StepResult& result);
   [[nodiscard]] bool warm_up_ends(const ExecutionSpace& exec, std::int64_t step);
   void freeze(const ExecutionSpace& exec, std::int64_t step);
   void set_momentum_scales(const ExecutionSpace& exec);
-  void compressed_step(const ExecutionSpace& exec, const Vector<float>& x,
-                       const Vector<const float>& gradient, StepResult& result);
+  void compressed_step(const ExecutionSpace& exec, const Vector<float>& x, const Gradient& gradient,
+                       StepResult& result);
   void update_moments(const ExecutionSpace& exec);
 
   Options options_;

@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <kadam/kernels/adam_update.hpp>
 #include <kadam/kernels/ordered_sum.hpp>
 #include <kadam/optim/optimizer.hpp>
 
@@ -53,10 +52,11 @@ void Optimizer::require_agreement() {
   communicator_->require_equal(names, values);
 }
 
-StepResult Optimizer::step(const ExecutionSpace& exec, const Vector<float>& parameters,
-                           const Vector<const float>& gradient) {
-  require_extent("parameters", parameters.extent(0), parameters.label());
-  require_extent("gradient", gradient.extent(0), gradient.label());
+StepResult Optimizer::step(const ExecutionSpace& exec, const Parameters& parameters,
+                           const Gradient& gradient) {
+  require_extents(parameters);
+  require_extent("gradient", static_cast<std::size_t>(gradient.elements()), gradient.label());
+  require_format(gradient);
   phases_.start_step();
   StepResult result;
   result.step = step_;
@@ -68,24 +68,27 @@ StepResult Optimizer::step(const ExecutionSpace& exec, const Vector<float>& para
   }
   result.learning_rate = common_.learning_rate.at(step_ + 1);
   advance(exec, parameters, gradient, result);
+  if (!writes_model()) write_model(exec, parameters);
   result.step = ++step_;
   return result;
 }
 
-void Optimizer::flush(const ExecutionSpace& exec, const Vector<float>& parameters) {
-  require_extent("parameters", parameters.extent(0), parameters.label());
-  if (step_ > 0 && elements() > 0) deliver_all(exec, parameters);
+void Optimizer::flush(const ExecutionSpace& exec, const Parameters& parameters) {
+  require_extents(parameters);
+  if (step_ > 0 && elements() > 0) deliver_all(exec, parameters.master());
+  write_model(exec, parameters);
 }
 
 void Optimizer::write_consensus(const ExecutionSpace& exec, const Vector<const float>& parameters,
-                                const Vector<float>& out) {
+                                const Parameters& out) {
   require_extent("parameters", parameters.extent(0), parameters.label());
-  require_extent("out", out.extent(0), out.label());
+  require_extents(out);
   if (step_ > 0 && elements() > 0) {
-    consensus(exec, parameters, out);
+    consensus(exec, parameters, out.master());
   } else {
-    Kokkos::deep_copy(exec, out, parameters);
+    Kokkos::deep_copy(exec, out.master(), parameters);
   }
+  write_model(exec, out);
 }
 
 Health Optimizer::health(const ExecutionSpace& exec) {
@@ -105,10 +108,9 @@ std::size_t Optimizer::bytes_sent_in(std::int64_t step, std::string_view phase) 
   return bytes;
 }
 
-void Optimizer::dense_adam_step(const ExecutionSpace& exec, DenseMean& mean, const Vector<float>& x,
-                                const Moments& moments, const Vector<const float>& gradient,
-                                StepResult& result) {
-  const Vector<const float> g = mean(exec, *communicator_, phases_, gradient);
+void Optimizer::dense_adam_step(const ExecutionSpace& exec, DenseMean& mean, const Parameters& parameters,
+                                const Moments& moments, const Gradient& gradient, StepResult& result) {
+  const Gradient g = mean.of_gradient(exec, *communicator_, phases_, gradient);
   const auto scope = phases_.enter(exec, Phase::decode);
   result.gradient_scale = clip_factor_of(exec, g);
   const std::int64_t t = step_ + 1;
@@ -119,8 +121,15 @@ void Optimizer::dense_adam_step(const ExecutionSpace& exec, DenseMean& mean, con
   for (const Segment& segment : groups_.segments) {
     rule.apply = AdamApply::make(result.learning_rate * segment.lr_scale, segment.weight_decay, common_.eps,
                                  common_.first_correction(t), common_.second_correction(t));
-    adam_update(exec, rule, segment.range.begin, segment.range.end, x, moments.m, moments.v, g);
+    update_by_adam(exec, rule, segment.range, parameters, moments, g);
   }
+}
+
+void Optimizer::update_by_adam(const ExecutionSpace& exec, const AdamStep& rule, const ElementRange& range,
+                               const Parameters& parameters, const Moments& moments,
+                               const Gradient& gradient) {
+  adam_update(exec, rule, range.begin, range.end, parameters.master(), moments.m, moments.v, gradient,
+              parameters.copy());
 }
 
 void Optimizer::require_extent(const char* what, std::size_t got, const std::string& label) const {
@@ -130,8 +139,27 @@ void Optimizer::require_extent(const char* what, std::size_t got, const std::str
                               std::to_string(elements()) + ": pass one flat View over all tensors");
 }
 
-void Optimizer::agree_on_gradient(const ExecutionSpace& exec, const Vector<const float>& gradient,
-                                  StepResult& result) {
+void Optimizer::require_extents(const Parameters& parameters) const {
+  require_extent("parameters", parameters.master().extent(0), parameters.master().label());
+  if (parameters.has_model()) require_extent("model", parameters.model_extent(), parameters.model_label());
+}
+
+void Optimizer::require_format(const Gradient& gradient) const {
+  if (gradient.format() == common_.gradients) return;
+  std::string text = "kadam::Optimizer (";
+  text.append(name_).append("): the gradient View '").append(gradient.label()).append("' is ");
+  text.append(name_of(gradient.format())).append(", the option 'gradients' says ");
+  text.append(name_of(common_.gradients)).append(": set it to \"").append(name_of(gradient.format()));
+  throw std::invalid_argument(text.append("\", or pass a gradient of that format"));
+}
+
+void Optimizer::write_model(const ExecutionSpace& exec, const Parameters& parameters) {
+  if (!parameters.copy().exists()) return;
+  const auto scope = phases_.enter(exec, Phase::decode);
+  write_copy<ExecutionSpace, MemorySpace>(exec, parameters.master(), parameters.copy());
+}
+
+void Optimizer::agree_on_gradient(const ExecutionSpace& exec, const Gradient& gradient, StepResult& result) {
   const auto scope = phases_.enter(exec, Phase::check);
   const double own = squared_norm(exec, gradient);
   double sum = 0.0;
@@ -144,7 +172,7 @@ double Optimizer::clip_factor(double norm) const {
   return common_.clip_norm > 0.0 && norm > common_.clip_norm ? common_.clip_norm / norm : 1.0;
 }
 
-double Optimizer::clip_factor_of(const ExecutionSpace& exec, const Vector<const float>& mean_gradient) {
+double Optimizer::clip_factor_of(const ExecutionSpace& exec, const Gradient& mean_gradient) {
   return common_.clip_norm > 0.0 ? clip_factor(std::sqrt(squared_norm(exec, mean_gradient))) : 1.0;
 }
 
@@ -153,9 +181,12 @@ double Optimizer::one_norm(const ExecutionSpace& exec, const Vector<const float>
                      sum_space_);
 }
 
-double Optimizer::squared_norm(const ExecutionSpace& exec, const Vector<const float>& values) {
-  return ordered_sum(exec, static_cast<std::int64_t>(values.extent(0)), SquareOf<MemorySpace>{values},
-                     sum_space_);
+double Optimizer::squared_norm(const ExecutionSpace& exec, const Numbers<MemorySpace>& values) {
+  double sum = 0.0;
+  values.visit([&]<class T, class... P>(const Kokkos::View<const T*, P...>& x) {
+    sum = ordered_sum(exec, static_cast<std::int64_t>(x.extent(0)), SquareOf<MemorySpace, T>{x}, sum_space_);
+  });
+  return sum;
 }
 
 std::optional<double> Optimizer::owed_ratio(double own_error, double delivered) {

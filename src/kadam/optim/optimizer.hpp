@@ -6,11 +6,14 @@
 #include <kadam/collectives/phases.hpp>
 #include <kadam/comm/communicator.hpp>
 #include <kadam/execution.hpp>
+#include <kadam/kernels/adam_update.hpp>
+#include <kadam/kernels/numbers.hpp>
 #include <kadam/kernels/ordered_sum.hpp>
 #include <kadam/layout/tensor_layout.hpp>
 #include <kadam/optim/common_options.hpp>
 #include <kadam/optim/health.hpp>
 #include <kadam/optim/moments.hpp>
+#include <kadam/optim/parameters.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -19,6 +22,9 @@
 #include <vector>
 
 namespace kadam {
+
+/// A gradient: a View of float, Bfloat16 or Float16, whichever the option `gradients` announced.
+using Gradient = Numbers<MemorySpace>;
 
 /// What a step did.
 struct StepResult {
@@ -60,23 +66,25 @@ class Optimizer {
   Optimizer& operator=(const Optimizer&) = delete;
   virtual ~Optimizer() = default;
 
-  /// One step: parameters are updated in place from this rank's gradient (the mean over its own batch).
+  /// One step: parameters are updated in place from this rank's gradient (the mean over its own batch). If
+  /// they come with a model in 16 bits, it is written as well: the rounded parameters, to the last bit.
   ///
   /// Collective: by all ranks. Async: kernels run on exec; wait for it before reading parameters on the host.
-  /// Shape: both have layout().elements() entries. Errors: std::invalid_argument for another extent; a NaN or
-  /// Inf in the gradient of any rank is no error: the step is skipped on all ranks and counted.
-  StepResult step(const ExecutionSpace& exec, const Vector<float>& parameters,
-                  const Vector<const float>& gradient);
+  /// Shape: all have layout().elements() entries. Errors: std::invalid_argument for another extent, or a
+  /// gradient in another format than gradient_format(); a NaN or Inf in the gradient of any rank is no error:
+  /// the step is skipped on all ranks, writes nothing and is counted.
+  StepResult step(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient);
 
   /// Delivers all that was held back between synchronisations, exactly; parameters are then equal on all
   /// ranks. Does nothing where they are equal after every step. Before the end of training; a step later, the
-  /// algorithm goes on from there. Collective.
-  void flush(const ExecutionSpace& exec, const Vector<float>& parameters);
+  /// algorithm goes on from there. A model is written in any case. Collective.
+  void flush(const ExecutionSpace& exec, const Parameters& parameters);
 
-  /// Writes the parameters that flush() would leave into `out` and changes nothing else: what to evaluate in
-  /// the middle of training. Collective. Wire: at most one dense mean.
+  /// Writes the parameters that flush() would leave into `out`, and into its model if there is one, and
+  /// changes nothing else: what to evaluate in the middle of training. Collective. Wire: at most one dense
+  /// mean, in float32.
   void write_consensus(const ExecutionSpace& exec, const Vector<const float>& parameters,
-                       const Vector<float>& out);
+                       const Parameters& out);
 
   /// What can be known about whether training goes well. Reads the state; not meant for every step.
   /// Collective.
@@ -86,6 +94,8 @@ class Optimizer {
   [[nodiscard]] const TensorLayout& layout() const { return layout_; }
   [[nodiscard]] Communicator& communicator() { return *communicator_; }
   [[nodiscard]] const Communicator& communicator() const { return *communicator_; }
+  /// The format that step() takes gradients in.
+  [[nodiscard]] NumberFormat gradient_format() const { return common_.gradients; }
   [[nodiscard]] std::int64_t steps_taken() const { return step_; }
   [[nodiscard]] std::int64_t steps_skipped() const { return skipped_; }
   /// Seconds of the last step per phase, if measured.
@@ -106,8 +116,11 @@ class Optimizer {
  protected:
   /// The algorithm: step t = steps_taken() + 1 with a gradient that is finite everywhere.
   /// result.phase is to be set; the rest is.
-  virtual void advance(const ExecutionSpace& exec, const Vector<float>& parameters,
-                       const Vector<const float>& gradient, StepResult& result) = 0;
+  virtual void advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
+                       StepResult& result) = 0;
+  /// Whether advance() writes the model, in the pass that updates the parameters. For those that do not, a
+  /// kernel of its own does it after the step: 6 B per element instead of 2.
+  [[nodiscard]] virtual bool writes_model() const { return false; }
 
   /// flush() and write_consensus() of algorithms whose ranks differ between synchronisations.
   virtual void deliver_all(const ExecutionSpace& /*exec*/, const Vector<float>& /*parameters*/) {}
@@ -118,17 +131,21 @@ class Optimizer {
   /// Adds what this algorithm knows to what all know.
   virtual void add_health(const ExecutionSpace& /*exec*/, Health& /*health*/) {}
 
-  /// Adam on the mean gradient of all ranks: what `adam` does, and the warm-up of the others.
-  void dense_adam_step(const ExecutionSpace& exec, DenseMean& mean, const Vector<float>& x,
-                       const Moments& moments, const Vector<const float>& gradient, StepResult& result);
+  /// Adam on the mean gradient of all ranks: what `adam` does, and the warm-up of the others. Writes the
+  /// model.
+  void dense_adam_step(const ExecutionSpace& exec, DenseMean& mean, const Parameters& parameters,
+                       const Moments& moments, const Gradient& gradient, StepResult& result);
+  /// adam_update(), which has a kernel for each format: compiled once for all that use it.
+  static void update_by_adam(const ExecutionSpace& exec, const AdamStep& rule, const ElementRange& range,
+                             const Parameters& parameters, const Moments& moments, const Gradient& gradient);
 
   /// The factor that clips a gradient of this norm; 1 without clipping.
   [[nodiscard]] double clip_factor(double norm) const;
   /// The factor that clips a mean gradient that all ranks hold, by its own norm. Reads it only if need be.
-  [[nodiscard]] double clip_factor_of(const ExecutionSpace& exec, const Vector<const float>& mean_gradient);
+  [[nodiscard]] double clip_factor_of(const ExecutionSpace& exec, const Gradient& mean_gradient);
   /// Sum of the magnitudes, sum of the squares: in double, in an order that does not depend on threads.
   [[nodiscard]] double one_norm(const ExecutionSpace& exec, const Vector<const float>& values);
-  [[nodiscard]] double squared_norm(const ExecutionSpace& exec, const Vector<const float>& values);
+  [[nodiscard]] double squared_norm(const ExecutionSpace& exec, const Numbers<MemorySpace>& values);
   /// Health::error_ratio from the squared norms of this rank's error and of what all ranks got; nothing if
   /// the latter is 0. Collective.
   [[nodiscard]] std::optional<double> owed_ratio(double own_error, double delivered);
@@ -142,7 +159,10 @@ class Optimizer {
 
  private:
   void require_extent(const char* what, std::size_t got, const std::string& label) const;
-  void agree_on_gradient(const ExecutionSpace& exec, const Vector<const float>& gradient, StepResult& result);
+  void require_extents(const Parameters& parameters) const;
+  void require_format(const Gradient& gradient) const;
+  void write_model(const ExecutionSpace& exec, const Parameters& parameters);
+  void agree_on_gradient(const ExecutionSpace& exec, const Gradient& gradient, StepResult& result);
 
   std::string name_;
   TensorLayout layout_;

@@ -129,6 +129,21 @@ void OptionFields::add(const std::string& name, SparseExchange& value, std::stri
                                {"owner", SparseExchange::owner}));
 }
 
+void OptionFields::add(const std::string& name, NumberFormat& value, std::string help) {
+  const auto set = [&value, name](const OptionValue& v) {
+    const char* const expected = "\"float32\", \"bf16\" or \"fp16\"";
+    const std::string& text = to_string(name, v, expected);
+    for (const NumberFormat format : {NumberFormat::float32, NumberFormat::bfloat16, NumberFormat::float16}) {
+      if (text != name_of(format)) continue;
+      value = format;
+      return;
+    }
+    refuse(name, v, expected);
+  };
+  fields_.push_back(
+      {name, std::move(help), set, [&value] { return OptionValue(std::string(name_of(value))); }});
+}
+
 void OptionFields::add(const std::string& name, StepsOrAuto& value, std::string help) {
   const auto set = [&value, name](const OptionValue& v) {
     if (const auto* text = std::get_if<std::string>(&v)) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <kadam/collectives/sparse_exchange.hpp>
+#include <kadam/kernels/number_format.hpp>
 #include <kadam/kernels/quantiser.hpp>
 
 #include <cstdint>
@@ -47,6 +48,7 @@ class OptionFields {
   void add(const std::string& name, std::string& value, std::string help);
   void add(const std::string& name, SignScale& value, std::string help);
   void add(const std::string& name, SparseExchange& value, std::string help);
+  void add(const std::string& name, NumberFormat& value, std::string help);
   void add(const std::string& name, StepsOrAuto& value, std::string help);
   /// A number, or a list of numbers (one number is a list of one).
   void add(const std::string& name, std::vector<double>& value, std::string help);

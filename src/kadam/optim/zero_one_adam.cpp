@@ -108,12 +108,13 @@ ZeroOneAdam::ZeroOneAdam(const Options& options, TensorLayout layout,
   exec.fence("kadam::ZeroOneAdam");
 }
 
-void ZeroOneAdam::advance(const ExecutionSpace& exec, const Vector<float>& parameters,
-                          const Vector<const float>& gradient, StepResult& result) {
+void ZeroOneAdam::advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
+                          StepResult& result) {
+  const Vector<float>& out = parameters.master();
   const std::int64_t t = steps_taken() + 1;
-  if (t == 1) Kokkos::deep_copy(exec, x_, parameters);
+  if (t == 1) Kokkos::deep_copy(exec, x_, out);
   if (policy_.is_variance_step(t)) {
-    variance_step(exec, parameters, gradient, result);
+    variance_step(exec, out, gradient, result);
     policy_.synchronised_at(t);
     return;
   }
@@ -121,22 +122,22 @@ void ZeroOneAdam::advance(const ExecutionSpace& exec, const Vector<float>& param
   result.synchronised = policy_.is_sync_step(t);
   if (result.synchronised && gamma_sum_ > 0.0) {
     result.phase = "sync";
-    synchronise(exec, parameters);
+    synchronise(exec, out);
   } else {
     if (result.synchronised) {
       Kokkos::deep_copy(exec, u_, 0.0F);
       momentum_differs_ = true;
     }
     const auto scope = phases().enter(exec, Phase::decode);
-    write_working(exec, u_, parameters);
+    write_working(exec, u_, out);
   }
   if (result.synchronised) policy_.synchronised_at(t);
 }
 
 void ZeroOneAdam::variance_step(const ExecutionSpace& exec, const Vector<float>& parameters,
-                                const Vector<const float>& gradient, StepResult& result) {
+                                const Gradient& gradient, StepResult& result) {
   result.phase = "variance";
-  const Vector<const float> g = dense_mean_(exec, communicator(), phases(), gradient);
+  const Gradient g = dense_mean_.of_gradient(exec, communicator(), phases(), gradient);
   const auto scope = phases().enter(exec, Phase::decode);
   result.gradient_scale = clip_factor_of(exec, g);
   if (momentum_differs_) Kokkos::deep_copy(exec, moments_.m, 0.0F);
@@ -149,15 +150,14 @@ void ZeroOneAdam::variance_step(const ExecutionSpace& exec, const Vector<float>&
   for (const Segment& segment : groups().segments) {
     rule.apply = AdamApply::make(result.learning_rate * segment.lr_scale, segment.weight_decay, common().eps,
                                  1.0, common().second_correction(variance_steps_));
-    adam_update(exec, rule, segment.range.begin, segment.range.end, x_, moments_.m, moments_.v, g);
+    update_by_adam(exec, rule, segment.range, x_, moments_, g);
   }
   Kokkos::deep_copy(exec, parameters, x_);
   coordinates_.require_variance(exec, moments_.v);
   raise_variance(exec, compressed_mean_.map(), options_.variance_floor, moments_.v);
 }
 
-void ZeroOneAdam::local_step(const ExecutionSpace& exec, const Vector<const float>& gradient,
-                             StepResult& result) {
+void ZeroOneAdam::local_step(const ExecutionSpace& exec, const Gradient& gradient, StepResult& result) {
   const auto scope = phases().enter(exec, Phase::encode);
   result.phase = "local";
   result.gradient_scale = clip_factor(result.gradient_norm);
@@ -240,7 +240,7 @@ MemoryUse ZeroOneAdam::memory() const {
 }
 
 std::vector<PlannedTraffic> ZeroOneAdam::traffic_plan() const {
-  return {{"variance", Traffic::dense, dense_mean_.bytes_sent()},
+  return {{"variance", Traffic::dense, dense_mean_.bytes_sent(common().gradients)},
           {"sync", Traffic::compressed, compressed_mean_.bytes_sent()},
           {"sync", Traffic::dense, kept_dense_.bytes_sent()},
           {"local", Traffic::compressed, 0}};

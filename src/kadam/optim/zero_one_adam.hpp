@@ -53,17 +53,17 @@ class ZeroOneAdam final : public Optimizer {
   [[nodiscard]] std::int64_t inactive_elements() const override { return coordinates_.inactive_elements(); }
 
  protected:
-  void advance(const ExecutionSpace& exec, const Vector<float>& parameters,
-               const Vector<const float>& gradient, StepResult& result) override;
+  void advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
+               StepResult& result) override;
   void deliver_all(const ExecutionSpace& exec, const Vector<float>& parameters) override;
   void consensus(const ExecutionSpace& exec, const Vector<const float>& parameters,
                  const Vector<float>& out) override;
   void add_health(const ExecutionSpace& exec, Health& health) override;
 
  private:
-  void variance_step(const ExecutionSpace& exec, const Vector<float>& parameters,
-                     const Vector<const float>& gradient, StepResult& result);
-  void local_step(const ExecutionSpace& exec, const Vector<const float>& gradient, StepResult& result);
+  void variance_step(const ExecutionSpace& exec, const Vector<float>& parameters, const Gradient& gradient,
+                     StepResult& result);
+  void local_step(const ExecutionSpace& exec, const Gradient& gradient, StepResult& result);
   void synchronise(const ExecutionSpace& exec, const Vector<float>& parameters);
   /// apply(range, update) for every segment; Gamma starts again.
   template <class Apply>

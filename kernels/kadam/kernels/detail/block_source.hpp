@@ -5,6 +5,7 @@
 #include <kadam/kernels/detail/block_map.hpp>
 #include <kadam/kernels/detail/code_tile.hpp>
 #include <kadam/kernels/detail/code_word.hpp>
+#include <kadam/kernels/detail/with_format.hpp>
 #include <kadam/kernels/words.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -31,7 +32,9 @@ struct ElementSource {
                                               const ErrorView& error, const Finish& finish) const {
     member.for_each_part(block.elements, [&](const std::int64_t in_block, const std::int64_t count) {
       const std::int64_t first = block.first_element + in_block;
-      member.for_each(count, [&](const std::int64_t k) { error(first + k) += load(first + k); });
+      with_format(load, [&](const auto& typed_load) {
+        member.for_each(count, [&](const std::int64_t k) { error(first + k) += typed_load(first + k); });
+      });
       finish(in_block, count);
     });
   }
@@ -67,9 +70,12 @@ struct ContinuedSource {
     member.for_each_part(block.elements, [&](const std::int64_t in_block, const std::int64_t count) {
       const std::int64_t first = block.first_element + in_block;
       const std::int64_t first_word = block.first_word + in_block / elements_per_word<Q>;
-      for_each_value(
-          member, quantiser, &message(first_word), count, scale,
-          [&](const std::int64_t k, const float value) { error(first + k) += load(first + k, value); });
+      with_format(load, [&](const auto& typed_load) {
+        for_each_value(member, quantiser, &message(first_word), count, scale,
+                       [&](const std::int64_t k, const float value) {
+                         error(first + k) += typed_load(first + k, value);
+                       });
+      });
       finish(in_block, count);
     });
   }

@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/kernels/number_format.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+
+namespace kadam {
+
+/// Where float32 numbers are written once more, rounded to 16 bits; or nowhere.
+///
+/// Does not own its memory, whose View must live on.
+template <class MemorySpace>
+class HalfCopy {
+ public:
+  HalfCopy() = default;
+  explicit HalfCopy(const Kokkos::View<Bfloat16*, MemorySpace>& target)
+      : bits_(reinterpret_cast<std::uint16_t*>(target.data()), target.extent(0)) {}
+  explicit HalfCopy(const Kokkos::View<Float16*, MemorySpace>& target)
+      : bits_(reinterpret_cast<std::uint16_t*>(target.data()), target.extent(0)),
+        format_(NumberFormat::float16) {}
+
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION NumberFormat format() const { return format_; }
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION bool exists() const { return bits_.data() != nullptr; }
+
+  /// function(a number of the copy's format) if there is one, else otherwise(): on the host.
+  template <class Function, class Otherwise>
+  void visit(const Function& function, const Otherwise& otherwise) const {
+    if (!exists()) {
+      otherwise();
+    } else if (format_ == NumberFormat::float16) {
+      function(Float16{});
+    } else {
+      function(Bfloat16{});
+    }
+  }
+  /// Element i <- value, rounded to T, which must be the format of the copy.
+  template <Number T>
+  KOKKOS_FORCEINLINE_FUNCTION void write_as(const std::int64_t i, const float value) const {
+    bits_(i) = round_to<T>(value).bits;
+  }
+  /// Element i <- value, rounded, if there is a copy. For places that are not worth a loop for each format.
+  KOKKOS_FORCEINLINE_FUNCTION void write(const std::int64_t i, const float value) const {
+    if (!exists()) return;
+    if (format_ == NumberFormat::float16) {
+      write_as<Float16>(i, value);
+    } else {
+      write_as<Bfloat16>(i, value);
+    }
+  }
+
+ private:
+  Kokkos::View<std::uint16_t*, MemorySpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>> bits_;
+  NumberFormat format_ = NumberFormat::bfloat16;
+};
+
+/// An update of x(i), whose result is written into a copy as well if there is one: in the same pass.
+///
+/// Update: has a View x, and a call operator and inactive() as decode_and_apply() wants them.
+template <class MemorySpace, class Update>
+struct WithCopy {
+  Update update;
+  HalfCopy<MemorySpace> copy;
+
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float value) const {
+    update(i, value);
+    copy.write(i, update.x(i));
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void inactive(const std::int64_t i) const {
+    update.inactive(i);
+    copy.write(i, update.x(i));
+  }
+  /// function(the update alone, or one that writes a copy of the format at hand).
+  template <class Function>
+  KOKKOS_FORCEINLINE_FUNCTION void with_format(const Function& function) const {
+    if (!copy.exists()) {
+      function(update);
+    } else if (copy.format() == NumberFormat::float16) {
+      function(Both<Float16>{*this});
+    } else {
+      function(Both<Bfloat16>{*this});
+    }
+  }
+
+ private:
+  template <class T>
+  struct Both {
+    const WithCopy& both;
+    KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float value) const {
+      both.update(i, value);
+      both.copy.template write_as<T>(i, both.update.x(i));
+    }
+    KOKKOS_FORCEINLINE_FUNCTION void inactive(const std::int64_t i) const { both.inactive(i); }
+  };
+};
+
+namespace detail {
+
+template <Number T, class MemorySpace>
+struct WriteCopy {
+  Kokkos::View<const float*, MemorySpace> values;
+  HalfCopy<MemorySpace> copy;
+  KOKKOS_FUNCTION void operator()(const std::int64_t i) const { copy.template write_as<T>(i, values(i)); }
+};
+
+}  // namespace detail
+
+/// Element i of the copy <- values(i), rounded; nothing if there is no copy. Shape: both of the same length.
+/// Memory: 6 B per element.
+template <class Exec, class MemorySpace>
+void write_copy(const Exec& exec, const Kokkos::View<const float*, MemorySpace>& values,
+                const HalfCopy<MemorySpace>& copy) {
+  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+  const Policy policy(exec, 0, static_cast<std::int64_t>(values.extent(0)));
+  copy.visit(
+      [&]<class T>(T) {
+        Kokkos::parallel_for("kadam::write_copy", policy, detail::WriteCopy<T, MemorySpace>{values, copy});
+      },
+      [] {});
+}
+
+}  // namespace kadam

@@ -1,0 +1,141 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/kernels/detail/block_loop.hpp>
+#include <kadam/kernels/number_format.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+namespace kadam {
+
+/// A flat View of one of the formats, in a memory space.
+template <class View, class MemorySpace>
+concept ViewOfNumbers = Kokkos::is_view_v<View> && Number<typename View::non_const_value_type> &&
+    std::is_convertible_v<const View&, Kokkos::View<const typename View::non_const_value_type*, MemorySpace>>;
+
+/// A vector of numbers that is read, in a format chosen when a program runs: a View of float, Bfloat16 or
+/// Float16, and which it is.
+///
+/// Made from such a View without further ado. visit() chooses one of three kernels on the host; with_format()
+/// chooses inside a kernel, for a block or tile at a time, so that a large kernel need not exist three times.
+template <class MemorySpace>
+class Numbers {
+ public:
+  template <class T>
+  using Elements = Kokkos::View<const T*, MemorySpace>;
+
+  Numbers() = default;
+  template <ViewOfNumbers<MemorySpace> View>
+  Numbers(const View& values) : format_(format_of<typename View::non_const_value_type>) {
+    using T = typename View::non_const_value_type;
+    if constexpr (std::is_same_v<T, float>) float32_ = values;
+    if constexpr (std::is_same_v<T, Bfloat16>) bfloat16_ = values;
+    if constexpr (std::is_same_v<T, Float16>) float16_ = values;
+  }
+
+  [[nodiscard]] NumberFormat format() const { return format_; }
+  [[nodiscard]] std::int64_t elements() const {
+    std::int64_t count = 0;
+    visit([&](const auto& values) { count = static_cast<std::int64_t>(values.extent(0)); });
+    return count;
+  }
+  /// Of the View.
+  [[nodiscard]] std::string label() const {
+    std::string text;
+    visit([&](const auto& values) { text = values.label(); });
+    return text;
+  }
+
+  /// function(View of the elements), on the host.
+  template <class Function>
+  void visit(const Function& function) const {
+    if (format_ == NumberFormat::bfloat16) {
+      function(bfloat16_);
+    } else if (format_ == NumberFormat::float16) {
+      function(float16_);
+    } else {
+      function(float32_);
+    }
+  }
+
+  /// function(View of the elements), in a kernel.
+  template <class Function>
+  KOKKOS_FORCEINLINE_FUNCTION void with_format(const Function& function) const {
+    if (format_ == NumberFormat::bfloat16) {
+      function(bfloat16_);
+    } else if (format_ == NumberFormat::float16) {
+      function(float16_);
+    } else {
+      function(float32_);
+    }
+  }
+
+  /// Element i. For places that are not worth a loop for each format.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float operator()(const std::int64_t i) const {
+    if (format_ == NumberFormat::bfloat16) return to_float(bfloat16_(i));
+    if (format_ == NumberFormat::float16) return to_float(float16_(i));
+    return float32_(i);
+  }
+
+ private:
+  NumberFormat format_ = NumberFormat::float32;
+  Elements<float> float32_;
+  Elements<Bfloat16> bfloat16_;
+  Elements<Float16> float16_;
+};
+
+/// f(i, ...) = rule(number i, i, ...): what a rule makes of numbers, as an input that a kernel takes element
+/// by element.
+template <class MemorySpace, class Rule>
+struct OfNumbers {
+  Numbers<MemorySpace> numbers;
+  Rule rule;
+
+  template <class... Rest>
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float operator()(const std::int64_t i, const Rest... rest) const {
+    return rule(numbers(i), i, rest...);
+  }
+  /// Asks for numbers that are read soon.
+  KOKKOS_FORCEINLINE_FUNCTION void prefetch(std::int64_t first, std::int64_t count) const {
+    numbers.with_format([&](const auto& values) { detail::prefetch(values.data() + first, count); });
+  }
+  /// function(the same for the format at hand).
+  template <class Function>
+  KOKKOS_FORCEINLINE_FUNCTION void with_format(const Function& function) const {
+    numbers.with_format([&](const auto& values) {
+      function(
+          [&](const std::int64_t i, const auto... rest) { return rule(to_float(values(i)), i, rest...); });
+    });
+  }
+};
+
+namespace detail {
+
+template <class T, class MemorySpace>
+struct ScaleNumbers {
+  float factor;
+  Kokkos::View<const T*, MemorySpace> values;
+  Kokkos::View<float*, MemorySpace> out;
+  KOKKOS_FUNCTION void operator()(const std::int64_t i) const { out(i) = factor * to_float(values(i)); }
+};
+
+}  // namespace detail
+
+/// out(i) = factor times number i; with 1, the same in float32. Shape: both of the same length.
+/// Memory: 8 B per element, 6 B from 16 bits.
+template <class Exec, class MemorySpace>
+void scale_numbers(const Exec& exec, float factor, const Numbers<MemorySpace>& numbers,
+                   const Kokkos::View<float*, MemorySpace>& out) {
+  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+  numbers.visit([&]<class T, class... P>(const Kokkos::View<const T*, P...>& values) {
+    Kokkos::parallel_for("kadam::scale_numbers", Policy(exec, 0, static_cast<std::int64_t>(out.extent(0))),
+                         detail::ScaleNumbers<T, MemorySpace>{factor, values, out});
+  });
+}
+
+}  // namespace kadam
