@@ -38,7 +38,7 @@ std::optional<int> parse(Session& session, int argc, char** argv, CommandLine& l
       app->add_subcommand("kernels", "every kernel of the library: milliseconds, bytes, ratio");
   kernels
       ->add_option("--elements", line.elements,
-                   "of a vector; about 40 bytes of memory each (default 67108864)")
+                   "of a vector; about 45 bytes of memory each (default 67108864)")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{64}, std::int64_t{1} << 33).description(""));
   kernels

@@ -129,7 +129,7 @@ class LargeTopK {
   LargeTopK() = default;
   /// For blocks of so many elements or fewer.
   LargeTopK(const Exec& exec, std::int64_t elements)
-      : parts_(lists ? exec.concurrency() : 512),
+      : parts_(lists ? exec.concurrency() : detail::top_k_parts),
         largest_(uninitialised(exec, "kadam::LargeTopK::largest"),
                  static_cast<std::size_t>(groups_of(elements))),
         listed_(uninitialised(exec, "kadam::LargeTopK::listed"),

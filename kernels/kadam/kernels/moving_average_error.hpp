@@ -40,108 +40,89 @@ struct EncodeWithMovingAverageError {
   KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
     const BlockMap::Block block = map.block(index);
     gradient.with_format([&](const auto& numbers) {
-      const auto encode = [&](const auto& is_active) {
-        encode_block(member, block, index,
-                     Inputs<decltype(is_active), decltype(numbers)>{is_active, numbers});
-      };
       // Nearly all blocks are: without a look at the mask for each element.
       if (Member::is_one_thread ? active.all_active_in(block.first_element, block.elements)
                                 : active.all_active()) {
-        encode([](const std::int64_t) { return true; });
+        encode_block(member, block, index, numbers, [](const std::int64_t) { return true; });
       } else {
-        encode(active);
+        encode_block(member, block, index, numbers, active);
       }
     });
   }
 
  private:
-  /// Which elements take part, and their gradients.
-  template <class IsActive, class Elements>
-  struct Inputs {
-    const IsActive& is_active;
-    const Elements& gradient;
-  };
-
-  /// h = g + e of one element, e, and what is sent for it.
-  struct Element {
+  /// h = g + e, of one element.
+  struct Compensated {
     float h;
     float e;
-    std::uint32_t code;
-    float sent;
   };
 
-  template <class Member, class Input>
+  template <class Member, class Elements, class IsActive>
   KOKKOS_FORCEINLINE_FUNCTION void encode_block(const Member& member, const BlockMap::Block& block,
-                                                const std::int64_t index, const Input& input) const {
+                                                const std::int64_t index, const Elements& numbers,
+                                                const IsActive& is_active) const {
+    // Copies: bytes that are stored might change anything that is not one's own.
+    const Q code = quantiser;
+    const Ema rule = average;
+    const float factor = gradient_scale;
+    const std::int64_t first = block.first_element;
+    const auto* const g = &numbers(first);
+    std::uint8_t* const e = &error.codes(first);
     const float old_step = error.steps(index);
-    const float largest = member.max(block.elements, [&](const std::int64_t k) {
-      return Kokkos::fabs(compensated(input, block.first_element + k, old_step));
-    });
-    const float scale = quantiser.scale(static_cast<double>(largest), block.elements);
-    const auto element_at = [&](const std::int64_t k) {
-      return element(input, block.first_element + k, old_step, scale);
+
+    const auto compensated = [=](const std::int64_t k) -> Compensated {
+      const float stored = ErrorCode{}.decode(e[k], old_step);
+      const float h = factor * to_float(g[k]) + stored;
+      const bool takes_part = is_active(first + k);
+      return {takes_part ? h : 0.0F, takes_part ? stored : 0.0F};
     };
-    const float largest_error = member.max(
-        block.elements, [&](const std::int64_t k) { return Kokkos::fabs(next_error(element_at(k))); });
+    const float largest =
+        member.max(block.elements, [&](const std::int64_t k) { return Kokkos::fabs(compensated(k).h); });
+    const float scale = code.scale(static_cast<double>(largest), block.elements);
+    const auto next_error = [=](const Compensated& in, const std::uint32_t sent) {
+      return rule(in.e, in.h - code.decode(sent, scale));
+    };
+    const float largest_error = member.max(block.elements, [&](const std::int64_t k) {
+      const Compensated in = compensated(k);
+      return Kokkos::fabs(next_error(in, code.encode(in.h, scale)));
+    });
     const float new_step = ErrorCode{}.scale(static_cast<double>(largest_error), block.elements);
-    pack(member, block, element_at, new_step);
+    // Each element is computed again instead of being stored: a block lies in cache, and there is no scratch.
+    pack(member, block, [=](const std::int64_t k) {
+      const Compensated in = compensated(k);
+      const std::uint32_t sent = code.encode(in.h, scale);
+      e[k] = static_cast<std::uint8_t>(ErrorCode{}.encode(next_error(in, sent), new_step));
+      return sent;
+    });
     member.once([&] {
       message(block.scale_word) = Kokkos::bit_cast<std::uint32_t>(scale);
       error.steps(index) = new_step;
     });
   }
 
-  template <class Input>
-  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float compensated(const Input& input, const std::int64_t i,
-                                                              float step) const {
-    const float h = gradient_scale * to_float(input.gradient(i)) + stored(i, step);
-    return input.is_active(i) ? h : 0.0F;
-  }
-  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float stored(const std::int64_t i, float step) const {
-    return ErrorCode{}.decode(error.codes(i), step);
-  }
-  template <class Input>
-  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Element element(const Input& input, const std::int64_t i,
-                                                            float old_step, float scale) const {
-    const float h = compensated(input, i, old_step);
-    const std::uint32_t code = quantiser.encode(h, scale);
-    return {h, input.is_active(i) ? stored(i, old_step) : 0.0F, code, quantiser.decode(code, scale)};
-  }
-  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float next_error(const Element& element) const {
-    return average(element.e, element.h - element.sent);
-  }
-
-  /// Each element is computed again instead of being stored: a block lies in cache, and there is no scratch.
-  template <class Member, class ElementAt>
+  /// The words of a block from the codes of its elements, each asked for once.
+  template <class Member, class CodeOf>
   KOKKOS_FORCEINLINE_FUNCTION void pack(const Member& member, const BlockMap::Block& block,
-                                        const ElementAt& element_at, float new_step) const {
-    const auto code_of_error = [&](const Element& each) {
-      return static_cast<std::uint8_t>(ErrorCode{}.encode(next_error(each), new_step));
-    };
+                                        const CodeOf& code_of) const {
     constexpr std::int64_t width = elements_per_word<Q>;
+    std::uint32_t* const words = &message(block.first_word);
     if constexpr (Member::is_one_thread) {
-      member.for_each_part(block.elements, [&](const std::int64_t in_block, const std::int64_t count) {
+      member.for_each_part(block.elements, [&](const std::int64_t first, const std::int64_t count) {
         unsigned char codes[tile_elements] = {};
-        std::uint8_t* const KOKKOS_RESTRICT of_errors = &error.codes(block.first_element + in_block);
-        member.for_each(count, [&](const std::int64_t k) {
-          const Element each = element_at(in_block + k);
-          codes[k] = static_cast<unsigned char>(each.code);
-          of_errors[k] = code_of_error(each);
-        });
+        member.for_each(
+            count, [&](const std::int64_t k) { codes[k] = static_cast<unsigned char>(code_of(first + k)); });
         pack_codes<Q::bits>(4 * ((count + width - 1) / width), codes,
-                            reinterpret_cast<unsigned char*>(&message(block.first_word + in_block / width)));
+                            reinterpret_cast<unsigned char*>(words + first / width));
       });
     } else {
       member.for_each((block.elements + width - 1) / width, [&](const std::int64_t w) {
         std::uint32_t word = 0;
         with_count<width>(block.elements - w * width, [&](const std::int64_t count) {
-          for (std::int64_t e = 0; e < count; ++e) {
-            const Element each = element_at(w * width + e);
-            word |= each.code << static_cast<unsigned>(e * Q::bits);
-            error.codes(block.first_element + w * width + e) = code_of_error(each);
+          for (std::int64_t k = 0; k < count; ++k) {
+            word |= code_of(w * width + k) << static_cast<unsigned>(k * Q::bits);
           }
         });
-        message(block.first_word + w) = word;
+        words[w] = word;
       });
     }
   }

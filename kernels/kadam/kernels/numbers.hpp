@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/kernels/detail/block_loop.hpp>
+#include <kadam/kernels/detail/backend.hpp>
 #include <kadam/kernels/number_format.hpp>
 
 #include <Kokkos_Core.hpp>

@@ -195,10 +195,10 @@ namespace detail {
 /// Parts that are worked on at the same time: a CPU's threads keep theirs in cache.
 template <class Exec>
 [[nodiscard]] std::int64_t sparse_parts(const Exec& exec, const SparseMap& map) {
-  constexpr std::int64_t at_a_time = std::int64_t{1} << 22;
   if (map.blocks <= 1) return map.blocks;
-  const std::int64_t parts = runs_on_host<Exec> ? std::int64_t{exec.concurrency()}
-                                                : std::max<std::int64_t>(1, at_a_time / map.block_elements);
+  const std::int64_t parts = runs_on_host<Exec>
+                                 ? std::int64_t{exec.concurrency()}
+                                 : std::max<std::int64_t>(1, sparse_elements_at_a_time / map.block_elements);
   return std::min(parts, map.blocks);
 }
 

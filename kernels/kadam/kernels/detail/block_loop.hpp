@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/kernels/detail/backend.hpp>
+
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
@@ -15,30 +17,7 @@
 /// team takes a block. Block results do not depend on the number of threads: each block is summed by one
 /// thread (CPU) or by one team of fixed size (GPU).
 
-#if defined(__clang__)
-#define KADAM_SIMD _Pragma("clang loop vectorize(assume_safety)")
-#elif defined(__GNUC__) && !defined(__CUDACC__)
-#define KADAM_SIMD _Pragma("GCC ivdep")
-#else
-#define KADAM_SIMD
-#endif
-
 namespace kadam::detail {
-
-template <class Exec>
-inline constexpr bool runs_on_host = Kokkos::SpaceAccessibility<Exec, Kokkos::HostSpace>::accessible;
-
-/// Asks a CPU for elements that are read soon: while a block is summed and packed in cache, memory would
-/// wait. A hint; the elements need not exist.
-template <class T>
-KOKKOS_FORCEINLINE_FUNCTION void prefetch(const T* first, std::int64_t count) {
-  KOKKOS_IF_ON_HOST((constexpr auto line = static_cast<std::int64_t>(64 / sizeof(T));
-                     for (std::int64_t k = 0; k < count; k += line) __builtin_prefetch(first + k);))
-  KOKKOS_IF_ON_DEVICE(((void)first; (void)count;))
-}
-
-/// Elements that one thread of a CPU works on at a time. A multiple of 32.
-inline constexpr std::int64_t tile_elements = 256;
 
 /// The one thread that works on a block of a CPU.
 struct HostBlockMember {
@@ -61,7 +40,7 @@ struct HostBlockMember {
   /// Sum in double, over a fixed number of lanes: the order is the same for every vector length, and for
   /// every way to cut the elements into parts of whole lanes.
   struct Sum {
-    static constexpr int lanes = 32;
+    static constexpr int lanes = sum_lanes;
     double partial[lanes] = {};
 
     template <class Function>
@@ -286,9 +265,7 @@ void for_each_block(const std::string& label, const Exec& exec, std::int64_t fir
     Kokkos::parallel_for(label, Policy(exec, first, last), HostBlockLoop<Function>{function});
   } else {
     using Policy = Kokkos::TeamPolicy<Exec>;
-    // 128 threads: with blocks of 256 to 4096 elements each thread has a few to do, and the sums stay the
-    // same.
-    constexpr int team_size = 128;
+    constexpr int team_size = team_threads;
     Kokkos::parallel_for(label, Policy(exec, static_cast<int>(last - first), team_size),
                          TeamBlockLoop<Function>{function, first});
   }

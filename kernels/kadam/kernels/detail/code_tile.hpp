@@ -29,17 +29,18 @@ inline constexpr bool shares_bytes = Q::bits > 1 && Q::bits <= 8;
 template <int Bits>
 KOKKOS_FORCEINLINE_FUNCTION void unpack_codes(const unsigned char* bytes, std::int64_t count,
                                               unsigned char* KOKKOS_RESTRICT codes) {
+  const std::int64_t pairs = (count + 1) / 2;
   if constexpr (Bits == 4) {
     KADAM_SIMD
-    for (std::int64_t b = 0; b < (count + 1) / 2; ++b) {
+    for (std::int64_t b = 0; b < pairs; ++b) {
       codes[2 * b] = static_cast<unsigned char>(bytes[b] & 15U);
       codes[2 * b + 1] = static_cast<unsigned char>(bytes[b] >> 4U);
     }
   } else {
     unsigned char halves[tile_elements / 2];
-    unpack_codes<4>(bytes, (count + 1) / 2, halves);
+    unpack_codes<4>(bytes, pairs, halves);
     KADAM_SIMD
-    for (std::int64_t b = 0; b < (count + 1) / 2; ++b) {
+    for (std::int64_t b = 0; b < pairs; ++b) {
       codes[2 * b] = static_cast<unsigned char>(halves[b] & 3U);
       codes[2 * b + 1] = static_cast<unsigned char>(halves[b] >> 2U);
     }
@@ -64,7 +65,7 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_value(const Member& member, const Q& q
   }
 }
 
-/// The reverse, so many bytes.
+/// bytes <- codes, so many bytes: the reverse of unpack_codes.
 template <int Bits>
 KOKKOS_FORCEINLINE_FUNCTION void pack_codes(std::int64_t used_bytes, const unsigned char* codes,
                                             unsigned char* KOKKOS_RESTRICT bytes) {
@@ -77,8 +78,9 @@ KOKKOS_FORCEINLINE_FUNCTION void pack_codes(std::int64_t used_bytes, const unsig
     }
   } else {
     unsigned char halves[tile_elements / 2];
+    const std::int64_t pairs = 2 * used_bytes;
     KADAM_SIMD
-    for (std::int64_t b = 0; b < 2 * used_bytes; ++b) {
+    for (std::int64_t b = 0; b < pairs; ++b) {
       halves[b] = static_cast<unsigned char>(codes[2 * b] | (codes[2 * b + 1] << 2U));
     }
     pack_codes<4>(used_bytes, halves, bytes);
