@@ -28,7 +28,7 @@ struct FourTensors {
   explicit FourTensors(std::int64_t d)
       : tiles(TensorTiles<MemorySpace>::make({0, d / 4, d / 2, 3 * (d / 4), d})) {
     dense.lr_scale = ones_of_tensors("kadam-bench::lr_scale");
-    dense.lambda = Vector<float>("kadam-bench::lambda", 4);
+    dense.lambda = ones_of_tensors("kadam-bench::lambda");  // without decay, some norms are not taken
     dense.trust_ratio = ones_of_tensors("kadam-bench::trust_ratio");
     dense.partial = partial_sums(tiles, 2);
     frozen.momentum_scale = ones_of_tensors("kadam-bench::momentum_scale");
