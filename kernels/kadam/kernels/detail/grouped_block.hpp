@@ -161,8 +161,11 @@ struct ListCandidates {
       for (std::int64_t h = 0; h < groups; ++h) group[h] = ahead[h];
       hits = find_hits(begin + at_a_time, last, bound, ahead);
       if (first + count + groups * size > last) return -1;
+      // All masks first: a branch that is not foreseen would stop what waits for memory behind it.
+      std::uint32_t masks[at_a_time];
+      for (std::int64_t h = 0; h < groups; ++h) masks[h] = reaching(group[h], bound);
       for (std::int64_t h = 0; h < groups; ++h) {
-        for (std::uint32_t mask = reaching(group[h], bound); mask != 0; mask &= mask - 1) {
+        for (std::uint32_t mask = masks[h]; mask != 0; mask &= mask - 1) {
           const std::int64_t i = group[h] * size + Kokkos::countr_zero(mask);
           list[count++] = {static_cast<std::uint32_t>(i), block.values(i)};
         }
