@@ -5,9 +5,9 @@
 #include <kadam/execution.hpp>
 #include <kadam/kernels/half_copy.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <string>
-#include <type_traits>
 
 namespace kadam {
 
@@ -19,9 +19,8 @@ namespace kadam {
 class Parameters {
  public:
   /// The master alone. Unmanaged Views of the caller convert too.
-  template <class... Properties>
-  requires std::is_convertible_v < const Kokkos::View<float*, Properties...>
-  &, Vector < float >> Parameters(const Kokkos::View<float*, Properties...>& master) : master_(master) {}
+  template <std::convertible_to<Vector<float>> View>
+  Parameters(const View& master) : master_(master) {}
   Parameters(const Vector<float>& master, const Vector<Bfloat16>& model)
       : master_(master), bfloat16_(model), copy_(model), has_model_(true) {}
   Parameters(const Vector<float>& master, const Vector<Float16>& model)

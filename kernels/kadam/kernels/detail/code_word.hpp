@@ -33,7 +33,7 @@ template <Quantiser Q>
 struct CodesOfWord {
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::uint32_t at(std::uint32_t word, std::int64_t element) const {
     if constexpr (Q::bits == 1) {
-      KOKKOS_IF_ON_HOST((return word & bits.of[element];))
+      KOKKOS_IF_ON_HOST((return word & bits_.of[element];))
     }
     KOKKOS_IF_ON_DEVICE((return code_at<Q>(word, element);))
     KOKKOS_IF_ON_HOST((return code_at<Q>(word, element);))
@@ -47,7 +47,7 @@ struct CodesOfWord {
     }
   };
   struct Nothing {};
-  std::conditional_t<Q::bits == 1, Table, Nothing> bits;
+  std::conditional_t<Q::bits == 1, Table, Nothing> bits_;
 };
 
 /// function(count) with count a compile-time constant for full words, so that their loops unroll.
