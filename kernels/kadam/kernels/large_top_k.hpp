@@ -114,11 +114,11 @@ struct SelectPart {
 
 /// select_top_k() for one block of any length, by all threads: the k largest |values| of a whole vector.
 ///
-/// A radix select: the largest magnitude of every 16 elements gives a bound that few elements reach, of these
+/// A radix select: the largest magnitude of every 32 elements gives a bound that few elements reach, of these
 /// three digits of the k-th largest are found, then they are copied in order. Nothing waits for the host.
-/// Memory: reads 4 B per element once, and what may be among the k largest again: on a CPU 16 k elements,
-/// once more; on a GPU the same four times. Where most are equal, all elements five times; where 4 k exceeds
-/// a sixteenth of the elements, all of them four times. Keeps 12 B (GPU: 4 B) per 16 elements and 16 KiB per
+/// Memory: reads 4 B per element once, and what may be among the k largest again: on a CPU 32 k elements,
+/// once more; on a GPU the same four times. Where most are equal, all elements five times; where 2 k exceeds
+/// a 32nd of the elements, all of them four times. Keeps 12 B (GPU: 4 B) per 32 elements and 16 KiB per
 /// thread of a CPU or for each of 512 teams of a GPU. Deterministic: what threads share are sums of integers
 /// and bits of words.
 template <class Exec>
