@@ -9,10 +9,9 @@ usage() {
   cat <<'TEXT'
 scripts/gpu_check.sh [options]
 
-Builds Kadam for the GPU of this machine, runs the tests on it (all but those of kadam-train), measures every kernel
-against a copy in its memory and, where a PyTorch that sees the GPU can be imported, against PyTorch's Adam and
-top-k. Downloads and installs nothing. Without a GPU it does nothing and exits with 77. Call it again to go on where
-it was stopped. Options:
+Builds Kadam for the GPU of this machine, runs the tests on it, measures every kernel against a copy in its memory
+and, where a PyTorch that sees the GPU can be imported, against PyTorch's Adam and top-k. Downloads and installs
+nothing. Without a GPU it does nothing and exits with 77. Call it again to go on where it was stopped. Options:
 
   --sources FOLDER  what --collect made (default: the sources that scripts/setup.sh keeps, and what is installed)
   --collect FOLDER  copies all that the build needs to FOLDER, for a machine without a network, and stops; the
@@ -190,7 +189,7 @@ prepare_kokkos() {
 }
 
 build_kadam() {
-  local mpi=OFF targets=() arguments=() dependencies=("$kokkos_dir" "$kokkos_kernels_dir")
+  local mpi=OFF arguments=() dependencies=("$kokkos_dir" "$kokkos_kernels_dir")
   if [[ $dry_run == false ]]; then mapfile -t dependencies <"$folder/kadam-dependencies"; fi
   if command -v mpicxx >/dev/null && command -v mpirun >/dev/null; then mpi=ON; fi
   if [[ -n $sources ]]; then arguments+=(-DCMAKE_PREFIX_PATH="$sources/prefix"); fi
@@ -198,26 +197,14 @@ build_kadam() {
     -DCMAKE_BUILD_TYPE=Release -DKADAM_ENABLE_MPI="$mpi" -DKokkos_DIR="${dependencies[0]}" \
     -DKokkosKernels_DIR="${dependencies[1]}" -DPython3_EXECUTABLE="$python" "${compiler_arguments[@]}" \
     "${arguments[@]}"
-  mapfile -t targets < <(test_targets "$mpi")
-  step build.log "Building the tests and kadam-bench" \
-    cmake --build "$folder" --parallel "$jobs" --target "${targets[@]}"
-}
-
-# nvcc 13 does not get through toml++ 3.3, which kadam-train reads its configuration with.
-test_targets() {
-  local area
-  for area in bench collectives comm io kernels layout optim reference wire workloads; do
-    echo "kadam_tests_$area"
-  done
-  echo kadam-bench
-  if [[ $1 == ON ]]; then printf '%s\n' kadam-replay example_minimal; fi
+  step build.log "Building the programs and the tests" \
+    cmake --build "$folder" --parallel "$jobs" --target all kadam_tests
 }
 
 # One at a time: they share the GPU. A test that fails does not keep the kernels from being measured.
 run_tests() {
   step tests.log "Running the tests" \
-    ctest --test-dir "$folder" --label-exclude '^train$' --output-on-failure --no-tests=error \
-    --output-junit "$out/tests.xml"
+    ctest --test-dir "$folder" --output-on-failure --no-tests=error --output-junit "$out/tests.xml"
 }
 
 measure() {

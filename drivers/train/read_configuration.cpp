@@ -4,13 +4,13 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <toml++/toml.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <stdexcept>
 #include <train/configuration.hpp>
+#include <train/toml_tree.hpp>
 
 namespace kadam::train {
 namespace {
@@ -19,20 +19,24 @@ namespace {
   throw std::runtime_error(sentence);
 }
 
-OptionValue to_option(const std::string& key, const toml::node& node) {
-  if (const auto flag = node.value_exact<bool>()) return *flag;
-  if (const auto integer = node.value_exact<std::int64_t>()) return *integer;
-  if (const auto number = node.value_exact<double>()) return *number;
-  if (const auto text = node.value_exact<std::string>()) return *text;
-  if (const toml::array* array = node.as_array()) {
-    std::vector<double> list;
-    for (const toml::node& entry : *array) {
-      const auto number = entry.value<double>();
-      if (!number) refuse(fmt::format("'{}': expected a list of numbers", key));
+std::vector<double> to_numbers(const std::string& key, const std::vector<TomlNode>& entries) {
+  std::vector<double> list;
+  list.reserve(entries.size());
+  for (const TomlNode& entry : entries) {
+    if (const auto* number = std::get_if<double>(&entry.value)) {
       list.push_back(*number);
+    } else if (const auto* integer = std::get_if<std::int64_t>(&entry.value)) {
+      list.push_back(static_cast<double>(*integer));
+    } else {
+      refuse(fmt::format("'{}': expected a list of numbers", key));
     }
-    return list;
   }
+  return list;
+}
+
+OptionValue to_option(const std::string& key, const TomlNode& node) {
+  if (node.kind == TomlNode::Kind::value) return node.value;
+  if (node.kind == TomlNode::Kind::array) return to_numbers(key, node.children);
   refuse(fmt::format("'{}': expected a number, a text, true, false or a list of numbers", key));
 }
 
@@ -41,9 +45,9 @@ double not_negative(const char* name, double value) {
   refuse(fmt::format("'optimizer.groups': '{}': expected a number >= 0, got {}", name, value));
 }
 
-ParameterGroup to_group(const toml::node& node) {
-  const toml::table* table = node.as_table();
-  if (table == nullptr) refuse("'optimizer.groups': expected tables, as in [[optimizer.groups]]");
+ParameterGroup to_group(const TomlNode& node) {
+  if (node.kind != TomlNode::Kind::table)
+    refuse("'optimizer.groups': expected tables, as in [[optimizer.groups]]");
   ParameterGroup group;
   double weight_decay = 0.0;
   OptionFields fields;
@@ -52,9 +56,8 @@ ParameterGroup to_group(const toml::node& node) {
   fields.add("weight_decay", weight_decay, "");
   fields.add("dense", group.dense, "");
   OptionMap values;
-  for (const auto& [key, value] : *table) {
-    const std::string name(key.str());
-    values[name] = to_option("optimizer.groups." + name, value);
+  for (const TomlNode& entry : node.children) {
+    values[entry.key] = to_option("optimizer.groups." + entry.key, entry);
   }
   fields.read("optimizer.groups", values);
   if (group.tensors.empty())
@@ -64,11 +67,12 @@ ParameterGroup to_group(const toml::node& node) {
   return group;
 }
 
-std::vector<ParameterGroup> to_groups(const toml::node& node) {
-  const toml::array* array = node.as_array();
-  if (array == nullptr) refuse("'optimizer.groups': expected tables, as in [[optimizer.groups]]");
+std::vector<ParameterGroup> to_groups(const TomlNode& node) {
+  if (node.kind != TomlNode::Kind::array)
+    refuse("'optimizer.groups': expected tables, as in [[optimizer.groups]]");
   std::vector<ParameterGroup> groups;
-  for (const toml::node& group : *array) groups.push_back(to_group(group));
+  groups.reserve(node.children.size());
+  for (const TomlNode& group : node.children) groups.push_back(to_group(group));
   return groups;
 }
 
@@ -114,31 +118,20 @@ struct Keys {
     }
   }
 
-  void take_node(const std::string& key, const toml::node& node) {
+  void take_node(const std::string& key, const TomlNode& node) {
     if (key == "optimizer.groups") {
       target->groups = to_groups(node);
-    } else if (const toml::table* section = node.as_table()) {
-      take_table(*section, key + ".");
+    } else if (node.kind == TomlNode::Kind::table) {
+      take_table(node, key + ".");
     } else {
       take(key, to_option(key, node));
     }
   }
 
-  void take_table(const toml::table& table, const std::string& prefix) {
-    for (const auto& [name, node] : table) take_node(prefix + std::string(name.str()), node);
+  void take_table(const TomlNode& table, const std::string& prefix) {
+    for (const TomlNode& node : table.children) take_node(prefix + node.key, node);
   }
 };
-
-toml::table parse_file(const std::filesystem::path& file) {
-  if (!std::filesystem::exists(file)) refuse(fmt::format("{}: there is no such file", file.string()));
-  // A folder would be read as an empty file.
-  if (std::filesystem::is_directory(file)) refuse(fmt::format("{}: is a folder, not a file", file.string()));
-  try {
-    return toml::parse_file(file.string());
-  } catch (const toml::parse_error& error) {
-    refuse(fmt::format("{}: line {}: {}", file.string(), error.source().begin.line, error.description()));
-  }
-}
 
 void assign(Keys& keys, const std::string& assignment) {
   const std::size_t equals = assignment.find('=');
@@ -146,14 +139,7 @@ void assign(Keys& keys, const std::string& assignment) {
     refuse(fmt::format("--set {}: expected section.key=value, as in optimizer.lr=0.001", assignment));
   }
   const std::string key = assignment.substr(0, equals);
-  const std::string text = assignment.substr(equals + 1);
-  toml::table value;
-  try {
-    value = toml::parse("value = " + text);
-  } catch (const toml::parse_error&) {
-    value.insert("value", text);  // a word that needs no quotation marks on a command line
-  }
-  keys.take_node(key, *value.get("value"));
+  keys.take_node(key, parse_toml_value(assignment.substr(equals + 1)));
 }
 
 std::string expand_home(const std::string& path) {
@@ -167,7 +153,7 @@ Configuration read_configuration(const std::filesystem::path& file,
                                  const std::vector<std::string>& assignments) {
   Configuration configuration;
   Keys keys{{}, &configuration};
-  if (!file.empty()) keys.take_table(parse_file(file), "");
+  if (!file.empty()) keys.take_table(read_toml(file), "");
   for (const std::string& assignment : assignments) assign(keys, assignment);
   OptionFields fields;
   configuration.describe(fields);

@@ -66,7 +66,7 @@ def says_what_it_would_run(folder):
     programs = [pathlib.Path(command.split()[0]).name for command in commands]
     expect(programs == ["cmake"] * 8 + ["ctest", "kadam-bench", "python3", "python3"], done.stdout)
     for wanted in (f"-S {sources}/kokkos ", "-DKokkos_ARCH_HOPPER90=ON", "-DCMAKE_CUDA_ARCHITECTURES=90",
-                   f"-DCMAKE_PREFIX_PATH={sources}/prefix", "--parallel 3", "--target kadam_tests_bench ",
+                   f"-DCMAKE_PREFIX_PATH={sources}/prefix", "--parallel 3", "--target all kadam_tests",
                    "--json --elements 4096", "--device cuda", "--gpu NVIDIA\\ H200"):
         expect(wanted in done.stdout, wanted, "is missing in", done.stdout)
     expect(not (pathlib.Path(folder) / "figures").exists(), "a dry run left figures")
