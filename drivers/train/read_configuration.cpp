@@ -35,7 +35,8 @@ std::vector<double> to_numbers(const std::string& key, const std::vector<TomlNod
 }
 
 OptionValue to_option(const std::string& key, const TomlNode& node) {
-  if (node.kind == TomlNode::Kind::value) return node.value;
+  if (node.kind == TomlNode::Kind::value)
+    return std::visit([](const auto& value) -> OptionValue { return value; }, node.value);
   if (node.kind == TomlNode::Kind::array) return to_numbers(key, node.children);
   refuse(fmt::format("'{}': expected a number, a text, true, false or a list of numbers", key));
 }

@@ -14,11 +14,11 @@ namespace kadam::train {
 /// where everything else is compiled for a device: CUDA's compiler does not get through it.
 struct TomlNode {
   enum class Kind : std::uint8_t { value, table, array, other };  // other: dates and times
-  using Value = std::variant<bool, std::int64_t, double, std::string, std::vector<double>>;
+  using Value = std::variant<bool, std::int64_t, double, std::string>;
 
   std::string key;  ///< in a table; empty in an array
   Kind kind = Kind::other;
-  Value value = false;             ///< of Kind::value; never a list
+  Value value = false;             ///< of Kind::value
   std::vector<TomlNode> children;  ///< of a table or an array
 };
 

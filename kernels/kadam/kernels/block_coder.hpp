@@ -107,7 +107,7 @@ struct EncodeBlock {
   KOKKOS_FORCEINLINE_FUNCTION void prefetch_next(std::int64_t first, std::int64_t count) const {
     if (first + count > map.elements) return;
     prefetch(error.data() + first, count);
-    source.prefetch(first, count);
+    if constexpr (requires { source.load.prefetch(first, count); }) source.load.prefetch(first, count);
   }
 
   KOKKOS_FORCEINLINE_FUNCTION void pack_word(const BlockMap::Block& block, std::int64_t w,
@@ -147,18 +147,16 @@ struct DecodeBlock {
     member.for_each_part(block.elements, [&](const std::int64_t in_block, const std::int64_t count) {
       const std::int64_t first = block.first_element + in_block;
       const std::int64_t first_word = in_block / width;
-      if (wants_all_of(member, first, count)) {
-        with_format(apply, [&](const auto& typed_apply) {
+      with_format(apply, [&](const auto& typed_apply) {
+        if (wants_all_of(member, first, count)) {
           for_each_value(member, quantiser, &message(block.first_word + first_word), count, scale,
                          [&](const std::int64_t k, const float value) { typed_apply(first + k, value); });
-        });
-      } else {
-        with_format(apply, [&](const auto& typed_apply) {
+        } else {
           member.for_each((count + width - 1) / width, [&](const std::int64_t w) {
             decode_word(typed_apply, block, first_word + w, scale);
           });
-        });
-      }
+        }
+      });
     });
   }
 

@@ -2,8 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/kernels/active_mask.hpp>
 #include <kadam/kernels/adam_update.hpp>
-#include <kadam/kernels/block_coder.hpp>
+#include <kadam/kernels/detail/block_loop.hpp>
+#include <kadam/kernels/detail/block_map.hpp>
+#include <kadam/kernels/detail/block_source.hpp>
+#include <kadam/kernels/detail/code_tile.hpp>
+#include <kadam/kernels/detail/code_word.hpp>
 #include <kadam/kernels/numbers.hpp>
 
 #include <Kokkos_Core.hpp>

@@ -14,18 +14,12 @@
 
 /// Where the input of a block comes from that is encoded with error feedback: each adds its own to the error,
 /// part by part, and calls finish(first, length) for each part while it is still in cache.
-///
-/// prefetch(i, length) asks for elements that are compensated soon.
 namespace kadam::detail {
 
 /// A source of input, element by element: error(i) <- load(i) + error(i).
 template <class Load>
 struct ElementSource {
   Load load;
-
-  KOKKOS_FORCEINLINE_FUNCTION void prefetch(std::int64_t first, std::int64_t count) const {
-    if constexpr (requires { load.prefetch(first, count); }) load.prefetch(first, count);
-  }
 
   template <class Member, class ErrorView, class Finish>
   KOKKOS_FORCEINLINE_FUNCTION void compensate(const Member& member, const BlockMap::Block& block,
@@ -42,8 +36,6 @@ struct ElementSource {
 
 /// Input that has been added to the error already.
 struct AlreadyAdded {
-  KOKKOS_FORCEINLINE_FUNCTION void prefetch(std::int64_t /*first*/, std::int64_t /*count*/) const {}
-
   template <class Member, class ErrorView, class Finish>
   KOKKOS_FORCEINLINE_FUNCTION void compensate(const Member& member, const BlockMap::Block& block,
                                               const ErrorView& /*error*/, const Finish& finish) const {
@@ -58,10 +50,6 @@ struct ContinuedSource {
   Q quantiser;
   Load load;
   ConstWords<MemorySpace> message;
-
-  KOKKOS_FORCEINLINE_FUNCTION void prefetch(std::int64_t first, std::int64_t count) const {
-    if constexpr (requires { load.prefetch(first, count); }) load.prefetch(first, count);
-  }
 
   template <class Member, class ErrorView, class Finish>
   KOKKOS_FORCEINLINE_FUNCTION void compensate(const Member& member, const BlockMap::Block& block,
@@ -90,9 +78,6 @@ struct MeanOfMessages {
   std::int64_t ranks;
   std::int64_t stride_words;  ///< between the messages of consecutive ranks
   float inverse_ranks;
-
-  /// Messages are short.
-  KOKKOS_FORCEINLINE_FUNCTION void prefetch(std::int64_t /*first*/, std::int64_t /*count*/) const {}
 
   template <class Member, class ErrorView, class Finish>
   KOKKOS_FORCEINLINE_FUNCTION void compensate(const Member& member, const BlockMap::Block& block,
