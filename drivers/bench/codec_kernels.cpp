@@ -35,8 +35,9 @@ std::string name_of(int bits) {
 using Momentum = OfNumbers<MemorySpace, LocalMomentum>;
 using UpdateWithCopy = WithCopy<MemorySpace, FrozenUpdate>;
 
-Momentum momentum_of(const Numbers<MemorySpace>& gradient) {
-  return {gradient, {Ema::make(0.9), 1.0F}};
+ContinuedLoad<Momentum, MemorySpace> momentum_of(const Numbers<MemorySpace>& gradient,
+                                                 const Vectors& vectors) {
+  return {{gradient, {Ema::make(0.9), 1.0F}}, vectors.words};
 }
 
 UpdateWithCopy update_of(const Vectors& vectors, const HalfCopy<MemorySpace>& copy) {
@@ -48,8 +49,8 @@ KernelCase encode(const Vectors& vectors, int bits) {
   const Code code(bits, vectors.elements, ranks_of_step);
   return {"encode " + name_of(bits) + ", momentum fused", 12.0 + 2 * code.bytes, vectors.elements,
           Limit::update, [&vectors, code](const auto& exec) {
-            code.codec.encode_continued(exec, momentum_of(vectors.gradient), {}, vectors.error,
-                                        vectors.words);
+            code.codec.encode(exec, code.codec.message().map(), momentum_of(vectors.gradient, vectors), {},
+                              vectors.error, vectors.words);
           }};
 }
 
@@ -57,8 +58,9 @@ KernelCase encode_bfloat16(const Vectors& vectors) {
   const Code code(1, vectors.elements, ranks_of_step);
   return {"encode sign, bf16 gradient", 10.0 + 2 * code.bytes, vectors.elements, Limit::update,
           [&vectors, code](const auto& exec) {
-            code.codec.encode_continued(exec, momentum_of(vectors.bfloat16_gradient), {}, vectors.error,
-                                        vectors.words);
+            code.codec.encode(exec, code.codec.message().map(),
+                              momentum_of(vectors.bfloat16_gradient, vectors), {}, vectors.error,
+                              vectors.words);
           }};
 }
 
@@ -71,7 +73,8 @@ KernelCase reduce(const Vectors& vectors, int bits, int ranks) {
   name.append(std::to_string(ranks));
   return {std::move(name), 8.0 + (ranks + 1) * code.bytes, code.chunk_elements, Limit::update,
           [&vectors, code, ranks, reply](const auto& exec) {
-            code.codec.reduce(exec, 0, ranks, vectors.words, {}, vectors.error, reply);
+            code.codec.reduce(exec, 0, code.codec.message().chunk_map(0), ranks, vectors.words, {},
+                              vectors.error, reply);
           }};
 }
 
@@ -104,8 +107,10 @@ KernelCase whole_step(const char* name, const Vectors& vectors, const Numbers<Me
   const double reduced = (8.0 + (ranks_of_step + 1) * code.bytes) / ranks_of_step;
   return {name, 24.0 + 3 * code.bytes + reduced, vectors.elements, Limit::update,
           [&vectors, code, reply, gradient, copy](const auto& exec) {
-            code.codec.encode_continued(exec, momentum_of(gradient), {}, vectors.error, vectors.words);
-            code.codec.reduce(exec, 0, ranks_of_step, vectors.words, {}, vectors.error, reply);
+            code.codec.encode(exec, code.codec.message().map(), momentum_of(gradient, vectors), {},
+                              vectors.error, vectors.words);
+            code.codec.reduce(exec, 0, code.codec.message().chunk_map(0), ranks_of_step, vectors.words, {},
+                              vectors.error, reply);
             code.codec.decode(exec, vectors.words, {}, 0, vectors.elements, update_of(vectors, copy));
           }};
 }

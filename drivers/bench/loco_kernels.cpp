@@ -33,7 +33,8 @@ KernelCase encode(const Vectors& vectors, int bits) {
       Vector<float>("kadam-bench::error_steps", static_cast<std::size_t>(codec.message().map().blocks))};
   return {fmt::format("encode uniform {} bit, moving average", bits), 6.0 + 8.0 / block + bytes_of(bits),
           vectors.elements, Limit::update, [&vectors, codec, error](const auto& exec) {
-            codec.encode(exec, vectors.gradient, 1.0F, {}, error, Ema::make(0.8), vectors.words);
+            codec.encode(exec, codec.message().map(), vectors.gradient, 1.0F, {}, error, Ema::make(0.8),
+                         vectors.words);
           }};
 }
 
@@ -43,10 +44,11 @@ KernelCase mean(const Vectors& vectors, int bits) {
   const auto words = ranks * codec.message().piece(0).bytes / sizeof(std::uint32_t);
   const Words<MemorySpace> received("kadam-bench::received", words);
   Kokkos::deep_copy(received, 0x3a83126fU);  // 1e-3 where it is a scale, any code elsewhere
-  return {
-      fmt::format("decode_mean of {}, {} bit", ranks, bits), ranks * bytes_of(bits) + 4.0,
-      ChunkLayout(vectors.elements, ranks).chunk(0).elements(), Limit::update,
-      [&vectors, codec, received](const auto& exec) { codec.mean(exec, 0, ranks, received, vectors.error); }};
+  return {fmt::format("decode_mean of {}, {} bit", ranks, bits), ranks * bytes_of(bits) + 4.0,
+          ChunkLayout(vectors.elements, ranks).chunk(0).elements(), Limit::update,
+          [&vectors, codec, received](const auto& exec) {
+            codec.mean(exec, 0, codec.message().chunk_map(0), ranks, received, vectors.error);
+          }};
 }
 
 std::vector<KernelCase> conversions(const Vectors& vectors) {

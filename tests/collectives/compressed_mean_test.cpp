@@ -8,6 +8,7 @@
 #include <cmath>
 #include <reference/block_code.hpp>
 #include <support/host_views.hpp>
+#include <support/mpi_options.hpp>
 #include <support/mpi_world.hpp>
 #include <support/random_vectors.hpp>
 
@@ -37,7 +38,8 @@ struct Case {
 
 class CompressedMeanTest : public testing::TestWithParam<Case> {
  protected:
-  std::shared_ptr<Communicator> communicator_ = make_mpi_communicator(MPI_COMM_WORLD, GetParam().staging);
+  std::shared_ptr<Communicator> communicator_ =
+      make_mpi_communicator(MPI_COMM_WORLD, test::mpi_options(GetParam().staging));
   const int rank_ = communicator_->rank();
   const int size_ = communicator_->size();
   ExecutionSpace exec_;
@@ -118,6 +120,28 @@ TEST_P(CompressedMeanTest, NothingIsLost) {
   }
   // The law would hold for an exact mean too: this one must owe something.
   EXPECT_EQ(largest_kept > 1e-3 * magnitude, size_ > 1);
+}
+
+/// Slices are encoded, reduced and decoded in whatever order they come: the bits are the same, and so are the
+/// bytes. Every element is announced once.
+TEST_P(CompressedMeanTest, PiecesChangeNothing) {
+  const std::int64_t d = 5000;
+  CompressedMean whole = make(d);
+  const auto mask = every_seventh_inactive(d);
+  const auto many = make_mpi_communicator(MPI_COMM_WORLD, {{GetParam().staging, 1}});
+  CompressedMean sliced = make(d);
+  for (std::int64_t t = 1; t <= 3; ++t) {
+    const auto y = test::random_gradient(d, rank_, t);
+    const auto out = test::to_device(std::vector<float>(y.size(), 0.0F));
+    std::vector<int> announced(y.size(), 0);
+    sliced.exchange(exec_, *many, phases_, Load{test::to_device(y)}, mask, [&](const ElementRange& range) {
+      sliced.decode(exec_, mask, range.begin, range.end, Store{out});
+      for (std::int64_t i = range.begin; i < range.end; ++i) ++announced[static_cast<std::size_t>(i)];
+    });
+    EXPECT_TRUE(test::bitwise_equal(test::to_host(out), mean_of(whole, y, mask))) << "step " << t;
+    EXPECT_EQ(announced, std::vector<int>(y.size(), 1));
+  }
+  EXPECT_EQ(many->bytes_sent().total(), 3 * sliced.bytes_sent());
 }
 
 TEST_P(CompressedMeanTest, CountsTheBytesOfTheFormula) {

@@ -9,6 +9,7 @@
 #include <reference/optimizers.hpp>
 #include <support/gradients.hpp>
 #include <support/host_views.hpp>
+#include <support/mpi_options.hpp>
 #include <support/mpi_world.hpp>
 #include <support/random_vectors.hpp>
 
@@ -23,7 +24,8 @@ std::vector<std::vector<float>> gradients_of_all(std::int64_t elements, int rank
 
 class DenseMeanTest : public testing::TestWithParam<Staging> {
  protected:
-  std::shared_ptr<Communicator> communicator_ = make_mpi_communicator(MPI_COMM_WORLD, GetParam());
+  std::shared_ptr<Communicator> communicator_ =
+      make_mpi_communicator(MPI_COMM_WORLD, test::mpi_options(GetParam()));
   const int rank_ = communicator_->rank();
   const int size_ = communicator_->size();
   ExecutionSpace exec_;

@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 #include <support/host_views.hpp>
+#include <support/mpi_options.hpp>
 #include <support/mpi_world.hpp>
 #include <support/random_vectors.hpp>
 #include <utility>
@@ -33,7 +34,8 @@ struct Case {
 
 class SparseMeanTest : public testing::TestWithParam<Case> {
  protected:
-  std::shared_ptr<Communicator> communicator_ = make_mpi_communicator(MPI_COMM_WORLD, GetParam().staging);
+  std::shared_ptr<Communicator> communicator_ =
+      make_mpi_communicator(MPI_COMM_WORLD, test::mpi_options(GetParam().staging));
   const int rank_ = communicator_->rank();
   const int size_ = communicator_->size();
   ExecutionSpace exec_;

@@ -23,7 +23,7 @@ struct Scripted {
 
  private:
   Scripted(test::ScriptedTransport* raw, Staging staging)
-      : transport(raw), communicator(std::unique_ptr<Transport>(raw), staging) {}
+      : transport(raw), communicator(std::unique_ptr<Transport>(raw), {staging}) {}
 };
 
 class CommunicatorStaging : public testing::TestWithParam<Staging> {};
@@ -34,12 +34,15 @@ TEST_P(CommunicatorStaging, AllToAllMovesPiecesAndCountsWhatLeaves) {
   const auto receive = test::to_device(std::vector<float>{0, 0, 0});
   const std::vector<Piece> out = {{0, 4}, {4, 4}, {8, 8}};
   const std::vector<Piece> in = {{0, 4}, {4, 4}, {8, 4}};
-  scripted.transport->will_receive(bytes_of_values({7, 8, 9}));
+  scripted.transport->will_receive(bytes_of_values({7}));  // from rank 0, the neighbour, first
+  scripted.transport->will_receive(bytes_of_values({9}));
   scripted.communicator.all_to_all(ExecutionSpace{}, Traffic::compressed, bytes_of(send), out,
                                    bytes_of(receive), in);
   Kokkos::fence();
-  EXPECT_EQ(scripted.transport->sent().at(0), bytes_of_values({1, 2, 3, 4}));
-  EXPECT_EQ(test::to_host(receive), (std::vector<float>{7, 8, 9}));
+  using Sent = test::ScriptedTransport::Sent;
+  EXPECT_EQ(scripted.transport->sent(),
+            (std::vector<Sent>{{2, bytes_of_values({3, 4})}, {0, bytes_of_values({1})}}));
+  EXPECT_EQ(test::to_host(receive), (std::vector<float>{7, 2, 9}));
   EXPECT_EQ(scripted.communicator.bytes_sent().sent(Traffic::compressed), 12U);
   EXPECT_EQ(scripted.communicator.bytes_sent().sent(Traffic::dense), 0U);
 }
@@ -48,10 +51,13 @@ TEST_P(CommunicatorStaging, AllGatherSendsTheOwnPieceToAllOthers) {
   Scripted scripted(GetParam());
   const auto buffer = test::to_device(std::vector<float>{0, 5, 0});
   const std::vector<Piece> pieces = {{0, 4}, {4, 4}, {8, 4}};
-  scripted.transport->will_receive(bytes_of_values({4, 5, 6}));
+  scripted.transport->will_receive(bytes_of_values({4}));
+  scripted.transport->will_receive(bytes_of_values({6}));
   scripted.communicator.all_gather(ExecutionSpace{}, Traffic::dense, bytes_of(buffer), pieces);
   Kokkos::fence();
-  EXPECT_EQ(scripted.transport->sent().at(0), bytes_of_values({5}));
+  using Sent = test::ScriptedTransport::Sent;
+  EXPECT_EQ(scripted.transport->sent(),
+            (std::vector<Sent>{{2, bytes_of_values({5})}, {0, bytes_of_values({5})}}));
   EXPECT_EQ(test::to_host(buffer), (std::vector<float>{4, 5, 6}));
   EXPECT_EQ(scripted.communicator.bytes_sent().sent(Traffic::dense), 8U);
 }

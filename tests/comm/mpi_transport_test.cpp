@@ -7,13 +7,15 @@
 
 #include <numeric>
 #include <support/host_views.hpp>
+#include <support/mpi_options.hpp>
 
 namespace kadam {
 namespace {
 
 class MpiTransportTest : public testing::TestWithParam<Staging> {
  protected:
-  std::shared_ptr<Communicator> communicator_ = make_mpi_communicator(MPI_COMM_WORLD, GetParam());
+  std::shared_ptr<Communicator> communicator_ =
+      make_mpi_communicator(MPI_COMM_WORLD, test::mpi_options(GetParam()));
   const int rank_ = communicator_->rank();
   const int size_ = communicator_->size();
 };
@@ -84,7 +86,7 @@ TEST_P(MpiTransportTest, RanksThatDisagreeAllThrow) {
 TEST_P(MpiTransportTest, TwoCommunicatorsOnSplitHalvesWorkAtOnce) {
   MPI_Comm half = MPI_COMM_NULL;
   MPI_Comm_split(MPI_COMM_WORLD, rank_ % 2, rank_, &half);
-  const auto split = make_mpi_communicator(half, GetParam());
+  const auto split = make_mpi_communicator(half, test::mpi_options(GetParam()));
   MPI_Comm_free(&half);  // the library has its own duplicate
   const double value = rank_;
   const auto in_half = split->all_gather_values({&value, 1});
@@ -95,6 +97,45 @@ TEST_P(MpiTransportTest, TwoCommunicatorsOnSplitHalvesWorkAtOnce) {
 
 INSTANTIATE_TEST_SUITE_P(DirectAndStaged, MpiTransportTest,
                          testing::Values(Staging::automatic, Staging::always));
+
+/// MPI counts with an int: what is longer travels in parts. Lowered from 2^31 - 1 to 7 bytes.
+TEST(MpiTransport, CutsWhatIsLongerThanMpiCanCount) {
+  const auto communicator = make_mpi_communicator(MPI_COMM_WORLD, {{}, 7});
+  const auto ranks = static_cast<std::size_t>(communicator->size());
+  const auto own = static_cast<std::size_t>(communicator->rank());
+  std::vector<float> values(10 * ranks);
+  std::iota(values.begin(), values.end(), 1000.0F * static_cast<float>(own));
+  std::vector<Piece> pieces;
+  std::vector<float> expected;
+  for (std::size_t r = 0; r < ranks; ++r) {
+    pieces.push_back({40 * r, 40});
+    for (std::size_t k = 0; k < 10; ++k)
+      expected.push_back(1000.0F * static_cast<float>(r) + static_cast<float>(10 * own + k));
+  }
+  const auto source = test::to_device(values);
+  const auto target = test::to_device(std::vector<float>(values.size(), -1.0F));
+  communicator->all_to_all(ExecutionSpace{}, Traffic::dense, bytes_of(source), pieces, bytes_of(target),
+                           pieces);
+  EXPECT_EQ(test::to_host(target), expected);
+}
+
+TEST(MpiTransport, RefusesMessagesThatMpiCannotCount) {
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{1} << 31}) {
+    const auto communicator = make_mpi_communicator(MPI_COMM_WORLD, {{}, bytes});
+    const auto one = test::to_device(std::vector<float>(1));
+    const std::vector<Piece> none(static_cast<std::size_t>(communicator->size()));
+    EXPECT_THROW(communicator->all_gather(ExecutionSpace{}, Traffic::dense, bytes_of(one), none),
+                 std::invalid_argument);
+  }
+}
+
+TEST(MpiTransport, SplitsByColour) {
+  const auto world = make_mpi_communicator(MPI_COMM_WORLD);
+  const auto part = world->split(world->rank() / 2);
+  EXPECT_EQ(part->rank(), world->rank() % 2);
+  EXPECT_EQ(part->size(), std::min(2, world->size() - world->rank() / 2 * 2));
+  EXPECT_EQ(world->split_by_node()->size(), world->size());  // the tests run on one machine
+}
 
 TEST(MpiTransport, RefusesANullCommunicator) {
   EXPECT_THROW((void)make_mpi_communicator(MPI_COMM_NULL), MpiError);

@@ -163,7 +163,8 @@ void continuing_equals_decoding_first(const Q& quantiser, std::int64_t block, bo
                              ElementOf<Space>{test::to_device<Space>(on_host)}, mask, other_error,
                              other_words);
 
-  encode_continued(exec, quantiser, message.map(), Continue<Space>{y}, mask, error, words);
+  using Input = ContinuedLoad<Continue<Space>, typename Space::memory_space>;
+  encode_continued(exec, quantiser, message.map(), Input{{y}, words}, mask, error, words);
   Kokkos::fence();
   EXPECT_EQ(test::to_host(words), test::to_host(other_words)) << "bits " << Q::bits << " block " << block;
   EXPECT_EQ(test::to_host(error), test::to_host(other_error)) << "bits " << Q::bits << " block " << block;

@@ -11,6 +11,7 @@
 #include <string>
 #include <support/gradients.hpp>
 #include <support/host_views.hpp>
+#include <support/mpi_options.hpp>
 #include <support/random_vectors.hpp>
 #include <support/smallest_options.hpp>
 #include <vector>
@@ -110,7 +111,7 @@ class AllocationTest : public testing::TestWithParam<std::tuple<std::string, Sta
 };
 
 void AllocationTest::run(const std::string& name, const OptionMap& options, Staging staging) {
-  const auto communicator = make_mpi_communicator(MPI_COMM_WORLD, staging);
+  const auto communicator = make_mpi_communicator(MPI_COMM_WORLD, test::mpi_options(staging));
   const std::int64_t d = 150000;  // two ranks: a region of a block that is long enough for LargeTopK
   const TensorLayout layout({{"a", 0, 100}, {"b", 100, d}});
   const auto optimizer =

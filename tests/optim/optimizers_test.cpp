@@ -11,6 +11,7 @@
 #include <reference/make_reference.hpp>
 #include <support/gradients.hpp>
 #include <support/host_views.hpp>
+#include <support/mpi_options.hpp>
 #include <support/mpi_world.hpp>
 #include <support/random_vectors.hpp>
 #include <tuple>
@@ -112,7 +113,7 @@ class OptimizersTest : public testing::TestWithParam<std::tuple<OptimizerCase, S
 
  private:
   std::shared_ptr<Communicator> communicator_ =
-      make_mpi_communicator(MPI_COMM_WORLD, std::get<1>(GetParam()));
+      make_mpi_communicator(MPI_COMM_WORLD, test::mpi_options(std::get<1>(GetParam())));
 };
 
 TEST_P(OptimizersTest, EqualsSimulatedRanksAndSendsWhatItSays) {

@@ -17,51 +17,81 @@ class ScriptedTransport final : public Transport {
  public:
   ScriptedTransport(int rank, int size) : rank_(rank), size_(size) {}
 
-  /// What the next exchange will find in its receive buffer, all pieces in a row.
+  /// What the next all-gather finds in its buffer, or the next message that is received.
   void will_receive(std::vector<std::byte> bytes) { answers_.push_back(std::move(bytes)); }
-  [[nodiscard]] const std::vector<std::vector<std::byte>>& sent() const { return sent_; }
+  /// What left, and to whom, in the order in which it left; for an all-gather to -1.
+  struct Sent {
+    int to;
+    std::vector<std::byte> bytes;
+    friend bool operator==(const Sent&, const Sent&) = default;
+  };
+  [[nodiscard]] const std::vector<Sent>& sent() const { return sent_; }
   [[nodiscard]] const std::byte* last_target() const { return last_target_; }
 
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int size() const override { return size_; }
   [[nodiscard]] bool accepts_device_memory() const override { return false; }
+  [[nodiscard]] bool allows_threads() const override { return false; }
   [[nodiscard]] std::string description() const override { return "scripted"; }
 
-  void all_to_all(const std::byte* send, std::span<const Piece> send_pieces, std::byte* receive,
-                  std::span<const Piece> receive_pieces) override {
-    remember(send, send_pieces);
-    answer(receive, receive_pieces);
+  [[nodiscard]] std::unique_ptr<Messages> messages() override {
+    return std::make_unique<ScriptedMessages>(*this);
   }
   void all_gather(std::byte* buffer, std::span<const Piece> pieces) override {
-    remember(buffer, pieces.subspan(static_cast<std::size_t>(rank_), 1));
-    answer(buffer, pieces);
-  }
-  void all_reduce_sum(float* /*values*/, std::size_t /*count*/) override {}
-
- private:
-  void remember(const std::byte* data, std::span<const Piece> pieces) {
-    std::vector<std::byte> bytes;
-    for (const Piece& piece : pieces) {
-      bytes.insert(bytes.end(), data + piece.offset_bytes, data + piece.offset_bytes + piece.bytes);
-    }
-    sent_.push_back(std::move(bytes));
-  }
-  void answer(std::byte* target, std::span<const Piece> pieces) {
-    last_target_ = target;
-    if (answers_.empty()) return;
-    const std::vector<std::byte> bytes = std::move(answers_.front());
-    answers_.pop_front();
-    std::size_t taken = 0;
-    for (const Piece& piece : pieces) {
-      std::memcpy(target + piece.offset_bytes, bytes.data() + taken, piece.bytes);
+    const Piece& own = pieces[static_cast<std::size_t>(rank_)];
+    remember(-1, buffer + own.offset_bytes, own.bytes);
+    for (std::size_t taken = 0; const Piece& piece : pieces) {
+      if (!answers_.empty())
+        std::memcpy(buffer + piece.offset_bytes, answers_.front().data() + taken, piece.bytes);
       taken += piece.bytes;
     }
+    if (!answers_.empty()) answers_.pop_front();
+  }
+  void all_reduce_sum(float* /*values*/, std::size_t /*count*/) override {}
+  [[nodiscard]] std::unique_ptr<Transport> duplicate() override {
+    return std::make_unique<ScriptedTransport>(rank_, size_);
+  }
+  [[nodiscard]] std::unique_ptr<Transport> split(int /*colour*/) override { return duplicate(); }
+  [[nodiscard]] std::unique_ptr<Transport> split_by_node() override { return duplicate(); }
+
+ private:
+  /// Sends are done at once, receives at the next progress().
+  class ScriptedMessages final : public Messages {
+   public:
+    explicit ScriptedMessages(ScriptedTransport& transport) : transport_(transport) {}
+    void send(int to, int /*tag*/, const std::byte* data, std::size_t bytes) override {
+      transport_.remember(to, data, bytes);
+    }
+    void receive(int /*from*/, int /*tag*/, std::byte* data, std::size_t bytes, std::size_t id) override {
+      transport_.answer(data, bytes);
+      ids_.push_back(id);
+    }
+    void progress(bool /*wait*/, std::vector<std::size_t>& arrived) override {
+      arrived.insert(arrived.end(), ids_.begin(), ids_.end());
+      ids_.clear();
+    }
+    [[nodiscard]] std::size_t sending() const override { return 0; }
+    void give_up() override { ids_.clear(); }
+
+   private:
+    ScriptedTransport& transport_;
+    std::vector<std::size_t> ids_;
+  };
+
+  void remember(int to, const std::byte* data, std::size_t bytes) {
+    sent_.push_back({to, {data, data + bytes}});
+  }
+  void answer(std::byte* target, std::size_t bytes) {
+    last_target_ = target;
+    if (answers_.empty()) return;
+    std::memcpy(target, answers_.front().data(), bytes);
+    answers_.pop_front();
   }
 
   int rank_;
   int size_;
   std::deque<std::vector<std::byte>> answers_;
-  std::vector<std::vector<std::byte>> sent_;
+  std::vector<Sent> sent_;
   const std::byte* last_target_ = nullptr;
 };
 

@@ -72,11 +72,11 @@ TEST(SparseMessage, RegionsCutTheMessageBetweenBlocks) {
         std::size_t byte = 0;
         for (int r = 0; r < ranks; ++r) {
           const ElementRange region = message.region(ranks, r);
-          const Piece piece = message.region_piece(ranks, r);
+          const Piece piece = message.piece(message.region(ranks, r));
           EXPECT_EQ(region.begin, element);
           EXPECT_TRUE(region.begin % block == 0 || region.begin == d);
           EXPECT_EQ(piece.offset_bytes, byte);
-          const auto map = message.region_map(ranks, r);
+          const auto map = message.map_of(message.region(ranks, r));
           EXPECT_EQ(map.elements, region.elements());
           std::int64_t words = 0;
           for (std::int64_t b = 0; b < map.blocks; ++b) words += map.block(b).shape.words();
@@ -104,7 +104,7 @@ TEST(SparseMessage, AnEmptyVectorHasAnEmptyMessage) {
   const SparseMessage message(0, 64, 0.1);
   EXPECT_EQ(message.total_bytes(), 0U);
   EXPECT_EQ(message.map().blocks, 0);
-  EXPECT_EQ(message.region_piece(3, 2), (Piece{0, 0}));
+  EXPECT_EQ(message.piece(message.region(3, 2)), (Piece{0, 0}));
 }
 
 }  // namespace

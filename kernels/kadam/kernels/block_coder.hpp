@@ -206,57 +206,64 @@ struct DecodeBlock {
 /// error: 8 B + bits/8 per element, in one pass when a block fits in cache. Deterministic: independent of the
 /// number of threads.
 template <class Exec, Quantiser Q, class Load, class MemorySpace>
-void encode_with_error_feedback(const Exec& exec, const Q& quantiser, const detail::BlockMap& map,
+void encode_with_error_feedback(const Exec& exec, const Q& quantiser, const detail::BlockRange& blocks,
                                 const Load& load, const ActiveMask<MemorySpace>& active,
                                 const Kokkos::View<float*, MemorySpace>& error,
                                 const Words<MemorySpace>& message) {
   using Source = detail::ElementSource<Load>;
-  detail::for_each_block(
-      "kadam::encode_with_error_feedback", exec, 0, map.blocks,
-      detail::EncodeBlock<Q, Source, MemorySpace>{quantiser, map, Source{load}, active, error, message});
+  detail::for_each_block("kadam::encode_with_error_feedback", exec, blocks.first, blocks.last,
+                         detail::EncodeBlock<Q, Source, MemorySpace>{quantiser, blocks.map, Source{load},
+                                                                     active, error, message});
 }
 
-/// The same with an input that goes on from the last exchange: load(i, value of element i in `message`),
-/// where the message is still the one of that exchange. What was decoded need not be kept as float32: a
-/// momentum that is what all ranks decoded costs bits/8 bytes per element instead of 4. An inactive element
-/// has no meaningful value there; it sends nothing in any case. Memory: 8 B + 2 bits/8 per element and what
-/// load reads.
+/// An input that goes on from the last exchange: load(i, value of element i in `previous`), the message of
+/// that exchange. What was decoded need not be kept as float32: a momentum that is what all ranks decoded
+/// costs bits/8 bytes per element instead of 4.
+template <class Load, class MemorySpace>
+struct ContinuedLoad {
+  Load load;
+  ConstWords<MemorySpace> previous;
+};
+
+/// The same with an input that goes on from the last exchange. An inactive element has no meaningful value
+/// there; it sends nothing in any case. Memory: 8 B + 2 bits/8 per element and what load reads.
 template <class Exec, Quantiser Q, class Load, class MemorySpace>
-void encode_continued(const Exec& exec, const Q& quantiser, const detail::BlockMap& map, const Load& load,
-                      const ActiveMask<MemorySpace>& active, const Kokkos::View<float*, MemorySpace>& error,
-                      const Words<MemorySpace>& message) {
+void encode_continued(const Exec& exec, const Q& quantiser, const detail::BlockRange& blocks,
+                      const ContinuedLoad<Load, MemorySpace>& input, const ActiveMask<MemorySpace>& active,
+                      const Kokkos::View<float*, MemorySpace>& error, const Words<MemorySpace>& message) {
   using Source = detail::ContinuedSource<Q, Load, MemorySpace>;
-  detail::for_each_block("kadam::encode_continued", exec, 0, map.blocks,
-                         detail::EncodeBlock<Q, Source, MemorySpace>{
-                             quantiser, map, Source{quantiser, load, message}, active, error, message});
+  detail::for_each_block(
+      "kadam::encode_continued", exec, blocks.first, blocks.last,
+      detail::EncodeBlock<Q, Source, MemorySpace>{
+          quantiser, blocks.map, Source{quantiser, input.load, input.previous}, active, error, message});
 }
 
 /// The same with an input that a kernel before has added to the error. Memory: 8 B + bits/8 per element.
 template <class Exec, Quantiser Q, class MemorySpace>
-void encode_accumulated(const Exec& exec, const Q& quantiser, const detail::BlockMap& map,
+void encode_accumulated(const Exec& exec, const Q& quantiser, const detail::BlockRange& blocks,
                         const ActiveMask<MemorySpace>& active, const Kokkos::View<float*, MemorySpace>& error,
                         const Words<MemorySpace>& message) {
   using Source = detail::AlreadyAdded;
   detail::for_each_block(
-      "kadam::encode_accumulated", exec, 0, map.blocks,
-      detail::EncodeBlock<Q, Source, MemorySpace>{quantiser, map, Source{}, active, error, message});
+      "kadam::encode_accumulated", exec, blocks.first, blocks.last,
+      detail::EncodeBlock<Q, Source, MemorySpace>{quantiser, blocks.map, Source{}, active, error, message});
 }
 
 /// The mean of n messages (decoded, summed in rank order, times 1/n) encoded again with error feedback: what
 /// the owner of a chunk does. p = (1/n) sum q_r + error; r = C(p); error <- p - r; reply <- code of r.
 ///
-/// Shape: messages holds n messages of this chunk, stride_words apart; map describes the one chunk.
+/// Shape: messages holds n messages of this chunk, stride_words apart; blocks are those of the one chunk.
 /// Memory: n bits/8 + 8 B + bits/8 per element.
 template <class Exec, Quantiser Q, class MemorySpace>
-void reduce_and_encode(const Exec& exec, const Q& quantiser, const detail::BlockMap& map,
+void reduce_and_encode(const Exec& exec, const Q& quantiser, const detail::BlockRange& blocks,
                        const ConstWords<MemorySpace>& messages, int ranks, std::int64_t stride_words,
                        const ActiveMask<MemorySpace>& active, const Kokkos::View<float*, MemorySpace>& error,
                        const Words<MemorySpace>& reply) {
   using Source = detail::MeanOfMessages<Q, MemorySpace>;
   const Source source{quantiser, messages, ranks, stride_words, static_cast<float>(1.0 / ranks)};
   detail::for_each_block(
-      "kadam::reduce_and_encode", exec, 0, map.blocks,
-      detail::EncodeBlock<Q, Source, MemorySpace>{quantiser, map, source, active, error, reply});
+      "kadam::reduce_and_encode", exec, blocks.first, blocks.last,
+      detail::EncodeBlock<Q, Source, MemorySpace>{quantiser, blocks.map, source, active, error, reply});
 }
 
 /// apply(i, value of element i) for every active element in [begin, end), apply.inactive(i), if there is such

@@ -157,13 +157,14 @@ struct MeanOfBlock {
 /// per element, a block at a time. Deterministic: independent of the number of threads.
 template <class Exec, int Bits, class MemorySpace>
 void encode_with_moving_average_error(const Exec& exec, const UniformQuantiser<Bits>& quantiser,
-                                      const detail::BlockMap& map, const Numbers<MemorySpace>& gradient,
+                                      const detail::BlockRange& blocks, const Numbers<MemorySpace>& gradient,
                                       float gradient_scale, const ActiveMask<MemorySpace>& active,
                                       const ByteError<MemorySpace>& error, const Ema& average,
                                       const Words<MemorySpace>& message) {
-  detail::for_each_block("kadam::encode_with_moving_average_error", exec, 0, map.blocks,
-                         detail::EncodeWithMovingAverageError<UniformQuantiser<Bits>, MemorySpace>{
-                             quantiser, map, gradient, gradient_scale, active, error, average, message});
+  detail::for_each_block(
+      "kadam::encode_with_moving_average_error", exec, blocks.first, blocks.last,
+      detail::EncodeWithMovingAverageError<UniformQuantiser<Bits>, MemorySpace>{
+          quantiser, blocks.map, gradient, gradient_scale, active, error, average, message});
 }
 
 /// out(i) = (1/n) sum_r decode(message r, i), in rank order, for the elements of one chunk.
@@ -171,13 +172,13 @@ void encode_with_moving_average_error(const Exec& exec, const UniformQuantiser<B
 /// Shape: messages holds n messages of this chunk, stride_words apart; map describes the one chunk.
 /// Memory: n bits/8 + 4 B per element.
 template <class Exec, Quantiser Q, class MemorySpace>
-void decode_mean(const Exec& exec, const Q& quantiser, const detail::BlockMap& map,
+void decode_mean(const Exec& exec, const Q& quantiser, const detail::BlockRange& blocks,
                  const ConstWords<MemorySpace>& messages, int ranks, std::int64_t stride_words,
                  const Kokkos::View<float*, MemorySpace>& out) {
   using Source = detail::MeanOfMessages<Q, MemorySpace>;
   const Source source{quantiser, messages, ranks, stride_words, static_cast<float>(1.0 / ranks)};
-  detail::for_each_block("kadam::decode_mean", exec, 0, map.blocks,
-                         detail::MeanOfBlock<Q, MemorySpace>{source, map, out});
+  detail::for_each_block("kadam::decode_mean", exec, blocks.first, blocks.last,
+                         detail::MeanOfBlock<Q, MemorySpace>{source, blocks.map, out});
 }
 
 }  // namespace kadam

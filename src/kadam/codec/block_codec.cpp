@@ -41,24 +41,28 @@ AnyQuantiser make_quantiser(int bits, SignScale scale) {
 BlockCodec::BlockCodec(const AnyQuantiser& quantiser, const ChunkLayout& chunks, std::int64_t block_elements)
     : quantiser_(quantiser), message_(message_for(quantiser, chunks, block_elements)) {}
 
-void BlockCodec::encode(const ExecutionSpace& exec, const ActiveMask<MemorySpace>& active,
-                        const Vector<float>& error, const Words<MemorySpace>& messages) const {
+detail::BlockRange BlockCodec::blocks_in_chunk(int chunk, const ElementRange& range) const {
+  const std::int64_t begin = message_.chunks().chunk(chunk).begin;
+  return detail::BlockRange::of_elements(message_.chunk_map(chunk), range.begin - begin, range.end - begin);
+}
+
+void BlockCodec::encode(const ExecutionSpace& exec, const detail::BlockRange& blocks,
+                        const ActiveMask<MemorySpace>& active, const Vector<float>& error,
+                        const Words<MemorySpace>& messages) const {
   std::visit(
-      [&](const auto& quantiser) {
-        encode_accumulated(exec, quantiser, message_.map(), active, error, messages);
-      },
+      [&](const auto& quantiser) { encode_accumulated(exec, quantiser, blocks, active, error, messages); },
       quantiser_);
 }
 
-void BlockCodec::encode(const ExecutionSpace& exec, const Numbers<MemorySpace>& gradient,
-                        float gradient_scale, const ActiveMask<MemorySpace>& active,
-                        const ByteError<MemorySpace>& error, const Ema& average,
-                        const Words<MemorySpace>& messages) const {
+void BlockCodec::encode(const ExecutionSpace& exec, const detail::BlockRange& blocks,
+                        const Numbers<MemorySpace>& gradient, float gradient_scale,
+                        const ActiveMask<MemorySpace>& active, const ByteError<MemorySpace>& error,
+                        const Ema& average, const Words<MemorySpace>& messages) const {
   std::visit(
       [&](const auto& quantiser) {
         if constexpr (requires { quantiser.levels; }) {
-          encode_with_moving_average_error(exec, quantiser, message_.map(), gradient, gradient_scale, active,
-                                           error, average, messages);
+          encode_with_moving_average_error(exec, quantiser, blocks, gradient, gradient_scale, active, error,
+                                           average, messages);
         } else {
           throw std::invalid_argument(
               "kadam::BlockCodec: a moving-average error needs a code of 2, 4 or 8 bits");
@@ -67,22 +71,22 @@ void BlockCodec::encode(const ExecutionSpace& exec, const Numbers<MemorySpace>& 
       quantiser_);
 }
 
-void BlockCodec::mean(const ExecutionSpace& exec, int chunk, int ranks,
+void BlockCodec::mean(const ExecutionSpace& exec, int chunk, const detail::BlockRange& blocks, int ranks,
                       const ConstWords<MemorySpace>& messages, const Vector<float>& out) const {
   std::visit(
       [&](const auto& quantiser) {
-        decode_mean(exec, quantiser, message_.chunk_map(chunk), messages, ranks, stride_words(chunk), out);
+        decode_mean(exec, quantiser, blocks, messages, ranks, stride_words(chunk), out);
       },
       quantiser_);
 }
 
-void BlockCodec::reduce(const ExecutionSpace& exec, int chunk, int ranks,
+void BlockCodec::reduce(const ExecutionSpace& exec, int chunk, const detail::BlockRange& blocks, int ranks,
                         const ConstWords<MemorySpace>& messages, const ActiveMask<MemorySpace>& active,
                         const Vector<float>& error, const Words<MemorySpace>& reply) const {
   std::visit(
       [&](const auto& quantiser) {
-        reduce_and_encode(exec, quantiser, message_.chunk_map(chunk), messages, ranks, stride_words(chunk),
-                          active, error, reply);
+        reduce_and_encode(exec, quantiser, blocks, messages, ranks, stride_words(chunk), active, error,
+                          reply);
       },
       quantiser_);
 }

@@ -28,45 +28,56 @@ class BlockCodec {
 
   [[nodiscard]] const BlockMessage& message() const { return message_; }
 
-  /// encode_with_error_feedback over all chunks.
+  /// The blocks of elements [range.begin, range.end) of the whole vector, whole blocks of one chunk.
+  [[nodiscard]] detail::BlockRange blocks_of(const ElementRange& range) const {
+    return detail::BlockRange::of_elements(message_.map(), range.begin, range.end);
+  }
+  /// The same blocks, seen from the start of their chunk.
+  [[nodiscard]] detail::BlockRange blocks_in_chunk(int chunk, const ElementRange& range) const;
+
+  /// encode_with_error_feedback.
   template <class Load>
-  void encode(const ExecutionSpace& exec, const Load& load, const ActiveMask<MemorySpace>& active,
+  void encode(const ExecutionSpace& exec, const detail::BlockRange& blocks, const Load& load,
+              const ActiveMask<MemorySpace>& active, const Vector<float>& error,
+              const Words<MemorySpace>& messages) const {
+    std::visit(
+        [&](const auto& quantiser) {
+          encode_with_error_feedback(exec, quantiser, blocks, load, active, error, messages);
+        },
+        quantiser_);
+  }
+
+  /// encode_continued.
+  template <class Load>
+  void encode(const ExecutionSpace& exec, const detail::BlockRange& blocks,
+              const ContinuedLoad<Load, MemorySpace>& input, const ActiveMask<MemorySpace>& active,
               const Vector<float>& error, const Words<MemorySpace>& messages) const {
     std::visit(
         [&](const auto& quantiser) {
-          encode_with_error_feedback(exec, quantiser, message_.map(), load, active, error, messages);
+          encode_continued(exec, quantiser, blocks, input, active, error, messages);
         },
         quantiser_);
   }
 
-  /// encode_continued over all chunks.
-  template <class Load>
-  void encode_continued(const ExecutionSpace& exec, const Load& load, const ActiveMask<MemorySpace>& active,
-                        const Vector<float>& error, const Words<MemorySpace>& messages) const {
-    std::visit(
-        [&](const auto& quantiser) {
-          kadam::encode_continued(exec, quantiser, message_.map(), load, active, error, messages);
-        },
-        quantiser_);
-  }
-
-  /// encode_accumulated over all chunks.
-  void encode(const ExecutionSpace& exec, const ActiveMask<MemorySpace>& active, const Vector<float>& error,
+  /// encode_accumulated.
+  void encode(const ExecutionSpace& exec, const detail::BlockRange& blocks,
+              const ActiveMask<MemorySpace>& active, const Vector<float>& error,
               const Words<MemorySpace>& messages) const;
 
-  /// encode_with_moving_average_error over all chunks.
-  void encode(const ExecutionSpace& exec, const Numbers<MemorySpace>& gradient, float gradient_scale,
+  /// encode_with_moving_average_error.
+  void encode(const ExecutionSpace& exec, const detail::BlockRange& blocks,
+              const Numbers<MemorySpace>& gradient, float gradient_scale,
               const ActiveMask<MemorySpace>& active, const ByteError<MemorySpace>& error, const Ema& average,
               const Words<MemorySpace>& messages) const;
 
-  /// decode_mean of one chunk, from one message of every rank.
-  void mean(const ExecutionSpace& exec, int chunk, int ranks, const ConstWords<MemorySpace>& messages,
-            const Vector<float>& out) const;
+  /// decode_mean of blocks_in_chunk(), from one message of every rank.
+  void mean(const ExecutionSpace& exec, int chunk, const detail::BlockRange& blocks, int ranks,
+            const ConstWords<MemorySpace>& messages, const Vector<float>& out) const;
 
-  /// reduce_and_encode of one chunk, from one message of every rank.
-  void reduce(const ExecutionSpace& exec, int chunk, int ranks, const ConstWords<MemorySpace>& messages,
-              const ActiveMask<MemorySpace>& active, const Vector<float>& error,
-              const Words<MemorySpace>& reply) const;
+  /// reduce_and_encode of blocks_in_chunk(), from one message of every rank.
+  void reduce(const ExecutionSpace& exec, int chunk, const detail::BlockRange& blocks, int ranks,
+              const ConstWords<MemorySpace>& messages, const ActiveMask<MemorySpace>& active,
+              const Vector<float>& error, const Words<MemorySpace>& reply) const;
 
   /// decode_and_apply on elements [begin, end) of the whole vector.
   template <class Apply>

@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/collectives/dense_mean.hpp>
+#include <kadam/collectives/pipelined_reduction.hpp>
 #include <kadam/kernels/ordered_mean.hpp>
 
+#include <array>
 #include <stdexcept>
 #include <type_traits>
 
@@ -21,23 +23,22 @@ Vector<T> numbers_in(const Vector<std::byte>& buffer, std::int64_t elements) {
 DenseMean::DenseMean(const ExecutionSpace& exec, const ChunkLayout& chunks, int rank, NumberFormat widest)
     : chunks_(chunks), rank_(rank), own_(chunks.chunk(rank)) {
   if (chunks.ranks() == 1) return;
-  if (widest == NumberFormat::float32) float32_pieces_ = pieces_of(sizeof(float));
-  half_pieces_ = pieces_of(sizeof(std::uint16_t));
   const auto bytes = static_cast<std::int64_t>(bytes_per_number(widest));
   parts_ = allocate<std::byte>(exec, "kadam::DenseMean::parts", bytes * own_.elements() * chunks.ranks());
   mean_ = allocate<std::byte>(exec, "kadam::DenseMean::mean", bytes * chunks.elements());
 }
 
-DenseMean::Pieces DenseMean::pieces_of(std::size_t number_bytes) const {
-  Pieces pieces;
-  const std::size_t own_bytes = static_cast<std::size_t>(own_.elements()) * number_bytes;
-  for (int r = 0; r < chunks_.ranks(); ++r) {
-    const ElementRange chunk = chunks_.chunk(r);
-    pieces.chunks.push_back({static_cast<std::size_t>(chunk.begin) * number_bytes,
-                             static_cast<std::size_t>(chunk.elements()) * number_bytes});
-    pieces.parts.push_back({static_cast<std::size_t>(r) * own_bytes, own_bytes});
-  }
-  return pieces;
+template <Number T>
+const SlicedChunks& DenseMean::slices_of(std::size_t piece_bytes) {
+  SlicedChunks& slices = std::is_same_v<T, float> ? float32_slices_ : half_slices_;
+  constexpr std::int64_t unit = ChunkLayout::alignment_elements;
+  slices.cut(
+      chunks_.ranks(), [&](int j) { return chunks_.chunk(j); }, piece_bytes, {unit, unit * sizeof(T)},
+      [](const ElementRange& range) -> Piece {
+        return {static_cast<std::size_t>(range.begin) * sizeof(T),
+                static_cast<std::size_t>(range.elements()) * sizeof(T)};
+      });
+  return slices;
 }
 
 Vector<const float> DenseMean::operator()(const ExecutionSpace& exec, Communicator& communicator,
@@ -61,22 +62,39 @@ Vector<const T> DenseMean::mean_of(const ExecutionSpace& exec, Communicator& com
   if (mean_.size() < sizeof(T) * static_cast<std::size_t>(chunks_.elements())) {
     throw std::logic_error("kadam::DenseMean: made for 16 bits, asked for the mean of a float32 vector");
   }
-  const Pieces& pieces = std::is_same_v<T, float> ? float32_pieces_ : half_pieces_;
-  const Vector<T> parts = numbers_in<T>(parts_, own_.elements() * chunks_.ranks());
+  const std::int64_t own = own_.elements();
+  const Vector<T> parts = numbers_in<T>(parts_, own * chunks_.ranks());
   const Vector<T> mean = numbers_in<T>(mean_, chunks_.elements());
-  {
-    const auto scope = phases.enter(exec, Phase::exchange);
-    communicator.all_to_all(exec, traffic, bytes_of(values), pieces.chunks, bytes_of(parts), pieces.parts);
-  }
-  {
+  const auto part_of = [](const auto& all, std::int64_t first, const Slice& slice) {
+    return Kokkos::subview(all, Kokkos::make_pair(first, first + slice.elements.elements()));
+  };
+  ReductionSteps steps;
+  steps.encode = [&](int chunk, const Slice& slice) {
+    if (chunk != rank_) return;
+    const std::int64_t in_chunk = slice.elements.begin - own_.begin;
+    Kokkos::deep_copy(exec, part_of(parts, rank_ * own + in_chunk, slice),
+                      part_of(values, slice.elements.begin, slice));
+  };
+  steps.reduce = [&](const Slice& slice) {
     const auto scope = phases.enter(exec, Phase::decode);
-    const Vector<T> own = Kokkos::subview(mean, Kokkos::make_pair(own_.begin, own_.end));
-    ordered_mean<ExecutionSpace, MemorySpace>(exec, own_.elements(), chunks_.ranks(), own_.elements(), parts,
-                                              own);
-  }
-  const auto scope = phases.enter(exec, Phase::exchange);
-  communicator.all_gather(exec, traffic, bytes_of(mean), pieces.chunks);
+    const std::int64_t in_chunk = slice.elements.begin - own_.begin;
+    const Vector<T> first_parts = Kokkos::subview(parts, Kokkos::make_pair(in_chunk, own * chunks_.ranks()));
+    const Vector<T> out = part_of(mean, slice.elements.begin, slice);
+    ordered_mean<ExecutionSpace, MemorySpace>(exec, slice.elements.elements(), chunks_.ranks(), own,
+                                              first_parts, out);
+  };
+  const std::array<Lane, 2> lanes = {Lane{bytes_of(values), bytes_of(parts)},
+                                     Lane{bytes_of(mean), bytes_of(mean)}};
+  Exchange exchange(exec, communicator, traffic, lanes);
+  ReductionRun run(slices_of<T>(communicator.piece_bytes()), rank_, ReductionRun::Replies::to_all, exchange,
+                   steps);
+  run_reduction(exec, phases, run);
   return mean;
+}
+
+void DenseMean::reserve_staging(Communicator& communicator) const {
+  communicator.reserve_staging(0, mean_.size(), parts_.size());
+  communicator.reserve_staging(1, mean_.size(), mean_.size());
 }
 
 std::size_t DenseMean::bytes_sent(const ChunkLayout& chunks, int rank, NumberFormat format) {

@@ -3,13 +3,13 @@
 #pragma once
 
 #include <kadam/collectives/phases.hpp>
+#include <kadam/collectives/sliced_chunks.hpp>
 #include <kadam/comm/communicator.hpp>
 #include <kadam/execution.hpp>
 #include <kadam/kernels/numbers.hpp>
 #include <kadam/layout/chunk_layout.hpp>
 
 #include <cstddef>
-#include <vector>
 
 namespace kadam {
 
@@ -37,6 +37,9 @@ class DenseMean {
   [[nodiscard]] Numbers<MemorySpace> of_gradient(const ExecutionSpace& exec, Communicator& communicator,
                                                  Phases& phases, const Numbers<MemorySpace>& gradient);
 
+  /// For a mean that comes later than the first step: see Communicator::reserve_staging().
+  void reserve_staging(Communicator& communicator) const;
+
   /// What a rank sends in one call.
   [[nodiscard]] static std::size_t bytes_sent(const ChunkLayout& chunks, int rank,
                                               NumberFormat format = NumberFormat::float32);
@@ -46,12 +49,8 @@ class DenseMean {
   [[nodiscard]] std::size_t memory_bytes() const { return parts_.size() + mean_.size(); }
 
  private:
-  /// In numbers of one format.
-  struct Pieces {
-    std::vector<Piece> chunks;  ///< of the whole vector
-    std::vector<Piece> parts;   ///< the own chunk, as it comes from every rank
-  };
-  [[nodiscard]] Pieces pieces_of(std::size_t number_bytes) const;
+  template <Number T>
+  const SlicedChunks& slices_of(std::size_t piece_bytes);
   template <Number T>
   Vector<const T> mean_of(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
                           const Vector<const T>& values, Traffic traffic);
@@ -59,8 +58,8 @@ class DenseMean {
   ChunkLayout chunks_;
   int rank_ = 0;
   ElementRange own_;
-  Pieces float32_pieces_;
-  Pieces half_pieces_;
+  SlicedChunks float32_slices_;
+  SlicedChunks half_slices_;
   Vector<std::byte> parts_;
   Vector<std::byte> mean_;
 };

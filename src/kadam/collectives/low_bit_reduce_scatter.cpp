@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/collectives/low_bit_reduce_scatter.hpp>
+#include <kadam/collectives/pipelined_reduction.hpp>
+#include <kadam/collectives/sliced_messages.hpp>
 
 namespace kadam {
 namespace {
@@ -21,29 +23,16 @@ struct SquareOfByteError {
 LowBitReduceScatter::LowBitReduceScatter(const ExecutionSpace& exec, const AnyQuantiser& quantiser,
                                          const ChunkLayout& chunks, std::int64_t block_elements,
                                          double error_beta, int rank)
-    : chunks_(chunks),
-      rank_(rank),
-      error_beta_(error_beta),
-      codec_(quantiser, chunks, block_elements),
-      message_pieces_(codec_.message().pieces()) {
-  const std::int64_t own = chunks.chunk(rank).elements();
-  mean_ = allocate<float>(exec, "kadam::LowBitReduceScatter::mean", own);
+    : chunks_(chunks), rank_(rank), error_beta_(error_beta), codec_(quantiser, chunks, block_elements) {
+  mean_ = allocate<float>(exec, "kadam::LowBitReduceScatter::mean", chunks.chunk(rank).elements());
   if (chunks.ranks() == 1) return;
-  const std::size_t own_bytes = message_pieces_[static_cast<std::size_t>(rank)].bytes;
-  received_pieces_.reserve(message_pieces_.size());
-  for (std::size_t r = 0; r < message_pieces_.size(); ++r) {
-    received_pieces_.push_back({r * own_bytes, own_bytes});
-  }
-  const auto words = [](std::size_t bytes) {
-    return static_cast<std::int64_t>(bytes / sizeof(std::uint32_t));
-  };
   error_.codes = allocate_zeros<std::uint8_t>(exec, "kadam::LowBitReduceScatter::error", chunks.elements());
   error_.steps =
       allocate_zeros<float>(exec, "kadam::LowBitReduceScatter::error_steps", codec_.message().map().blocks);
   messages_ = allocate<std::uint32_t>(exec, "kadam::LowBitReduceScatter::messages",
-                                      words(codec_.message().total_bytes()));
+                                      words_of(codec_.message().total_bytes()));
   received_ = allocate<std::uint32_t>(exec, "kadam::LowBitReduceScatter::received",
-                                      words(own_bytes) * chunks.ranks());
+                                      words_of(codec_.message().piece(rank).bytes) * chunks.ranks());
 }
 
 Vector<float> LowBitReduceScatter::operator()(const ExecutionSpace& exec, Communicator& communicator,
@@ -54,17 +43,23 @@ Vector<float> LowBitReduceScatter::operator()(const ExecutionSpace& exec, Commun
     scale_numbers(exec, gradient_scale, gradient, mean_);
     return mean_;
   }
-  {
+  cut_messages(slices_, codec_.message(), communicator.piece_bytes());
+  ReductionSteps steps;
+  steps.encode = [&](int chunk, const Slice& slice) {
     const auto scope = phases.enter(exec, Phase::encode);
-    codec_.encode(exec, gradient, gradient_scale, active, error_, Ema::make(error_beta_), messages_);
-  }
-  {
-    const auto scope = phases.enter(exec, Phase::exchange);
-    communicator.all_to_all(exec, Traffic::compressed, bytes_of(messages_), message_pieces_,
-                            bytes_of(received_), received_pieces_);
-  }
-  const auto scope = phases.enter(exec, Phase::decode);
-  codec_.mean(exec, rank_, chunks_.ranks(), received_, mean_);
+    codec_.encode(exec, codec_.blocks_of(slice.elements), gradient, gradient_scale, active, error_,
+                  Ema::make(error_beta_), messages_);
+    if (chunk == rank_) keep_own_message(exec, slices_, rank_, slice, messages_, received_);
+  };
+  steps.reduce = [&](const Slice& slice) {
+    const auto scope = phases.enter(exec, Phase::decode);
+    codec_.mean(exec, rank_, codec_.blocks_in_chunk(rank_, slice.elements), chunks_.ranks(), received_,
+                mean_);
+  };
+  const Lane lane{bytes_of(messages_), bytes_of(received_)};
+  Exchange exchange(exec, communicator, Traffic::compressed, {&lane, 1});
+  ReductionRun run(slices_, rank_, ReductionRun::Replies::none, exchange, steps);
+  run_reduction(exec, phases, run);
   return mean_;
 }
 
@@ -80,7 +75,7 @@ double LowBitReduceScatter::squared_error(const ExecutionSpace& exec,
 
 std::size_t LowBitReduceScatter::bytes_sent() const {
   if (chunks_.ranks() == 1) return 0;
-  return codec_.message().total_bytes() - message_pieces_[static_cast<std::size_t>(rank_)].bytes;
+  return codec_.message().total_bytes() - codec_.message().piece(rank_).bytes;
 }
 
 }  // namespace kadam

@@ -4,9 +4,8 @@
 
 #include <kadam/codec/block_codec.hpp>
 #include <kadam/collectives/phases.hpp>
+#include <kadam/collectives/sliced_chunks.hpp>
 #include <kadam/comm/communicator.hpp>
-
-#include <vector>
 
 namespace kadam {
 
@@ -53,8 +52,7 @@ class LowBitReduceScatter {
   double error_beta_ = 0.0;
   BlockCodec codec_;
   ByteError<MemorySpace> error_;
-  std::vector<Piece> message_pieces_;   ///< of all chunks
-  std::vector<Piece> received_pieces_;  ///< the own chunk, as it comes from every rank
+  SlicedChunks slices_;
   Words<MemorySpace> messages_;
   Words<MemorySpace> received_;
   Vector<float> mean_;

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/collectives/pipelined_gather.hpp>
+#include <kadam/collectives/pipelined_reduction.hpp>
 #include <kadam/collectives/sparse_mean.hpp>
 #include <kadam/kernels/support_overlap.hpp>
 #include <kadam/layout/chunk_layout.hpp>
@@ -15,6 +17,16 @@ namespace {
 
 std::int64_t words(std::size_t bytes) {
   return static_cast<std::int64_t>(bytes / sizeof(std::uint32_t));
+}
+
+template <class View>
+View part_of(const View& all, const ElementRange& range) {
+  return Kokkos::subview(all, Kokkos::make_pair(range.begin, range.end));
+}
+
+ElementRange word_range(const Piece& piece) {
+  const std::int64_t first = words(piece.offset_bytes);
+  return {first, first + words(piece.bytes)};
 }
 
 void require_select_block(const SparseOptions& options) {
@@ -50,11 +62,7 @@ SparseMean::SparseMean(const ExecutionSpace& exec, const SparseOptions& options,
   require_select_block(options);
   message_ = SparseMessage(elements, block_of(options, elements, ranks), options.density);
   if (ranks == 1) return;
-  const std::size_t bytes = has_owners() ? message_.region_piece(ranks, rank).bytes : message_.total_bytes();
-  received_pieces_.reserve(static_cast<std::size_t>(ranks));
-  for (std::size_t r = 0; r < static_cast<std::size_t>(ranks); ++r)
-    received_pieces_.push_back({r * bytes, bytes});
-  received_ = allocate<std::uint32_t>(exec, "kadam::SparseMean::received", words(bytes) * ranks);
+  received_ = allocate<std::uint32_t>(exec, "kadam::SparseMean::received", words(received_bytes()) * ranks);
   if (message_.map().block_elements > SparseMessage::largest_select_block)
     large_top_k_ = LargeTopK<ExecutionSpace>(exec, message_.map().block_elements);
   if (has_owners()) {
@@ -69,17 +77,17 @@ void SparseMean::allocate_for_all(const ExecutionSpace& exec) {
 }
 
 void SparseMean::allocate_for_owners(const ExecutionSpace& exec) {
-  region_pieces_ = message_.region_pieces(ranks_);
   const std::int64_t message_words = words(message_.total_bytes());
   sent_ = allocate<std::uint32_t>(exec, "kadam::SparseMean::sent", message_words);
   kept_ = allocate<std::uint32_t>(exec, "kadam::SparseMean::kept", message_words);
-  sums_ = allocate<float>(exec, "kadam::SparseMean::sums", message_.region(ranks_, rank_).elements());
+  sums_ = allocate<float>(exec, "kadam::SparseMean::sums", own_region().elements());
 }
 
 void SparseMean::deliver(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
                          const Vector<float>& residual, const Vector<float>& x) {
   if (message_.map().elements == 0) return;
   delivered_ = true;
+  if (ranks_ > 1) cut_into_slices(communicator.piece_bytes());
   if (ranks_ == 1) {
     const auto scope = phases.enter(exec, Phase::decode);
     deliver_everything(exec, residual, x);
@@ -93,73 +101,96 @@ void SparseMean::deliver(const ExecutionSpace& exec, Communicator& communicator,
 void SparseMean::deliver_to_all(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
                                 const Vector<float>& residual, const Vector<float>& x) {
   const std::int64_t own_words = words(message_.total_bytes());
-  {
+  const Words<MemorySpace> own = part_of(received_, {rank_ * own_words, (rank_ + 1) * own_words});
+  GatherSteps steps;
+  steps.encode = [&](const Slice& slice) {
     const auto scope = phases.enter(exec, Phase::encode);
-    const Words<MemorySpace> own =
-        Kokkos::subview(received_, Kokkos::make_pair(rank_ * own_words, (rank_ + 1) * own_words));
-    select(exec, message_.map(), residual, Selected::becomes_zero, own);
-  }
-  {
-    const auto scope = phases.enter(exec, Phase::exchange);
-    communicator.all_gather(exec, Traffic::sparse, bytes_of(received_), received_pieces_);
-  }
-  const auto scope = phases.enter(exec, Phase::decode);
-  subtract_mean_of_messages(exec, received_messages(), sums_, x);
+    select(exec, slice.elements, part_of(residual, slice.elements), Selected::becomes_zero, own);
+  };
+  steps.arrived = [&](const Slice& slice) {
+    const auto scope = phases.enter(exec, Phase::decode);
+    subtract_mean_of_messages(exec, received_messages(slice.elements), sums_, part_of(x, slice.elements));
+  };
+  const Lane lane{bytes_of(received_), bytes_of(received_)};
+  Exchange exchange(exec, communicator, Traffic::sparse, {&lane, 1});
+  pipelined_gather(exec, phases, slices_.of_chunk(0), message_.total_bytes(), communicator, exchange, steps);
 }
 
 void SparseMean::deliver_by_owners(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
                                    const Vector<float>& residual, const Vector<float>& x) {
-  {
+  ReductionSteps steps;
+  steps.encode = [&](int chunk, const Slice& slice) {
     const auto scope = phases.enter(exec, Phase::encode);
-    select(exec, message_.map(), residual, Selected::stays, sent_);
-  }
-  {
-    const auto scope = phases.enter(exec, Phase::exchange);
-    communicator.all_to_all(exec, Traffic::sparse, bytes_of(sent_), region_pieces_, bytes_of(received_),
-                            received_pieces_);
-  }
-  {
+    select(exec, slice.elements, part_of(residual, slice.elements), Selected::stays, sent_);
+    if (chunk != rank_) return;
+    const std::size_t own = static_cast<std::size_t>(rank_) * slices_.stride_bytes(rank_);
+    const Piece received{own + slice.received.offset_bytes, slice.received.bytes};
+    Kokkos::deep_copy(exec, part_of(received_, word_range(received)), part_of(sent_, word_range(slice.sent)));
+  };
+  steps.reduce = [&](const Slice& slice) {
     const auto scope = phases.enter(exec, Phase::encode);
-    reduce_region(exec);
-  }
-  {
-    const auto scope = phases.enter(exec, Phase::exchange);
-    communicator.all_gather(exec, Traffic::sparse, bytes_of(kept_), region_pieces_);
-  }
-  const auto scope = phases.enter(exec, Phase::decode);
-  const ConstWords<MemorySpace> sent = sent_;
-  const ConstWords<MemorySpace> kept = kept_;
-  subtract_message(exec, message_.map(), kept, x);
-  clear_kept(exec, message_.map(), sent, kept, residual);
+    const std::int64_t begin = own_region().begin;
+    const Vector<float> mean = part_of(sums_, {slice.elements.begin - begin, slice.elements.end - begin});
+    mean_of_messages(exec, received_messages(slice.elements), mean);
+    select(exec, slice.elements, mean, Selected::stays, kept_);
+  };
+  steps.arrived = [&](int /*chunk*/, const Slice& slice) {
+    const auto scope = phases.enter(exec, Phase::decode);
+    const detail::SparseMap map = message_.map_of(slice.elements);
+    const ConstWords<MemorySpace> sent = part_of(sent_, word_range(slice.sent));
+    const ConstWords<MemorySpace> kept = part_of(kept_, word_range(slice.sent));
+    subtract_message(exec, map, kept, part_of(x, slice.elements));
+    clear_kept(exec, map, sent, kept, part_of(residual, slice.elements));
+  };
+  const std::array<Lane, 2> lanes = {Lane{bytes_of(sent_), bytes_of(received_)},
+                                     Lane{bytes_of(kept_), bytes_of(kept_)}};
+  Exchange exchange(exec, communicator, Traffic::sparse, lanes);
+  ReductionRun run(slices_, rank_, ReductionRun::Replies::to_all, exchange, steps);
+  run_reduction(exec, phases, run);
 }
 
-void SparseMean::reduce_region(const ExecutionSpace& exec) {
-  mean_of_messages(exec, received_messages(), sums_);
-  const Piece region = region_pieces_[static_cast<std::size_t>(rank_)];
-  const std::int64_t first = words(region.offset_bytes);
-  const Words<MemorySpace> own =
-      Kokkos::subview(kept_, Kokkos::make_pair(first, first + words(region.bytes)));
-  select(exec, message_.region_map(ranks_, rank_), sums_, Selected::stays, own);
+void SparseMean::cut_into_slices(std::size_t piece_bytes) {
+  const detail::SparseMap& map = message_.map();
+  const auto block_bytes = static_cast<std::size_t>(map.full.words()) * sizeof(std::uint32_t);
+  const auto region_of = [&](int r) {
+    return has_owners() ? message_.region(ranks_, r) : ElementRange{0, map.elements};
+  };
+  slices_.cut(has_owners() ? ranks_ : 1, region_of, piece_bytes, {map.block_elements, block_bytes},
+              [&](const ElementRange& range) { return message_.piece(range); });
 }
 
-void SparseMean::select(const ExecutionSpace& exec, const detail::SparseMap& map, const Vector<float>& values,
+void SparseMean::select(const ExecutionSpace& exec, const ElementRange& range, const Vector<float>& values,
                         Selected selected, const Words<MemorySpace>& message) const {
+  const detail::SparseMap map = message_.map_of(range);
+  const Words<MemorySpace> place = part_of(message, word_range(message_.piece(range)));
   if (map.block_elements <= SparseMessage::largest_select_block) {
-    select_top_k(exec, map, values, selected, message);
+    select_top_k(exec, map, values, selected, place);
     return;
   }
+  // Blocks that are too long for one thread or team, one after the other by all.
   for (std::int64_t block = 0; block < map.blocks; ++block)
-    large_top_k_(exec, map, block, values, selected, message);
+    large_top_k_(exec, map, block, values, selected, place);
 }
 
-SparseMessages<MemorySpace> SparseMean::received_messages() const {
-  return {has_owners() ? message_.region_map(ranks_, rank_) : message_.map(), received_, ranks_,
-          words(received_pieces_.front().bytes)};
+SparseMessages<MemorySpace> SparseMean::received_messages(const ElementRange& range) const {
+  const std::int64_t begin = has_owners() ? words(message_.piece(own_region()).offset_bytes) : 0;
+  const std::int64_t first = words(message_.piece(range).offset_bytes) - begin;
+  return {message_.map_of(range), part_of(received_, {first, static_cast<std::int64_t>(received_.size())}),
+          ranks_, words(received_bytes())};
+}
+
+ElementRange SparseMean::own_region() const {
+  return message_.region(ranks_, rank_);
+}
+
+std::size_t SparseMean::received_bytes() const {
+  return has_owners() ? message_.piece(own_region()).bytes : message_.total_bytes();
 }
 
 std::optional<double> SparseMean::overlap(const ExecutionSpace& exec, Communicator& communicator) {
   if (ranks_ == 1 || !delivered_) return std::nullopt;
-  const SparseMessages<MemorySpace> messages = received_messages();
+  const SparseMessages<MemorySpace> messages =
+      received_messages(has_owners() ? own_region() : ElementRange{0, message_.map().elements});
   if (senders_.data() == nullptr)
     senders_ = allocate<std::uint8_t>(exec, "kadam::SparseMean::senders", messages.map.elements);
   const SupportOverlap counted = support_overlap(exec, messages, senders_);
@@ -177,7 +208,7 @@ std::optional<double> SparseMean::overlap(const ExecutionSpace& exec, Communicat
 std::size_t SparseMean::bytes_sent() const {
   const auto others = static_cast<std::size_t>(ranks_ - 1);
   if (!has_owners()) return message_.total_bytes() * others;
-  const std::size_t own = message_.region_piece(ranks_, rank_).bytes;
+  const std::size_t own = received_bytes();
   return message_.total_bytes() - own + others * own;
 }
 

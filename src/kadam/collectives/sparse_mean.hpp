@@ -3,6 +3,7 @@
 #pragma once
 
 #include <kadam/collectives/phases.hpp>
+#include <kadam/collectives/sliced_chunks.hpp>
 #include <kadam/collectives/sparse_exchange.hpp>
 #include <kadam/comm/communicator.hpp>
 #include <kadam/kernels/large_top_k.hpp>
@@ -12,7 +13,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 namespace kadam {
 
@@ -67,13 +67,16 @@ class SparseMean {
                       const Vector<float>& residual, const Vector<float>& x);
   void deliver_by_owners(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
                          const Vector<float>& residual, const Vector<float>& x);
-  /// select_top_k(), one long block after the other by all threads.
-  void select(const ExecutionSpace& exec, const detail::SparseMap& map, const Vector<float>& values,
+  /// Slices of whole blocks, of every region or of the whole vector.
+  void cut_into_slices(std::size_t piece_bytes);
+  /// The largest entries of some elements into their place in a message. values: of these elements.
+  void select(const ExecutionSpace& exec, const ElementRange& range, const Vector<float>& values,
               Selected selected, const Words<MemorySpace>& message) const;
-  /// Owner: the largest of the mean of what came, into the own piece of kept_.
-  void reduce_region(const ExecutionSpace& exec);
-  /// What came from all ranks in the last delivery.
-  [[nodiscard]] SparseMessages<MemorySpace> received_messages() const;
+  /// What came from all ranks for some elements.
+  [[nodiscard]] SparseMessages<MemorySpace> received_messages(const ElementRange& range) const;
+  [[nodiscard]] ElementRange own_region() const;
+  /// Of the messages that come from all ranks: the own region's, or everybody's whole one.
+  [[nodiscard]] std::size_t received_bytes() const;
 
   SparseOptions options_;
   int ranks_ = 1;
@@ -81,8 +84,7 @@ class SparseMean {
   bool delivered_ = false;
   SparseMessage message_;
   LargeTopK<ExecutionSpace> large_top_k_;  ///< for blocks that are too long for one thread or team
-  std::vector<Piece> received_pieces_;     ///< of all ranks
-  std::vector<Piece> region_pieces_;       ///< owner: of one message
+  SlicedChunks slices_;                    ///< owner: of every region; own: of the whole vector, as chunk 0
   Words<MemorySpace> received_;   ///< own: the messages of all, the own one in place; owner: of the region
   Words<MemorySpace> sent_;       ///< owner: the own message
   Words<MemorySpace> kept_;       ///< owner: what is applied, laid out like a message

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/comm/communicator.hpp>
+#include <kadam/comm/exchange.hpp>
 #include <kadam/comm/self_transport.hpp>
 
 #include <algorithm>
@@ -21,23 +22,18 @@ void copy_bytes(const ExecutionSpace& exec, std::byte* to, const std::byte* from
   Kokkos::deep_copy(exec, Target(to, bytes), Source(from, bytes));
 }
 
-std::size_t bytes_to_others(std::span<const Piece> pieces, int own) {
-  std::size_t sum = 0;
-  for (std::size_t r = 0; r < pieces.size(); ++r) {
-    if (static_cast<int>(r) != own) sum += pieces[r].bytes;
-  }
-  return sum;
-}
-
 }  // namespace
 
 std::size_t ByteCounters::total() const {
   return std::accumulate(sent_.begin(), sent_.end(), std::size_t{0});
 }
 
-Communicator::Communicator(std::unique_ptr<Transport> transport, Staging staging)
-    : transport_(std::move(transport)) {
-  staged_ = staging == Staging::always || (!host_accessible && !transport_->accepts_device_memory());
+Communicator::Communicator(std::unique_ptr<Transport> transport, const ExchangeOptions& options)
+    : transport_(std::move(transport)), options_(options) {
+  if (options.piece_bytes == 0) {
+    throw std::invalid_argument("kadam::Communicator: expected piece_bytes of 1 or more, got 0");
+  }
+  staged_ = options.staging == Staging::always || (!host_accessible && !transport_->accepts_device_memory());
 }
 
 std::shared_ptr<Communicator> Communicator::self() {
@@ -48,6 +44,18 @@ std::string Communicator::description() const {
   return transport_->description() + (staged_ ? ", staged through host memory" : "");
 }
 
+std::shared_ptr<Communicator> Communicator::duplicate() {
+  return std::make_shared<Communicator>(transport_->duplicate(), options_);
+}
+
+std::shared_ptr<Communicator> Communicator::split(int colour) {
+  return std::make_shared<Communicator>(transport_->split(colour), options_);
+}
+
+std::shared_ptr<Communicator> Communicator::split_by_node() {
+  return std::make_shared<Communicator>(transport_->split_by_node(), options_);
+}
+
 std::byte* Communicator::host_buffer(HostBytes& buffer, std::size_t bytes, const std::string& label) {
   if (buffer.size() < bytes) {
     buffer = HostBytes(Kokkos::view_alloc(Kokkos::WithoutInitializing, label), bytes);
@@ -55,53 +63,54 @@ std::byte* Communicator::host_buffer(HostBytes& buffer, std::size_t bytes, const
   return buffer.data();
 }
 
-void Communicator::reserve_staging(std::size_t send_bytes, std::size_t receive_bytes) {
+void Communicator::reserve_staging(std::size_t lane, std::size_t send_bytes, std::size_t receive_bytes) {
   if (!staged_) return;
-  (void)host_buffer(staged_send_, send_bytes, "kadam::Communicator::staged_send");
-  (void)host_buffer(staged_receive_, receive_bytes, "kadam::Communicator::staged_receive");
+  (void)host_buffer(lanes_.at(lane).send, send_bytes, "kadam::Exchange::send");
+  (void)host_buffer(lanes_.at(lane).receive, receive_bytes, "kadam::Exchange::receive");
 }
 
 void Communicator::all_to_all(const ExecutionSpace& exec, Traffic traffic, std::span<const std::byte> send,
                               std::span<const Piece> send_pieces, std::span<std::byte> receive,
                               std::span<const Piece> receive_pieces) {
-  const std::byte* source = send.data();
-  std::byte* target = receive.data();
-  if (staged_) {
-    std::byte* staged = host_buffer(staged_send_, send.size(), "kadam::Communicator::staged_send");
-    copy_bytes<Kokkos::SharedHostPinnedSpace, MemorySpace>(exec, staged, send.data(), send.size());
-    source = staged;
-    target = host_buffer(staged_receive_, receive.size(), "kadam::Communicator::staged_receive");
+  const Lane lane{send, receive};
+  Exchange exchange(exec, *this, traffic, {&lane, 1});
+  std::size_t missing = 0;
+  for (int k = 1; k < size(); ++k) {
+    const int from = (rank() + size() - k) % size();
+    const Piece& piece = receive_pieces[static_cast<std::size_t>(from)];
+    if (piece.bytes > 0) exchange.receive(0, from, piece, missing++);
   }
-  exec.fence("kadam::Communicator::all_to_all");
-  transport_->all_to_all(source, send_pieces, target, receive_pieces);
-  if (staged_) {
-    copy_bytes<MemorySpace, Kokkos::SharedHostPinnedSpace>(exec, receive.data(), target, receive.size());
+  for (int k = 1; k < size(); ++k) {
+    const int to = (rank() + k) % size();
+    const Piece& piece = send_pieces[static_cast<std::size_t>(to)];
+    if (piece.bytes > 0) exchange.send(0, to, piece);
   }
-  counters_.add(traffic, bytes_to_others(send_pieces, rank()));
+  const auto own = static_cast<std::size_t>(rank());
+  copy_bytes<MemorySpace, MemorySpace>(exec, receive.data() + receive_pieces[own].offset_bytes,
+                                       send.data() + send_pieces[own].offset_bytes, send_pieces[own].bytes);
+  while (missing > 0 || exchange.sending() > 0) missing -= exchange.arrivals(true).size();
 }
 
 void Communicator::all_gather(const ExecutionSpace& exec, Traffic traffic, std::span<std::byte> buffer,
                               std::span<const Piece> pieces) {
-  const Piece own = pieces[static_cast<std::size_t>(rank())];
-  std::byte* target = buffer.data();
-  if (staged_) {
-    target = host_buffer(staged_receive_, buffer.size(), "kadam::Communicator::staged_receive");
-    copy_bytes<Kokkos::SharedHostPinnedSpace, MemorySpace>(exec, target + own.offset_bytes,
-                                                           buffer.data() + own.offset_bytes, own.bytes);
+  const Lane lane{buffer, buffer};
+  Exchange exchange(exec, *this, traffic, {&lane, 1});
+  std::size_t missing = 0;
+  for (int k = 1; k < size(); ++k) {
+    const int from = (rank() + size() - k) % size();
+    const Piece& piece = pieces[static_cast<std::size_t>(from)];
+    if (piece.bytes > 0) exchange.receive(0, from, piece, missing++);
   }
-  exec.fence("kadam::Communicator::all_gather");
-  transport_->all_gather(target, pieces);
-  if (staged_) {
-    copy_bytes<MemorySpace, Kokkos::SharedHostPinnedSpace>(exec, buffer.data(), target, buffer.size());
-  }
-  counters_.add(traffic, own.bytes * static_cast<std::size_t>(size() - 1));
+  const Piece& own = pieces[static_cast<std::size_t>(rank())];
+  if (own.bytes > 0) exchange.send_to_others(0, own);
+  while (missing > 0 || exchange.sending() > 0) missing -= exchange.arrivals(true).size();
 }
 
 void Communicator::all_reduce_sum(const ExecutionSpace& exec, const Vector<float>& values) {
   const std::size_t bytes = values.size() * sizeof(float);
   auto* target = reinterpret_cast<std::byte*>(values.data());
   if (staged_) {
-    target = host_buffer(staged_receive_, bytes, "kadam::Communicator::staged_receive");
+    target = host_buffer(lanes_[0].receive, bytes, "kadam::Communicator::all_reduce_sum");
     copy_bytes<Kokkos::SharedHostPinnedSpace, MemorySpace>(exec, target, bytes_of(values).data(), bytes);
   }
   exec.fence("kadam::Communicator::all_reduce_sum");

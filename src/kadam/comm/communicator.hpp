@@ -6,6 +6,7 @@
 #include <kadam/execution.hpp>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -42,6 +43,13 @@ class PeerFailure : public std::runtime_error {
 /// too).
 enum class Staging : std::uint8_t { automatic, always };
 
+struct ExchangeOptions {
+  Staging staging = Staging::automatic;
+  /// Messages are cut into pieces of about this length, so that one is encoded or decoded while others
+  /// travel. The same on all ranks. docs/performance.md has the measurements behind the default.
+  std::size_t piece_bytes = std::size_t{1} << 17;
+};
+
 /// The bytes of a View's elements, wherever they live.
 template <class View>
 [[nodiscard]] auto bytes_of(const View& view) {
@@ -55,7 +63,7 @@ template <class View>
 /// Collective: every exchange, by all ranks of the transport, in the same order.
 class Communicator {
  public:
-  explicit Communicator(std::unique_ptr<Transport> transport, Staging staging = Staging::automatic);
+  explicit Communicator(std::unique_ptr<Transport> transport, const ExchangeOptions& options = {});
 
   /// A communicator of one rank.
   [[nodiscard]] static std::shared_ptr<Communicator> self();
@@ -63,12 +71,25 @@ class Communicator {
   [[nodiscard]] int rank() const { return transport_->rank(); }
   [[nodiscard]] int size() const { return transport_->size(); }
   [[nodiscard]] bool stages_through_host() const { return staged_; }
+  [[nodiscard]] std::size_t piece_bytes() const { return options_.piece_bytes; }
   [[nodiscard]] std::string description() const;
   [[nodiscard]] const ByteCounters& bytes_sent() const { return counters_; }
 
+  /// The same ranks, those of one colour in the order of their ranks, those that share this rank's memory:
+  /// each with options as these, and byte counters of their own. Collective.
+  [[nodiscard]] std::shared_ptr<Communicator> duplicate();
+  [[nodiscard]] std::shared_ptr<Communicator> split(int colour);
+  [[nodiscard]] std::shared_ptr<Communicator> split_by_node();
+  /// Adds what another communicator sent for this one.
+  void count_sent(Traffic traffic, std::size_t bytes) { counters_.add(traffic, bytes); }
+  /// Whether threads may exchange at the same time, each over a duplicate of its own.
+  [[nodiscard]] bool allows_threads() const { return transport_->allows_threads(); }
+  /// Whether an exchange is under way. May be asked by other threads.
+  [[nodiscard]] bool is_exchanging() const { return exchanges_; }
+
   /// Makes room for staging exchanges of up to so many bytes now, so that none allocates when it comes. For
   /// exchanges larger than that of the first step.
-  void reserve_staging(std::size_t send_bytes, std::size_t receive_bytes);
+  void reserve_staging(std::size_t lane, std::size_t send_bytes, std::size_t receive_bytes);
 
   /// Piece r of send goes to rank r, piece r of receive comes from there. Waits for exec, returns when done.
   /// Wire: the sum of the send pieces but the own one.
@@ -97,14 +118,22 @@ class Communicator {
   void require_equal(std::span<const std::string> names, std::span<const std::uint64_t> values);
 
  private:
+  friend class Exchange;
   using HostBytes = Kokkos::View<std::byte*, Kokkos::SharedHostPinnedSpace>;
+  /// Host memory of one lane of an exchange, if it is staged.
+  struct StagedLane {
+    HostBytes send;
+    HostBytes receive;
+  };
   static std::byte* host_buffer(HostBytes& buffer, std::size_t bytes, const std::string& label);
 
   std::unique_ptr<Transport> transport_;
+  ExchangeOptions options_;
   bool staged_ = false;
   ByteCounters counters_;
-  HostBytes staged_send_;
-  HostBytes staged_receive_;
+  std::unique_ptr<Messages> messages_;
+  std::array<StagedLane, 2> lanes_;
+  std::atomic<bool> exchanges_ = false;  ///< an Exchange is at work
 };
 
 }  // namespace kadam

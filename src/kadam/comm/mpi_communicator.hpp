@@ -6,15 +6,22 @@
 
 #include <mpi.h>
 
+#include <cstddef>
 #include <memory>
 
 namespace kadam {
+
+struct MpiOptions {
+  ExchangeOptions exchange;
+  /// Longer messages travel in parts: MPI counts with an int.
+  std::size_t largest_message_bytes = std::size_t{1} << 30;
+};
 
 /// A communicator over a duplicate of the caller's MPI communicator; the caller keeps and frees its own.
 ///
 /// Collective: by all ranks of the communicator; so is the destruction.
 /// Errors: MpiError when MPI is not initialised, already finalised, or refuses.
 [[nodiscard]] std::shared_ptr<Communicator> make_mpi_communicator(MPI_Comm communicator,
-                                                                  Staging staging = Staging::automatic);
+                                                                  const MpiOptions& options = {});
 
 }  // namespace kadam

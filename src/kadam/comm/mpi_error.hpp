@@ -12,4 +12,13 @@ class MpiError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+namespace detail {
+
+/// Throws MpiError unless status is MPI_SUCCESS.
+void require_mpi_success(int status, const char* call);
+
+}  // namespace detail
 }  // namespace kadam
+
+/// One line per call site, so that the message names the call.
+#define KADAM_MPI(call) ::kadam::detail::require_mpi_success(call, #call)

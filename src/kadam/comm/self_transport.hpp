@@ -4,8 +4,6 @@
 
 #include <kadam/comm/transport.hpp>
 
-#include <cstring>
-
 namespace kadam {
 
 /// The transport of a single rank: nothing is sent.
@@ -14,15 +12,28 @@ class SelfTransport final : public Transport {
   [[nodiscard]] int rank() const override { return 0; }
   [[nodiscard]] int size() const override { return 1; }
   [[nodiscard]] bool accepts_device_memory() const override { return false; }
+  [[nodiscard]] bool allows_threads() const override { return true; }
   [[nodiscard]] std::string description() const override { return "one rank, no exchange"; }
 
-  void all_to_all(const std::byte* send, std::span<const Piece> send_pieces, std::byte* receive,
-                  std::span<const Piece> receive_pieces) override {
-    std::memcpy(receive + receive_pieces[0].offset_bytes, send + send_pieces[0].offset_bytes,
-                send_pieces[0].bytes);
-  }
+  [[nodiscard]] std::unique_ptr<Messages> messages() override { return std::make_unique<NoMessages>(); }
   void all_gather(std::byte* /*buffer*/, std::span<const Piece> /*pieces*/) override {}
   void all_reduce_sum(float* /*values*/, std::size_t /*count*/) override {}
+
+  [[nodiscard]] std::unique_ptr<Transport> duplicate() override { return std::make_unique<SelfTransport>(); }
+  [[nodiscard]] std::unique_ptr<Transport> split(int /*colour*/) override { return duplicate(); }
+  [[nodiscard]] std::unique_ptr<Transport> split_by_node() override { return duplicate(); }
+
+ private:
+  /// There is nobody to send to.
+  class NoMessages final : public Messages {
+   public:
+    void send(int /*to*/, int /*tag*/, const std::byte* /*data*/, std::size_t /*bytes*/) override {}
+    void receive(int /*from*/, int /*tag*/, std::byte* /*data*/, std::size_t /*bytes*/,
+                 std::size_t /*id*/) override {}
+    void progress(bool /*wait*/, std::vector<std::size_t>& /*arrived*/) override {}
+    [[nodiscard]] std::size_t sending() const override { return 0; }
+    void give_up() override {}
+  };
 };
 
 }  // namespace kadam

@@ -2,17 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/comm/messages.hpp>
 #include <kadam/wire/block_message.hpp>
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 
 namespace kadam {
 
 /// Moves bytes between ranks. Knows no Kokkos, no optimizer, no message format.
-///
-/// Collective: every call, by all ranks, in the same order.
 class Transport {
  public:
   Transport() = default;
@@ -24,17 +24,25 @@ class Transport {
   [[nodiscard]] virtual int size() const = 0;
   /// Whether pointers to device memory may be given.
   [[nodiscard]] virtual bool accepts_device_memory() const = 0;
+  /// Whether several threads may exchange at the same time, each over a duplicate of its own.
+  [[nodiscard]] virtual bool allows_threads() const = 0;
   /// One line for people: which transport, between whom.
   [[nodiscard]] virtual std::string description() const = 0;
 
-  /// send_pieces[r] of send goes to rank r; receive_pieces[r] of receive comes from rank r, the own one
-  /// included.
-  virtual void all_to_all(const std::byte* send, std::span<const Piece> send_pieces, std::byte* receive,
-                          std::span<const Piece> receive_pieces) = 0;
-  /// pieces[r] of buffer comes from rank r; the own one lies there already.
+  /// Single messages between any two ranks.
+  [[nodiscard]] virtual std::unique_ptr<Messages> messages() = 0;
+  /// pieces[r] of buffer comes from rank r; the own one lies there already. For small pieces, where the
+  /// number of messages counts and not their bytes. Collective.
   virtual void all_gather(std::byte* buffer, std::span<const Piece> pieces) = 0;
-  /// Sum over ranks, in place, in whatever order the transport likes best.
+  /// Sum over ranks, in place, in whatever order the transport likes best. Collective.
   virtual void all_reduce_sum(float* values, std::size_t count) = 0;
+
+  /// The same ranks again: nothing that is sent over the one is received over the other. Collective.
+  [[nodiscard]] virtual std::unique_ptr<Transport> duplicate() = 0;
+  /// The ranks that give the same colour, in the order of their ranks here. Collective.
+  [[nodiscard]] virtual std::unique_ptr<Transport> split(int colour) = 0;
+  /// The ranks that share this rank's memory. Collective.
+  [[nodiscard]] virtual std::unique_ptr<Transport> split_by_node() = 0;
 };
 
 }  // namespace kadam

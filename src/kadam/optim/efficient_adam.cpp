@@ -17,6 +17,11 @@ struct DecayAndSubtract {
   }
 };
 
+DecayAndSubtract update_of(const Segment& segment, const Parameters& parameters, const StepResult& result) {
+  const double gamma = result.learning_rate * segment.lr_scale;
+  return {parameters.master(), static_cast<float>(1.0 - gamma * segment.weight_decay)};
+}
+
 /// What is never compressed: tensors kept dense, and those that do not move, which a 1-bit code could not
 /// say.
 std::vector<ElementRange> left_out(const ResolvedGroups& groups) {
@@ -61,15 +66,16 @@ void EfficientAdam::advance(const ExecutionSpace& exec, const Parameters& parame
   accumulate(exec, gradient, result);
   kept_dense_.exchange(exec, communicator(), phases(),
                        ElementOf<MemorySpace>{compressed_mean_.state().worker_error});
-  compressed_mean_.exchange_accumulated(exec, communicator(), phases(), coordinates_.active());
-
+  compressed_mean_.exchange_accumulated(
+      exec, communicator(), phases(), coordinates_.active(), [&](const ElementRange& arrived) {
+        groups().for_each_segment_in(arrived, [&](const Segment& segment) {
+          compressed_mean_.decode(exec, coordinates_.active(), segment.range.begin, segment.range.end,
+                                  update_of(segment, parameters, result));
+        });
+      });
   const auto scope = phases().enter(exec, Phase::decode);
   for (const Segment& segment : groups().segments) {
-    const double gamma = result.learning_rate * segment.lr_scale;
-    const DecayAndSubtract update{parameters.master(),
-                                  static_cast<float>(1.0 - gamma * segment.weight_decay)};
-    compressed_mean_.decode(exec, coordinates_.active(), segment.range.begin, segment.range.end, update);
-    kept_dense_.decode(exec, segment.range.begin, segment.range.end, update);
+    kept_dense_.decode(exec, segment.range.begin, segment.range.end, update_of(segment, parameters, result));
   }
 }
 

@@ -61,24 +61,22 @@ void FrozenVarianceAdam::compressed_step(const ExecutionSpace& exec, const Param
   result.phase = "compressed";
   result.gradient_scale = clip_factor(result.gradient_norm);
   const auto& [m, v] = moments_;
+  const Vector<float>& x = parameters.master();
   const auto eps = static_cast<float>(common().eps);
   const LocalMomentum y{Ema::make(common().beta1), static_cast<float>(result.gradient_scale)};
   const FromMomentum first_y{y, m};
-  if (options_.precondition) {
-    exchange(exec, gradient, PreconditionedMomentum{y, v, eps}, PreconditionedFromMomentum{first_y, v, eps});
-  } else {
-    exchange(exec, gradient, y, first_y);
-  }
   kept_dense_.exchange(exec, communicator(), phases(),
                        OfNumbers<MemorySpace, FromMomentum>{gradient, first_y});
-
-  const auto scope = phases().enter(exec, Phase::decode);
-  const Vector<float>& x = parameters.master();
   if (options_.precondition) {
-    update(exec, WithCopy<MemorySpace, PreconditionedUpdate>{{x, v, {}}, parameters.copy()}, result);
+    const WithCopy<MemorySpace, PreconditionedUpdate> rule{{x, v, {}}, parameters.copy()};
+    exchange(exec, gradient, PreconditionedMomentum{y, v, eps}, PreconditionedFromMomentum{first_y, v, eps},
+             [&](const ElementRange& arrived) { update(exec, arrived, rule, result); });
   } else {
-    update(exec, WithCopy<MemorySpace, FrozenUpdate>{{x, v, {}}, parameters.copy()}, result);
+    const WithCopy<MemorySpace, FrozenUpdate> rule{{x, v, {}}, parameters.copy()};
+    exchange(exec, gradient, y, first_y,
+             [&](const ElementRange& arrived) { update(exec, arrived, rule, result); });
   }
+  const auto scope = phases().enter(exec, Phase::decode);
   for (const Segment& segment : groups().segments) {
     kept_dense_.decode(exec, segment.range.begin, segment.range.end,
                        KeptDenseUpdate{{{x, v, apply_of(segment, result)}, parameters.copy()}, m});
@@ -87,24 +85,26 @@ void FrozenVarianceAdam::compressed_step(const ExecutionSpace& exec, const Param
 
 template <class Rule, class FirstRule>
 void FrozenVarianceAdam::exchange(const ExecutionSpace& exec, const Gradient& gradient, const Rule& y,
-                                  const FirstRule& first_y) {
+                                  const FirstRule& first_y, const CompressedMean::Arrived& arrived) {
   if (momentum_is_in_message_) {
     compressed_mean_.exchange_continued(exec, communicator(), phases(),
-                                        OfNumbers<MemorySpace, Rule>{gradient, y}, coordinates_.active());
+                                        OfNumbers<MemorySpace, Rule>{gradient, y}, coordinates_.active(),
+                                        arrived);
   } else {
     compressed_mean_.exchange(exec, communicator(), phases(),
-                              OfNumbers<MemorySpace, FirstRule>{gradient, first_y}, coordinates_.active());
+                              OfNumbers<MemorySpace, FirstRule>{gradient, first_y}, coordinates_.active(),
+                              arrived);
   }
   momentum_is_in_message_ = true;
 }
 
 template <class Update>
-void FrozenVarianceAdam::update(const ExecutionSpace& exec, WithCopy<MemorySpace, Update> update,
-                                const StepResult& result) {
-  for (const Segment& segment : groups().segments) {
+void FrozenVarianceAdam::update(const ExecutionSpace& exec, const ElementRange& range,
+                                WithCopy<MemorySpace, Update> update, const StepResult& result) {
+  groups().for_each_segment_in(range, [&](const Segment& segment) {
     update.update.apply = apply_of(segment, result);
     compressed_mean_.decode(exec, coordinates_.active(), segment.range.begin, segment.range.end, update);
-  }
+  });
 }
 
 AdamApply FrozenVarianceAdam::apply_of(const Segment& segment, const StepResult& result) const {

@@ -65,10 +65,11 @@ class FrozenVarianceAdam : public Optimizer {
                        StepResult& result);
   /// y goes on from the last exchange, first_y from the momentum of the warm-up.
   template <class Rule, class FirstRule>
-  void exchange(const ExecutionSpace& exec, const Gradient& gradient, const Rule& y,
-                const FirstRule& first_y);
+  void exchange(const ExecutionSpace& exec, const Gradient& gradient, const Rule& y, const FirstRule& first_y,
+                const CompressedMean::Arrived& arrived);
   template <class Update>
-  void update(const ExecutionSpace& exec, WithCopy<MemorySpace, Update> update, const StepResult& result);
+  void update(const ExecutionSpace& exec, const ElementRange& range, WithCopy<MemorySpace, Update> update,
+              const StepResult& result);
   [[nodiscard]] AdamApply apply_of(const Segment& segment, const StepResult& result) const;
   [[nodiscard]] bool warm_up_ends(const ExecutionSpace& exec, std::int64_t step);
   void freeze(const ExecutionSpace& exec, std::int64_t step);

@@ -55,11 +55,7 @@ LocalMomentsAdam::LocalMomentsAdam(std::string_view name, const Options& options
   const int ranks = communicator().size();
   moments_ = Moments::zeros(exec, "kadam::LocalMomentsAdam", elements());
   dense_mean_ = DenseMean(exec, ChunkLayout(elements(), ranks), rank);
-  if (ranks > 1) {
-    // Means of the variance and of residuals are float32, whatever came before.
-    const std::size_t bytes = sizeof(float) * static_cast<std::size_t>(elements());
-    communicator().reserve_staging(bytes, std::max(bytes, dense_mean_.memory_bytes() - bytes));
-  }
+  dense_mean_.reserve_staging(communicator());
   kept_dense_ = DenseSubset(exec, groups().dense, ranks, rank);
   sparse_mean_ =
       SparseMean(exec, {options.density, options.select_block, options.exchange}, elements(), ranks, rank);

@@ -114,14 +114,12 @@ void Loco::update_shard(const ExecutionSpace& exec, const Vector<float>& shard, 
   rule.first = Ema::make(common().beta1);
   rule.second = Ema::make(common().beta2);
   rule.gradient_scale = static_cast<float>(result.gradient_scale);
-  for (const Segment& segment : groups().segments) {
-    const std::int64_t begin = std::max(segment.range.begin, own_.begin) - own_.begin;
-    const std::int64_t end = std::min(segment.range.end, own_.end) - own_.begin;
-    if (begin >= end) continue;
+  groups().for_each_segment_in(own_, [&](const Segment& segment) {
     rule.apply = AdamApply::make(result.learning_rate * segment.lr_scale, segment.weight_decay, common().eps,
                                  common().first_correction(t), common().second_correction(t));
-    update_by_adam(exec, rule, {begin, end}, shard, moments_, g);
-  }
+    const ElementRange in_shard{segment.range.begin - own_.begin, segment.range.end - own_.begin};
+    update_by_adam(exec, rule, in_shard, shard, moments_, g);
+  });
 }
 
 void Loco::gather_parameters(const ExecutionSpace& exec, const Vector<float>& x) {

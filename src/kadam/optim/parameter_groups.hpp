@@ -5,6 +5,7 @@
 #include <kadam/layout/chunk_layout.hpp>
 #include <kadam/layout/tensor_layout.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -37,6 +38,15 @@ struct ResolvedGroups {
   std::vector<ElementRange> dense;
 
   [[nodiscard]] std::int64_t dense_elements() const;
+
+  /// visit(a segment, cut to the range) for all segments that have elements in it.
+  template <class Visit>
+  void for_each_segment_in(const ElementRange& range, const Visit& visit) const {
+    for (Segment segment : segments) {
+      segment.range = {std::max(segment.range.begin, range.begin), std::min(segment.range.end, range.end)};
+      if (segment.range.begin < segment.range.end) visit(segment);
+    }
+  }
 };
 
 /// dense_below: tensors with fewer elements are kept dense (0: none).

@@ -11,41 +11,8 @@
 namespace kadam {
 namespace {
 
-/// x <- (1 - lambda Gamma) x - mean / D;  m <- mean / Gamma;  u <- 0. Where there is no variance, or no
-/// learning rate, nothing comes from the mean.
-struct Synchronise {
-  LocalStep rule;
-  float inverse_gamma_sum;  ///< 0 where Gamma = 0
-  Vector<float> x;
-  Vector<float> m;
-  Vector<float> v;
-  Vector<float> u;
-  Vector<float> parameters;
-
-  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean) const {
-    if (!(v(i) > 0.0F)) {
-      inactive(i);
-      return;
-    }
-    const bool moves = inverse_gamma_sum > 0.0F;
-    const float next = moves ? rule.decay * x(i) - mean / rule.denominator(v(i)) : x(i);
-    if (moves) m(i) = mean * inverse_gamma_sum;
-    u(i) = 0.0F;
-    x(i) = next;
-    parameters(i) = next;
-  }
-  KOKKOS_FORCEINLINE_FUNCTION void inactive(const std::int64_t i) const {
-    if (v(i) > 0.0F) return;  // kept dense: its exact mean does it
-    const float next = rule.decay * x(i);
-    m(i) = 0.0F;
-    u(i) = 0.0F;
-    x(i) = next;
-    parameters(i) = next;
-  }
-};
-
-void synchronise_exactly(const ExecutionSpace& exec, const ElementRange& range, const Synchronise& update,
-                         const Vector<const float>& mean) {
+void synchronise_exactly(const ExecutionSpace& exec, const ElementRange& range,
+                         const ZeroOneSynchronise& update, const Vector<const float>& mean) {
   using Policy = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
   Kokkos::parallel_for(
       "kadam::ZeroOneAdam::synchronise_exactly", Policy(exec, range.begin, range.end),
@@ -102,6 +69,7 @@ ZeroOneAdam::ZeroOneAdam(const Options& options, TensorLayout layout,
   moments_ = Moments::zeros(exec, "kadam::ZeroOneAdam", elements());
   u_ = allocate_zeros<float>(exec, "kadam::ZeroOneAdam::u", elements());
   dense_mean_ = DenseMean(exec, chunks, rank);
+  dense_mean_.reserve_staging(communicator());
   compressed_mean_ = CompressedMean(exec, make_quantiser(options.codec), chunks, options.codec.block, rank);
   kept_dense_ = DenseSubset(exec, groups().dense, ranks, rank);
   coordinates_ = CompressedCoordinates(exec, elements(), groups().dense);
@@ -172,24 +140,34 @@ void ZeroOneAdam::local_step(const ExecutionSpace& exec, const Gradient& gradien
 
 void ZeroOneAdam::synchronise(const ExecutionSpace& exec, const Vector<float>& parameters) {
   const ElementOf<MemorySpace> u{u_};
-  compressed_mean_.exchange(exec, communicator(), phases(), u, coordinates_.active());
   kept_dense_.exchange(exec, communicator(), phases(), u);
-
+  compressed_mean_.exchange(
+      exec, communicator(), phases(), u, coordinates_.active(), [&](const ElementRange& arrived) {
+        groups().for_each_segment_in(arrived, [&](const Segment& segment) {
+          compressed_mean_.decode(exec, coordinates_.active(), segment.range.begin, segment.range.end,
+                                  synchronise_of(segment, parameters));
+        });
+      });
   const auto scope = phases().enter(exec, Phase::decode);
-  update_synchronised(parameters, [&](const ElementRange& range, const Synchronise& update) {
-    compressed_mean_.decode(exec, coordinates_.active(), range.begin, range.end, update);
-    kept_dense_.decode(exec, range.begin, range.end, update);
-  });
+  for (const Segment& segment : groups().segments) {
+    kept_dense_.decode(exec, segment.range.begin, segment.range.end, synchronise_of(segment, parameters));
+  }
+  forget_local_steps();
 }
 
-template <class Apply>
-void ZeroOneAdam::update_synchronised(const Vector<float>& parameters, const Apply& apply) {
-  for (const Segment& segment : groups().segments) {
-    const double gamma_sum = gamma_sum_ * segment.lr_scale;
-    apply(segment.range,
-          Synchronise{rule_of(segment), static_cast<float>(gamma_sum > 0.0 ? 1.0 / gamma_sum : 0.0), x_,
-                      moments_.m, moments_.v, u_, parameters});
-  }
+ZeroOneSynchronise ZeroOneAdam::synchronise_of(const Segment& segment,
+                                               const Vector<float>& parameters) const {
+  const double gamma_sum = gamma_sum_ * segment.lr_scale;
+  return {rule_of(segment),
+          static_cast<float>(gamma_sum > 0.0 ? 1.0 / gamma_sum : 0.0),
+          x_,
+          moments_.m,
+          moments_.v,
+          u_,
+          parameters};
+}
+
+void ZeroOneAdam::forget_local_steps() {
   gamma_sum_ = 0.0;
   momentum_differs_ = false;
 }
@@ -214,9 +192,10 @@ LocalStep ZeroOneAdam::rule_of(const Segment& segment) const {
 void ZeroOneAdam::deliver_all(const ExecutionSpace& exec, const Vector<float>& parameters) {
   if (gamma_sum_ == 0.0) return;
   const Vector<const float> mean = dense_mean_(exec, communicator(), phases(), u_);
-  update_synchronised(parameters, [&](const ElementRange& range, const Synchronise& update) {
-    synchronise_exactly(exec, range, update, mean);
-  });
+  for (const Segment& segment : groups().segments) {
+    synchronise_exactly(exec, segment.range, synchronise_of(segment, parameters), mean);
+  }
+  forget_local_steps();
   policy_.synchronised_at(steps_taken());
 }
 

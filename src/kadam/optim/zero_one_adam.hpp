@@ -4,10 +4,10 @@
 
 #include <kadam/collectives/compressed_mean.hpp>
 #include <kadam/collectives/dense_subset.hpp>
-#include <kadam/kernels/local_step.hpp>
 #include <kadam/optim/compressed_coordinates.hpp>
 #include <kadam/optim/optimizer.hpp>
 #include <kadam/optim/zero_one_policy.hpp>
+#include <kadam/optim/zero_one_synchronise.hpp>
 
 namespace kadam {
 
@@ -65,9 +65,10 @@ class ZeroOneAdam final : public Optimizer {
                      StepResult& result);
   void local_step(const ExecutionSpace& exec, const Gradient& gradient, StepResult& result);
   void synchronise(const ExecutionSpace& exec, const Vector<float>& parameters);
-  /// apply(range, update) for every segment; Gamma starts again.
-  template <class Apply>
-  void update_synchronised(const Vector<float>& parameters, const Apply& apply);
+  [[nodiscard]] ZeroOneSynchronise synchronise_of(const Segment& segment,
+                                                  const Vector<float>& parameters) const;
+  /// Gamma starts again.
+  void forget_local_steps();
   void write_working(const ExecutionSpace& exec, const Vector<const float>& u,
                      const Vector<float>& out) const;
   [[nodiscard]] LocalStep rule_of(const Segment& segment) const;

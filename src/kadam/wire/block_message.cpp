@@ -46,16 +46,19 @@ std::int64_t BlockMessage::words_of(std::int64_t chunk_elements) const {
 }
 
 Piece BlockMessage::piece(int chunk) const {
-  const ElementRange range = chunks_.chunk(chunk);
-  // Only the last chunks are not full, and those behind the first such one are empty.
-  std::int64_t first_word = 0;
-  if (map_.chunk_elements > 0) {
-    first_word = (range.begin / map_.chunk_elements) * map_.words_per_chunk;
-    const std::int64_t rest = range.begin % map_.chunk_elements;
-    first_word += words_of(rest);
-  }
-  return {static_cast<std::size_t>(first_word) * word_bytes,
-          static_cast<std::size_t>(words_of(range.elements())) * word_bytes};
+  return piece(chunks_.chunk(chunk));
+}
+
+Piece BlockMessage::piece(const ElementRange& range) const {
+  const std::int64_t first_word = words_before(range.begin);
+  const std::int64_t words = range.elements() == 0 ? 0 : words_before(range.end) - first_word;
+  return {static_cast<std::size_t>(first_word) * word_bytes, static_cast<std::size_t>(words) * word_bytes};
+}
+
+/// Only the last chunks are not full, and those behind the first such one are empty.
+std::int64_t BlockMessage::words_before(std::int64_t element) const {
+  if (map_.chunk_elements == 0) return 0;
+  return (element / map_.chunk_elements) * map_.words_per_chunk + words_of(element % map_.chunk_elements);
 }
 
 std::vector<Piece> BlockMessage::pieces() const {

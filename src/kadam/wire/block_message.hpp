@@ -21,10 +21,11 @@ struct Piece {
 
 /// The byte layout of the block-coded messages of a vector, one message per chunk.
 ///
-/// Wire: a message is the float32 scales of the chunk's blocks, then the codes of each block, element 0 in
-/// the lowest bits of its first 32-bit word; each block is padded to whole words; little-endian. There is no
-/// header: ranks agree on d, n and the options when an optimizer is made, and every size follows from them.
-/// Worked number: 128 elements, 1 bit, block 64: 2 scales and 2 x 2 words = 24 bytes.
+/// Wire: for each scale block of the chunk its float32 scale, then its codes, element 0 in the lowest bits of
+/// the first 32-bit word, padded to whole words; little-endian. Consecutive blocks are a contiguous piece, so
+/// a message can be sent in as many pieces as one likes. There is no header: ranks agree on d, n and the
+/// options when an optimizer is made, and every size follows from them.
+/// Worked number: 128 elements, 1 bit, block 64: 2 blocks of a scale and 2 words = 24 bytes.
 class BlockMessage {
  public:
   BlockMessage() = default;
@@ -34,8 +35,11 @@ class BlockMessage {
   /// Where chunk j's message lies when the messages of all chunks follow each other.
   [[nodiscard]] Piece piece(int chunk) const;
   [[nodiscard]] std::vector<Piece> pieces() const;
+  /// Where the message of some elements lies. Shape: they are whole blocks of one chunk.
+  [[nodiscard]] Piece piece(const ElementRange& range) const;
   /// Of the messages of all chunks.
   [[nodiscard]] std::size_t total_bytes() const;
+  [[nodiscard]] const ChunkLayout& chunks() const { return chunks_; }
 
   /// The kernels' view of all chunks.
   [[nodiscard]] const detail::BlockMap& map() const { return map_; }
@@ -44,6 +48,7 @@ class BlockMessage {
 
  private:
   [[nodiscard]] std::int64_t words_of(std::int64_t chunk_elements) const;
+  [[nodiscard]] std::int64_t words_before(std::int64_t element) const;
 
   ChunkLayout chunks_;
   int bits_ = 1;

@@ -71,23 +71,20 @@ ElementRange SparseMessage::region(int ranks, int rank) const {
           std::min(first_block(ranks, rank + 1) * map_.block_elements, map_.elements)};
 }
 
-Piece SparseMessage::region_piece(int ranks, int rank) const {
-  const std::size_t begin = offset_bytes(first_block(ranks, rank));
-  return {begin, offset_bytes(first_block(ranks, rank + 1)) - begin};
+Piece SparseMessage::piece(const ElementRange& range) const {
+  const std::size_t begin = offset_bytes(blocks_before(range.begin));
+  return {begin, offset_bytes(blocks_before(range.end)) - begin};
 }
 
-std::vector<Piece> SparseMessage::region_pieces(int ranks) const {
-  std::vector<Piece> pieces;
-  pieces.reserve(static_cast<std::size_t>(ranks));
-  for (int r = 0; r < ranks; ++r) pieces.push_back(region_piece(ranks, r));
-  return pieces;
+std::int64_t SparseMessage::blocks_before(std::int64_t element) const {
+  return map_.blocks == 0 ? 0 : (element + map_.block_elements - 1) / map_.block_elements;
 }
 
-detail::SparseMap SparseMessage::region_map(int ranks, int rank) const {
+detail::SparseMap SparseMessage::map_of(const ElementRange& range) const {
   detail::SparseMap map = map_;
-  map.elements = region(ranks, rank).elements();
-  map.blocks = first_block(ranks, rank + 1) - first_block(ranks, rank);
-  if (first_block(ranks, rank + 1) < map_.blocks) map.last = map_.full;
+  map.elements = range.elements();
+  map.blocks = blocks_before(range.end) - blocks_before(range.begin);
+  if (range.end < map_.elements) map.last = map_.full;
   return map;
 }
 

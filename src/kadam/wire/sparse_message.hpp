@@ -37,17 +37,17 @@ class SparseMessage {
   /// Region r of the vector, when its blocks are dealt to ranks, ceil(blocks / ranks) to each as long as
   /// there are any: a block belongs to one region.
   [[nodiscard]] ElementRange region(int ranks, int rank) const;
-  /// Where the blocks of region r lie in the message.
-  [[nodiscard]] Piece region_piece(int ranks, int rank) const;
-  [[nodiscard]] std::vector<Piece> region_pieces(int ranks) const;
+  /// Where the entries of some elements lie in the message. Shape: they are whole blocks.
+  [[nodiscard]] Piece piece(const ElementRange& range) const;
 
   /// The kernels' view of the whole vector.
   [[nodiscard]] const detail::SparseMap& map() const { return map_; }
-  /// The kernels' view of region r alone, its first element being element 0.
-  [[nodiscard]] detail::SparseMap region_map(int ranks, int rank) const;
+  /// The kernels' view of some elements alone, the first being element 0. Shape: they are whole blocks.
+  [[nodiscard]] detail::SparseMap map_of(const ElementRange& range) const;
 
  private:
   [[nodiscard]] std::int64_t first_block(int ranks, int rank) const;
+  [[nodiscard]] std::int64_t blocks_before(std::int64_t element) const;
   [[nodiscard]] std::size_t offset_bytes(std::int64_t block) const;
 
   detail::SparseMap map_;

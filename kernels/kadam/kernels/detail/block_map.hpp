@@ -10,9 +10,10 @@ namespace kadam::detail {
 
 /// Where the scale blocks of a chunked vector lie: in elements, and in 32-bit words of the messages.
 ///
-/// The message of one chunk is [scales of its blocks][codes of block 0][codes of block 1] ...; each block
-/// starts at a word of its own, so a thread that owns a word owns its elements. The messages of all chunks
-/// follow each other; every chunk but the last non-empty one is full.
+/// The message of one chunk is [scale of block 0][codes of block 0][scale of block 1][codes of block 1] ...;
+/// each block starts at a word of its own, so a thread that owns a word owns its elements, and consecutive
+/// blocks are one piece of the message. The messages of all chunks follow each other; every chunk but the
+/// last non-empty one is full.
 struct BlockMap {
   std::int64_t elements = 0;          ///< of the whole vector
   std::int64_t chunk_elements = 0;    ///< of a full chunk
@@ -35,18 +36,34 @@ struct BlockMap {
     const std::int64_t in_chunk = index - chunk * blocks_per_chunk;
     const std::int64_t chunk_begin = chunk * chunk_elements;
     const std::int64_t chunk_end = Kokkos::min(chunk_begin + chunk_elements, elements);
-    // The last chunk may hold fewer blocks, and so fewer scales before its codes.
-    const std::int64_t chunk_blocks = (chunk_end - chunk_begin + block_elements - 1) / block_elements;
     const std::int64_t first = chunk_begin + in_chunk * block_elements;
-    const std::int64_t message = chunk * words_per_chunk;
-    return {first, Kokkos::min(block_elements, chunk_end - first), message + in_chunk * scale_words,
-            message + chunk_blocks * scale_words + in_chunk * words_per_block};
+    const std::int64_t word = chunk * words_per_chunk + in_chunk * (scale_words + words_per_block);
+    return {first, Kokkos::min(block_elements, chunk_end - first), word, word + scale_words};
   }
 
   /// The block that holds an element.
   [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int64_t block_of(std::int64_t element) const {
     const std::int64_t chunk = element / chunk_elements;
     return chunk * blocks_per_chunk + (element - chunk * chunk_elements) / block_elements;
+  }
+};
+
+/// The blocks [first, last) of a map: what a kernel works on.
+struct BlockRange {
+  BlockMap map;
+  std::int64_t first;
+  std::int64_t last;
+
+  /// All blocks.
+  BlockRange(const BlockMap& whole)
+      : BlockRange(whole, 0, whole.blocks) {}  // NOLINT(google-explicit-constructor)
+  BlockRange(const BlockMap& of, std::int64_t first_block, std::int64_t last_block)
+      : map(of), first(first_block), last(last_block) {}
+
+  /// The blocks of elements [begin, end), which start and end where blocks do.
+  [[nodiscard]] static BlockRange of_elements(const BlockMap& map, std::int64_t begin, std::int64_t end) {
+    if (begin >= end) return {map, 0, 0};
+    return {map, map.block_of(begin), map.block_of(end - 1) + 1};
   }
 };
 

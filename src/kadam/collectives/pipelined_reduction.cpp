@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/collectives/pipelined_reduction.hpp>
+
+namespace kadam {
+
+ReductionRun::ReductionRun(const SlicedChunks& chunks, int rank, Replies replies, Exchange& exchange,
+                           const ReductionSteps& steps)
+    : chunks_(chunks),
+      rank_(rank),
+      ranks_(chunks.ranks()),
+      replies_(replies == Replies::to_all),
+      exchange_(exchange),
+      steps_(steps),
+      parts_missing_(chunks.of_chunk(rank).size(), chunks.ranks()) {
+  const std::vector<Slice>& own = chunks.of_chunk(rank);
+  for (std::size_t s = 0; s < own.size(); ++s) {
+    for (int k = 1; k < ranks_; ++k) {
+      const int from = (rank_ + ranks_ - k) % ranks_;
+      const Piece& first = own[s].received;
+      const std::size_t offset =
+          first.offset_bytes + static_cast<std::size_t>(from) * chunks.stride_bytes(rank);
+      exchange_.receive(0, from, {offset, first.bytes},
+                        s * static_cast<std::size_t>(ranks_) + static_cast<std::size_t>(from));
+    }
+  }
+  missing_ = own.size();
+  for (int j = 0; replies_ && j < ranks_; ++j) {
+    if (j != rank_) missing_ += chunks.of_chunk(j).size();
+  }
+}
+
+ReductionRun::State ReductionRun::advance() {
+  const std::size_t all = chunks_.most() * static_cast<std::size_t>(ranks_);
+  collect(exchange_.arrivals(false));
+  if (next_ < all) {
+    encode_next();
+    finish_arrived();
+    return State::working;
+  }
+  const bool worked = !todo_.empty();
+  finish_arrived();
+  if (worked) return State::working;
+  return missing_ == 0 && exchange_.sending() == 0 ? State::done : State::waiting;
+}
+
+void ReductionRun::encode_next() {
+  const auto ranks = static_cast<std::size_t>(ranks_);
+  const std::size_t number = next_ / ranks;
+  // The own chunk last: what others wait for first.
+  const int chunk = (rank_ + 1 + static_cast<int>(next_ % ranks)) % ranks_;
+  ++next_;
+  if (number >= chunks_.of_chunk(chunk).size()) return;
+  const Slice& slice = slice_of(chunk, number);
+  if (steps_.encode) steps_.encode(chunk, slice);
+  if (chunk == rank_) {
+    todo_.push_back(number * ranks + static_cast<std::size_t>(rank_));
+    return;
+  }
+  if (replies_) {
+    exchange_.receive(1, chunk, slice.sent,
+                      (chunks_.most() + number) * ranks + static_cast<std::size_t>(chunk));
+  }
+  exchange_.send(0, chunk, slice.sent);
+}
+
+void ReductionRun::collect(const std::vector<std::size_t>& arrived) {
+  todo_.insert(todo_.end(), arrived.begin(), arrived.end());
+}
+
+void ReductionRun::finish_arrived() {
+  const auto ranks = static_cast<std::size_t>(ranks_);
+  for (const std::size_t id : todo_) {
+    const std::size_t number = id / ranks;
+    if (number < chunks_.most()) {
+      if (--parts_missing_[number] == 0) reduce(number);
+      continue;
+    }
+    const auto chunk = static_cast<int>(id % ranks);
+    --missing_;
+    if (steps_.arrived) steps_.arrived(chunk, slice_of(chunk, number - chunks_.most()));
+  }
+  todo_.clear();
+}
+
+void ReductionRun::reduce(std::size_t number) {
+  const Slice& slice = slice_of(rank_, number);
+  steps_.reduce(slice);
+  --missing_;
+  if (replies_) exchange_.send_to_others(1, slice.sent);
+  if (steps_.arrived) steps_.arrived(rank_, slice);
+}
+
+void run_reduction(const ExecutionSpace& exec, Phases& phases, ReductionRun& run) {
+  for (auto state = run.advance(); state != ReductionRun::State::done; state = run.advance()) {
+    if (state != ReductionRun::State::waiting) continue;
+    const auto scope = phases.enter(exec, Phase::exchange);
+    run.wait();
+  }
+}
+
+}  // namespace kadam

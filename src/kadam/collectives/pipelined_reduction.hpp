@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/collectives/phases.hpp>
+#include <kadam/collectives/sliced_chunks.hpp>
+#include <kadam/comm/exchange.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace kadam {
+
+/// What a reduction over the owners of chunks does with a slice. Kernels of a step may still run when it
+/// returns.
+struct ReductionSteps {
+  /// Makes this rank's message of a slice of a chunk; the own chunk's lies where the others' are received.
+  std::function<void(int chunk, const Slice&)> encode;
+  /// All ranks' messages of a slice of the own chunk are there: makes of them what goes to all.
+  std::function<void(const Slice&)> reduce;
+  /// The owner's message of a slice has come, or been made. May be empty.
+  std::function<void(int chunk, const Slice&)> arrived = {};
+};
+
+/// Slices of all chunks go to their owners; what the owners make of them goes to all ranks, or to nobody.
+///
+/// One slice is encoded, another reduced, another decoded, while others travel: the wire waits for the first
+/// encode and for the last reduce alone. Slices leave in the order of their number, each rank's next
+/// neighbour first, so that no rank is everybody's first target. The order in which slices arrive changes no
+/// result: slices have no element in common.
+class ReductionRun {
+ public:
+  enum class Replies : std::uint8_t { to_all, none };
+
+  /// Lane 0: messages to owners; lane 1: what comes back.
+  ReductionRun(const SlicedChunks& chunks, int rank, Replies replies, Exchange& exchange,
+               const ReductionSteps& steps);
+
+  enum class State : std::uint8_t { working, waiting, done };
+  /// Does what can be done without waiting: at most one encode, and all that has arrived.
+  State advance();
+  /// Returns when something has arrived, which the next advance() deals with, or left.
+  void wait() { collect(exchange_.arrivals(true)); }
+
+ private:
+  void encode_next();
+  void collect(const std::vector<std::size_t>& arrived);
+  void finish_arrived();
+  void reduce(std::size_t number);
+  [[nodiscard]] const Slice& slice_of(int chunk, std::size_t number) const {
+    return chunks_.of_chunk(chunk)[number];
+  }
+
+  const SlicedChunks& chunks_;
+  int rank_;
+  int ranks_;
+  bool replies_;
+  Exchange& exchange_;
+  const ReductionSteps& steps_;
+  std::size_t next_ = 0;            ///< among the slices in the order in which they leave
+  std::size_t missing_ = 0;         ///< slices to be reduced, and slices of others that must come back
+  std::vector<int> parts_missing_;  ///< of each own slice, messages of ranks
+  std::vector<std::size_t> todo_;   ///< arrivals that nothing was done about yet
+};
+
+/// A whole reduction; waits for it.
+void run_reduction(const ExecutionSpace& exec, Phases& phases, ReductionRun& run);
+
+}  // namespace kadam

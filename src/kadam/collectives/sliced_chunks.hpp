@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/layout/chunk_layout.hpp>
+#include <kadam/wire/block_message.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace kadam {
+
+/// A part of one chunk that travels as one piece.
+struct Slice {
+  ElementRange elements;  ///< of the whole vector
+  Piece sent;             ///< in a buffer with the messages of all chunks
+  Piece received;         ///< in a buffer with the messages of one chunk from all ranks: the one from rank 0
+};
+
+/// The chunks of a vector, one for each rank, cut into slices of one length from their starts.
+///
+/// Worked number: d = 1000, n = 2, slices of 200: chunk 0 has 512 elements in slices of 200, 200, 112.
+class SlicedChunks {
+ public:
+  /// What slices are made of: so many elements, with a message of so many bytes.
+  struct Unit {
+    std::int64_t elements = 1;
+    std::size_t bytes = 1;
+  };
+
+  /// Slices of as many units as make about piece_bytes, at least one. Does nothing if it has done so before.
+  /// chunk_of(j) is chunk j, of units but for its end; piece_of where the message of some elements lies among
+  /// the messages of all chunks.
+  void cut(int chunks, const std::function<ElementRange(int)>& chunk_of, std::size_t piece_bytes,
+           const Unit& unit, const std::function<Piece(const ElementRange&)>& piece_of);
+
+  [[nodiscard]] int ranks() const { return static_cast<int>(slices_.size()); }
+  [[nodiscard]] const std::vector<Slice>& of_chunk(int chunk) const {
+    return slices_[static_cast<std::size_t>(chunk)];
+  }
+  /// Slices of the chunk that has most.
+  [[nodiscard]] std::size_t most() const { return most_; }
+  /// Of the messages of a chunk that come from all ranks, how far apart two are.
+  [[nodiscard]] std::size_t stride_bytes(int chunk) const {
+    return stride_bytes_[static_cast<std::size_t>(chunk)];
+  }
+
+ private:
+  std::size_t piece_bytes_ = 0;  ///< that slices were made for
+  std::vector<std::vector<Slice>> slices_;
+  std::vector<std::size_t> stride_bytes_;
+  std::size_t most_ = 0;
+};
+
+}  // namespace kadam

@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/comm/exchange.hpp>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace kadam {
+namespace {
+
+template <class To, class From>
+void copy_bytes(const ExecutionSpace& exec, std::byte* to, const std::byte* from, std::size_t bytes) {
+  using Target = Kokkos::View<std::byte*, To, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Source = Kokkos::View<const std::byte*, From, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  Kokkos::deep_copy(exec, Target(to, bytes), Source(from, bytes));
+}
+
+}  // namespace
+
+Exchange::Exchange(const ExecutionSpace& exec, Communicator& communicator, Traffic traffic,
+                   std::span<const Lane> lanes)
+    : exec_(exec), communicator_(communicator), traffic_(traffic) {
+  if (communicator.exchanges_) throw std::logic_error("kadam::Exchange: the communicator is busy");
+  std::copy(lanes.begin(), lanes.end(), lanes_.begin());
+  for (std::size_t k = 0; k < lanes.size(); ++k) {
+    places_[k] = {lanes_[k].send.data(), lanes_[k].receive.data()};
+    if (!communicator.staged_) continue;
+    auto& [send, receive] = communicator.lanes_[k];
+    places_[k].send = Communicator::host_buffer(send, lanes_[k].send.size(), "kadam::Exchange::send");
+    places_[k].receive =
+        Communicator::host_buffer(receive, lanes_[k].receive.size(), "kadam::Exchange::receive");
+  }
+  if (communicator.messages_ == nullptr) communicator.messages_ = communicator.transport_->messages();
+  communicator.exchanges_ = true;
+}
+
+Exchange::~Exchange() {
+  communicator_.messages_->give_up();
+  // The next exchange receives into the same host memory.
+  if (communicator_.staged_) exec_.fence("kadam::Exchange: host memory is read");
+  communicator_.exchanges_ = false;
+}
+
+void Exchange::receive(std::size_t lane, int from, const Piece& piece, std::size_t id) {
+  if (announced_.size() <= id) announced_.resize(id + 1);
+  announced_[id] = {lane, piece};
+  communicator_.messages_->receive(from, static_cast<int>(lane), places_[lane].receive + piece.offset_bytes,
+                                   piece.bytes, id);
+}
+
+void Exchange::send(std::size_t lane, int to, const Piece& piece) {
+  make_ready(lane, piece);
+  start_send(lane, to, piece);
+}
+
+void Exchange::send_to_others(std::size_t lane, const Piece& piece) {
+  make_ready(lane, piece);
+  const int ranks = communicator_.size();
+  for (int k = 1; k < ranks; ++k) start_send(lane, (communicator_.rank() + k) % ranks, piece);
+}
+
+void Exchange::make_ready(std::size_t lane, const Piece& piece) {
+  if (communicator_.staged_) {
+    auto& host = communicator_.lanes_[lane].send;
+    copy_bytes<Kokkos::SharedHostPinnedSpace, MemorySpace>(
+        exec_, host.data() + piece.offset_bytes, lanes_[lane].send.data() + piece.offset_bytes, piece.bytes);
+  }
+  exec_.fence("kadam::Exchange::send");
+}
+
+void Exchange::start_send(std::size_t lane, int to, const Piece& piece) {
+  communicator_.messages_->send(to, static_cast<int>(lane), places_[lane].send + piece.offset_bytes,
+                                piece.bytes);
+  communicator_.counters_.add(traffic_, piece.bytes);
+}
+
+const std::vector<std::size_t>& Exchange::arrivals(bool wait) {
+  arrived_.clear();
+  communicator_.messages_->progress(wait, arrived_);
+  if (communicator_.staged_) {
+    for (const std::size_t id : arrived_) {
+      const auto& [lane, piece] = announced_[id];
+      copy_bytes<MemorySpace, Kokkos::SharedHostPinnedSpace>(
+          exec_, lanes_[lane].receive.data() + piece.offset_bytes, places_[lane].receive + piece.offset_bytes,
+          piece.bytes);
+    }
+  }
+  return arrived_;
+}
+
+std::size_t Exchange::sending() const {
+  return communicator_.messages_->sending();
+}
+
+}  // namespace kadam

@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/comm/communicator.hpp>
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace kadam {
+
+/// A buffer whose pieces are sent, and one that pieces are received into.
+struct Lane {
+  std::span<const std::byte> send;
+  std::span<std::byte> receive;
+};
+
+/// Pieces on their way, some of them while others are still computed: what collectives are made of.
+///
+/// The buffers have to outlive the exchange. What is sent must not be written, what is received not be
+/// touched until it is done. Pieces between the same two ranks and in the same lane arrive in the order of
+/// their sends. At most one exchange of a communicator at a time; a destroyed one gives up what is under way.
+class Exchange {
+ public:
+  /// One or two lanes. Errors: std::logic_error if the communicator has an exchange already.
+  Exchange(const ExecutionSpace& exec, Communicator& communicator, Traffic traffic,
+           std::span<const Lane> lanes);
+  ~Exchange();
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+
+  /// Announces a piece. id: what arrivals will call it, 0, 1, 2, ...; each at most once.
+  void receive(std::size_t lane, int from, const Piece& piece, std::size_t id);
+  /// Waits for exec, which may still write the piece.
+  void send(std::size_t lane, int to, const Piece& piece);
+  /// The same piece to all other ranks, the next one first.
+  void send_to_others(std::size_t lane, const Piece& piece);
+
+  /// The pieces that have arrived since the last call: those of now, or, if it has to wait, at least one
+  /// unless only sends came to their end. They can be read by kernels on exec. Valid until the next call.
+  [[nodiscard]] const std::vector<std::size_t>& arrivals(bool wait);
+  [[nodiscard]] std::size_t sending() const;
+
+ private:
+  void make_ready(std::size_t lane, const Piece& piece);
+  void start_send(std::size_t lane, int to, const Piece& piece);
+  struct Announced {
+    std::size_t lane;
+    Piece piece;
+  };
+  struct Place {
+    const std::byte* send = nullptr;
+    std::byte* receive = nullptr;
+  };
+
+  ExecutionSpace exec_;
+  Communicator& communicator_;
+  Traffic traffic_;
+  std::array<Lane, 2> lanes_;
+  std::array<Place, 2> places_;  ///< what the transport sees: the lanes, or host memory for them
+  std::vector<Announced> announced_;
+  std::vector<std::size_t> arrived_;
+};
+
+}  // namespace kadam

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace kadam {
+
+/// Messages on their way from and to this rank.
+///
+/// Messages from one rank to another with the same tag arrive in the order in which they were sent. The
+/// memory of a message belongs to it from the call until it is done: do not write what is being sent, do not
+/// touch what is being received. One thread at a time.
+class Messages {
+ public:
+  Messages() = default;
+  Messages(const Messages&) = delete;
+  Messages& operator=(const Messages&) = delete;
+  /// Ends what is under way: receives are given up, sends completed.
+  virtual ~Messages() = default;
+
+  virtual void send(int to, int tag, const std::byte* data, std::size_t bytes) = 0;
+  /// id: what arrivals will call it.
+  virtual void receive(int from, int tag, std::byte* data, std::size_t bytes, std::size_t id) = 0;
+
+  /// Moves what can be moved now. Appends the ids of the messages that have arrived; with `wait` it returns
+  /// only when something is done, a send or a receive, or nothing is under way.
+  virtual void progress(bool wait, std::vector<std::size_t>& arrived) = 0;
+  /// Sends that are not done; they need progress() as well.
+  [[nodiscard]] virtual std::size_t sending() const = 0;
+  /// Ends what is under way, as the destructor does.
+  virtual void give_up() = 0;
+};
+
+}  // namespace kadam

@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/comm/mpi_error.hpp>
+#include <kadam/comm/mpi_messages.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+#include <string>
+
+namespace kadam {
+namespace {
+
+/// part(offset, count) for the parts of a message, at least one. Both ends cut it in the same places.
+template <class Function>
+void for_each_part(std::size_t bytes, std::size_t largest, const Function& part) {
+  std::size_t offset = 0;
+  do {
+    const std::size_t count = std::min(bytes - offset, largest);
+    part(offset, static_cast<int>(count));
+    offset += count;
+  } while (offset < bytes);
+}
+
+}  // namespace
+
+MpiMessages::MpiMessages(MPI_Comm communicator, std::size_t largest_bytes)
+    : communicator_(communicator), largest_bytes_(largest_bytes) {
+  constexpr auto limit = static_cast<std::size_t>(std::numeric_limits<int>::max());
+  if (largest_bytes == 0 || largest_bytes > limit) {
+    throw std::invalid_argument("kadam: the longest message of MPI has 1 to 2147483647 bytes, got " +
+                                std::to_string(largest_bytes));
+  }
+}
+
+MpiMessages::~MpiMessages() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (finalized == 0) MpiMessages::give_up();
+}
+
+void MpiMessages::start(const Part& part, const MPI_Request& request) {
+  requests_.push_back(request);
+  parts_.push_back(part);
+}
+
+void MpiMessages::send(int to, int tag, const std::byte* data, std::size_t bytes) {
+  for_each_part(bytes, largest_bytes_, [&](std::size_t offset, int count) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    KADAM_MPI(MPI_Isend(data + offset, count, MPI_BYTE, to, tag, communicator_, &request));
+    start({false, 0}, request);
+    ++sending_;
+  });
+}
+
+void MpiMessages::receive(int from, int tag, std::byte* data, std::size_t bytes, std::size_t id) {
+  if (parts_missing_.size() <= id) parts_missing_.resize(id + 1, 0);
+  for_each_part(bytes, largest_bytes_, [&](std::size_t offset, int count) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    KADAM_MPI(MPI_Irecv(data + offset, count, MPI_BYTE, from, tag, communicator_, &request));
+    start({true, id}, request);
+    ++parts_missing_[id];
+  });
+}
+
+void MpiMessages::progress(bool wait, std::vector<std::size_t>& arrived) {
+  if (requests_.empty()) return;
+  finished_.resize(requests_.size());
+  const auto total = static_cast<int>(requests_.size());
+  int count = 0;
+  if (wait) {
+    KADAM_MPI(MPI_Waitsome(total, requests_.data(), &count, finished_.data(), MPI_STATUSES_IGNORE));
+  } else {
+    KADAM_MPI(MPI_Testsome(total, requests_.data(), &count, finished_.data(), MPI_STATUSES_IGNORE));
+  }
+  if (count == 0 || count == MPI_UNDEFINED) return;
+  finished_.resize(static_cast<std::size_t>(count));
+  for (const int place : finished_) finish(place, arrived);
+  forget_finished();
+}
+
+void MpiMessages::finish(int place, std::vector<std::size_t>& arrived) {
+  const Part& part = parts_[static_cast<std::size_t>(place)];
+  if (!part.is_receive) {
+    --sending_;
+  } else if (--parts_missing_[part.id] == 0) {
+    arrived.push_back(part.id);
+  }
+}
+
+/// MPI sets the requests that are done to MPI_REQUEST_NULL.
+void MpiMessages::forget_finished() {
+  std::size_t kept = 0;
+  for (std::size_t k = 0; k < requests_.size(); ++k) {
+    if (requests_[k] == MPI_REQUEST_NULL) continue;
+    requests_[kept] = requests_[k];
+    parts_[kept] = parts_[k];
+    ++kept;
+  }
+  requests_.resize(kept);
+  parts_.resize(kept);
+}
+
+void MpiMessages::give_up() {
+  for (std::size_t k = 0; k < requests_.size(); ++k) {
+    // A receive may wait for a rank that is gone. A send ends by itself: its receive has been posted.
+    if (parts_[k].is_receive) MPI_Cancel(&requests_[k]);
+  }
+  MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
+  requests_.clear();
+  parts_.clear();
+  std::fill(parts_missing_.begin(), parts_missing_.end(), std::size_t{0});
+  sending_ = 0;
+}
+
+}  // namespace kadam

@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/comm/messages.hpp>
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <vector>
+
+namespace kadam {
+
+/// Messages by non-blocking sends and receives on one MPI communicator.
+///
+/// MPI counts bytes with an int: a longer message travels as several, of at most `largest_bytes` each.
+class MpiMessages final : public Messages {
+ public:
+  /// The communicator has to outlive this object. Errors: std::invalid_argument unless 0 < largest_bytes <=
+  /// 2^31 - 1.
+  MpiMessages(MPI_Comm communicator, std::size_t largest_bytes);
+  ~MpiMessages() override;
+
+  void send(int to, int tag, const std::byte* data, std::size_t bytes) override;
+  void receive(int from, int tag, std::byte* data, std::size_t bytes, std::size_t id) override;
+  void progress(bool wait, std::vector<std::size_t>& arrived) override;
+  [[nodiscard]] std::size_t sending() const override { return sending_; }
+  void give_up() override;
+
+ private:
+  /// What one request carries: a part of a message.
+  struct Part {
+    bool is_receive = false;
+    std::size_t id = 0;
+  };
+  void start(const Part& part, const MPI_Request& request);
+  void finish(int place, std::vector<std::size_t>& arrived);
+  void forget_finished();
+
+  MPI_Comm communicator_;
+  std::size_t largest_bytes_;
+  std::vector<MPI_Request> requests_;
+  std::vector<Part> parts_;                 ///< of requests_
+  std::vector<int> finished_;               ///< places in requests_
+  std::vector<std::size_t> parts_missing_;  ///< of a message that is received, by its id
+  std::size_t sending_ = 0;
+};
+
+}  // namespace kadam
