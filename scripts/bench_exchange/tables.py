@@ -9,6 +9,8 @@ import report  # noqa: E402
 
 FLOAT32_BASELINES = ("MPI all-reduce", "dense mean, float32")
 BF16_BASELINE = "dense mean, bf16"
+# What is wanted, is wanted of vectors of this length on, with a cable for each rank.
+LONG_ENOUGH = 25_000_000
 # Of an exchange's time over the wire's limit, at most.
 RATIOS_WANTED = (("dense mean, float32", 1.1), ("dense mean, bf16", 1.1), ("compressed mean", 1.15),
                  ("sparse mean", 1.2))
@@ -19,8 +21,8 @@ LEGEND = """\
 Seconds: of the slowest rank, median of the runs. MB counted: the payload that the rank that sends most sends; of \
 MPI's all-reduce, whose algorithm is its own business, what a ring would. MB sent: what the network interface of the \
 host that sends most counts. To limit: seconds over those that the counted bytes alone take at the cable's rate; the \
-headers of 1500-byte packets make it 1.05 at best. The two last columns: the seconds of the best float32 dense exchange of the table, and of \
-the bf16 one, over these."""
+headers of 1500-byte packets make it 1.05 at best. The two last columns: the seconds of the best float32 dense \
+exchange of the table, and of the bf16 one, over these."""
 
 
 def best_dense(results):
@@ -81,9 +83,13 @@ def speedups_beside_wanted(results):
 def text_of(results):
     """A table for each rate, the legend, and what is wanted."""
     rates = list(dict.fromkeys(result["rate"] for result in results))
-    parts, wanted = [], [("exchange", "rate", "what", "measured", "wanted", "reached")]
+    parts, wanted = [], []
     for rate in rates:
         at_rate = [result for result in results if result["rate"] == rate]
         parts.append(f"At {rate}:\n\n{table_of(at_rate)}")
-        wanted += [*ratios_beside_wanted(at_rate), *speedups_beside_wanted(at_rate)]
-    return "\n\n".join([*parts, LEGEND, report.markdown(wanted)]) + "\n"
+        if all(result["elements"] >= LONG_ENOUGH and result["ranks"] == result["hosts"] for result in at_rate):
+            wanted += [*ratios_beside_wanted(at_rate), *speedups_beside_wanted(at_rate)]
+    parts.append(LEGEND)
+    if wanted:
+        parts.append(report.markdown([("exchange", "rate", "what", "measured", "wanted", "reached"), *wanted]))
+    return "\n\n".join(parts) + "\n"
