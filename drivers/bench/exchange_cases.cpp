@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/collectives/compressed_mean.hpp>
+#include <kadam/collectives/dense_mean.hpp>
+#include <kadam/collectives/low_bit_reduce_scatter.hpp>
+#include <kadam/collectives/sparse_mean.hpp>
+#include <kadam/kernels/half_copy.hpp>
+#include <kadam/optim/frozen_momentum.hpp>
+
+#include <bench/exchange_case.hpp>
+#include <bench/vectors.hpp>
+#include <memory>
+
+namespace kadam::bench {
+namespace {
+
+constexpr std::int64_t scale_block = 2048;
+constexpr std::int64_t loco_block = 256;
+constexpr std::int64_t select_block = 4096;
+
+/// Of this rank, and unlike those of others.
+Vector<float> own_vector(const std::string& label, const Place& at, float size) {
+  const ExecutionSpace exec;
+  auto values = allocate<float>(exec, label, at.elements);
+  fill(exec, values, size, 100U + static_cast<std::uint32_t>(at.rank));
+  return values;
+}
+
+/// The same on all ranks.
+Vector<float> common_vector(const std::string& label, const Place& at, float value) {
+  const ExecutionSpace exec;
+  auto values = allocate<float>(exec, label, at.elements);
+  Kokkos::deep_copy(exec, values, value);
+  return values;
+}
+
+Exchange float32_mean(const Place& at) {
+  const auto mean =
+      std::make_shared<DenseMean>(ExecutionSpace{}, ChunkLayout(at.elements, at.ranks), at.rank);
+  const Vector<float> gradient = own_vector("kadam-bench::gradient", at, 1e-2F);
+  return {[mean, gradient](const auto& exec, auto& communicator, auto& phases) {
+    (void)(*mean)(exec, communicator, phases, gradient);
+  }};
+}
+
+Exchange bfloat16_mean(const Place& at) {
+  const ExecutionSpace exec;
+  const auto mean =
+      std::make_shared<DenseMean>(exec, ChunkLayout(at.elements, at.ranks), at.rank, NumberFormat::bfloat16);
+  const auto gradient = allocate<Bfloat16>(exec, "kadam-bench::bfloat16_gradient", at.elements);
+  write_copy<ExecutionSpace, MemorySpace>(exec, own_vector("kadam-bench::gradient", at, 1e-2F),
+                                          HalfCopy<MemorySpace>(gradient));
+  exec.fence("kadam-bench: bfloat16 gradient");
+  return {[mean, gradient](const auto& space, auto& communicator, auto& phases) {
+    (void)mean->of_gradient(space, communicator, phases, gradient);
+  }};
+}
+
+/// In place: without new numbers each time they would grow n-fold from run to run.
+Exchange mpi_all_reduce(const Place& at) {
+  const Vector<float> gradient = own_vector("kadam-bench::gradient", at, 1e-2F);
+  return {[gradient](const auto& exec, auto& communicator, auto& phases) {
+            const auto scope = phases.enter(exec, Phase::exchange);
+            communicator.all_reduce_sum(exec, gradient);
+          },
+          [gradient, rank = at.rank](const auto& exec) {
+            fill(exec, gradient, 1e-2F, 100U + static_cast<std::uint32_t>(rank));
+          }};
+}
+
+/// What FrozenVarianceAdam does after its warm-up, without kept-dense tensors.
+class FrozenStep {
+ public:
+  FrozenStep(const Place& at, int bits)
+      : elements_(at.elements),
+        mean_(ExecutionSpace{}, make_quantiser(bits, SignScale::rms), ChunkLayout(at.elements, at.ranks),
+              scale_block, at.rank),
+        gradient_(own_vector("kadam-bench::gradient", at, 1e-2F)),
+        x_(common_vector("kadam-bench::x", at, 1.0F)),
+        v_(common_vector("kadam-bench::v", at, 1e-6F)) {}
+
+  void operator()(const ExecutionSpace& exec, Communicator& communicator, Phases& phases) {
+    const LocalMomentum y{Ema::make(0.9), 1.0F};
+    if (momentum_is_in_message_) {
+      mean_.exchange_continued(exec, communicator, phases,
+                               OfNumbers<MemorySpace, LocalMomentum>{gradient_, y}, {});
+    } else {
+      mean_.exchange(exec, communicator, phases,
+                     OfNumbers<MemorySpace, FromMomentum>{gradient_, {y, gradient_}}, {});
+    }
+    momentum_is_in_message_ = true;
+    const auto scope = phases.enter(exec, Phase::decode);
+    mean_.decode(exec, {}, 0, elements_, FrozenUpdate{x_, v_, AdamApply::make(1e-3, 0.0, 1e-8, 1.0, 1.0)});
+  }
+
+ private:
+  std::int64_t elements_;
+  CompressedMean mean_;
+  Vector<float> gradient_;
+  Vector<float> x_;
+  Vector<float> v_;
+  bool momentum_is_in_message_ = false;
+};
+
+ExchangeCase compressed_mean(const std::string& name, int bits) {
+  return {name, [bits](const Place& at) {
+            const auto step = std::make_shared<FrozenStep>(at, bits);
+            return Exchange{[step](const auto& exec, auto& communicator, auto& phases) {
+              (*step)(exec, communicator, phases);
+            }};
+          }};
+}
+
+/// Of a vector's chunks as they are.
+std::vector<Piece> float32_pieces(const ChunkLayout& chunks) {
+  std::vector<Piece> pieces;
+  pieces.reserve(static_cast<std::size_t>(chunks.ranks()));
+  for (int rank = 0; rank < chunks.ranks(); ++rank) {
+    const ElementRange chunk = chunks.chunk(rank);
+    pieces.push_back({static_cast<std::size_t>(chunk.begin) * sizeof(float),
+                      static_cast<std::size_t>(chunk.elements()) * sizeof(float)});
+  }
+  return pieces;
+}
+
+/// Gradients with 4 bits to their owners, parameters in float32 back; not what the owner does in between.
+Exchange loco(const Place& at) {
+  const ChunkLayout chunks(at.elements, at.ranks);
+  const auto reduce_scatter = std::make_shared<LowBitReduceScatter>(
+      ExecutionSpace{}, make_quantiser(4, SignScale::rms), chunks, loco_block, 0.8, at.rank);
+  const Vector<float> gradient = own_vector("kadam-bench::gradient", at, 1e-2F);
+  const Vector<float> x = common_vector("kadam-bench::x", at, 1.0F);
+  return {[reduce_scatter, gradient, x, pieces = float32_pieces(chunks)](const auto& exec, auto& communicator,
+                                                                         auto& phases) {
+    (void)(*reduce_scatter)(exec, communicator, phases, gradient, 1.0F, {});
+    const auto scope = phases.enter(exec, Phase::exchange);
+    communicator.all_gather(exec, Traffic::dense, bytes_of(x), pieces);
+  }};
+}
+
+/// Of a residual that has been gathered up for a while.
+ExchangeCase sparse_mean(const std::string& name, SparseExchange exchange, double density) {
+  return {name, [exchange, density](const Place& at) {
+            const auto mean =
+                std::make_shared<SparseMean>(ExecutionSpace{}, SparseOptions{density, select_block, exchange},
+                                             at.elements, at.ranks, at.rank);
+            const Vector<float> residual = own_vector("kadam-bench::residual", at, 1e-3F);
+            const Vector<float> x = common_vector("kadam-bench::x", at, 1.0F);
+            return Exchange{[mean, residual, x](const auto& exec, auto& communicator, auto& phases) {
+                              mean->deliver(exec, communicator, phases, residual, x);
+                            },
+                            [residual, rank = at.rank](const auto& exec) {
+                              fill(exec, residual, 1e-3F, 100U + static_cast<std::uint32_t>(rank));
+                            }};
+          }};
+}
+
+}  // namespace
+
+std::vector<ExchangeCase> exchange_cases() {
+  constexpr double percent = 0.01;
+  constexpr double one_of_1024 = 1.0 / 1024.0;
+  return {{"MPI all-reduce, float32", mpi_all_reduce},
+          {"dense mean, float32", float32_mean},
+          {"dense mean, bf16", bfloat16_mean},
+          compressed_mean("compressed mean, 1 bit", 1),
+          compressed_mean("compressed mean, 4 bit", 4),
+          compressed_mean("compressed mean, 8 bit", 8),
+          {"LoCo, 4 bit", loco},
+          sparse_mean("sparse mean, own, 1 %", SparseExchange::own, percent),
+          sparse_mean("sparse mean, owner, 1 %", SparseExchange::owner, percent),
+          sparse_mean("sparse mean, own, 1/1024", SparseExchange::own, one_of_1024),
+          sparse_mean("sparse mean, owner, 1/1024", SparseExchange::owner, one_of_1024)};
+}
+
+}  // namespace kadam::bench

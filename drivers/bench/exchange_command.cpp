@@ -1,0 +1,139 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/version.hpp>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bench/default_sizes.hpp>
+#include <bench/exchange_command.hpp>
+#include <bench/exchange_table.hpp>
+#include <bench/measure_exchange.hpp>
+#include <bench/name_filter.hpp>
+#include <bench/transient_line.hpp>
+#include <cstdio>
+
+namespace kadam::bench {
+namespace {
+
+std::string check_rate(const std::string& text) {
+  if (parse_rate(text)) return "";
+  return "expected a number and bit, kbit, mbit or gbit, as in 100mbit, got " + text;
+}
+
+std::string check_latency(const std::string& text) {
+  if (parse_latency(text)) return "";
+  return "expected a number and us, ms or s, as in 200us, got " + text;
+}
+
+void print_now(const std::string& text) {
+  fmt::print("{}", text);
+  std::fflush(stdout);
+}
+
+std::string heading(int ranks, const std::optional<WireLimit>& wire) {
+  const int threads = ExecutionSpace().concurrency();
+  std::string text = fmt::format("Kadam {}: {} ranks of {} thread{} of {}", KADAM_VERSION_STRING, ranks,
+                                 threads, threads == 1 ? "" : "s", ExecutionSpace::name());
+  if (wire) {
+    text += fmt::format(", limit: {:g} Mbit/s and {:g} ms for what a rank sends", wire->bits_per_second / 1e6,
+                        1e3 * wire->latency_seconds);
+  }
+  return text + "\n\n" + exchange_table_head();
+}
+
+}  // namespace
+
+ExchangeCommand::ExchangeCommand(CLI::App& program) {
+  CLI::App* app = program.add_subcommand(
+      "exchange", "every exchange between ranks: seconds, bytes, ratio to what a wire could do");
+  app_ = app;
+  app->add_option("--elements", elements_,
+                  "of a vector; several sizes as in 1000,1000000 (default: 1000\n"
+                  "to 100000000, as far as memory goes)")
+      ->type_name("LIST")
+      ->delimiter(',')
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 33).description(""));
+  app->add_option("--only", only_, "exchanges whose names hold this text; may be repeated")
+      ->type_name("TEXT")
+      ->allow_extra_args(false);
+  app->add_option("--repetitions", repetitions_, "runs of each exchange; the median counts (default 21)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 100000).description(""));
+  app->add_option(
+         "--seconds", seconds_,
+         "of runs in all: long exchanges are repeated less often,\nbut run at least once (default 300)")
+      ->type_name("S")
+      ->check(CLI::Range(1, 1000000).description(""));
+  app->add_option("--rate", rate_, "of each rank's link, as in 100mbit: what is the limit")
+      ->type_name("RATE")
+      ->check(CLI::Validator(check_rate, ""));
+  app->add_option("--latency", latency_, "of the link, as in 200us (default 0); needs --rate")
+      ->type_name("TIME")
+      ->check(CLI::Validator(check_latency, ""));
+  app->add_flag("--interface-bytes", counts_interface_bytes_,
+                "in JSON: also what this machine's network interfaces sent");
+  app->add_flag("--json", json_, "a JSON object a line instead of the table");
+}
+
+bool ExchangeCommand::is_chosen() const {
+  return app_->parsed();
+}
+
+std::vector<ExchangeCase> ExchangeCommand::wanted_cases() const {
+  std::vector<ExchangeCase> cases = exchange_cases();
+  std::string names;
+  for (const ExchangeCase& one : cases) names += (names.empty() ? "" : "; ") + one.exchange;
+  std::erase_if(cases, [&](const ExchangeCase& one) { return !is_wanted(one.exchange, only_); });
+  if (cases.empty()) {
+    throw launch::UsageError(
+        fmt::format("no exchange's name holds '{}': there are {}", only_.front(), names));
+  }
+  return cases;
+}
+
+std::optional<WireLimit> ExchangeCommand::wire() const {
+  if (rate_.empty()) return std::nullopt;
+  return WireLimit{parse_rate(rate_).value(), latency_.empty() ? 0.0 : parse_latency(latency_).value()};
+}
+
+int ExchangeCommand::run(const launch::Session& session) const {
+  std::vector<ExchangeCase> cases;
+  session.prepare([&] {
+    if (session.communicator()->size() == 1) {
+      throw launch::UsageError(
+          "exchanges need 2 ranks or more: start it as mpirun -n RANKS kadam-bench exchange");
+    }
+    if (!latency_.empty() && rate_.empty()) throw launch::UsageError("--latency needs --rate as well");
+    cases = wanted_cases();
+  });
+  measure_all(session, cases, elements_.empty() ? default_sizes(*session.communicator()) : elements_);
+  return launch::exit_success;
+}
+
+void ExchangeCommand::measure_all(const launch::Session& session, const std::vector<ExchangeCase>& cases,
+                                  const std::vector<std::int64_t>& sizes) const {
+  Communicator& communicator = *session.communicator();
+  const auto limit = wire();
+  if (session.is_root() && !json_) print_now(heading(communicator.size(), limit));
+  TransientLine line(session.is_root());
+  std::size_t left = cases.size() * sizes.size();
+  double seconds = seconds_;  // that are left
+  for (const std::int64_t elements : sizes) {
+    for (const ExchangeCase& one : cases) {
+      const Exchange exchange = one.make({elements, communicator.size(), communicator.rank()});
+      const Effort effort = {repetitions_, seconds / static_cast<double>(left), counts_interface_bytes_};
+      const ExchangeTiming timing = measure_exchange(exchange, communicator, effort, [&](int repetition) {
+        line.says(fmt::format("{}, {} elements: run {}", one.exchange, elements, repetition + 1));
+      });
+      line.clear();
+      seconds = std::max(0.0, seconds - timing.spent_seconds);
+      --left;
+      const auto result = result_of(one.exchange, elements, communicator.size(), timing, limit);
+      if (session.is_root()) print_now(json_ ? json_line_of(result) : exchange_table_row(result));
+    }
+  }
+}
+
+}  // namespace kadam::bench

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/version.hpp>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <bench/kernel_table.hpp>
+#include <bench/kernels_command.hpp>
+#include <bench/name_filter.hpp>
+#include <bench/transient_line.hpp>
+#include <bench/vectors.hpp>
+#include <cstdlib>
+#include <string_view>
+
+namespace kadam::bench {
+namespace {
+
+std::vector<KernelCase> cases_of(const Vectors& vectors, const std::vector<std::string>& only) {
+  std::vector<KernelCase> cases = limit_cases(vectors);
+  for (auto& more : {dense_cases(vectors), lamb_cases(vectors), codec_cases(vectors), loco_cases(vectors),
+                     sparse_cases(vectors), freeze_cases(vectors), small_step_cases()}) {
+    for (const KernelCase& one : more) {
+      if (is_wanted(one.kernel, only)) cases.push_back(one);
+    }
+  }
+  return cases;
+}
+
+}  // namespace
+
+KernelsCommand::KernelsCommand(CLI::App& program) {
+  CLI::App* app =
+      program.add_subcommand("kernels", "every kernel of the library: milliseconds, bytes, ratio");
+  app_ = app;
+  app->add_option("--elements", elements_, "of a vector; about 45 bytes of memory each (default 67108864)")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{64}, std::int64_t{1} << 33).description(""));
+  app->add_option("--repetitions", repetitions_, "runs of each kernel; the median counts (default 21)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 100000).description(""));
+  app->add_option("--threads", threads_, "of a CPU (default: OMP_NUM_THREADS, or all cores)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 4096).description(""));
+  app->add_option("--only", only_, "kernels whose names hold this text, and the limits; may be repeated")
+      ->type_name("TEXT")
+      ->allow_extra_args(false);
+  app->add_flag("--json", json_, "a JSON object a line instead of the table");
+}
+
+bool KernelsCommand::is_chosen() const {
+  return app_->parsed();
+}
+
+void KernelsCommand::set_threads(int argc, char** argv) {
+  for (int k = 1; k + 1 < argc; ++k) {
+    if (std::string_view(argv[k]) == "--threads" && std::atoi(argv[k + 1]) > 0) {
+      ::setenv("KOKKOS_NUM_THREADS", std::to_string(std::atoi(argv[k + 1])).c_str(), 1);
+    }
+  }
+}
+
+int KernelsCommand::run(const launch::Session& session) const {
+  if (session.communicator()->size() > 1) {
+    throw launch::UsageError("kernels are measured in one process: start kadam-bench without mpirun");
+  }
+  const Vectors vectors(elements_);
+  const std::vector<KernelCase> cases = cases_of(vectors, only_);
+  TransientLine progress(true);
+  const auto timings = measure(cases, repetitions_, [&](int repetition) {
+    progress.says(fmt::format("{} of {}", repetition + 1, repetitions_));
+  });
+  progress.clear();
+  const auto results = results_of(cases, timings);
+  if (json_) {
+    fmt::print("{}", json_lines_of(results));
+  } else {
+    const int threads = ExecutionSpace().concurrency();
+    fmt::print("Kadam {}: {} thread{} of {}, medians of {}\n\n{}", KADAM_VERSION_STRING, threads,
+               threads == 1 ? "" : "s", ExecutionSpace::name(), repetitions_, table_of(results));
+  }
+  return launch::exit_success;
+}
+
+}  // namespace kadam::bench

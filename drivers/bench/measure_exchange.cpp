@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <algorithm>
+#include <array>
+#include <bench/interface_bytes.hpp>
+#include <bench/measure_exchange.hpp>
+#include <utility>
+#include <vector>
+
+namespace kadam::bench {
+namespace {
+
+/// Of one run, over all ranks.
+struct Sample {
+  double seconds = 0.0;
+  double encode = 0.0;
+  double exchange = 0.0;
+  double decode = 0.0;
+  double bytes_sent = 0.0;
+  double interface_bytes = 0.0;
+};
+
+std::size_t payload_bytes(const Communicator& communicator) {
+  return communicator.bytes_sent().total() - communicator.bytes_sent().sent(Traffic::control);
+}
+
+/// Value k of every rank, in rank order.
+std::vector<double> value_of_ranks(const std::vector<double>& all, std::size_t values, std::size_t k) {
+  std::vector<double> one;
+  one.reserve(all.size() / values);
+  for (std::size_t i = k; i < all.size(); i += values) one.push_back(all[i]);
+  return one;
+}
+
+double largest(const std::vector<double>& values) {
+  return *std::max_element(values.begin(), values.end());
+}
+
+double mean(const std::vector<double>& values) {
+  double sum = 0.0;
+  for (const double value : values) sum += value;
+  return sum / static_cast<double>(values.size());
+}
+
+/// Returns when all ranks are here.
+void meet(Communicator& communicator) {
+  const double nothing = 0.0;
+  (void)communicator.all_gather_values({&nothing, 1});
+}
+
+Sample run_once(const ExecutionSpace& exec, const Exchange& exchange, Communicator& communicator,
+                bool counts_interface_bytes) {
+  Phases phases;
+  phases.measure(true);
+  if (exchange.prepare) exchange.prepare(exec);
+  exec.fence("kadam-bench: ready");
+  meet(communicator);
+  const std::size_t on_interface = interface_bytes().value_or(0);
+  const std::size_t sent = payload_bytes(communicator);
+  const Kokkos::Timer timer;
+  exchange.run(exec, communicator, phases);
+  exec.fence("kadam-bench: done");
+  const auto in_phase = [&](Phase phase) { return phases.seconds()[static_cast<std::size_t>(phase)]; };
+  const std::array<double, 5> own = {timer.seconds(), in_phase(Phase::encode), in_phase(Phase::exchange),
+                                     in_phase(Phase::decode),
+                                     static_cast<double>(payload_bytes(communicator) - sent)};
+  const std::vector<double> all = communicator.all_gather_values(own);
+  const auto of_ranks = [&](std::size_t k) { return value_of_ranks(all, own.size(), k); };
+  Sample sample = {largest(of_ranks(0)), mean(of_ranks(1)),    mean(of_ranks(2)),
+                   mean(of_ranks(3)),    largest(of_ranks(4)), 0.0};
+  if (counts_interface_bytes) {  // all have received what this rank sent
+    const auto more = static_cast<double>(interface_bytes().value_or(0) - on_interface);
+    sample.interface_bytes = largest(communicator.all_gather_values({&more, 1}));
+  }
+  return sample;
+}
+
+/// One member of all samples.
+Timing timing_of(const std::vector<Sample>& samples, double Sample::*member) {
+  std::vector<double> values;
+  values.reserve(samples.size());
+  for (const Sample& sample : samples) values.push_back(sample.*member);
+  return Timing::of(std::move(values));
+}
+
+ExchangeTiming timing_of(const std::vector<Sample>& samples) {
+  ExchangeTiming timing;
+  timing.seconds = timing_of(samples, &Sample::seconds);
+  timing.repetitions = static_cast<int>(samples.size());
+  timing.encode_seconds = timing_of(samples, &Sample::encode).median;
+  timing.exchange_seconds = timing_of(samples, &Sample::exchange).median;
+  timing.decode_seconds = timing_of(samples, &Sample::decode).median;
+  timing.bytes_sent = static_cast<std::size_t>(samples.front().bytes_sent);
+  return timing;
+}
+
+}  // namespace
+
+ExchangeTiming measure_exchange(const Exchange& exchange, Communicator& communicator, const Effort& effort,
+                                const std::function<void(int)>& progress) {
+  const ExecutionSpace exec;
+  const auto run = [&] { return run_once(exec, exchange, communicator, effort.counts_interface_bytes); };
+  progress(0);
+  std::vector<Sample> samples = {run()};
+  double spent = samples.front().seconds;  // all ranks know the same seconds and decide the same
+  for (int done = 0; done < effort.repetitions && spent + samples.back().seconds <= effort.seconds; ++done) {
+    progress(done);
+    const Sample sample = run();
+    spent += sample.seconds;
+    if (done == 0) samples.clear();
+    samples.push_back(sample);
+  }
+  ExchangeTiming timing = timing_of(samples);
+  timing.spent_seconds = spent;
+  if (effort.counts_interface_bytes && interface_bytes())
+    timing.interface_bytes = static_cast<std::size_t>(timing_of(samples, &Sample::interface_bytes).median);
+  return timing;
+}
+
+}  // namespace kadam::bench
