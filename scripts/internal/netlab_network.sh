@@ -28,7 +28,7 @@ why_not() {
   ((EUID == 0)) || { echo "only root may make network namespaces" && return; }
   said=$(unshare --net --uts --mount sh -ec '
     hostname kadam-probe
-    test -w /run
+    test -w /run || { echo "/run cannot be written" && exit 1; }
     mkdir -p /run/netns && mount --bind /run/netns /run/netns
     ip link add eth0 type veth peer name p0
     ip link add br0 type bridge
