@@ -10,9 +10,12 @@ scripts/netlab.sh COMMAND [options]
 
 Makes hosts with a network of their own on this machine, runs programs on them, and removes them again. Needs root.
 
-  up [--hosts N] [--rate RATE]        N hosts (default 4) on one switch; RATE of each cable, in both directions, as
-                                      in 10mbit, 100mbit, 1gbit; none (default): as fast as the machine
-  shape --rate RATE                   another rate, while it is up
+  up [--hosts N] [--rate RATE] [--delay TIME]
+                                      N hosts (default 4) on one switch; RATE of each cable, in both directions, as
+                                      in 10mbit, 100mbit, 1gbit; none (default): as fast as the machine. TIME from
+                                      host to host, one way, as in 2ms, 500us; a program then carries every frame,
+                                      so that 1gbit is about the limit
+  shape [--rate RATE] [--delay TIME]  another one, while it is up; a delay only where up had one (0ms will do)
   run [--ranks-per-host K] [--mpirun-args WORDS] [--] PROGRAM [ARGS...]
                                       mpirun over all hosts; its exit code; one thread per rank unless
                                       OMP_NUM_THREADS says otherwise. WORDS go to mpirun, as do those in
@@ -20,7 +23,7 @@ Makes hosts with a network of their own on this machine, runs programs on them, 
   exec HOST [--] COMMAND...           on one host: 0, 1, ... (198.18.0.1, 198.18.0.2, ...; the interface is eth0)
   bytes                               JSON: what each host has sent and received since up
   down                                removes all hosts, and ends what still runs on them
-  with [--hosts N] [--rate RATE] [--] COMMAND...
+  with [--hosts N] [--rate RATE] [--delay TIME] [--] COMMAND...
                                       up, then COMMAND (outside of the hosts; it may call shape, run, exec, bytes),
                                       then down, also after a failure or a signal; the exit code of COMMAND
 
@@ -37,7 +40,8 @@ source "$here/internal/netlab_network.sh"
 
 command=${1:-}
 hosts=4
-rate=none
+rate=''
+delay=''
 lab=${KADAM_NETLAB:-}
 ranks_per_host=1
 mpirun_arguments=()
@@ -50,9 +54,8 @@ check_option() {
   local of
   case $1 in
     --hosts) of='up with' ;;
-    --rate) of='up with shape' ;;
+    --rate | --delay) of='up with shape' ;;
     --ranks-per-host | --mpirun-args) of=run ;;
-    --delay) stop "A delay is not to be had: this lab shapes rates alone (Linux delays packets with netem, see docs/network.md)." ;;
     *) stop "Unknown option $1; see scripts/netlab.sh --help." ;;
   esac
   [[ " $of " == *" $command "* ]] || stop "$1 is no option of $command; see scripts/netlab.sh --help."
@@ -77,7 +80,11 @@ read_options() {
       --name) lab=$2 ;;
       --hosts) need_number "$1" "$2" && hosts=$2 ;;
       --ranks-per-host) need_number "$1" "$2" && ranks_per_host=$2 ;;
-      --rate) rate=$2 rate_given=true ;;
+      --rate) rate=$2 && check_rate ;;
+      --delay)
+        delay=$(microseconds "$2")
+        [[ -n $delay ]] || stop "A delay is like 2ms or 500us, not $2."
+        ;;
       --mpirun-args) read -ra more <<<"$2" && mpirun_arguments+=("${more[@]}") ;;
     esac
     shift 2
@@ -85,7 +92,8 @@ read_options() {
 }
 
 check_rate() {
-  [[ $rate == none || -n $(bits_per_second "$rate") ]] || stop "A rate is like 10mbit, 100mbit, 1gbit or none, not $rate."
+  [[ $rate == none || -n $(bits_per_second "$rate") ]] ||
+    stop "A rate is like 10mbit, 100mbit, 1gbit or none, not $rate."
 }
 
 need_words() { ((${#words[@]})) || stop "$command needs $1; see scripts/netlab.sh --help."; }
@@ -94,30 +102,32 @@ need_words() { ((${#words[@]})) || stop "$command needs $1; see scripts/netlab.s
 
 up() {
   local why
-  why=$(why_not)
+  why=$(why_not "$delay")
   if [[ -n $why ]]; then
     echo "skipped: $why" >&2
     exit 77
   fi
   claim_lab
   trap remove_lab EXIT # of a lab half made
-  make_lab "$hosts"
-  shape_lab "$rate"
+  make_lab "$hosts" "$delay"
+  shape_lab "${rate:-none}"
   trap - EXIT
 }
 
 # The lab, in words.
 describe() {
-  local last=$((hosts - 1))
+  local last=$((hosts - 1)) speed="$rate each way"
+  if [[ -z $rate || $rate == none ]]; then speed="not shaped"; fi
   say "Lab $lab: $(host_name 0) to $(host_name "$last"), $(host_address 0) to $(host_address "$last") on eth0," \
-    "$([[ $rate == none ]] && echo "not shaped" || echo "$rate each way")."
+    "$speed${delay:+, $delay microseconds from host to host}."
 }
 
 # Open MPI's mpirun, where two are installed.
 find_mpirun() {
   mpirun=$(command -v mpirun.openmpi || command -v mpirun || true)
   [[ -n $mpirun ]] || stop "run needs mpirun (Open MPI)."
-  [[ $("$mpirun" --version 2>&1) =~ \((Open MPI|OpenRTE)\)\ 4\. ]] || stop "run needs the mpirun of Open MPI 4, not $mpirun."
+  [[ $("$mpirun" --version 2>&1) =~ \((Open MPI|OpenRTE)\)\ 4\. ]] ||
+    stop "run needs the mpirun of Open MPI 4, not $mpirun."
 }
 
 # Never returns: this shell becomes mpirun on the first host.
@@ -163,7 +173,6 @@ with() {
   wait "$child"
 }
 
-rate_given=false
 case $command in
   --help | -h) usage && exit ;;
   up | shape | run | exec | bytes | down | with) read_options "${@:2}" ;;
@@ -174,12 +183,12 @@ if [[ -z $lab ]]; then
   [[ $command == with ]] && lab=with$$ || lab=kadam
 fi
 [[ $lab =~ ^[a-z][a-z0-9]{0,15}$ ]] || stop "A lab's name has up to 16 letters (small) and digits, not $lab."
-check_rate
 case $command in
   up) up && describe ;;
   shape)
-    [[ $rate_given == true ]] || stop "shape needs --rate; see scripts/netlab.sh --help."
-    shape_lab "$rate"
+    [[ -n $rate$delay ]] || stop "shape needs --rate or --delay; see scripts/netlab.sh --help."
+    if [[ -n $delay ]]; then delay_lab "$delay"; fi
+    if [[ -n $rate ]]; then shape_lab "$rate"; fi
     ;;
   run) need_words "a program" && run ;;
   exec) need_words "a host and a command" && execute ;;

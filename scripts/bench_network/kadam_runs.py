@@ -28,7 +28,8 @@ def command(program, workload, method, settings, data):
 
 
 def settings_of(method, options, training):
-    return {f"optimizer.{method.optimizer}.{key}": value for key, value in (method.options | options).items()} | training
+    of_optimizer = method.options | options
+    return {f"optimizer.{method.optimizer}.{key}": value for key, value in of_optimizer.items()} | training
 
 
 def timed_command(program, workload, method, steps, data):

@@ -54,8 +54,8 @@ def draw(file, panels):
     panels = [(workload, by_rate) for workload, by_rate in panels if curves(by_rate)]
     if shutil.which("gnuplot") is None or not panels:
         return
-    rates = {rate for _, by_rate in panels for rate in by_rate}
-    tics = ", ".join(f'"{"not shaped" if rate == "none" else rate}" {place(rate):g}' for rate in sorted(rates, key=place))
+    rates = sorted({rate for _, by_rate in panels for rate in by_rate}, key=place)
+    tics = ", ".join(f'"{"not shaped" if rate == "none" else rate}" {place(rate):g}' for rate in rates)
     script = f"""set terminal svg size 900,{PANEL_HEIGHT * len(panels)} font "Helvetica,11" background "#ffffff"
 set output "{file}"
 set multiplot layout {len(panels)},1

@@ -5,7 +5,8 @@
 #
 # Reads:  lab, the name of this lab
 # A host is a network namespace and a UTS namespace (a name of its own). Its eth0 is one end of a cable whose other
-# end, p<i>, is a port of a bridge; the bridge lies in a namespace of its own: nothing outside is touched.
+# end, p<i>, is a port of a bridge; the bridge lies in a namespace of its own: nothing outside is touched. Cables with a
+# delay are carried by netlab_relay.py.
 
 NETLAB_RUN=/run/kadam-netlab
 NETLAB_QUEUE_MS=200 # what a port holds back before it drops
@@ -19,13 +20,15 @@ host_count() { cat "$(state)/hosts" 2>/dev/null || stop "The lab $lab is not up;
 # Every namespace of this lab that exists, also of one that was left half made.
 namespaces_of_lab() { ip netns list 2>/dev/null | sed -n "s/^\(kadam-$lab-\(h[0-9]*\|switch\)\)\( .*\)\?$/\1/p"; }
 
-# why_not: one sentence if this system does not allow a lab, else nothing. All it tries vanishes with its namespaces.
+# why_not DELAY: one sentence if this system does not allow a lab, else nothing. All it tries vanishes with its
+# namespaces. DELAY is empty for cables without.
 why_not() {
   local tool said
   for tool in ip tc unshare nsenter; do
     command -v "$tool" >/dev/null || { echo "there is no $tool here (iproute2, util-linux)" && return; }
   done
   ((EUID == 0)) || { echo "only root may make network namespaces" && return; }
+  [[ -z $1 || -c /dev/net/tun ]] || { echo "a delay needs /dev/net/tun, which is not there" && return; }
   said=$(unshare --net --uts --mount sh -ec '
     hostname kadam-probe
     test -w /run || { echo "/run cannot be written" && exit 1; }
@@ -61,17 +64,36 @@ make_switch() {
 }
 
 make_host() {
-  local host switch uts
-  host=$(namespace "h$1")
-  switch=$(namespace switch)
+  local uts
   uts=$(state)/uts-h$1
-  quiet_namespace "$host"
+  quiet_namespace "$(namespace "h$1")"
   touch "$uts"
   unshare --uts="$uts" hostname "$(host_name "$1")"
-  ip link add eth0 netns "$host" type veth peer name "p$1" netns "$switch"
+}
+
+make_cable() { ip link add eth0 netns "$(namespace "h$1")" type veth peer name "p$1" netns "$(namespace switch)"; }
+
+# make_slow_cables HOSTS MICROSECONDS
+make_slow_cables() {
+  local tries
+  echo "$2" >"$(state)/delay"
+  setsid python3 "$(dirname "${BASH_SOURCE[0]}")/netlab_relay.py" "$(state)" "kadam-$lab" "$1" \
+    >"$(state)/relay-log" 2>&1 </dev/null &
+  echo $! >"$(state)/relay-pid"
+  disown
+  for ((tries = 0; tries < 100; ++tries)); do
+    [[ ! -e $(state)/relay-ready ]] || return 0
+    sleep 0.1
+  done
+  stop "Cables with a delay could not be made: $(tail -n 1 "$(state)/relay-log")"
+}
+
+connect() {
+  local host
+  host=$(namespace "h$1")
   ip -n "$host" address add "$(host_address "$1")/15" dev eth0
   ip -n "$host" link set eth0 up
-  ip -n "$switch" link set "p$1" master br0 up
+  ip -n "$(namespace switch)" link set "p$1" master br0 up
 }
 
 # The name is taken by whoever makes its folder.
@@ -80,12 +102,17 @@ claim_lab() {
   mkdir "$(state)" 2>/dev/null || stop "The lab $lab is up already: take it down, or name another with --name."
 }
 
-# make_lab HOSTS
+# make_lab HOSTS DELAY: in microseconds; empty for cables that never have one.
 make_lab() {
   local i
   echo "$1" >"$(state)/hosts"
   make_switch
   for ((i = 0; i < $1; ++i)); do make_host "$i"; done
+  if [[ -n $2 ]]; then make_slow_cables "$1" "$2"; fi
+  for ((i = 0; i < $1; ++i)); do
+    if [[ -z $2 ]]; then make_cable "$i"; fi
+    connect "$i"
+  done
 }
 
 # end_processes: what still runs in the namespaces is asked to end, then made to.
@@ -102,9 +129,14 @@ end_processes() {
   done
 }
 
+end_relay() {
+  if [[ -e $(state)/relay-pid ]]; then kill -KILL "$(cat "$(state)/relay-pid")" 2>/dev/null || true; fi
+}
+
 remove_lab() {
   local name uts
   end_processes
+  end_relay
   for name in $(namespaces_of_lab); do ip netns delete "$name"; done
   for uts in "$(state)"/uts-*; do umount "$uts" 2>/dev/null || true; done
   rm -rf "$(state)"
@@ -150,6 +182,22 @@ shape_lab() {
     shape_device "$(namespace switch)" "p$i" "$1"
   done
   echo "$1" >"$(state)/rate"
+}
+
+# microseconds DELAY: of 2ms or 500us; nothing for what is none.
+microseconds() {
+  [[ $1 =~ ^([0-9]{1,6})(us|ms)$ ]] || return 0
+  [[ ${BASH_REMATCH[2]} == us ]] && echo $((10#${BASH_REMATCH[1]})) || echo $((10#${BASH_REMATCH[1]} * 1000))
+}
+
+# delay_lab MICROSECONDS
+delay_lab() {
+  local relay
+  host_count >/dev/null
+  relay=$(cat "$(state)/relay-pid" 2>/dev/null) ||
+    stop "The lab $lab has cables that cannot delay: make it with up --delay 0ms, then they can."
+  echo "$1" >"$(state)/delay"
+  kill -HUP "$relay"
 }
 
 # ---- counters -----------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""scripts/netlab.sh: rates, counters, exit codes, and that nothing is left: netlab_test.py FOLDER_OF_SCRIPTS"""
+"""scripts/netlab.sh: rates, delays, counters, exit codes, and that nothing is left: netlab_test.py FOLDER_OF_SCRIPTS"""
 import json
 import os
 import pathlib
@@ -35,6 +35,27 @@ connection.recv(4)
 print(time.monotonic() - start)
 """
 
+# Echo, and the seconds of a round trip: median of 9.
+ECHO = """
+import socket
+server = socket.create_server(("198.18.0.2", 5001))
+print("listening", flush=True)
+connection, _ = server.accept()
+while word := connection.recv(1):
+    connection.sendall(word)
+"""
+ROUND_TRIP = """
+import socket, time
+connection = socket.create_connection(("198.18.0.2", 5001))
+connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+def seconds():
+    start = time.monotonic()
+    connection.sendall(b"x")
+    connection.recv(1)
+    return time.monotonic() - start
+print(sorted(seconds() for _ in range(9))[4])
+"""
+
 
 def expect(holds, *said):
     if not holds:
@@ -64,13 +85,19 @@ def counted():
     return [(host["sent"], host["received"]) for host in json.loads(done("bytes"))["hosts"]]
 
 
+def seconds_between(server, client, *words, lab=LAB):
+    """What the client on host 0 says, with the server on host 1."""
+    with subprocess.Popen([NETLAB, "exec", "1", "--", sys.executable, "-c", server], stdout=subprocess.PIPE,
+                          text=True, env=os.environ | {"KADAM_NETLAB": lab}) as running:
+        expect(running.stdout.readline() == "listening\n", "the server did not start")
+        ended = netlab("exec", "0", "--", sys.executable, "-c", client, *words, lab=lab)
+        expect(ended.returncode == 0, ended)
+    return float(ended.stdout)
+
+
 def seconds_to_send(count):
     """From host 0 to host 1, over one connection."""
-    with subprocess.Popen([NETLAB, "exec", "1", "--", sys.executable, "-c", RECEIVER], stdout=subprocess.PIPE,
-                          text=True, env=os.environ | {"KADAM_NETLAB": LAB}) as receiver:
-        expect(receiver.stdout.readline() == "listening\n", "the receiver did not start")
-        seconds = float(done("exec", "0", "--", sys.executable, "-c", SENDER, str(count)))
-    return seconds
+    return seconds_between(RECEIVER, SENDER, str(count))
 
 
 def obeys_its_rate():
@@ -89,6 +116,28 @@ def obeys_its_rate():
     expect(seconds < 0.2, f"not shaped, 40 Mbit took {seconds} s")
 
 
+def delays_what_it_carries():
+    lab = f"{LAB}d"
+    made = netlab("up", "--hosts", "2", "--rate", "100mbit", "--delay", "5ms", lab=lab)
+    if made.returncode == 77:
+        expect("/dev/net/tun" in made.stderr, made)
+        return
+    try:
+        expect(made.returncode == 0 and "5000 microseconds" in made.stdout, made)
+        slow = seconds_between(ECHO, ROUND_TRIP, lab=lab)
+        expect(0.010 < slow < 0.015, f"5 ms there and 5 ms back took {slow} s")
+        limit = 8 * 5_000_000 / 100e6 / GOODPUT
+        seconds = min(seconds_between(RECEIVER, SENDER, "5000000", lab=lab) for _ in range(2))
+        expect(limit < seconds < 1.25 * limit, f"5 MB with a delay took {seconds} s, the wire takes {limit} s")
+        expect(netlab("shape", "--delay", "0ms", lab=lab).returncode == 0, "the delay could not be changed")
+        quick = seconds_between(ECHO, ROUND_TRIP, lab=lab)
+        expect(quick < 0.005, f"without a delay a round trip took {quick} s")
+    finally:
+        netlab("down", lab=lab)
+    relays = subprocess.run(["pgrep", "-f", f"netlab_relay.py .*{lab}"], capture_output=True, text=True, check=False)
+    expect(not left_behind(lab) and relays.stdout == "", left_behind(lab), relays.stdout)
+
+
 def starts_programs():
     if shutil.which("mpirun") is None:
         return
@@ -100,9 +149,12 @@ def starts_programs():
 
 
 def refuses_in_words():
-    for wrong, word in ((("up",), "already"), (("exec", "2", "true"), "no host 2"), (("shape", "--rate", "fast"), "fast"),
-                        (("run",), "a program"), (("bytes", "--hosts", "2"), "no option of bytes"), (("shape",), "--rate"),
-                        (("turn",), "turn"), (("down", "--name", "A/b"), "A/b"), (("shape", "--rate"), "a value")):
+    for wrong, word in ((("up",), "already"), (("exec", "2", "true"), "no host 2"), (("turn",), "turn"),
+                        (("shape",), "--rate"),
+                        (("shape", "--rate", "fast"), "fast"), (("shape", "--rate"), "a value"),
+                        (("shape", "--delay", "long"), "long"), (("shape", "--delay", "1ms"), "up --delay"),
+                        (("run",), "a program"),
+                        (("bytes", "--hosts", "2"), "no option of bytes"), (("down", "--name", "A/b"), "A/b")):
         refused = netlab(*wrong)
         expect(refused.returncode == 1 and refused.stderr.count("\n") == 1 and word in refused.stderr, wrong, refused)
     expect(netlab("bytes", lab="nowhere").returncode == 1, "the bytes of no lab")
@@ -116,8 +168,9 @@ def leaves_nothing_when_its_command_ends():
         ended = netlab("with", "--hosts", "2", "--rate", "100mbit", "--", "sh", "-c", command, lab=other)
         expect(ended.returncode == code and not left_behind(other), command, ended, left_behind(other))
     # A program on a host, and a signal from outside.
-    with subprocess.Popen([NETLAB, "with", "--hosts", "2", "--", NETLAB, "exec", "1", "sh", "-c", "echo runs; sleep 60"],
-                          stdout=subprocess.PIPE, text=True, env=os.environ | {"KADAM_NETLAB": other}) as running:
+    command = [NETLAB, "with", "--hosts", "2", "--", NETLAB, "exec", "1", "sh", "-c", "echo runs; sleep 60"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True,
+                          env=os.environ | {"KADAM_NETLAB": other}) as running:
         expect(running.stdout.readline() == "runs\n", "no word from host 1")
         start = time.monotonic()
         running.send_signal(signal.SIGTERM)
@@ -134,6 +187,7 @@ def main():
     try:
         expect(made.returncode == 0 and "198.18.0.2" in made.stdout, made)
         obeys_its_rate()
+        delays_what_it_carries()
         starts_programs()
         refuses_in_words()
         leaves_nothing_when_its_command_ends()
