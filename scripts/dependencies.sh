@@ -29,9 +29,11 @@ nlohmann-json3-dev     header:nlohmann/json.hpp
 libgtest-dev           header:gtest/gtest.h
 libopenblas-dev        header:cblas.h
 "
+# With it, iproute2 for the network of scripts/netlab.sh.
 KADAM_PACKAGES_MPI="
 openmpi-bin            command:mpirun
 libopenmpi-dev         command:mpicxx
+iproute2               command:ip
 "
 KADAM_PACKAGES_MPICH="
 mpich                  command:mpiexec.mpich

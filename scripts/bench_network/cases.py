@@ -1,0 +1,134 @@
+# SPDX-FileCopyrightText: The Kadam authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Cases, each a record in a file of JSON lines: what was measured is not measured again. A case that fails says so."""
+import json
+import os
+import sys
+import time
+from dataclasses import dataclass
+
+import kadam_runs
+import peer_runs
+from studies import SETTLE, dense_wire_seconds, measured_steps
+
+
+class Records:
+    """Those of a file, by workload, method and rate."""
+
+    def __init__(self, path):
+        self.path = path
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        self.of = {self.key(record): record for record in map(json.loads, text.splitlines())}
+
+    @staticmethod
+    def key(record):
+        return record["workload"], record["method"], record["rate"]
+
+    def known(self, record):
+        """The one that the same command has made, if it did not fail."""
+        there = self.of.get(self.key(record))
+        return there if there and there["made_by"] == record["made_by"] and "failed" not in there else None
+
+    def keep(self, record):
+        self.of[self.key(record)] = record
+        self.write()
+
+    def write(self):
+        temporary = self.path.with_suffix(".new")
+        temporary.write_text("".join(json.dumps(record) + "\n" for record in self.of.values()), encoding="utf-8")
+        os.replace(temporary, self.path)
+
+
+def say(*words):
+    print(*words, file=sys.stderr, flush=True)
+
+
+def outcome(record):
+    if "failed" in record:
+        return f"failed, {record['failed']}"
+    return f"{record['step_seconds']:.3g} s per step" if "step_seconds" in record else "done"
+
+
+def share_of_others():
+    """Of the processors, what programs use while nothing of ours runs; 0 where the system does not tell."""
+    def used():
+        with open("/proc/stat", encoding="utf-8") as lines:
+            user, nice, system, idle = (int(word) for word in lines.readline().split()[1:5])
+        return user + nice + system, idle
+
+    try:
+        (busy, idle), _, (busy_then, idle_then) = used(), time.sleep(0.5), used()
+    except OSError:
+        return 0.0
+    return (busy_then - busy) / max(1, busy_then - busy + idle_then - idle)
+
+
+@dataclass
+class Bench:
+    lab: object
+    records: Records
+    program: str  # kadam-train
+    python: str  # one that has PyTorch
+    data: str  # the transformer's text
+    steps: int
+    output: object  # folder
+
+    def made_by(self, words):
+        """A program that was built anew has other steps."""
+        return f"{' '.join(words)} @{int(os.stat(words[0]).st_mtime)} on {self.lab.hosts} hosts"
+
+    def case(self, record, measure):
+        there = self.records.known(record)
+        if there is None:
+            there = record | {"others": share_of_others()} | measure()
+            self.records.keep(there)
+        say(f"{there['workload']}, {there['rate']}, {there['method']}: {outcome(there)}")
+        return there
+
+    def timeout(self, workload, rate, steps):
+        return 180 + 4 * (SETTLE + steps) * (2 + dense_wire_seconds(workload, rate, self.lab.hosts))
+
+    def time_method(self, workload, method, rate):
+        steps = measured_steps(self.steps, method.dense, workload, rate, self.lab.hosts)
+        words = kadam_runs.timed_command(self.program, workload, method, steps, self.data)
+        folder = self.output / "timed" / workload.name / rate / method.label.replace(" ", "_")
+
+        def measure():
+            before = self.lab.bytes_sent()
+            failed = kadam_runs.run(self.lab, words, folder, self.timeout(workload, rate, steps))
+            if failed:
+                return {"failed": failed}
+            return kadam_runs.timing_of(kadam_runs.lines_of(folder, method)) | {
+                "bytes_on_interface": self.lab.bytes_sent() - before}
+
+        return self.case({"workload": workload.name, "method": method.label, "rate": rate, "of": "kadam",
+                          "steps": steps, "made_by": self.made_by(words)}, measure)
+
+    def time_peer(self, workload, peer, rate):
+        steps = measured_steps(self.steps, peer.exchange != "none", workload, rate, self.lab.hosts)
+        words = peer_runs.command(self.python, workload, peer, self.lab.hosts, steps, self.data)
+        return self.case({"workload": workload.name, "method": peer.label, "rate": rate, "of": "pytorch",
+                          "exchange": peer.exchange, "steps": steps, "made_by": self.made_by(words)},
+                         lambda: peer_runs.run(self.lab, words, peer.processes or self.lab.hosts,
+                                               self.timeout(workload, rate, steps)))
+
+    def curve_folder(self, workload, method):
+        return self.output / "curves" / workload.name / method.label.replace(" ", "_")
+
+    def train(self, workload, method):
+        """The whole training, on an unshaped network: losses do not depend on the rate."""
+        words = kadam_runs.curve_command(self.program, workload, method, self.data)
+        folder = self.curve_folder(workload, method)
+        text = workload.config.read_text(encoding="utf-8")
+
+        def measure():
+            failed = kadam_runs.run(self.lab, words, folder, 7200)
+            return {"failed": failed} if failed else {}
+
+        return self.case({"workload": workload.name, "method": method.label, "rate": "curve", "of": "kadam",
+                          "made_by": self.made_by(words) + f"\n{text}"}, measure)
+
+    def curve(self, workload, method):
+        """The lines of its metrics; None where it was not trained, or failed."""
+        record = self.records.of.get((workload.name, method.label, "curve"), {"failed": ""})
+        return None if "failed" in record else kadam_runs.lines_of(self.curve_folder(workload, method), method)

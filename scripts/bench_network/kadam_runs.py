@@ -1,0 +1,106 @@
+# SPDX-FileCopyrightText: The Kadam authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs of kadam-train on the hosts of the lab, and what their metrics say."""
+import json
+import math
+import shutil
+import statistics
+import subprocess
+
+from lab import reason
+from studies import SETTLE, median_round, timing_options
+
+PARTS = ("compute", "encode", "exchange", "decode")
+TIMED_TRAINING = {"training.log_every": 1, "training.held_out_examples": 8}
+CURVE_TRAINING = {"training.log_every": 1}
+# Of the loss, over which it is averaged.
+WINDOW = 20
+
+
+def command(program, workload, method, settings, data):
+    """Without the folder of the run."""
+    words = [program, "--config", workload.config]
+    if data and workload.name == "transformer":
+        settings = settings | {"data.path": data}
+    for key, value in settings.items():
+        words += ["--set", f"{key}={value}"]
+    return [str(word) for word in words] + ["--compare", method.optimizer]
+
+
+def settings_of(method, options, training):
+    of_optimizer = method.options | options
+    return {f"optimizer.{method.optimizer}.{key}": value for key, value in of_optimizer.items()} | training
+
+
+def timed_command(program, workload, method, steps, data):
+    training = TIMED_TRAINING | {"training.steps": SETTLE + steps}
+    return command(program, workload, method,
+                   settings_of(method, timing_options(method.optimizer), training), data)
+
+
+def curve_command(program, workload, method, data):
+    return command(program, workload, method, settings_of(method, {}, CURVE_TRAINING), data)
+
+
+def run(lab, words, folder, timeout):
+    """None, or why it failed."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with subprocess.Popen(lab.run_command([*words, "--run", folder]), stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        try:
+            _, said = running.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            running.terminate()
+            running.communicate()
+            return f"not done after {timeout:.0f} s"
+    return None if running.returncode == 0 else reason(said, running.returncode)
+
+
+def lines_of(folder, method):
+    """A line of metrics per step."""
+    text = (folder / method.optimizer / "metrics.jsonl").read_text(encoding="utf-8")
+    return [line for line in map(json.loads, text.splitlines()) if "loss" in line]
+
+
+def step_seconds(line):
+    return sum(line[f"{part}_seconds"] for part in PARTS)
+
+
+def timing_of(lines):
+    """Means over the round of middling length; the seconds of a step of each phase, the very first step left out."""
+    measured = median_round(lines[SETTLE:], step_seconds)
+    phases = {}
+    for line in lines[1:]:
+        phases.setdefault(line["phase"], []).append(line)
+    # Of a phase that goes on, only those steps count.
+    for line in measured:
+        phases[line["phase"]] = [other for other in measured if other["phase"] == line["phase"]]
+    timing = {f"{part}_seconds": statistics.fmean(line[f"{part}_seconds"] for line in measured) for part in PARTS}
+    return {
+        "step_seconds": statistics.fmean(map(step_seconds, measured)),
+        "step_seconds_each": [step_seconds(line) for line in lines[SETTLE:]],
+        **timing,
+        "bytes_per_step": statistics.fmean(line["bytes_per_step"] for line in measured),
+        "bytes_counted": lines[-1]["bytes_sent"],
+        "seconds_of_phase": {phase: statistics.fmean(map(step_seconds, of)) for phase, of in phases.items()},
+        "skipped_steps": lines[-1]["skipped_steps"],
+    }
+
+
+def steps_to(lines, loss):
+    """The first step at which the mean of the last losses is so low; None if it never is."""
+    losses = [math.inf if line["loss"] is None else line["loss"] for line in lines]
+    for end in range(WINDOW, len(losses) + 1):
+        if statistics.fmean(losses[end - WINDOW:end]) <= loss:
+            return lines[end - 1]["step"]
+    return None
+
+
+def seconds_to(lines, loss, seconds_of_phase):
+    """The steps to a loss, each as long as a step of its phase; None where that is not known."""
+    steps = steps_to(lines, loss)
+    phases = [line["phase"] for line in lines if steps is not None and line["step"] <= steps]
+    if not phases or any(phase not in seconds_of_phase for phase in phases):
+        return None
+    return sum(seconds_of_phase[phase] for phase in phases)

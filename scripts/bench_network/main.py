@@ -1,0 +1,152 @@
+# SPDX-FileCopyrightText: The Kadam authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Trains every method at every rate of the lab around it, and says how long a step takes. Called by
+scripts/bench_network.sh."""
+import argparse
+import os
+import pathlib
+import statistics
+import sys
+
+import kadam_runs
+import picture
+import tables
+from cases import Bench, Records
+from lab import Lab
+from studies import METHODS, PEERS, RATES, ROUND, WORKLOADS
+
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "bench_peers"))
+import report  # noqa: E402
+
+NOTABLE_SHARE = 0.05
+
+
+def words_of(text, known, what):
+    """A list of words with commas, each of those that are known."""
+    words = text.split(",")
+    for word in words:
+        if word not in known:
+            sys.exit(f"kadam: There is no {what} {word}: {', '.join(known)}")
+    return words
+
+
+def losses_of(texts):
+    """{workload: loss} of words like cnn=0.4."""
+    losses = {workload.name: workload.loss for workload in WORKLOADS}
+    for text in texts:
+        name, _, value = text.partition("=")
+        try:
+            losses[words_of(name, losses, "workload")[0]] = float(value)
+        except ValueError:
+            sys.exit(f"kadam: A loss is like cnn=0.4, not {text}")
+    return losses
+
+
+def parse():
+    parser = argparse.ArgumentParser(prog="scripts/bench_network.sh", description=__doc__)
+    for name in ("--netlab", "--program", "--output"):
+        parser.add_argument(name, required=True)
+    parser.add_argument("--python", default="")
+    parser.add_argument("--data", default="")
+    parser.add_argument("--mpirun-args", default="")
+    parser.add_argument("--hosts", type=int, required=True)
+    parser.add_argument("--steps", type=int, required=True)
+    parser.add_argument("--rates", default=",".join(RATES))
+    parser.add_argument("--workloads", default=",".join(workload.name for workload in WORKLOADS))
+    parser.add_argument("--algorithms", default=",".join(dict.fromkeys(method.optimizer for method in METHODS)))
+    parser.add_argument("--loss", action="append", default=[])
+    parser.add_argument("--no-curves", action="store_true")
+    parser.add_argument("--check", action="store_true", help="only the options")
+    return parser.parse_args()
+
+
+def chosen(arguments):
+    """Workloads, methods and rates."""
+    names = words_of(arguments.workloads, [workload.name for workload in WORKLOADS], "workload")
+    algorithms = words_of(arguments.algorithms, [method.optimizer for method in METHODS], "algorithm")
+    if arguments.steps % ROUND:
+        sys.exit(f"kadam: --steps needs a multiple of {ROUND}, not {arguments.steps}")
+    return ([workload for workload in WORKLOADS if workload.name in names],
+            [method for method in METHODS if method.optimizer in algorithms], arguments.rates.split(","))
+
+
+def measure(bench, workloads, methods, rates, with_curves):
+    if with_curves:
+        bench.lab.shape("none")
+        for workload in workloads:
+            for method in methods:
+                bench.train(workload, method)
+    for rate in rates:
+        bench.lab.shape(rate)
+        for workload in workloads:
+            for method in methods:
+                bench.time_method(workload, method, rate)
+            for peer in PEERS if bench.python else ():
+                bench.time_peer(workload, peer, rate)
+
+
+def told_to_loss(bench, workload, loss, records):
+    """Adds the steps and the time to a loss, where there is a curve. Who computes the same needs as many steps."""
+    curves = {method.label: bench.curve(workload, method) for method in METHODS}
+    same_as = {peer.label: peer.same_as for peer in PEERS if peer.same_as}
+    for label, record in records.items():
+        lines = curves.get(same_as.get(label, label))
+        if "failed" in record or lines is None:
+            continue
+        phases = record.get("seconds_of_phase", {"dense": record["step_seconds"]})
+        record |= {"loss": loss, "steps_to_loss": kadam_runs.steps_to(lines, loss),
+                   "seconds_to_loss": kadam_runs.seconds_to(lines, loss, phases)}
+
+
+def by_rate(bench, workload, methods, rates):
+    """{rate: {label: record}} of what was asked for."""
+    labels = [method.label for method in methods] + [peer.label for peer in PEERS if bench.python]
+    of = bench.records.of
+    return {rate: {label: of[workload.name, label, rate] for label in labels if (workload.name, label, rate) in of}
+            for rate in rates}
+
+
+def heading(panels, hosts):
+    day, commit = report.today_and_commit()
+    others = statistics.fmean([record["others"] for _, rates in panels for records in rates.values()
+                               for record in records.values()] or [0.0])
+    disturbed = (f" **Not a quiet machine**: other programs used {100 * others:.0f} % of the processors meanwhile."
+                 if others > NOTABLE_SHARE else "")
+    return (f"{day}, {report.processor()}, {os.cpu_count()} cores shared by {hosts} hosts of one thread each, "
+            f"{commit}.{disturbed}")
+
+
+def document(panels, losses, hosts):
+    parts = [heading(panels, hosts)]
+    for workload, rates in panels:
+        parts.append(f"## {workload.title}\n\nLoss that time is told to: {losses[workload.name]:g}.")
+        for rate, records in rates.items():
+            title = "Not shaped" if rate == "none" else f"{rate} per host"
+            parts.append(f"### {title}\n\n{tables.table(records)}")
+    return "\n\n".join([*parts, tables.LEGEND.format(window=kadam_runs.WINDOW)]) + "\n"
+
+
+def main():
+    arguments = parse()
+    workloads, methods, rates = chosen(arguments)
+    losses = losses_of(arguments.loss)
+    if arguments.check:
+        return
+    output = pathlib.Path(arguments.output).absolute()
+    output.mkdir(parents=True, exist_ok=True)
+    bench = Bench(Lab(arguments.netlab, arguments.hosts, arguments.mpirun_args), Records(output / "cases.jsonl"),
+                  arguments.program, arguments.python, arguments.data, arguments.steps, output)
+    measure(bench, workloads, methods, rates, not arguments.no_curves)
+    panels = [(workload, by_rate(bench, workload, methods, rates)) for workload in workloads]
+    for workload, of_rates in panels:
+        for records in of_rates.values():
+            told_to_loss(bench, workload, losses[workload.name], records)
+    bench.records.write()
+    text = document(panels, losses, arguments.hosts)
+    (output / "network.md").write_text(text, encoding="utf-8")
+    picture.draw(output / "network.svg", panels)
+    print(text, end="")
+
+
+if __name__ == "__main__":
+    main()

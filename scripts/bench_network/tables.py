@@ -1,0 +1,89 @@
+# SPDX-FileCopyrightText: The Kadam authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Records of cases as Markdown."""
+from studies import METHODS, NO_EXCHANGE, PEERS
+
+HEAD = ("method", "step, ms", "compute", "encode", "exchange", "decode", "sent per step", "against dense",
+        "against DDP", "steps to loss", "time to loss")
+LEGEND = """\
+step: mean of the four measured steps of middling length, after the warm-up, and of it, in ms, what host 0 spent on \
+each part; exchange is the \
+communication that is not hidden, the wait for slower hosts included; of PyTorch, what a step takes longer than on as \
+many hosts without exchange. Against dense, against DDP: the step of Kadam's best dense Adam, and of PyTorch's best \
+DDP, over this one. Loss: of training, mean of {window} steps; each step to it counts as a step of its phase, warm-up \
+included."""
+
+
+def markdown(rows):
+    """A table whose first row is its head; padded, so that it reads well in a terminal."""
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    lines = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths)) + " |" for row in rows]
+    lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
+    return "\n".join(lines)
+
+
+def milliseconds(seconds):
+    return "" if seconds is None else f"{1e3 * seconds:.3g}" if seconds < 1 else f"{1e3 * seconds:.0f}"
+
+
+def seconds_text(seconds):
+    return "" if seconds is None else f"{seconds:.3g} s" if seconds < 1000 else f"{seconds:.0f} s"
+
+
+def bytes_text(count):
+    for unit, size in (("MB", 1e6), ("kB", 1e3)):
+        if count >= size:
+            return f"{count / size:.3g} {unit}"
+    return f"{count:.0f} B"
+
+
+def times(baseline, seconds):
+    return "" if baseline is None else f"{baseline / seconds:.2f}x"
+
+
+def best(records, labels):
+    """The shortest step of those that were measured."""
+    return min((records[label]["step_seconds"] for label in labels if "step_seconds" in records.get(label, {})),
+               default=None)
+
+
+def best_dense(records):
+    return best(records, [method.label for method in METHODS if method.dense and method.optimizer == "adam"])
+
+
+def best_ddp(records):
+    return best(records, [peer.label for peer in PEERS if peer.exchange in ("float32", "bf16")])
+
+
+def parts_of(record, records):
+    """Seconds of compute, encode, exchange, decode."""
+    if record["of"] == "kadam":
+        return [record[f"{part}_seconds"] for part in ("compute", "encode", "exchange", "decode")]
+    compute = records.get(NO_EXCHANGE, {}).get("step_seconds")
+    if record["exchange"] == "none" or compute is None:
+        return [record["step_seconds"] if record["exchange"] == "none" else None, None, None, None]
+    return [compute, None, max(0.0, record["step_seconds"] - compute), None]
+
+
+def cells(label, records):
+    record = records[label]
+    if "failed" in record:
+        return (label, "failed", *[""] * (len(HEAD) - 2))
+    seconds = record["step_seconds"]
+    steps = record.get("steps_to_loss")
+    return (label, milliseconds(seconds), *map(milliseconds, parts_of(record, records)),
+            bytes_text(record["bytes_per_step"]) if "bytes_per_step" in record else "",
+            times(best_dense(records), seconds), times(best_ddp(records), seconds),
+            "" if steps is None else str(steps), seconds_text(record.get("seconds_to_loss")))
+
+
+def order(label):
+    known = [one.label for one in (*METHODS, *PEERS)]
+    return known.index(label)
+
+
+def table(records):
+    """records: those of one workload at one rate, by label."""
+    labels = sorted(records, key=order)
+    failed = [f"\n{label}: {records[label]['failed']}" for label in labels if "failed" in records[label]]
+    return "\n".join([markdown([HEAD, *(cells(label, records) for label in labels)]), *failed])

@@ -1,0 +1,204 @@
+# SPDX-FileCopyrightText: The Kadam authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""scripts/bench_network.sh with stand-ins for the lab and the programs: bench_network_test.py FOLDER_OF_SCRIPTS"""
+import contextlib
+import io
+import json
+import math
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+SCRIPTS = pathlib.Path(sys.argv[1])
+sys.path.insert(0, str(SCRIPTS / "bench_network"))
+import cases  # noqa: E402
+import kadam_runs  # noqa: E402
+import main  # noqa: E402
+import studies  # noqa: E402
+import tables  # noqa: E402
+
+# Drops what comes before the program; counts a million bytes for each run; notes the rates.
+NETLAB = """#!/bin/sh
+folder=$(dirname "$0")
+case $1 in
+  shape) echo "$3" >>"$folder/rates" ;;
+  bytes) echo "{\\"hosts\\": [{\\"host\\": \\"h0\\", \\"sent\\": $(($(wc -l <"$folder/runs") * 1000000))}]}" ;;
+  *)
+    echo run >>"$folder/runs"
+    while [ "$1" != -- ]; do shift; done
+    shift
+    exec "$@" ;;
+esac
+"""
+
+# Losses fall by 0.01 a step from 3; a dense step takes 4 s but the first, a compressed one 1 s, every fourth 2 s.
+TRAIN = """#!/usr/bin/env python3
+import json, pathlib, sys
+words = sys.argv[1:]
+settings = dict(w.split("=", 1) for k, w in enumerate(words) if words[k - 1] == "--set")
+name, folder = words[words.index("--compare") + 1], pathlib.Path(words[words.index("--run") + 1])
+if name == "lamb":
+    sys.exit("--------\\nkadam-train: error: no room for lamb")
+folder = folder / name
+folder.mkdir(parents=True)
+steps = int(settings.get("training.steps", 100))
+warm_up = int(settings.get(f"optimizer.{name}.warmup_steps", 50))
+with open(folder / "metrics.jsonl", "w") as lines:
+    for step in range(1, steps + 1):
+        dense = name == "adam" or step <= warm_up
+        seconds = 9.0 if step == 1 else 4.0 if dense else 2.0 if step % 4 == 0 else 1.0
+        if settings.get("optimizer.adam.gradients") == "bf16":
+            seconds /= 2
+        phase = "dense" if name == "adam" else "warm-up" if dense else "compressed"
+        lines.write(json.dumps({"step": step, "loss": 3.01 - 0.01 * step, "phase": phase, "bytes_per_step": 8000.0,
+                                "bytes_sent": 8000 * step, "compute_seconds": 0.5, "encode_seconds": 0.125,
+                                "exchange_seconds": seconds - 0.75, "decode_seconds": 0.125, "skipped_steps": 0}))
+        lines.write("\\n")
+    lines.write(json.dumps({"step": steps, "held_out_loss": 2.0}) + "\\n")
+"""
+
+# In place of Python with PyTorch: rank 0 of a DDP run takes 5 s, without exchange 3 s; PowerSGD does not work.
+PYTHON = """#!/usr/bin/env python3
+import json, sys
+words = sys.argv[1:]
+exchange, rank = words[words.index("--exchange") + 1], words[words.index("--rank") + 1]
+if exchange == "powersgd":
+    sys.exit("gloo::EnforceNotMet: error")
+print("some noise")
+if rank == "0":
+    print(json.dumps({"step_seconds_each": [3.0 if exchange == "none" else 5.0] * 12, "parameters": 20490}))
+"""
+
+
+def expect(holds, *said):
+    if not holds:
+        sys.exit(" ".join(map(str, said)))
+
+
+def near(value, wanted, *said):
+    expect(value is not None and math.isclose(value, wanted, rel_tol=1e-9), *said, value, "is not", wanted)
+
+
+def program(path, text):
+    path.write_text(text)
+    path.chmod(0o755)
+    return str(path)
+
+
+def line(step, phase, seconds, loss=1.0):
+    parts = {f"{part}_seconds": seconds / 4 for part in kadam_runs.PARTS}
+    return {"step": step, "phase": phase, "loss": loss, "bytes_per_step": 10.0 * step, "bytes_sent": 10 * step,
+            "skipped_steps": 0, **parts}
+
+
+def tells_phases_apart():
+    seconds = [50, 8, 7] + [1, 1, 1, 5] + [1, 1, 2, 6] + [90, 1, 1, 1]
+    phases = ["variance", "variance", "sync"] + ["local", "local", "local", "sync"] * 3
+    timing = kadam_runs.timing_of([line(k + 1, *one) for k, one in enumerate(zip(phases, seconds))])
+    near(timing["step_seconds"], 10 / 4, "the round between a quick one and a disturbed one")
+    near(timing["compute_seconds"], 10 / 16)
+    near(timing["bytes_per_step"], 10 * (8 + 9 + 10 + 11) / 4)
+    # Neither the first step of all nor the first synchronisation, which settle.
+    wanted = {"variance": 8.0, "local": 4 / 3, "sync": 6.0}
+    expect(timing["seconds_of_phase"].keys() == wanted.keys(), timing)
+    for phase, of in wanted.items():
+        near(timing["seconds_of_phase"][phase], of, phase)
+    expect(len(timing["step_seconds_each"]) == 12 and timing["bytes_counted"] == 150, timing)
+
+
+def tells_the_time_to_a_loss():
+    lines = [line(k, "warm-up" if k <= 30 else "compressed", 1.0, 3.0 - 0.01 * k) for k in range(1, 101)]
+    # The mean of steps 31 to 50 is 3 - 0.01 * 40.5.
+    expect(kadam_runs.steps_to(lines, 2.595 + 1e-9) == 50, kadam_runs.steps_to(lines, 2.595 + 1e-9))
+    near(kadam_runs.seconds_to(lines, 2.595 + 1e-9, {"warm-up": 4.0, "compressed": 0.5}), 30 * 4.0 + 20 * 0.5)
+    expect(kadam_runs.steps_to(lines, 1.0) is None)
+    expect(kadam_runs.seconds_to(lines, 1.0, {"warm-up": 4.0, "compressed": 0.5}) is None)
+    expect(kadam_runs.seconds_to(lines, 2.6, {"warm-up": 4.0}) is None, "a phase that was not timed")
+    lines[44]["loss"] = None
+    expect(kadam_runs.steps_to(lines, 2.595) == 65, "a loss that is no number counts as reached")
+
+
+def knows_the_wire():
+    # 2 * 3/4 * 4 bytes * 3,307,264 parameters at 12.5 MB/s, 1514 bytes for 1448.
+    near(studies.dense_wire_seconds(studies.TRANSFORMER, "100mbit", 4), 1.5 * 4 * 3307264 / 12.5e6 * 1514 / 1448)
+    expect(studies.dense_wire_seconds(studies.TRANSFORMER, "none", 4) == 0.0)
+    steps = [studies.measured_steps(12, dense, studies.TRANSFORMER, rate, 4)
+             for dense, rate in ((True, "10mbit"), (True, "100mbit"), (False, "10mbit"))]
+    expect(steps == [4, 12, 12], steps)
+    for method in studies.METHODS:
+        expect(method.optimizer in studies.TIMING or method.dense or method.optimizer in ("efficient_adam", "loco"),
+               method.label, "has no short warm-up")
+
+
+def command_line(folder, *more):
+    return ["main.py", "--netlab", str(folder / "netlab"), "--program", str(folder / "kadam-train"), "--output",
+            str(folder / "out"), "--hosts", "4", "--steps", "4", "--rates", "1gbit,none", "--workloads", "cnn",
+            "--algorithms", "adam,lamb,onebit_adam", "--loss", "cnn=2.51", *more]
+
+
+def said_by(arguments):
+    sys.argv = arguments
+    with contextlib.redirect_stdout(io.StringIO()) as said, contextlib.redirect_stderr(io.StringIO()) as progress:
+        main.main()
+    return said.getvalue(), progress.getvalue()
+
+
+def row_of(text, label):
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines()]
+    rows = [row for row in cells if row[0] == label]
+    expect(len(rows) == 2, label, "has no row at each rate in", text)
+    return dict(zip(tables.HEAD, rows[0]))
+
+
+def goes_on_after_a_failure():
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        for file, text in (("netlab", NETLAB), ("kadam-train", TRAIN)):
+            program(folder / file, text)
+        cases.share_of_others = lambda: 0.25
+        arguments = command_line(folder, "--python", program(folder / "python", PYTHON))
+        text, progress = said_by(arguments)
+        expect((folder / "rates").read_text().split() == ["none", "1gbit", "none"], "rates")
+
+        expect("other programs used 25 % of the processors" in text, text)
+        expect("lamb: exit code 1: kadam-train: error: no room for lamb" in text, text)
+        expect("cnn, 1gbit, lamb: failed" in progress and "PowerSGD hook: failed" in progress, progress)
+        adam, bf16, onebit, ddp = (row_of(text, label) for label in ("adam", "adam bf16", "onebit_adam", "PyTorch DDP"))
+        expect(adam["step, ms"] == "4000" and adam["exchange"] == "3250" and adam["against dense"] == "0.50x", adam)
+        expect(bf16["against dense"] == "1.00x" and bf16["against DDP"] == "2.50x", bf16)
+        # Rounds of three steps of 1 s and one of 2 s.
+        expect(onebit["step, ms"] == "1250" and onebit["sent per step"] == "8 kB", onebit)
+        expect(onebit["against dense"] == "1.60x" and onebit["against DDP"] == "4.00x", onebit)
+        # The mean of 20 steps is 2.51 at step 60 (3.01 - 0.01 * 50.5 = 2.505); 50 of them warm-up.
+        expect(onebit["steps to loss"] == "60" and onebit["time to loss"] == "212 s", onebit)  # 50 * 4 + 10 * 1.25
+        expect(adam["time to loss"] == "240 s" and ddp["steps to loss"] == "60" and ddp["time to loss"] == "300 s", ddp)
+        expect(ddp["compute"] == "3000" and ddp["exchange"] == "2000" and ddp["against DDP"] == "1.00x", ddp)
+
+        records = [json.loads(line) for line in (folder / "out" / "cases.jsonl").read_text().splitlines()]
+        expect(len(records) == 4 + 2 * (4 + len(studies.PEERS)), len(records))
+        timed = next(r for r in records if (r["method"], r["rate"]) == ("onebit_adam", "1gbit"))
+        expect(timed["bytes_on_interface"] == 1000000 and timed["seconds_to_loss"] == 212.5, timed)
+        expect((folder / "out" / "network.md").read_text() == text, "network.md is not what was said")
+
+        # Again: only what failed.
+        before = (folder / "runs").read_text().count("run")
+        again, _ = said_by(arguments)
+        failed = 1 + 2 * (1 + 4)  # a curve, and at each rate one run of Kadam and four processes of PyTorch
+        expect((folder / "runs").read_text().count("run") - before == failed, "runs that were there were repeated")
+        expect(row_of(again, "onebit_adam") == onebit, again)
+
+
+def refuses_in_words():
+    for wrong, word in ((["--rates", "fast"], "fast"), (["--steps", "5"], "multiple"), (["--algorithms", "sgd"], "sgd"),
+                        (["--workloads", "mnist"], "mnist"), (["--loss", "cnn=low"], "low"), (["--loss", "0.5"], "0.5"),
+                        (["--speed"], "--speed"), (["--hosts"], "a value"), (["--program", "/nowhere"], "/nowhere")):
+        refused = subprocess.run([SCRIPTS / "bench_network.sh", *wrong], capture_output=True, text=True, check=False,
+                                 stdin=subprocess.DEVNULL, timeout=30)
+        expect(refused.returncode == 1 and refused.stderr.count("\n") == 1 and refused.stdout == ""
+               and word in refused.stderr, wrong, refused)
+
+
+expect(0 <= cases.share_of_others() <= 1, "a share of the processors")
+for test in (tells_phases_apart, tells_the_time_to_a_loss, knows_the_wire, goes_on_after_a_failure, refuses_in_words):
+    test()
