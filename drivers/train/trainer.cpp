@@ -161,6 +161,7 @@ io::Metrics Trainer::health() {
   add("variance_drift", health.variance_drift);
   add("variance_spread", health.variance_spread);
   add("support_overlap", health.support_overlap);
+  add("background_hidden", health.background_hidden);
   for (const Warning& warning : warnings(health)) {
     figures.emplace_back("warning_" + warning.kind, warning.text);
     if (is_root() && warned_.insert(warning.kind).second) {

@@ -28,19 +28,6 @@ DenseMean::DenseMean(const ExecutionSpace& exec, const ChunkLayout& chunks, int 
   mean_ = allocate<std::byte>(exec, "kadam::DenseMean::mean", bytes * chunks.elements());
 }
 
-template <Number T>
-const SlicedChunks& DenseMean::slices_of(std::size_t piece_bytes) {
-  SlicedChunks& slices = std::is_same_v<T, float> ? float32_slices_ : half_slices_;
-  constexpr std::int64_t unit = ChunkLayout::alignment_elements;
-  slices.cut(
-      chunks_.ranks(), [&](int j) { return chunks_.chunk(j); }, piece_bytes, {unit, unit * sizeof(T)},
-      [](const ElementRange& range) -> Piece {
-        return {static_cast<std::size_t>(range.begin) * sizeof(T),
-                static_cast<std::size_t>(range.elements()) * sizeof(T)};
-      });
-  return slices;
-}
-
 Vector<const float> DenseMean::operator()(const ExecutionSpace& exec, Communicator& communicator,
                                           Phases& phases, const Vector<const float>& values,
                                           Traffic traffic) {
@@ -83,11 +70,12 @@ Vector<const T> DenseMean::mean_of(const ExecutionSpace& exec, Communicator& com
     ordered_mean<ExecutionSpace, MemorySpace>(exec, slice.elements.elements(), chunks_.ranks(), own,
                                               first_parts, out);
   };
+  SlicedChunks& slices = std::is_same_v<T, float> ? float32_slices_ : half_slices_;
+  cut_numbers<T>(slices, chunks_, communicator.piece_bytes());
   const std::array<Lane, 2> lanes = {Lane{bytes_of(values), bytes_of(parts)},
                                      Lane{bytes_of(mean), bytes_of(mean)}};
   Exchange exchange(exec, communicator, traffic, lanes);
-  ReductionRun run(slices_of<T>(communicator.piece_bytes()), rank_, ReductionRun::Replies::to_all, exchange,
-                   steps);
+  ReductionRun run(slices, rank_, ReductionRun::Replies::to_all, exchange, steps);
   run_reduction(exec, phases, run);
   return mean;
 }

@@ -50,8 +50,6 @@ class DenseMean {
 
  private:
   template <Number T>
-  const SlicedChunks& slices_of(std::size_t piece_bytes);
-  template <Number T>
   Vector<const T> mean_of(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
                           const Vector<const T>& values, Traffic traffic);
 

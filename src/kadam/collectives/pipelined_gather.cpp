@@ -15,7 +15,7 @@ void pipelined_gather(const ExecutionSpace& exec, Phases& phases, const std::vec
   for (std::size_t s = 0; s < slices.size(); ++s) {
     for (int k = 1; k < ranks; ++k) {
       const int from = (rank + ranks - k) % ranks;
-      exchange.receive(0, from, of_rank(from, slices[s]),
+      exchange.receive(0, from, s, of_rank(from, slices[s]),
                        s * static_cast<std::size_t>(ranks) + static_cast<std::size_t>(from));
     }
   }
@@ -31,7 +31,7 @@ void pipelined_gather(const ExecutionSpace& exec, Phases& phases, const std::vec
   };
   for (std::size_t s = 0; s < slices.size(); ++s) {
     steps.encode(slices[s]);
-    exchange.send_to_others(0, of_rank(rank, slices[s]));
+    exchange.send_to_others(0, s, of_rank(rank, slices[s]));
     count(s);
     take(exchange.arrivals(false));
   }

@@ -20,7 +20,7 @@ ReductionRun::ReductionRun(const SlicedChunks& chunks, int rank, Replies replies
       const Piece& first = own[s].received;
       const std::size_t offset =
           first.offset_bytes + static_cast<std::size_t>(from) * chunks.stride_bytes(rank);
-      exchange_.receive(0, from, {offset, first.bytes},
+      exchange_.receive(0, from, s, {offset, first.bytes},
                         s * static_cast<std::size_t>(ranks_) + static_cast<std::size_t>(from));
     }
   }
@@ -30,18 +30,15 @@ ReductionRun::ReductionRun(const SlicedChunks& chunks, int rank, Replies replies
   }
 }
 
-ReductionRun::State ReductionRun::advance() {
+ReductionRun::State ReductionRun::advance(bool may_encode) {
   const std::size_t all = chunks_.most() * static_cast<std::size_t>(ranks_);
   collect(exchange_.arrivals(false));
-  if (next_ < all) {
-    encode_next();
-    finish_arrived();
-    return State::working;
-  }
-  const bool worked = !todo_.empty();
+  const bool encodes = may_encode && next_ < all;
+  if (encodes) encode_next();
+  const bool works = encodes || !todo_.empty();
   finish_arrived();
-  if (worked) return State::working;
-  return missing_ == 0 && exchange_.sending() == 0 ? State::done : State::waiting;
+  if (works) return State::working;
+  return next_ == all && missing_ == 0 && exchange_.sending() == 0 ? State::done : State::waiting;
 }
 
 void ReductionRun::encode_next() {
@@ -58,10 +55,10 @@ void ReductionRun::encode_next() {
     return;
   }
   if (replies_) {
-    exchange_.receive(1, chunk, slice.sent,
+    exchange_.receive(1, chunk, number, slice.sent,
                       (chunks_.most() + number) * ranks + static_cast<std::size_t>(chunk));
   }
-  exchange_.send(0, chunk, slice.sent);
+  exchange_.send(0, chunk, number, slice.sent);
 }
 
 void ReductionRun::collect(const std::vector<std::size_t>& arrived) {
@@ -87,7 +84,7 @@ void ReductionRun::reduce(std::size_t number) {
   const Slice& slice = slice_of(rank_, number);
   steps_.reduce(slice);
   --missing_;
-  if (replies_) exchange_.send_to_others(1, slice.sent);
+  if (replies_) exchange_.send_to_others(1, number, slice.sent);
   if (steps_.arrived) steps_.arrived(rank_, slice);
 }
 

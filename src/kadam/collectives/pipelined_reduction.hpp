@@ -38,8 +38,9 @@ class ReductionRun {
                const ReductionSteps& steps);
 
   enum class State : std::uint8_t { working, waiting, done };
-  /// Does what can be done without waiting: at most one encode, and all that has arrived.
-  State advance();
+  /// Does what can be done without waiting: at most one encode, and all that has arrived. may_encode = false:
+  /// no new slice leaves this time.
+  State advance(bool may_encode = true);
   /// Returns when something has arrived, which the next advance() deals with, or left.
   void wait() { collect(exchange_.arrivals(true)); }
 

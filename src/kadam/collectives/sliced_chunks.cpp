@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/collectives/sliced_chunks.hpp>
+#include <kadam/comm/exchange.hpp>
 
 #include <algorithm>
 
@@ -10,8 +11,12 @@ void SlicedChunks::cut(int chunks, const std::function<ElementRange(int)>& chunk
                        const Unit& unit, const std::function<Piece(const ElementRange&)>& piece_of) {
   if (piece_bytes == piece_bytes_) return;
   piece_bytes_ = piece_bytes;
-  const std::int64_t length =
-      unit.elements * static_cast<std::int64_t>(std::max<std::size_t>(1, piece_bytes / unit.bytes));
+  std::int64_t longest = 0;
+  for (int j = 0; j < chunks; ++j) longest = std::max(longest, chunk_of(j).elements());
+  constexpr auto most_slices = static_cast<std::int64_t>(Exchange::most_numbers);
+  const std::int64_t units = std::max(static_cast<std::int64_t>(piece_bytes / unit.bytes),
+                                      longest / unit.elements / most_slices + 1);
+  const std::int64_t length = unit.elements * units;
   slices_.assign(static_cast<std::size_t>(chunks), {});
   stride_bytes_.assign(slices_.size(), 0);
   most_ = 0;

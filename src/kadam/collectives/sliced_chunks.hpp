@@ -29,7 +29,8 @@ class SlicedChunks {
     std::size_t bytes = 1;
   };
 
-  /// Slices of as many units as make about piece_bytes, at least one. Does nothing if it has done so before.
+  /// Slices of as many units as make about piece_bytes, at least one; more where a chunk would have more than
+  /// Exchange::most_numbers slices. Does nothing if it has done so before.
   /// chunk_of(j) is chunk j, of units but for its end; piece_of where the message of some elements lies among
   /// the messages of all chunks.
   void cut(int chunks, const std::function<ElementRange(int)>& chunk_of, std::size_t piece_bytes,
@@ -52,5 +53,17 @@ class SlicedChunks {
   std::vector<std::size_t> stride_bytes_;
   std::size_t most_ = 0;
 };
+
+/// For a vector of numbers that are sent as they are.
+template <class T>
+void cut_numbers(SlicedChunks& slices, const ChunkLayout& chunks, std::size_t piece_bytes) {
+  constexpr std::int64_t unit = ChunkLayout::alignment_elements;
+  slices.cut(
+      chunks.ranks(), [&](int j) { return chunks.chunk(j); }, piece_bytes, {unit, unit * sizeof(T)},
+      [](const ElementRange& range) -> Piece {
+        return {static_cast<std::size_t>(range.begin) * sizeof(T),
+                static_cast<std::size_t>(range.elements()) * sizeof(T)};
+      });
+}
 
 }  // namespace kadam

@@ -78,12 +78,12 @@ void Communicator::all_to_all(const ExecutionSpace& exec, Traffic traffic, std::
   for (int k = 1; k < size(); ++k) {
     const int from = (rank() + size() - k) % size();
     const Piece& piece = receive_pieces[static_cast<std::size_t>(from)];
-    if (piece.bytes > 0) exchange.receive(0, from, piece, missing++);
+    if (piece.bytes > 0) exchange.receive(0, from, 0, piece, missing++);
   }
   for (int k = 1; k < size(); ++k) {
     const int to = (rank() + k) % size();
     const Piece& piece = send_pieces[static_cast<std::size_t>(to)];
-    if (piece.bytes > 0) exchange.send(0, to, piece);
+    if (piece.bytes > 0) exchange.send(0, to, 0, piece);
   }
   const auto own = static_cast<std::size_t>(rank());
   copy_bytes<MemorySpace, MemorySpace>(exec, receive.data() + receive_pieces[own].offset_bytes,
@@ -99,10 +99,10 @@ void Communicator::all_gather(const ExecutionSpace& exec, Traffic traffic, std::
   for (int k = 1; k < size(); ++k) {
     const int from = (rank() + size() - k) % size();
     const Piece& piece = pieces[static_cast<std::size_t>(from)];
-    if (piece.bytes > 0) exchange.receive(0, from, piece, missing++);
+    if (piece.bytes > 0) exchange.receive(0, from, 0, piece, missing++);
   }
   const Piece& own = pieces[static_cast<std::size_t>(rank())];
-  if (own.bytes > 0) exchange.send_to_others(0, own);
+  if (own.bytes > 0) exchange.send_to_others(0, 0, own);
   while (missing > 0 || exchange.sending() > 0) missing -= exchange.arrivals(true).size();
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 namespace kadam {
 namespace {
@@ -15,16 +16,27 @@ void copy_bytes(const ExecutionSpace& exec, std::byte* to, const std::byte* from
   Kokkos::deep_copy(exec, Target(to, bytes), Source(from, bytes));
 }
 
+int tag_of(std::size_t lane, std::size_t number) {
+  return static_cast<int>(lane * Exchange::most_numbers + number);
+}
+
 }  // namespace
 
 Exchange::Exchange(const ExecutionSpace& exec, Communicator& communicator, Traffic traffic,
                    std::span<const Lane> lanes)
-    : exec_(exec), communicator_(communicator), traffic_(traffic) {
+    : Exchange(exec, communicator.staged_, communicator, traffic, lanes) {}
+
+Exchange::Exchange(Communicator& communicator, Traffic traffic, std::span<const Lane> lanes)
+    : Exchange(std::nullopt, false, communicator, traffic, lanes) {}
+
+Exchange::Exchange(std::optional<ExecutionSpace> exec, bool staged, Communicator& communicator,
+                   Traffic traffic, std::span<const Lane> lanes)
+    : exec_(std::move(exec)), communicator_(communicator), staged_(staged), traffic_(traffic) {
   if (communicator.exchanges_) throw std::logic_error("kadam::Exchange: the communicator is busy");
   std::copy(lanes.begin(), lanes.end(), lanes_.begin());
   for (std::size_t k = 0; k < lanes.size(); ++k) {
     places_[k] = {lanes_[k].send.data(), lanes_[k].receive.data()};
-    if (!communicator.staged_) continue;
+    if (!staged) continue;
     auto& [send, receive] = communicator.lanes_[k];
     places_[k].send = Communicator::host_buffer(send, lanes_[k].send.size(), "kadam::Exchange::send");
     places_[k].receive =
@@ -37,39 +49,39 @@ Exchange::Exchange(const ExecutionSpace& exec, Communicator& communicator, Traff
 Exchange::~Exchange() {
   communicator_.messages_->give_up();
   // The next exchange receives into the same host memory.
-  if (communicator_.staged_) exec_.fence("kadam::Exchange: host memory is read");
+  if (staged_) exec_->fence("kadam::Exchange: host memory is read");
   communicator_.exchanges_ = false;
 }
 
-void Exchange::receive(std::size_t lane, int from, const Piece& piece, std::size_t id) {
+void Exchange::receive(std::size_t lane, int from, std::size_t number, const Piece& piece, std::size_t id) {
   if (announced_.size() <= id) announced_.resize(id + 1);
   announced_[id] = {lane, piece};
-  communicator_.messages_->receive(from, static_cast<int>(lane), places_[lane].receive + piece.offset_bytes,
+  communicator_.messages_->receive(from, tag_of(lane, number), places_[lane].receive + piece.offset_bytes,
                                    piece.bytes, id);
 }
 
-void Exchange::send(std::size_t lane, int to, const Piece& piece) {
+void Exchange::send(std::size_t lane, int to, std::size_t number, const Piece& piece) {
   make_ready(lane, piece);
-  start_send(lane, to, piece);
+  start_send(lane, to, number, piece);
 }
 
-void Exchange::send_to_others(std::size_t lane, const Piece& piece) {
+void Exchange::send_to_others(std::size_t lane, std::size_t number, const Piece& piece) {
   make_ready(lane, piece);
   const int ranks = communicator_.size();
-  for (int k = 1; k < ranks; ++k) start_send(lane, (communicator_.rank() + k) % ranks, piece);
+  for (int k = 1; k < ranks; ++k) start_send(lane, (communicator_.rank() + k) % ranks, number, piece);
 }
 
 void Exchange::make_ready(std::size_t lane, const Piece& piece) {
-  if (communicator_.staged_) {
+  if (staged_) {
     auto& host = communicator_.lanes_[lane].send;
     copy_bytes<Kokkos::SharedHostPinnedSpace, MemorySpace>(
-        exec_, host.data() + piece.offset_bytes, lanes_[lane].send.data() + piece.offset_bytes, piece.bytes);
+        *exec_, host.data() + piece.offset_bytes, lanes_[lane].send.data() + piece.offset_bytes, piece.bytes);
   }
-  exec_.fence("kadam::Exchange::send");
+  if (exec_) exec_->fence("kadam::Exchange::send");
 }
 
-void Exchange::start_send(std::size_t lane, int to, const Piece& piece) {
-  communicator_.messages_->send(to, static_cast<int>(lane), places_[lane].send + piece.offset_bytes,
+void Exchange::start_send(std::size_t lane, int to, std::size_t number, const Piece& piece) {
+  communicator_.messages_->send(to, tag_of(lane, number), places_[lane].send + piece.offset_bytes,
                                 piece.bytes);
   communicator_.counters_.add(traffic_, piece.bytes);
 }
@@ -77,12 +89,12 @@ void Exchange::start_send(std::size_t lane, int to, const Piece& piece) {
 const std::vector<std::size_t>& Exchange::arrivals(bool wait) {
   arrived_.clear();
   communicator_.messages_->progress(wait, arrived_);
-  if (communicator_.staged_) {
+  if (staged_) {
     for (const std::size_t id : arrived_) {
       const auto& [lane, piece] = announced_[id];
       copy_bytes<MemorySpace, Kokkos::SharedHostPinnedSpace>(
-          exec_, lanes_[lane].receive.data() + piece.offset_bytes, places_[lane].receive + piece.offset_bytes,
-          piece.bytes);
+          *exec_, lanes_[lane].receive.data() + piece.offset_bytes,
+          places_[lane].receive + piece.offset_bytes, piece.bytes);
     }
   }
   return arrived_;

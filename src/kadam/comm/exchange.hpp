@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,19 +25,25 @@ struct Lane {
 /// their sends. At most one exchange of a communicator at a time; a destroyed one gives up what is under way.
 class Exchange {
  public:
+  /// MPI promises tags up to 32767; there are two lanes.
+  static constexpr std::size_t most_numbers = 1U << 14U;
+
   /// One or two lanes. Errors: std::logic_error if the communicator has an exchange already.
   Exchange(const ExecutionSpace& exec, Communicator& communicator, Traffic traffic,
            std::span<const Lane> lanes);
+  /// Lanes in host memory, complete when they are sent: nothing is staged, nothing waited for. For threads of
+  /// their own, with a communicator of their own.
+  Exchange(Communicator& communicator, Traffic traffic, std::span<const Lane> lanes);
   ~Exchange();
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
   /// Announces a piece. id: what arrivals will call it, 0, 1, 2, ...; each at most once.
-  void receive(std::size_t lane, int from, const Piece& piece, std::size_t id);
+  void receive(std::size_t lane, int from, std::size_t number, const Piece& piece, std::size_t id);
   /// Waits for exec, which may still write the piece.
-  void send(std::size_t lane, int to, const Piece& piece);
+  void send(std::size_t lane, int to, std::size_t number, const Piece& piece);
   /// The same piece to all other ranks, the next one first.
-  void send_to_others(std::size_t lane, const Piece& piece);
+  void send_to_others(std::size_t lane, std::size_t number, const Piece& piece);
 
   /// The pieces that have arrived since the last call: those of now, or, if it has to wait, at least one
   /// unless only sends came to their end. They can be read by kernels on exec. Valid until the next call.
@@ -44,8 +51,10 @@ class Exchange {
   [[nodiscard]] std::size_t sending() const;
 
  private:
+  Exchange(std::optional<ExecutionSpace> exec, bool staged, Communicator& communicator, Traffic traffic,
+           std::span<const Lane> lanes);
   void make_ready(std::size_t lane, const Piece& piece);
-  void start_send(std::size_t lane, int to, const Piece& piece);
+  void start_send(std::size_t lane, int to, std::size_t number, const Piece& piece);
   struct Announced {
     std::size_t lane;
     Piece piece;
@@ -55,8 +64,9 @@ class Exchange {
     std::byte* receive = nullptr;
   };
 
-  ExecutionSpace exec_;
+  std::optional<ExecutionSpace> exec_;  ///< none: host memory
   Communicator& communicator_;
+  bool staged_;
   Traffic traffic_;
   std::array<Lane, 2> lanes_;
   std::array<Place, 2> places_;  ///< what the transport sees: the lanes, or host memory for them

@@ -17,7 +17,7 @@ class Messages {
   Messages() = default;
   Messages(const Messages&) = delete;
   Messages& operator=(const Messages&) = delete;
-  /// Ends what is under way: receives are given up, sends completed.
+  /// Gives up what is under way, as give_up() does.
   virtual ~Messages() = default;
 
   virtual void send(int to, int tag, const std::byte* data, std::size_t bytes) = 0;
@@ -29,7 +29,7 @@ class Messages {
   virtual void progress(bool wait, std::vector<std::size_t>& arrived) = 0;
   /// Sends that are not done; they need progress() as well.
   [[nodiscard]] virtual std::size_t sending() const = 0;
-  /// Ends what is under way, as the destructor does.
+  /// After a failure: forgets what is under way and waits for nobody. What had been sent may arrive or not.
   virtual void give_up() = 0;
 };
 

@@ -103,10 +103,15 @@ void MpiMessages::forget_finished() {
 
 void MpiMessages::give_up() {
   for (std::size_t k = 0; k < requests_.size(); ++k) {
-    // A receive may wait for a rank that is gone. A send ends by itself: its receive has been posted.
-    if (parts_[k].is_receive) MPI_Cancel(&requests_[k]);
+    if (requests_[k] == MPI_REQUEST_NULL) continue;
+    if (parts_[k].is_receive) {
+      MPI_Cancel(&requests_[k]);
+      MPI_Wait(&requests_[k], MPI_STATUS_IGNORE);
+    } else {
+      // Its receiver may be gone: waiting could take for ever.
+      MPI_Request_free(&requests_[k]);
+    }
   }
-  MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
   requests_.clear();
   parts_.clear();
   std::fill(parts_missing_.begin(), parts_missing_.end(), std::size_t{0});

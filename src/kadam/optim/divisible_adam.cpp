@@ -20,6 +20,9 @@ void subtract(const ExecutionSpace& exec, const Vector<float>& x, const Vector<c
 void DivisibleAdam::Options::describe(OptionFields& fields) {
   LocalMomentsAdam::Options::describe(fields);
   fields.add("background_steps", background_steps, "steps between background exchanges, or auto");
+  fields.add(
+      "progress", progress,
+      "what moves a background exchange on: a thread, poll (calls by the program), or none (it blocks)");
 }
 
 void DivisibleAdam::Options::validate() const {
@@ -39,7 +42,8 @@ DivisibleAdam::DivisibleAdam(const Options& options, TensorLayout layout,
   x_ = allocate<float>(exec, "kadam::DivisibleAdam::x", elements());
   residual_ = allocate_zeros<float>(exec, "kadam::DivisibleAdam::residual", elements());
   in_flight_ = allocate_zeros<float>(exec, "kadam::DivisibleAdam::in_flight", elements());
-  arriving_ = allocate_zeros<float>(exec, "kadam::DivisibleAdam::arriving", elements());
+  background_ = BackgroundMean(exec, Optimizer::shared_communicator(),
+                               ChunkLayout(elements(), communicator().size()), options.progress);
   exec.fence("kadam::DivisibleAdam");
 }
 
@@ -61,25 +65,27 @@ void DivisibleAdam::advance(const ExecutionSpace& exec, const Parameters& parame
 }
 
 void DivisibleAdam::exchange_in_background(const ExecutionSpace& exec) {
-  subtract(exec, x_, arriving_);
+  const double waited = background_.seconds().exposed;
+  subtract(exec, x_, arriving(exec));
+  if (chooses_background_steps_ && background_.seconds().exchanges == 1)
+    choose_background_steps(background_.seconds().exposed - waited);
   std::swap(residual_, in_flight_);
   Kokkos::deep_copy(exec, residual_, 0.0F);
-  const double before = since_exchange_.seconds();
-  Kokkos::deep_copy(exec, arriving_,
-                    dense_mean()(exec, communicator(), phases(), in_flight_, Traffic::background));
-  ++exchanges_;
-  if (chooses_background_steps_) {
-    exec.fence("kadam::DivisibleAdam: the background exchange is timed");
-    if (exchanges_ == 2) choose_background_steps(since_exchange_.seconds() - before);
-    since_exchange_.reset();
-  }
+  const auto scope = phases().enter(exec, Phase::exchange);
+  background_.start(exec, in_flight_);
+  since_start_.reset();
 }
 
-/// Steps so far were 4 apart; since_exchange_ runs since the end of the first exchange.
-void DivisibleAdam::choose_background_steps(double exchange_seconds) {
+Vector<const float> DivisibleAdam::arriving(const ExecutionSpace& exec) {
+  const auto scope = phases().enter(exec, Phase::exchange);
+  return background_.mean(exec);
+}
+
+/// background_steps_ steps lie between the start of the first exchange and now.
+void DivisibleAdam::choose_background_steps(double waited_seconds) {
   const double step_seconds =
-      (since_exchange_.seconds() - exchange_seconds) / static_cast<double>(background_steps_);
-  const double own = std::ceil(1.2 * exchange_seconds / step_seconds);
+      (since_start_.seconds() - waited_seconds) / static_cast<double>(background_steps_);
+  const double own = std::ceil(1.2 * background_.seconds().running / step_seconds);
   const std::vector<double> all = communicator().all_gather_values({&own, 1});
   background_steps_ =
       static_cast<std::int64_t>(std::clamp(*std::max_element(all.begin(), all.end()), 1.0, 1e6));
@@ -90,9 +96,9 @@ void DivisibleAdam::choose_background_steps(double exchange_seconds) {
 void DivisibleAdam::deliver_all(const ExecutionSpace& exec, const Vector<float>& parameters) {
   if (steps_taken() <= warmup_steps()) return;
   consensus(exec, parameters, x_);
-  for (const Vector<float>& delivered : {residual_, in_flight_, arriving_}) {
-    Kokkos::deep_copy(exec, delivered, 0.0F);
-  }
+  Kokkos::deep_copy(exec, residual_, 0.0F);
+  Kokkos::deep_copy(exec, in_flight_, 0.0F);
+  background_.reset(exec);
   Kokkos::deep_copy(exec, parameters, x_);
 }
 
@@ -103,7 +109,7 @@ void DivisibleAdam::consensus(const ExecutionSpace& exec, const Vector<const flo
     return;
   }
   const Vector<const float> mean = dense_mean()(exec, communicator(), phases(), residual_);
-  step_ahead<ExecutionSpace, MemorySpace>(exec, 1.0F, x_, arriving_, mean, out);
+  step_ahead<ExecutionSpace, MemorySpace>(exec, 1.0F, x_, arriving(exec), mean, out);
 }
 
 OptionMap DivisibleAdam::options() const {
@@ -112,16 +118,22 @@ OptionMap DivisibleAdam::options() const {
 
 MemoryUse DivisibleAdam::memory() const {
   MemoryUse use = LocalMomentsAdam::memory();
-  use.state_bytes += (x_.size() + residual_.size() + in_flight_.size() + arriving_.size()) * sizeof(float);
+  const std::size_t arriving_bytes = x_.size() * sizeof(float);  // the rest of background_ is workspace
+  use.state_bytes += (x_.size() + residual_.size() + in_flight_.size()) * sizeof(float) + arriving_bytes;
+  use.workspace_bytes += background_.memory_bytes() - arriving_bytes;
   return use;
 }
 
 std::vector<PlannedTraffic> DivisibleAdam::traffic_plan() const {
   std::vector<PlannedTraffic> plan = LocalMomentsAdam::traffic_plan();
-  const std::size_t bytes =
-      DenseMean::bytes_sent(ChunkLayout(elements(), communicator().size()), communicator().rank());
-  plan.push_back({"compressed", Traffic::background, bytes, background_steps_, background_from_});
+  plan.push_back(
+      {"compressed", Traffic::background, background_.bytes_sent(), background_steps_, background_from_});
   return plan;
+}
+
+void DivisibleAdam::add_health(const ExecutionSpace& exec, Health& health) {
+  LocalMomentsAdam::add_health(exec, health);
+  if (background_.seconds().running > 0.0) health.background_hidden = background_.seconds().hidden_fraction();
 }
 
 }  // namespace kadam

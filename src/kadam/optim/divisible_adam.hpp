@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/collectives/background_mean.hpp>
 #include <kadam/optim/local_moments_adam.hpp>
 
 namespace kadam {
@@ -17,14 +18,14 @@ namespace kadam {
 ///   5
 ///
 /// Every update is delivered exactly once, by one of the two channels, none later than 2 tau steps. b' is
-/// applied tau steps after it was started, on all ranks, never when a test says that it is done. The
-/// background exchange blocks in this version: it costs its time every tau steps, the results are those of
-/// one that does not. background_steps = "auto": the smallest tau with tau T_step >= 1.2 T_exchange on every
-/// rank, measured at the second exchange (the first are 4 steps apart), then fixed.
+/// applied tau steps after it was started, on all ranks, never when a test says that it is done. `progress`
+/// says who moves it on in between: a thread, the program by calls of progress(), or nobody; the parameters
+/// are the same to the last bit. background_steps = "auto": the smallest tau with tau T_step >= 1.2
+/// T_exchange on every rank, measured at the second exchange (the first are 4 steps apart), then fixed.
 ///
-/// Memory: 24 d state bytes. Wire: SparseMean's bytes in the foreground; in the background a dense mean every
-/// tau steps. Worked number: d = 10^6, n = 4, density 1/1024, tau = 4: 17 kB per step, and 6 MB every 4
-/// steps.
+/// Memory: 24 d state bytes, 4 d of parts. Wire: SparseMean's bytes in the foreground; in the background a
+/// dense mean every tau steps. Worked number: d = 10^6, n = 4, density 1/1024, tau = 4: 17 kB per step, and 6
+/// MB every 4 steps.
 class DivisibleAdam final : public LocalMomentsAdam {
  public:
   struct Options : LocalMomentsAdam::Options {
@@ -33,6 +34,7 @@ class DivisibleAdam final : public LocalMomentsAdam {
       step_ahead = 1.0;
     }
     StepsOrAuto background_steps{4, false};
+    Progress progress = Progress::thread;
 
     void describe(OptionFields& fields);
     void validate() const;
@@ -43,6 +45,7 @@ class DivisibleAdam final : public LocalMomentsAdam {
   [[nodiscard]] OptionMap options() const override;
   [[nodiscard]] MemoryUse memory() const override;
   [[nodiscard]] std::vector<PlannedTraffic> traffic_plan() const override;
+  void progress() override { background_.poll(); }
 
  protected:
   void advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
@@ -50,10 +53,13 @@ class DivisibleAdam final : public LocalMomentsAdam {
   void deliver_all(const ExecutionSpace& exec, const Vector<float>& parameters) override;
   void consensus(const ExecutionSpace& exec, const Vector<const float>& parameters,
                  const Vector<float>& out) override;
+  void add_health(const ExecutionSpace& exec, Health& health) override;
 
  private:
   void exchange_in_background(const ExecutionSpace& exec);
-  void choose_background_steps(double exchange_seconds);
+  void choose_background_steps(double waited_seconds);
+  /// b'. Waits for it if it has not come.
+  [[nodiscard]] Vector<const float> arriving(const ExecutionSpace& exec);
   [[nodiscard]] bool starts_background(std::int64_t step) const {
     return (step - background_from_) % background_steps_ == 0;
   }
@@ -62,12 +68,11 @@ class DivisibleAdam final : public LocalMomentsAdam {
   Vector<float> x_;                    ///< the common parameters
   Vector<float> residual_;             ///< r: not yet on its way
   Vector<float> in_flight_;            ///< b: on its way in the background
-  Vector<float> arriving_;             ///< b': its mean, applied at the next background step
+  BackgroundMean background_;          ///< of b; b' is applied at the next background step
   std::int64_t background_steps_ = 4;  ///< tau
   std::int64_t background_from_ = 0;   ///< the step after which tau is counted
   bool chooses_background_steps_ = false;
-  std::int64_t exchanges_ = 0;
-  Kokkos::Timer since_exchange_;
+  Kokkos::Timer since_start_;  ///< of the last background exchange
 };
 
 }  // namespace kadam

@@ -10,7 +10,7 @@
 namespace kadam {
 
 /// Figures that say whether compressed training goes well; empty where an algorithm, or its present phase,
-/// has no such figure. Equal on all ranks.
+/// has no such figure. Equal on all ranks unless it says otherwise.
 struct Health {
   /// |what compression still owes| / |what the last exchange delivered|, root mean square over ranks: bounded
   /// when error feedback works; it grows without end when steps grow or the code is too coarse.
@@ -23,6 +23,9 @@ struct Health {
   /// Of the coordinates that a rank sent in the last sparse exchange, those that several ranks sent: 0 when
   /// supports are disjoint, 1 when all ranks choose alike.
   std::optional<double> support_overlap;
+  /// Of the seconds that background exchanges took on this rank, those in which it computed: 1 when all is
+  /// hidden. Not equal on all ranks.
+  std::optional<double> background_hidden;
   double inactive_fraction = 0.0;  ///< of the coordinates: without variance, so not trained
   std::int64_t skipped_steps = 0;  ///< a gradient was NaN or infinite on some rank
 };

@@ -86,6 +86,10 @@ class Optimizer {
   void write_consensus(const ExecutionSpace& exec, const Vector<const float>& parameters,
                        const Parameters& out);
 
+  /// Moves on what travels in the background, if the option `progress` is "poll": to be called between parts
+  /// of the computation of a gradient, every millisecond or so. Waits for nothing; does nothing otherwise.
+  virtual void progress() {}
+
   /// What can be known about whether training goes well. Reads the state; not meant for every step.
   /// Collective.
   [[nodiscard]] Health health(const ExecutionSpace& exec);
@@ -114,6 +118,8 @@ class Optimizer {
   [[nodiscard]] virtual std::int64_t inactive_elements() const { return 0; }
 
  protected:
+  [[nodiscard]] const std::shared_ptr<Communicator>& shared_communicator() const { return communicator_; }
+
   /// The algorithm: step t = steps_taken() + 1 with a gradient that is finite everywhere.
   /// result.phase is to be set; the rest is.
   virtual void advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,

@@ -62,18 +62,35 @@ struct Word {
   Enum value;
 };
 
-/// An option that is one of two words.
+/// "a" or "b"; "a", "b" or "c".
 template <class Enum>
-OptionField one_of_two(const std::string& name, Enum& value, std::string help, const Word<Enum>& first,
-                       const Word<Enum>& second) {
-  const auto set = [&value, name, first, second](const OptionValue& v) {
-    const std::string expected = '"' + first.text + "\" or \"" + second.text + '"';
+std::string list_of(const std::vector<Word<Enum>>& words) {
+  std::string list;
+  for (std::size_t k = 0; k < words.size(); ++k) {
+    if (k > 0) list += k + 1 == words.size() ? " or " : ", ";
+    list.append("\"").append(words[k].text).append("\"");
+  }
+  return list;
+}
+
+/// An option that is one of some words.
+template <class Enum>
+OptionField one_of(const std::string& name, Enum& value, std::string help,
+                   const std::vector<Word<Enum>>& words) {
+  const auto set = [&value, name, words](const OptionValue& v) {
+    const std::string expected = list_of(words);
     const std::string& text = to_string(name, v, expected.c_str());
-    if (text != first.text && text != second.text) refuse(name, v, expected.c_str());
-    value = text == first.text ? first.value : second.value;
+    const auto word =
+        std::find_if(words.begin(), words.end(), [&](const auto& known) { return known.text == text; });
+    if (word == words.end()) refuse(name, v, expected.c_str());
+    value = word->value;
   };
-  return {name, std::move(help), set,
-          [&value, first, second] { return OptionValue((value == first.value ? first : second).text); }};
+  const auto get = [&value, words] {
+    return OptionValue(std::find_if(words.begin(), words.end(), [&](const auto& known) {
+                         return known.value == value;
+                       })->text);
+  };
+  return {name, std::move(help), set, get};
 }
 
 }  // namespace
@@ -120,28 +137,26 @@ void OptionFields::add(const std::string& name, std::string& value, std::string 
 }
 
 void OptionFields::add(const std::string& name, SignScale& value, std::string help) {
-  fields_.push_back(
-      one_of_two(name, value, std::move(help), {"rms", SignScale::rms}, {"mean_abs", SignScale::mean_abs}));
+  fields_.push_back(one_of<SignScale>(name, value, std::move(help),
+                                      {{"rms", SignScale::rms}, {"mean_abs", SignScale::mean_abs}}));
 }
 
 void OptionFields::add(const std::string& name, SparseExchange& value, std::string help) {
-  fields_.push_back(one_of_two(name, value, std::move(help), {"own", SparseExchange::own},
-                               {"owner", SparseExchange::owner}));
+  fields_.push_back(one_of<SparseExchange>(name, value, std::move(help),
+                                           {{"own", SparseExchange::own}, {"owner", SparseExchange::owner}}));
+}
+
+void OptionFields::add(const std::string& name, Progress& value, std::string help) {
+  fields_.push_back(
+      one_of<Progress>(name, value, std::move(help),
+                       {{"thread", Progress::thread}, {"poll", Progress::poll}, {"none", Progress::none}}));
 }
 
 void OptionFields::add(const std::string& name, NumberFormat& value, std::string help) {
-  const auto set = [&value, name](const OptionValue& v) {
-    const char* const expected = "\"float32\", \"bf16\" or \"fp16\"";
-    const std::string& text = to_string(name, v, expected);
-    for (const NumberFormat format : {NumberFormat::float32, NumberFormat::bfloat16, NumberFormat::float16}) {
-      if (text != name_of(format)) continue;
-      value = format;
-      return;
-    }
-    refuse(name, v, expected);
-  };
-  fields_.push_back(
-      {name, std::move(help), set, [&value] { return OptionValue(std::string(name_of(value))); }});
+  std::vector<Word<NumberFormat>> words;
+  for (const NumberFormat format : {NumberFormat::float32, NumberFormat::bfloat16, NumberFormat::float16})
+    words.push_back({name_of(format), format});
+  fields_.push_back(one_of(name, value, std::move(help), words));
 }
 
 void OptionFields::add(const std::string& name, StepsOrAuto& value, std::string help) {

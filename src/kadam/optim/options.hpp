@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/collectives/progress.hpp>
 #include <kadam/collectives/sparse_exchange.hpp>
 #include <kadam/kernels/number_format.hpp>
 #include <kadam/kernels/quantiser.hpp>
@@ -48,6 +49,7 @@ class OptionFields {
   void add(const std::string& name, std::string& value, std::string help);
   void add(const std::string& name, SignScale& value, std::string help);
   void add(const std::string& name, SparseExchange& value, std::string help);
+  void add(const std::string& name, Progress& value, std::string help);
   void add(const std::string& name, NumberFormat& value, std::string help);
   void add(const std::string& name, StepsOrAuto& value, std::string help);
   /// A number, or a list of numbers (one number is a list of one).

@@ -1,0 +1,352 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/collectives/background_mean.hpp>
+#include <kadam/collectives/dense_mean.hpp>
+#include <kadam/collectives/pipelined_reduction.hpp>
+#include <kadam/comm/spare_core.hpp>
+#include <kadam/kernels/ordered_mean.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+namespace kadam {
+namespace {
+
+constexpr bool host_accessible = Kokkos::SpaceAccessibility<Kokkos::HostSpace, MemorySpace>::accessible;
+using PinnedVector = Kokkos::View<float*, Kokkos::SharedHostPinnedSpace>;
+/// Not the program's execution space: its threads are at work for the program.
+#if defined(KOKKOS_ENABLE_SERIAL)
+using BackgroundSpace = Kokkos::Serial;
+constexpr bool has_space_for_threads = true;
+#else
+using BackgroundSpace = Kokkos::DefaultHostExecutionSpace;
+constexpr bool has_space_for_threads = false;
+#endif
+using Clock = std::chrono::steady_clock;
+
+/// Pieces on their way at a time: what a foreground exchange may have to wait for.
+constexpr std::size_t most_pieces_sending = 4;
+
+/// Waits longer and longer while nothing happens: a thread that asks MPI all the time takes a core away from
+/// those that compute.
+class Pause {
+ public:
+  void reset() { length_ = shortest; }
+  void operator()(bool is_awaited) {
+    std::this_thread::sleep_for(is_awaited ? shortest : length_);
+    length_ = std::min(2 * length_, longest);
+  }
+
+ private:
+  static constexpr std::chrono::microseconds shortest{50};
+  static constexpr std::chrono::microseconds longest{800};
+  std::chrono::microseconds length_ = shortest;
+};
+
+std::optional<int> spare_core_of(Communicator& foreground) {
+  const std::shared_ptr<Communicator> node = foreground.split_by_node();
+  CoreUse use;
+  use.own_cores = cores_of_this_thread();
+  use.node_cores = static_cast<int>(std::thread::hardware_concurrency());
+  use.threads = Kokkos::DefaultHostExecutionSpace().concurrency();
+  use.node_ranks = node->size();
+  use.node_rank = node->rank();
+  return spare_core(use);
+}
+
+void require_threads(const Communicator& communicator) {
+  if (!has_space_for_threads) {
+    throw std::invalid_argument(
+        "kadam::BackgroundMean: progress = thread needs a Kokkos with its Serial space: build Kokkos with "
+        "Kokkos_ENABLE_SERIAL=ON, or choose progress = poll");
+  }
+  if (!communicator.allows_threads()) {
+    throw std::invalid_argument(
+        "kadam::BackgroundMean: progress = thread needs MPI_THREAD_MULTIPLE: ask for it in "
+        "MPI_Init_thread, or choose progress = poll");
+  }
+}
+
+}  // namespace
+
+/// One exchange after the other. The thread, if there is one, works on it from begin() on until it is done.
+class BackgroundMean::Work {
+ public:
+  Work(const ExecutionSpace& exec, std::shared_ptr<Communicator> foreground, const ChunkLayout& chunks,
+       Progress progress);
+  ~Work();
+  Work(const Work&) = delete;
+  Work& operator=(const Work&) = delete;
+
+  void start(const ExecutionSpace& exec, const Vector<const float>& values);
+  void poll();
+  Vector<const float> mean(const ExecutionSpace& exec);
+  void reset(const ExecutionSpace& exec) const { Kokkos::deep_copy(exec, result_, 0.0F); }
+
+  [[nodiscard]] const BackgroundSeconds& seconds() const { return seconds_; }
+  [[nodiscard]] std::size_t bytes_sent() const {
+    return chunks_.ranks() == 1 ? 0 : DenseMean::bytes_sent(chunks_, foreground_->rank());
+  }
+  [[nodiscard]] std::size_t memory_bytes() const {
+    const std::size_t copies = host_accessible ? 0 : values_.size() + mean_.size();
+    return (result_.size() + parts_.size() + copies) * sizeof(float);
+  }
+
+ private:
+  void begin();
+  void complete();
+  void finish_job();
+  void keep_own_part(const Slice& slice) const;
+  void reduce(const Slice& slice) const;
+  [[nodiscard]] ReductionRun::State advance();
+  void start_thread();
+  void work_in_thread(std::optional<int> core);
+  void work_on_job();
+
+  std::shared_ptr<Communicator> foreground_;
+  std::shared_ptr<Communicator> own_;  ///< from the first start on: to make it is collective
+  ChunkLayout chunks_;
+  ElementRange own_chunk_;
+  Progress progress_;
+  SlicedChunks slices_;
+  ReductionSteps steps_;
+  Vector<float> result_;
+  PinnedVector values_;  ///< on a CPU the caller's own memory, as mean_ is that of the result
+  PinnedVector parts_;
+  PinnedVector mean_;
+
+  std::optional<Exchange> exchange_;  ///< while messages are under way
+  std::optional<ReductionRun> run_;   ///< from start() to mean()
+  bool is_complete_ = false;          ///< and its seconds are counted
+  Clock::time_point started_;
+  Clock::time_point finished_;
+  BackgroundSeconds seconds_;
+  int exceptions_ = std::uncaught_exceptions();
+
+  // Between the program and the thread.
+  std::thread thread_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool has_job_ = false;
+  std::atomic<bool> stops_ = false;
+  std::atomic<bool> is_awaited_ = false;
+  std::exception_ptr failure_;
+};
+
+BackgroundMean::Work::Work(const ExecutionSpace& exec, std::shared_ptr<Communicator> foreground,
+                           const ChunkLayout& chunks, Progress progress)
+    : foreground_(std::move(foreground)),
+      chunks_(chunks),
+      own_chunk_(chunks.chunk(foreground_->rank())),
+      progress_(progress),
+      result_(allocate_zeros<float>(exec, "kadam::BackgroundMean::mean", chunks.elements())) {
+  if (chunks.ranks() == 1) return;
+  if (progress == Progress::thread) require_threads(*foreground_);
+  const auto pinned = [](const std::string& label, std::int64_t elements) {
+    return PinnedVector(Kokkos::view_alloc(Kokkos::WithoutInitializing, label),
+                        static_cast<std::size_t>(elements));
+  };
+  parts_ = pinned("kadam::BackgroundMean::parts", own_chunk_.elements() * chunks.ranks());
+  mean_ = Kokkos::create_mirror_view(Kokkos::SharedHostPinnedSpace{}, result_);
+  if (!host_accessible) values_ = pinned("kadam::BackgroundMean::values", chunks.elements());
+  cut_numbers<float>(slices_, chunks, foreground_->piece_bytes());
+  steps_.encode = [this](int chunk, const Slice& slice) {
+    if (chunk == foreground_->rank()) keep_own_part(slice);
+  };
+  steps_.reduce = [this](const Slice& slice) { reduce(slice); };
+}
+
+BackgroundMean::Work::~Work() {
+  // Other ranks come here too, unless something failed; then nobody may be waited for.
+  try {
+    if (exceptions_ == std::uncaught_exceptions()) complete();
+  } catch (const std::exception&) {
+    // The program had its chance to hear of it from mean().
+    stops_ = true;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    stops_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void BackgroundMean::Work::start(const ExecutionSpace& exec, const Vector<const float>& values) {
+  if (chunks_.ranks() == 1) {
+    Kokkos::deep_copy(exec, result_, values);
+    return;
+  }
+  if (run_) throw std::logic_error("kadam::BackgroundMean: the last mean() was not asked for");
+  if constexpr (host_accessible) {
+    // Read only; a View of const elements is no View of elements.
+    using Unmanaged = Kokkos::View<float*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+    values_ = Unmanaged(const_cast<float*>(values.data()), values.size());
+  } else {
+    Kokkos::deep_copy(exec, values_, values);
+  }
+  exec.fence("kadam::BackgroundMean::start");
+  foreground_->count_sent(Traffic::background, bytes_sent());
+  begin();
+  if (progress_ == Progress::none) complete();
+  poll();
+}
+
+void BackgroundMean::Work::begin() {
+  if (own_ == nullptr) own_ = foreground_->duplicate();
+  const std::array<Lane, 2> lanes = {Lane{bytes_of(values_), bytes_of(parts_)},
+                                     Lane{bytes_of(mean_), bytes_of(mean_)}};
+  exchange_.emplace(*own_, Traffic::background, lanes);
+  run_.emplace(slices_, own_->rank(), ReductionRun::Replies::to_all, *exchange_, steps_);
+  is_complete_ = false;
+  started_ = Clock::now();
+  if (progress_ != Progress::thread) return;
+  if (!thread_.joinable()) start_thread();
+  {
+    const std::lock_guard lock(mutex_);
+    has_job_ = true;
+  }
+  changed_.notify_all();
+}
+
+void BackgroundMean::Work::poll() {
+  if (progress_ != Progress::poll || !run_ || !exchange_) return;
+  auto state = advance();
+  while (state == ReductionRun::State::working) state = advance();
+  if (state == ReductionRun::State::done) finish_job();
+}
+
+ReductionRun::State BackgroundMean::Work::advance() {
+  const bool may_send = is_awaited_ || !foreground_->is_exchanging();
+  return run_->advance(may_send && exchange_->sending() < most_pieces_sending);
+}
+
+/// Waits for what is under way.
+void BackgroundMean::Work::complete() {
+  if (!run_ || is_complete_) return;
+  const auto asked = progress_ == Progress::none ? started_ : Clock::now();
+  if (progress_ == Progress::thread) {
+    is_awaited_ = true;
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !has_job_; });
+    is_awaited_ = false;
+    if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
+  } else if (exchange_) {
+    for (auto state = advance(); state != ReductionRun::State::done; state = advance()) {
+      if (state == ReductionRun::State::waiting) run_->wait();
+    }
+    finish_job();
+  }
+  const auto seconds_of = [](Clock::duration length) {
+    return std::chrono::duration<double>(length).count();
+  };
+  seconds_.running += seconds_of(finished_ - started_);
+  seconds_.exposed += std::max(0.0, seconds_of(finished_ - std::max(asked, started_)));
+  ++seconds_.exchanges;
+  is_complete_ = true;
+}
+
+void BackgroundMean::Work::finish_job() {
+  finished_ = Clock::now();
+  exchange_.reset();
+}
+
+Vector<const float> BackgroundMean::Work::mean(const ExecutionSpace& exec) {
+  if (!run_) return result_;
+  complete();
+  Kokkos::deep_copy(exec, result_, mean_);
+  run_.reset();
+  return result_;
+}
+
+void BackgroundMean::Work::keep_own_part(const Slice& slice) const {
+  const std::int64_t first = own_->rank() * own_chunk_.elements() + slice.elements.begin - own_chunk_.begin;
+  std::copy_n(values_.data() + slice.elements.begin, slice.elements.elements(), parts_.data() + first);
+}
+
+void BackgroundMean::Work::reduce(const Slice& slice) const {
+  using Host = Kokkos::SharedHostPinnedSpace;
+  const std::int64_t first = slice.elements.begin - own_chunk_.begin;
+  const Kokkos::View<const float*, Host> parts =
+      Kokkos::subview(parts_, Kokkos::make_pair(first, static_cast<std::int64_t>(parts_.size())));
+  const PinnedVector out =
+      Kokkos::subview(mean_, Kokkos::make_pair(slice.elements.begin, slice.elements.end));
+  ordered_mean<BackgroundSpace, Host>(BackgroundSpace(), slice.elements.elements(), chunks_.ranks(),
+                                      own_chunk_.elements(), parts, out);
+}
+
+void BackgroundMean::Work::start_thread() {
+  const std::optional<int> core = spare_core_of(*foreground_);
+  thread_ = std::thread([this, core] { work_in_thread(core); });
+}
+
+void BackgroundMean::Work::work_in_thread(std::optional<int> core) {
+  if (core) bind_this_thread(*core);
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return has_job_ || stops_; });
+    if (stops_) return;
+    lock.unlock();
+    try {
+      work_on_job();
+    } catch (const std::exception&) {
+      failure_ = std::current_exception();
+    }
+    lock.lock();
+    has_job_ = false;
+    changed_.notify_all();
+  }
+}
+
+void BackgroundMean::Work::work_on_job() {
+  Pause pause;
+  for (auto state = advance(); state != ReductionRun::State::done && !stops_; state = advance()) {
+    if (state == ReductionRun::State::working) {
+      pause.reset();
+    } else {
+      pause(is_awaited_);
+    }
+  }
+  finish_job();
+}
+
+BackgroundMean::BackgroundMean() = default;
+BackgroundMean::BackgroundMean(const ExecutionSpace& exec, std::shared_ptr<Communicator> foreground,
+                               const ChunkLayout& chunks, Progress progress)
+    : work_(std::make_unique<Work>(exec, std::move(foreground), chunks, progress)) {}
+BackgroundMean::~BackgroundMean() = default;
+BackgroundMean::BackgroundMean(BackgroundMean&&) noexcept = default;
+BackgroundMean& BackgroundMean::operator=(BackgroundMean&&) noexcept = default;
+
+void BackgroundMean::start(const ExecutionSpace& exec, const Vector<const float>& values) {
+  work_->start(exec, values);
+}
+void BackgroundMean::poll() {
+  work_->poll();
+}
+Vector<const float> BackgroundMean::mean(const ExecutionSpace& exec) {
+  return work_->mean(exec);
+}
+void BackgroundMean::reset(const ExecutionSpace& exec) {
+  work_->reset(exec);
+}
+const BackgroundSeconds& BackgroundMean::seconds() const {
+  return work_->seconds();
+}
+std::size_t BackgroundMean::bytes_sent() const {
+  return work_->bytes_sent();
+}
+std::size_t BackgroundMean::memory_bytes() const {
+  return work_->memory_bytes();
+}
+
+}  // namespace kadam

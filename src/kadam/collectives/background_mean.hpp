@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/collectives/progress.hpp>
+#include <kadam/comm/communicator.hpp>
+#include <kadam/execution.hpp>
+#include <kadam/layout/chunk_layout.hpp>
+
+#include <cstdint>
+#include <memory>
+
+namespace kadam {
+
+/// How long background exchanges took, and how much of that the program waited for.
+struct BackgroundSeconds {
+  double running = 0.0;  ///< from start to the last message
+  double exposed = 0.0;  ///< of these, the program stood still
+  std::int64_t exchanges = 0;
+
+  /// 1: all of it was hidden behind computation.
+  [[nodiscard]] double hidden_fraction() const { return running == 0.0 ? 0.0 : 1.0 - exposed / running; }
+};
+
+/// The exact mean of a vector over ranks, travelling while the program computes: DenseMean's bits.
+///
+/// MPI makes no progress on its own between two calls: somebody has to call it. It yields to the exchanges of
+/// the communicator that it was made with: while one is under way, no new piece of the background leaves.
+///
+/// Memory: 4 d for the parts, 4 d for the result; on a device the same again and 4 d for the vector, in
+/// pinned host memory: the mean is taken by the host. Wire: 2 (n - 1)/n 4 d bytes per rank, as DenseMean.
+class BackgroundMean {
+ public:
+  BackgroundMean();
+  /// Errors: std::invalid_argument if a thread is wanted and the communicator's transport allows none.
+  BackgroundMean(const ExecutionSpace& exec, std::shared_ptr<Communicator> foreground,
+                 const ChunkLayout& chunks, Progress progress);
+  /// Completes what is under way, unless an exception is on its way: then it is given up. Collective.
+  ~BackgroundMean();
+  BackgroundMean(BackgroundMean&&) noexcept;
+  BackgroundMean& operator=(BackgroundMean&&) noexcept;
+
+  /// Starts the mean of values, which must not change before mean(). Counts its bytes as background traffic.
+  /// Collective.
+  void start(const ExecutionSpace& exec, const Vector<const float>& values);
+  /// Moves on what can be moved on without waiting.
+  void poll();
+  /// The mean of the last start, waited for if need be; 0 before the first and after a reset. Collective.
+  [[nodiscard]] Vector<const float> mean(const ExecutionSpace& exec);
+  /// mean <- 0. Nothing may be under way.
+  void reset(const ExecutionSpace& exec);
+
+  [[nodiscard]] const BackgroundSeconds& seconds() const;
+  /// What this rank sends in one exchange.
+  [[nodiscard]] std::size_t bytes_sent() const;
+  [[nodiscard]] std::size_t memory_bytes() const;
+
+ private:
+  class Work;
+  std::unique_ptr<Work> work_;
+};
+
+}  // namespace kadam
