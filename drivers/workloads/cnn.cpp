@@ -85,7 +85,7 @@ Matrix<float> Cnn::forward(const ExecutionSpace& exec, const Vector<const float>
 }
 
 void Cnn::backward(const ExecutionSpace& exec, const Vector<const float>& parameters, const Batch&,
-                   const Matrix<float>& dlogits, const Vector<float>& gradient) {
+                   const Matrix<float>& dlogits, const GradientSink& gradient) {
   const Stage& one = first_stage_;
   const Stage& two = second_stage_;
   output_.backward_parameters(exec, flattened(two.small), dlogits, gradient);

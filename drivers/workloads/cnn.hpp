@@ -34,7 +34,7 @@ class Cnn final : public Network {
   Matrix<float> forward(const ExecutionSpace& exec, const Vector<const float>& parameters,
                         const Batch& batch) override;
   void backward(const ExecutionSpace& exec, const Vector<const float>& parameters, const Batch& batch,
-                const Matrix<float>& dlogits, const Vector<float>& gradient) override;
+                const Matrix<float>& dlogits, const GradientSink& gradient) override;
 
  private:
   Cnn(const CnnOptions& options, const DataShape& shape, TensorLayoutBuilder builder);

@@ -75,7 +75,7 @@ Matrix<float> Mlp::forward(const ExecutionSpace& exec, const Vector<const float>
 }
 
 void Mlp::backward(const ExecutionSpace& exec, const Vector<const float>& parameters, const Batch& batch,
-                   const Matrix<float>& dlogits, const Vector<float>& gradient) {
+                   const Matrix<float>& dlogits, const GradientSink& gradient) {
   Matrix<float> dy = dlogits;
   for (std::size_t i = layers_.size(); i-- > 0;) {
     layers_[i].backward_parameters(exec, input_of(i, batch), dy, gradient);

@@ -34,7 +34,7 @@ class Mlp final : public Network {
   Matrix<float> forward(const ExecutionSpace& exec, const Vector<const float>& parameters,
                         const Batch& batch) override;
   void backward(const ExecutionSpace& exec, const Vector<const float>& parameters, const Batch& batch,
-                const Matrix<float>& dlogits, const Vector<float>& gradient) override;
+                const Matrix<float>& dlogits, const GradientSink& gradient) override;
 
  private:
   /// The input of layer i: the images, or the activated output of the layer before.

@@ -6,6 +6,7 @@
 #include <kadam/layout/tensor_layout.hpp>
 
 #include <cstdint>
+#include <workloads/gradient_sink.hpp>
 
 namespace kadam::workloads {
 
@@ -42,8 +43,14 @@ class Model {
 
   /// Mean loss over the batch; `gradient` is overwritten with its derivative. Allocates nothing after the
   /// first call with a batch of the same size.
+  ///
+  /// `ready`, unless empty, is called during the backward pass, from the back of the gradient to its front:
+  /// the first range ends at d, each other one where the one before begins, the last begins at 0. What the
+  /// range holds is final once all that is enqueued on `exec` is done. It may be read until the next call,
+  /// not written, and parameters must not change, before this call returns.
   virtual double loss_and_gradient(const ExecutionSpace& exec, const Vector<const float>& parameters,
-                                   const Batch& batch, const Vector<float>& gradient) = 0;
+                                   const Batch& batch, const Vector<float>& gradient,
+                                   const GradientReady& ready = nullptr) = 0;
 
   /// Forward pass alone.
   virtual Evaluation evaluate(const ExecutionSpace& exec, const Vector<const float>& parameters,

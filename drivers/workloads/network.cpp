@@ -32,13 +32,14 @@ void Network::prepare(const ExecutionSpace& exec, const Vector<const float>& par
 }
 
 double Network::loss_and_gradient(const ExecutionSpace& exec, const Vector<const float>& parameters,
-                                  const Batch& batch, const Vector<float>& gradient) {
+                                  const Batch& batch, const Vector<float>& gradient,
+                                  const GradientReady& ready) {
   require_elements("the gradient", gradient.extent(0), tensors_.elements(), "allocate tensors().elements()");
   prepare(exec, parameters, batch);
   const Matrix<float> logits = forward(exec, parameters, batch);
   const double rows = static_cast<double>(rows_of(logits));
   cross_entropy_gradient(exec, logits, batch.targets, static_cast<float>(1.0 / rows), results_);
-  backward(exec, parameters, batch, logits, gradient);
+  backward(exec, parameters, batch, logits, GradientSink(gradient, ready));
   return sum_of_losses(exec, results_) / rows;
 }
 

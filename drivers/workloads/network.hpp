@@ -15,7 +15,8 @@ class Network : public Model {
  public:
   [[nodiscard]] const TensorLayout& tensors() const final { return tensors_; }
   double loss_and_gradient(const ExecutionSpace& exec, const Vector<const float>& parameters,
-                           const Batch& batch, const Vector<float>& gradient) final;
+                           const Batch& batch, const Vector<float>& gradient,
+                           const GradientReady& ready) final;
   Evaluation evaluate(const ExecutionSpace& exec, const Vector<const float>& parameters,
                       const Batch& batch) final;
 
@@ -27,9 +28,10 @@ class Network : public Model {
   /// Returns the logits, one row per prediction.
   virtual Matrix<float> forward(const ExecutionSpace& exec, const Vector<const float>& parameters,
                                 const Batch& batch) = 0;
-  /// Writes every element of `gradient`. `dlogits` may be overwritten.
+  /// Writes every element of `gradient` and finishes all, from the back to the front. `dlogits` may be
+  /// overwritten.
   virtual void backward(const ExecutionSpace& exec, const Vector<const float>& parameters, const Batch& batch,
-                        const Matrix<float>& dlogits, const Vector<float>& gradient) = 0;
+                        const Matrix<float>& dlogits, const GradientSink& gradient) = 0;
 
   /// To be called at the end of the constructor.
   void set_tensors(const TensorLayoutBuilder& builder) { tensors_ = builder.build(); }

@@ -60,7 +60,7 @@ Matrix<float> Transformer::forward(const ExecutionSpace& exec, const Vector<cons
 }
 
 void Transformer::backward(const ExecutionSpace& exec, const Vector<const float>& parameters,
-                           const Batch& batch, const Matrix<float>& dlogits, const Vector<float>& gradient) {
+                           const Batch& batch, const Matrix<float>& dlogits, const GradientSink& gradient) {
   if (is_masked()) {
     head_.backward(exec, parameters, chosen_, dlogits, dchosen_, gradient);
     select_rows_backward(exec, batch.positions, dchosen_, encoder_.dx());
@@ -68,8 +68,8 @@ void Transformer::backward(const ExecutionSpace& exec, const Vector<const float>
     head_.backward(exec, parameters, encoder_.output(), dlogits, encoder_.dx(), gradient);
   }
   encoder_.backward(exec, parameters, gradient);
-  tokens_.backward(exec, batch.tokens, encoder_.dx(), gradient);
   positions_.backward(exec, encoder_.dx(), gradient);
+  tokens_.backward(exec, batch.tokens, encoder_.dx(), gradient);
 }
 
 }  // namespace kadam::workloads

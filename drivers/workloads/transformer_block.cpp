@@ -64,7 +64,7 @@ void TransformerBlock::forward(const ExecutionSpace& exec, const Vector<const fl
 }
 
 void TransformerBlock::backward(const ExecutionSpace& exec, const Vector<const float>& parameters,
-                                const Backward& pass, const Vector<float>& gradient) const {
+                                const Backward& pass, const GradientSink& gradient) const {
   const BlockTape& tape = pass.tape;
   const BlockScratch& scratch = pass.scratch;
   mlp_projection_.backward_parameters(exec, tape.activated, pass.dx, gradient);

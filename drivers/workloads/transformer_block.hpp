@@ -55,7 +55,7 @@ class TransformerBlock {
     Matrix<float> dx;
   };
   void backward(const ExecutionSpace& exec, const Vector<const float>& parameters, const Backward& pass,
-                const Vector<float>& gradient) const;
+                const GradientSink& gradient) const;
 
  private:
   LayerNorm attention_norm_;

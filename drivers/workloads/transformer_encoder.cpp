@@ -65,7 +65,7 @@ void TransformerEncoder::forward(const ExecutionSpace& exec, const Vector<const 
 }
 
 void TransformerEncoder::backward(const ExecutionSpace& exec, const Vector<const float>& parameters,
-                                  const Vector<float>& gradient) const {
+                                  const GradientSink& gradient) const {
   for (std::size_t i = blocks_.size(); i-- > 0;) {
     blocks_[i].backward(exec, parameters, {shape_, input_of(i), tapes_[i], scratch_, dx_}, gradient);
   }

@@ -41,7 +41,7 @@ class TransformerEncoder {
 
   void forward(const ExecutionSpace& exec, const Vector<const float>& parameters) const;
   void backward(const ExecutionSpace& exec, const Vector<const float>& parameters,
-                const Vector<float>& gradient) const;
+                const GradientSink& gradient) const;
 
  private:
   [[nodiscard]] const Matrix<float>& input_of(std::size_t block) const {

@@ -29,7 +29,7 @@ const Matrix<float>& TransformerHead::forward(const ExecutionSpace& exec,
 
 void TransformerHead::backward(const ExecutionSpace& exec, const Vector<const float>& parameters,
                                const Matrix<const float>& x, const Matrix<const float>& dlogits,
-                               const Matrix<float>& dx, const Vector<float>& gradient) const {
+                               const Matrix<float>& dx, const GradientSink& gradient) const {
   output_.backward_parameters(exec, normalised_, dlogits, gradient);
   output_.backward_input(exec, parameters, dlogits, dnormalised_);
   norm_.backward_parameters(exec, x, statistics_, dnormalised_, gradient);

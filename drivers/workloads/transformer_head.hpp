@@ -29,7 +29,7 @@ class TransformerHead {
   /// Writes the gradients of W, b, LN's parameters and x.
   void backward(const ExecutionSpace& exec, const Vector<const float>& parameters,
                 const Matrix<const float>& x, const Matrix<const float>& dlogits, const Matrix<float>& dx,
-                const Vector<float>& gradient) const;
+                const GradientSink& gradient) const;
 
  private:
   LayerNorm norm_;

@@ -84,7 +84,7 @@ Matrix<float> Vit::forward(const ExecutionSpace& exec, const Vector<const float>
 }
 
 void Vit::backward(const ExecutionSpace& exec, const Vector<const float>& parameters, const Batch&,
-                   const Matrix<float>& dlogits, const Vector<float>& gradient) {
+                   const Matrix<float>& dlogits, const GradientSink& gradient) {
   if (is_segmentation()) {
     head_.backward(exec, parameters, encoder_.output(), dlogits, encoder_.dx(), gradient);
   } else {
@@ -92,8 +92,8 @@ void Vit::backward(const ExecutionSpace& exec, const Vector<const float>& parame
     mean_pool_backward(exec, dpooled_, encoder_.dx());
   }
   encoder_.backward(exec, parameters, gradient);
-  patches_.backward(exec, patch_pixels_, encoder_.dx(), gradient);
   positions_.backward(exec, encoder_.dx(), gradient);
+  patches_.backward(exec, patch_pixels_, encoder_.dx(), gradient);
 }
 
 }  // namespace kadam::workloads

@@ -42,7 +42,7 @@ class Vit final : public Network {
   Matrix<float> forward(const ExecutionSpace& exec, const Vector<const float>& parameters,
                         const Batch& batch) override;
   void backward(const ExecutionSpace& exec, const Vector<const float>& parameters, const Batch& batch,
-                const Matrix<float>& dlogits, const Vector<float>& gradient) override;
+                const Matrix<float>& dlogits, const GradientSink& gradient) override;
 
  private:
   Vit(const TransformerOptions& blocks, const DataShape& shape, const PatchGrid& grid,

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -100,6 +101,38 @@ TEST_P(ModelTest, NaNParametersGiveNaNLoss) {
   test.parameters.back() = std::nanf("");
   std::vector<float> gradient;
   EXPECT_TRUE(std::isnan(test.loss_and_gradient(gradient)));
+}
+
+TEST_P(ModelTest, TellsWhatIsFinalFromTheBackToTheFront) {
+  TestModel test(GetParam());
+  std::vector<float> expected;
+  const double loss = test.loss_and_gradient(expected);
+  constexpr float unwritten = -1e30f;
+  const Vector<float> gradient("gradient", expected.size());
+  Kokkos::deep_copy(gradient, unwritten);
+  const ExecutionSpace exec;
+  std::size_t front = expected.size();
+  std::size_t calls = 0;
+  const auto ready = [&](ElementRange range) {
+    exec.fence("kadam::test: the gradient of a range");
+    const std::vector<float> now = to_host(gradient);
+    const auto begin = static_cast<std::size_t>(range.begin);
+    ASSERT_LT(range.begin, range.end);
+    ASSERT_EQ(static_cast<std::size_t>(range.end), front);
+    for (std::size_t i = begin; i < front; ++i) {
+      ASSERT_EQ(now[i], expected[i]) << "element " << i;
+    }
+    EXPECT_EQ(now[0] == unwritten, range.begin > 0);
+    front = begin;
+    ++calls;
+  };
+  EXPECT_EQ(
+      test.model->loss_and_gradient(exec, to_device(test.parameters), test.batch.device, gradient, ready),
+      loss);
+  EXPECT_EQ(front, 0U);
+  EXPECT_EQ(to_host(gradient), expected);
+  // No layer waits for another: each has at most two tensors.
+  EXPECT_GE(2 * calls, test.model->tensors().tensors().size());
 }
 
 int allocations = 0;

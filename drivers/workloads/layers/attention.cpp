@@ -44,24 +44,51 @@ RowPolicy tile_policy(const ExecutionSpace& exec, const AttentionShape& shape) {
   return row_policy(exec, shape.examples * shape.heads * TilePlace::tiles(shape));
 }
 
+/// out[c * padded + j] = in[j * stride + c] for c < columns and j < positions, 0 for positions <= j < padded.
+KOKKOS_INLINE_FUNCTION void transpose_columns(const RowMember& member, std::int64_t positions,
+                                              std::int64_t columns, const float* in, std::int64_t stride,
+                                              float* out) {
+  constexpr std::int64_t lanes = 16;
+  const std::int64_t padded = AttentionShape::padded(positions);
+  // Squares of a known size, so that it vectorises; they stay in the innermost cache.
+  std::int64_t first = 0;
+  if constexpr (rows_on_host) {
+    for (; first + lanes <= positions; first += lanes) {
+      for (std::int64_t c = 0; c < columns; ++c) {
+        float gathered[lanes];
+        for (std::int64_t lane = 0; lane < lanes; ++lane) {
+          gathered[lane] = in[(first + lane) * stride + c];
+        }
+        for (std::int64_t lane = 0; lane < lanes; ++lane) {
+          out[c * padded + first + lane] = gathered[lane];
+        }
+      }
+    }
+  }
+  row_for(member, padded - first, [&](std::int64_t j) {
+    for (std::int64_t c = 0; c < columns; ++c) {
+      out[c * padded + first + j] = first + j < positions ? in[(first + j) * stride + c] : 0.0f;
+    }
+  });
+}
+
+/// One row kernel per 16 columns of an example: what it reads of a position is one cache line.
 void transpose_heads(const ExecutionSpace& exec, const AttentionShape& shape, const Matrix<const float>& qkv,
                      const AttentionTape& tape) {
-  const std::int64_t positions = shape.positions;
-  const std::int64_t padded = shape.padded_positions();
-  const std::int64_t stride = 3 * shape.width();
+  constexpr std::int64_t block = 16;
+  const std::int64_t width = shape.width();
+  const std::int64_t blocks = (width + block - 1) / block;
   Kokkos::parallel_for(
-      "kadam::workloads::attention_transpose", row_policy(exec, shape.examples * shape.width()),
+      "kadam::workloads::attention_transpose", row_policy(exec, shape.examples * blocks),
       KOKKOS_LAMBDA(const RowMember& member) {
-        const std::int64_t rank = member.league_rank();
-        const std::int64_t example = rank / shape.width();
-        const float* const in =
-            qkv.data() + example * positions * stride + shape.width() + rank % shape.width();
-        float* const keys = tape.keys.data() + rank * padded;
-        float* const values = tape.values.data() + rank * padded;
-        row_for(member, padded, [&](std::int64_t j) {
-          keys[j] = j < positions ? in[j * stride] : 0.0f;
-          values[j] = j < positions ? in[j * stride + shape.width()] : 0.0f;
-        });
+        const std::int64_t example = member.league_rank() / blocks;
+        const std::int64_t first = member.league_rank() % blocks * block;
+        const std::int64_t columns = width - first < block ? width - first : block;
+        const std::int64_t begin = (example * width + first) * shape.padded_positions();
+        const float* const in = qkv.data() + example * shape.positions * 3 * width + width + first;
+        transpose_columns(member, shape.positions, columns, in, 3 * width, tape.keys.data() + begin);
+        transpose_columns(member, shape.positions, columns, in + width, 3 * width,
+                          tape.values.data() + begin);
       });
 }
 

@@ -22,14 +22,14 @@ void gather_neighbourhoods(const ExecutionSpace& exec, const ImageShape& shape, 
           for (std::int64_t i = -1; i <= 1; ++i, out += 3 * channels) {
             const bool inside = v + i >= 0 && v + i < shape.height;
             const float* const in = x.data() + ((line + i) * shape.width + u - 1) * channels;
-            for (std::int64_t c = 0; c < (inside ? skip : 3 * channels); ++c) {
-              out[c] = 0.0f;
-            }
-            for (std::int64_t c = skip; inside && c < end; ++c) {
-              out[c] = in[c];
-            }
-            for (std::int64_t c = end; c < 3 * channels; ++c) {
-              out[c] = 0.0f;
+            if (inside && u > 0 && u + 1 < shape.width) {
+              for (std::int64_t c = 0; c < 3 * channels; ++c) {
+                out[c] = in[c];
+              }
+            } else {
+              for (std::int64_t c = 0; c < 3 * channels; ++c) {
+                out[c] = inside && c >= skip && c < end ? in[c] : 0.0f;
+              }
             }
           }
         });

@@ -41,7 +41,7 @@ class Convolution {
 
   /// Gradients of W and b from the forward pass's `columns`.
   void backward_parameters(const ExecutionSpace& exec, const Matrix<const float>& columns,
-                           const Matrix<const float>& dy, const Vector<float>& gradient) const {
+                           const Matrix<const float>& dy, const GradientSink& gradient) const {
     product_.backward_parameters(exec, columns, dy, gradient);
   }
 

@@ -100,9 +100,10 @@ void LayerNorm::forward(const ExecutionSpace& exec, const Vector<const float>& p
 
 void LayerNorm::backward_parameters(const ExecutionSpace& exec, const Matrix<const float>& x,
                                     const Matrix<const float>& statistics, const Matrix<const float>& dy,
-                                    const Vector<float>& gradient) const {
-  scale_gradient(exec, x, statistics, dy, gradient.data() + scale_);
-  sum_rows(exec, dy, gradient.data() + shift_);
+                                    const GradientSink& gradient) const {
+  scale_gradient(exec, x, statistics, dy, gradient.tensor(scale_));
+  sum_rows(exec, dy, gradient.tensor(shift_));
+  gradient.finish({scale_, shift_ + width_});
 }
 
 void LayerNorm::backward_input(const ExecutionSpace& exec, const Vector<const float>& parameters,

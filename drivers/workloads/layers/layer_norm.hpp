@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <workloads/gradient_sink.hpp>
 #include <workloads/initialiser.hpp>
 #include <workloads/matrix.hpp>
 
@@ -27,7 +28,7 @@ class LayerNorm {
   /// dγ = Σ dy x̂ and dβ = Σ dy.
   void backward_parameters(const ExecutionSpace& exec, const Matrix<const float>& x,
                            const Matrix<const float>& statistics, const Matrix<const float>& dy,
-                           const Vector<float>& gradient) const;
+                           const GradientSink& gradient) const;
 
   /// dx += (g - mean(g) - x̂ mean(g x̂)) / √(variance + 1e-5) with g = γ dy: added, for the residual's sake.
   void backward_input(const ExecutionSpace& exec, const Vector<const float>& parameters,

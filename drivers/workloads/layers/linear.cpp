@@ -52,9 +52,10 @@ void Linear::forward_onto(const ExecutionSpace& exec, const Vector<const float>&
 }
 
 void Linear::backward_parameters(const ExecutionSpace& exec, const Matrix<const float>& x,
-                                 const Matrix<const float>& dy, const Vector<float>& gradient) const {
-  multiply_atb(exec, dy, x, matrix_at(gradient, weight_, outputs_, inputs_));
-  sum_rows(exec, dy, gradient.data() + bias_);
+                                 const Matrix<const float>& dy, const GradientSink& gradient) const {
+  multiply_atb(exec, dy, x, gradient.tensor(weight_, outputs_, inputs_));
+  sum_rows(exec, dy, gradient.tensor(bias_));
+  gradient.finish({weight_, bias_ + outputs_});
 }
 
 void Linear::backward_input(const ExecutionSpace& exec, const Vector<const float>& parameters,

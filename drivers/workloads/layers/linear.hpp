@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <workloads/gradient_sink.hpp>
 #include <workloads/initialiser.hpp>
 #include <workloads/matrix.hpp>
 
@@ -30,7 +31,7 @@ class Linear {
 
   /// Gradients of W and b: dW = dyᵀ x, db = Σ dy.
   void backward_parameters(const ExecutionSpace& exec, const Matrix<const float>& x,
-                           const Matrix<const float>& dy, const Vector<float>& gradient) const;
+                           const Matrix<const float>& dy, const GradientSink& gradient) const;
 
   /// Gradient of the input: dx = dy W.
   void backward_input(const ExecutionSpace& exec, const Vector<const float>& parameters,

@@ -38,7 +38,7 @@ class PatchEmbedding {
 
   /// Gradients of W and b. There is none of the images.
   void backward(const ExecutionSpace& exec, const Matrix<const float>& patches, const Matrix<const float>& dy,
-                const Vector<float>& gradient) const {
+                const GradientSink& gradient) const {
     projection_.backward_parameters(exec, patches, dy, gradient);
   }
 

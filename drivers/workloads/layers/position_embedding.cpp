@@ -54,8 +54,9 @@ void PositionEmbedding::add_to(const ExecutionSpace& exec, const Vector<const fl
 }
 
 void PositionEmbedding::backward(const ExecutionSpace& exec, const Matrix<const float>& dx,
-                                 const Vector<float>& gradient) const {
-  position_gradient(exec, dx, matrix_at(gradient, table_, positions_, width_));
+                                 const GradientSink& gradient) const {
+  position_gradient(exec, dx, gradient.tensor(table_, positions_, width_));
+  gradient.finish({table_, table_ + positions_ * width_});
 }
 
 }  // namespace kadam::workloads

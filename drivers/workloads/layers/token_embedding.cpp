@@ -55,8 +55,9 @@ void TokenEmbedding::forward(const ExecutionSpace& exec, const Vector<const floa
 }
 
 void TokenEmbedding::backward(const ExecutionSpace& exec, const Vector<const std::int32_t>& tokens,
-                              const Matrix<const float>& dx, const Vector<float>& gradient) const {
-  token_gradient(exec, tokens.data(), dx, matrix_at(gradient, table_, vocabulary_, width_));
+                              const Matrix<const float>& dx, const GradientSink& gradient) const {
+  token_gradient(exec, tokens.data(), dx, gradient.tensor(table_, vocabulary_, width_));
+  gradient.finish({table_, table_ + vocabulary_ * width_});
 }
 
 }  // namespace kadam::workloads

@@ -5,6 +5,7 @@
 #include <kadam/layout/tensor_layout.hpp>
 
 #include <cstdint>
+#include <workloads/gradient_sink.hpp>
 #include <workloads/initialiser.hpp>
 #include <workloads/matrix.hpp>
 
@@ -22,7 +23,7 @@ class TokenEmbedding {
 
   /// Each row of the table gathers the rows of dx that used it, in order: no atomics.
   void backward(const ExecutionSpace& exec, const Vector<const std::int32_t>& tokens,
-                const Matrix<const float>& dx, const Vector<float>& gradient) const;
+                const Matrix<const float>& dx, const GradientSink& gradient) const;
 
  private:
   std::int64_t vocabulary_;
