@@ -5,9 +5,12 @@
 #include <Kokkos_Core.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <launch/session.hpp>
+#include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -40,8 +43,27 @@ void end_transport() {
   MPI_Finalize();
 }
 
+/// What depends on the machine, not on what is trained: from the environment.
+ExchangeOptions exchange_options() {
+  ExchangeOptions options;
+  if (const char* text = std::getenv("KADAM_GPU_AWARE")) {
+    const std::string value = text;
+    if (value != "auto" && value != "on" && value != "off")
+      throw UsageError("KADAM_GPU_AWARE=" + value + ": expected auto, on or off");
+    if (value == "on") options.staging = Staging::never;
+    if (value == "off") options.staging = Staging::always;
+  }
+  if (const char* text = std::getenv("KADAM_PIECE_BYTES")) {
+    const std::string_view value = text;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), options.piece_bytes);
+    if (error != std::errc() || end != value.data() + value.size() || options.piece_bytes == 0)
+      throw UsageError("KADAM_PIECE_BYTES=" + std::string(value) + ": expected a number of bytes above 0");
+  }
+  return options;
+}
+
 std::shared_ptr<Communicator> world() {
-  return make_mpi_communicator(MPI_COMM_WORLD);
+  return make_mpi_communicator(MPI_COMM_WORLD, {exchange_options()});
 }
 
 int ranks_on_this_node() {

@@ -101,7 +101,8 @@ double Trainer::accumulate_gradient() {
     const auto examples = sampler_.next();
     data_.training_batch(exec_, examples, sampler_.epoch(), batch_);
     const Vector<float>& target = k == 0 ? gradient_ : micro_gradient_;
-    loss += model_->loss_and_gradient(exec_, parameters_, batch_, target);
+    loss += model_->loss_and_gradient(exec_, parameters_, batch_, target,
+                                      [&](const ElementRange&) { optimizer_->progress(); });
     if (k > 0) add(exec_, gradient_, micro_gradient_);
   }
   if (batches > 1) scale(exec_, static_cast<float>(1.0 / static_cast<double>(batches)), gradient_);

@@ -33,7 +33,8 @@ Communicator::Communicator(std::unique_ptr<Transport> transport, const ExchangeO
   if (options.piece_bytes == 0) {
     throw std::invalid_argument("kadam::Communicator: expected piece_bytes of 1 or more, got 0");
   }
-  staged_ = options.staging == Staging::always || (!host_accessible && !transport_->accepts_device_memory());
+  const bool needs_it = !host_accessible && !transport_->accepts_device_memory();
+  staged_ = options.staging == Staging::always || (options.staging == Staging::automatic && needs_it);
 }
 
 std::shared_ptr<Communicator> Communicator::self() {

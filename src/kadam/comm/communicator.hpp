@@ -39,9 +39,10 @@ class PeerFailure : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Whether messages pass through host memory on their way: by need, always (a test of that path on a CPU
-/// too).
-enum class Staging : std::uint8_t { automatic, always };
+/// Whether messages pass through (pinned) host memory on their way: if the transport says that it takes no
+/// device memory; always (which works on a CPU too: a test of that path); never, for a transport that does
+/// not tell what it can.
+enum class Staging : std::uint8_t { automatic, always, never };
 
 struct ExchangeOptions {
   Staging staging = Staging::automatic;
