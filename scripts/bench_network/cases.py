@@ -107,10 +107,15 @@ class Bench:
     def time_peer(self, workload, peer, rate):
         steps = measured_steps(self.steps, peer.exchange != "none", workload, rate, self.lab.hosts)
         words = peer_runs.command(self.python, workload, peer, self.lab.hosts, steps, self.data)
+
+        def measure():
+            before = self.lab.bytes_sent()
+            timing = peer_runs.run(self.lab, words, peer.processes or self.lab.hosts,
+                                   self.timeout(workload, rate, steps))
+            return timing | {"bytes_on_interface": self.lab.bytes_sent() - before}
+
         return self.case({"workload": workload.name, "method": peer.label, "rate": rate, "of": "pytorch",
-                          "exchange": peer.exchange, "steps": steps, "made_by": self.made_by(words)},
-                         lambda: peer_runs.run(self.lab, words, peer.processes or self.lab.hosts,
-                                               self.timeout(workload, rate, steps)))
+                          "exchange": peer.exchange, "steps": steps, "made_by": self.made_by(words)}, measure)
 
     def curve_folder(self, workload, method):
         return self.output / "curves" / workload.name / method.label.replace(" ", "_")

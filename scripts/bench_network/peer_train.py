@@ -15,6 +15,8 @@ from torch.nn.parallel import DistributedDataParallel
 
 import peer_models
 
+ONE_BUCKET_MB = 10_000
+
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__)
@@ -40,13 +42,19 @@ def configuration_of(arguments):
 
 def distributed_model(model, exchange):
     """With plain averaging of gradients, or what compresses it."""
+    if exchange == "powersgd":
+        return with_power_sgd(model)
     wrapped = DistributedDataParallel(model)
     if exchange == "bf16":
         wrapped.register_comm_hook(distributed.group.WORLD, default_hooks.bf16_compress_hook)
-    elif exchange == "powersgd":
-        state = powerSGD_hook.PowerSGDState(distributed.group.WORLD, matrix_approximation_rank=1,
-                                            start_powerSGD_iter=2)
-        wrapped.register_comm_hook(state, powerSGD_hook.powerSGD_hook)
+    return wrapped
+
+
+def with_power_sgd(model):
+    """All in one bucket: the collectives of two meet in different orders on gloo, and the process aborts."""
+    wrapped = DistributedDataParallel(model, bucket_cap_mb=ONE_BUCKET_MB)
+    state = powerSGD_hook.PowerSGDState(distributed.group.WORLD, matrix_approximation_rank=1, start_powerSGD_iter=2)
+    wrapped.register_comm_hook(state, powerSGD_hook.powerSGD_hook)
     return wrapped
 
 

@@ -43,9 +43,9 @@ class Peer:
 
 
 TRANSFORMER = Workload("transformer", "Transformer, 3.3 million parameters",
-                       pathlib.Path(__file__).with_name("transformer.toml"), 3_307_264, 2.4)
+                       pathlib.Path(__file__).with_name("transformer.toml"), 3_307_264, 2.0)
 CNN = Workload("cnn", "CNN, Fashion-MNIST, 20 thousand parameters", ROOT / "examples" / "fashion_mnist.toml",
-               20_490, 0.4, more_steps=8)
+               20_490, 0.28, more_steps=8)
 WORKLOADS = (TRANSFORMER, CNN)
 
 METHODS = (

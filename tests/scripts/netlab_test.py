@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -35,7 +36,7 @@ connection.recv(4)
 print(time.monotonic() - start)
 """
 
-# Echo, and the seconds of a round trip: median of 9.
+# Echo, and the seconds of a round trip: the least of 20.
 ECHO = """
 import socket
 server = socket.create_server(("198.18.0.2", 5001))
@@ -53,7 +54,7 @@ def seconds():
     connection.sendall(b"x")
     connection.recv(1)
     return time.monotonic() - start
-print(sorted(seconds() for _ in range(9))[4])
+print(min(seconds() for _ in range(20)))
 """
 
 
@@ -138,8 +139,15 @@ def delays_what_it_carries():
     expect(not left_behind(lab) and relays.stdout == "", left_behind(lab), relays.stdout)
 
 
+def open_mpi_is_here():
+    """Whichever mpirun the script would take."""
+    mpirun = shutil.which("mpirun.openmpi") or shutil.which("mpirun")
+    said = subprocess.run([mpirun, "--version"], capture_output=True, text=True, check=False).stdout if mpirun else ""
+    return re.search(r"\((Open MPI|OpenRTE)\) 4\.", said) is not None
+
+
 def starts_programs():
-    if shutil.which("mpirun") is None:
+    if not open_mpi_is_here():
         return
     ranks = done("run", "--ranks-per-host", "2", "--", "sh", "-c",
                  "echo $(hostname) $OMPI_COMM_WORLD_LOCAL_RANK $OMP_NUM_THREADS").splitlines()
@@ -163,7 +171,7 @@ def refuses_in_words():
 def leaves_nothing_when_its_command_ends():
     other = f"{LAB}b"
     for command, code in (("exit 5", 5), (f"{NETLAB} run sh -c 'exit 6'", 6), ("true", 0)):
-        if "run" in command and shutil.which("mpirun") is None:
+        if "run" in command and not open_mpi_is_here():
             continue
         ended = netlab("with", "--hosts", "2", "--rate", "100mbit", "--", "sh", "-c", command, lab=other)
         expect(ended.returncode == code and not left_behind(other), command, ended, left_behind(other))
