@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <launch/session.hpp>
+#include <plan/quantities.hpp>
+#include <plan/report.hpp>
+
+namespace kadam::plan_program {
+namespace {
+
+/// One curve per contestant: gnuplot's data blocks and its plot command.
+struct Panel {
+  std::string data;
+  std::string command;
+};
+
+std::string style_of(const plan::Candidate& candidate, std::size_t number) {
+  // Dense ones in grey and black, so that one sees at a glance what has to be beaten.
+  if (candidate.dense)
+    return fmt::format("dt {} lw 2 lc rgb '{}'", number + 1, number == 1 ? "black" : "gray50");
+  return fmt::format("lw 2 lc {}", number);
+}
+
+/// x of each column, and its predictions.
+Panel panel_of(const std::string& name, const std::vector<double>& x, const std::vector<Column>& columns) {
+  Panel panel;
+  for (std::size_t k = 0; k < columns.front().candidates.size(); ++k) {
+    const plan::Candidate& candidate = columns.front().candidates[k];
+    panel.data += fmt::format("${}{} << EOD\n", name, k);
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      panel.data += fmt::format("{:.8g} {:.6g}\n", x[c], columns[c].candidates[k].prediction.step.total());
+    }
+    panel.data += "EOD\n";
+    panel.command += fmt::format("{}${}{} using 1:2 with lines {} title '{}' noenhanced",
+                                 k == 0 ? "plot " : ", ", name, k, style_of(candidate, k), candidate.name);
+  }
+  panel.command += "\n";
+  return panel;
+}
+
+Panel over_ranks(const Forecast& forecast) {
+  std::vector<double> ranks;
+  ranks.reserve(forecast.columns.size());
+  for (const Column& column : forecast.columns) ranks.push_back(column.ranks);
+  return panel_of("ranks", ranks, forecast.columns);
+}
+
+/// 10 Mbit/s to 1 Tbit/s, ten points a decade.
+Panel over_rates(const Forecast& forecast, const std::vector<Contestant>& all) {
+  constexpr int points = 51;
+  constexpr double slowest_mbit = 10.0;
+  std::vector<double> rates;
+  std::vector<Column> columns;
+  rates.reserve(points);
+  columns.reserve(points);
+  for (int k = 0; k < points; ++k) {
+    const double mbit = slowest_mbit * std::pow(10.0, k / 10.0);
+    rates.push_back(mbit / 1e3);
+    columns.push_back(predict_column_at(forecast.figures, all, forecast.columns.back().ranks, 125e3 * mbit));
+  }
+  return panel_of("rates", rates, columns);
+}
+
+std::string script_of(const std::string& terminal, const std::string& file, const Forecast& forecast,
+                      const std::vector<Contestant>& all) {
+  const Panel ranks = over_ranks(forecast);
+  const Panel rates = over_rates(forecast, all);
+  return fmt::format(
+      "set terminal {}\nset output '{}'\n{}{}set multiplot layout 1,2\nset logscale xy\n"
+      "set grid lc rgb '#e6e6e6'\nset border 3 lc rgb '#888888'\nset tics nomirror\n"
+      "set key left top font ',10'\nset ylabel 'seconds per step'\n"
+      "set xlabel 'ranks, at {} a host'\nset logscale x 2\n{}"
+      "unset key\nset logscale x 10\nset xlabel 'Gbit/s of a host, on {} ranks'\n{}unset multiplot\n",
+      terminal, file, ranks.data, rates.data, rate_text(forecast.figures.network.link_bytes_per_second),
+      ranks.command, forecast.columns.back().ranks, rates.command);
+}
+
+}  // namespace
+
+bool draw(const std::filesystem::path& file, const Forecast& forecast, const std::vector<Contestant>& all) {
+  const bool vector_picture = file.extension() == ".svg";
+  if (!vector_picture && file.extension() != ".png") {
+    throw launch::UsageError("--plot " + file.string() + ": expected a name that ends in .svg or .png");
+  }
+  if (file.string().find('\'') != std::string::npos) {
+    throw launch::UsageError("--plot " + file.string() + ": a name with a quotation mark does not work");
+  }
+  std::filesystem::path script = file;
+  script.replace_extension(".gnuplot");
+  const char* terminal = vector_picture ? "svg size 1100,480 dynamic background 'white' font 'sans,12'"
+                                        : "png size 1100,480 font 'sans,11'";
+  std::ofstream stream(script);
+  stream << script_of(terminal, file.string(), forecast, all);
+  if (!stream.flush()) throw launch::UsageError("--plot " + file.string() + ": cannot be written");
+  stream.close();
+  return std::system(("gnuplot '" + script.string() + "' 2>/dev/null").c_str()) == 0;
+}
+
+}  // namespace kadam::plan_program
