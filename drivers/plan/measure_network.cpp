@@ -63,7 +63,7 @@ double empty_seconds(Communicator& communicator) {
   constexpr int rounds = 9;
   TwoWayExchange exchange(communicator, 8);
   (void)exchange.seconds(1);
-  // As many as fit in about 0.3 s in all; agreed on, because slowest() is what all ranks see.
+  // As many as fit in about 0.3 s in all; all ranks agree, because all see the slowest.
   const int times = std::clamp(static_cast<int>(0.03 / std::max(exchange.seconds(3), 1e-7)), 1, 200);
   std::vector<double> seconds;
   seconds.reserve(rounds);
@@ -72,72 +72,98 @@ double empty_seconds(Communicator& communicator) {
 }
 
 /// Longer and longer, until one takes long enough.
-void measure_long(Communicator& communicator, ExchangeTimes& times) {
-  constexpr double long_enough = 0.2;
+std::vector<TimedExchange> measure_longer(Communicator& communicator) {
+  constexpr double long_enough = 0.25;
+  constexpr std::size_t least_bytes = std::size_t{1} << 17;
   constexpr std::size_t most_bytes = std::size_t{1} << 25;
   const auto ranks = static_cast<std::size_t>(communicator.size());
-  for (std::size_t bytes = std::size_t{1} << 16;; bytes *= 4) {
+  std::vector<TimedExchange> longer;
+  for (std::size_t bytes = least_bytes; bytes <= most_bytes; bytes *= 4) {
     TwoWayExchange exchange(communicator, bytes / ranks);
-    times.bytes = static_cast<double>(bytes / ranks * (ranks - 1));
-    times.long_seconds = exchange.seconds(1);
-    if (times.long_seconds > long_enough || 4 * bytes > most_bytes) {
-      times.long_seconds = median({times.long_seconds, exchange.seconds(1), exchange.seconds(1)});
-      return;
-    }
+    const double once = exchange.seconds(1);
+    const double seconds =
+        median({once, exchange.seconds(1), exchange.seconds(1), exchange.seconds(1), exchange.seconds(1)});
+    longer.push_back({static_cast<double>(bytes / ranks * (ranks - 1)), seconds});
+    if (once > long_enough) break;
   }
+  return longer;
 }
 
 ExchangeTimes measure(Communicator& all, Communicator& pair) {
   ExchangeTimes times;
   times.ranks = all.size();
   if (pair.size() == 2) times.pair_seconds = empty_seconds(pair);
-  times.empty_seconds = all.size() == 2 ? times.pair_seconds : empty_seconds(all);
-  measure_long(all, times);
+  times.empty_seconds = empty_seconds(all);
+  times.longer = measure_longer(all);
   return times;
+}
+
+/// Slope and beginning of the line with the least relative deviations.
+struct Line {
+  double begin = 0.0;
+  double slope = 0.0;
+};
+
+Line fit_line(const std::vector<TimedExchange>& points, double least_begin) {
+  double one = 0.0;  // sums of 1/t^2, b/t^2, b^2/t^2, 1/t, b/t
+  double b = 0.0;
+  double bb = 0.0;
+  double t = 0.0;
+  double bt = 0.0;
+  for (const auto& [bytes, seconds] : points) {
+    const double weight = 1.0 / (seconds * seconds);
+    one += weight;
+    b += weight * bytes;
+    bb += weight * bytes * bytes;
+    t += weight * seconds;
+    bt += weight * bytes * seconds;
+  }
+  const double determinant = one * bb - b * b;
+  Line line;
+  if (determinant > 0.0) line.begin = (t * bb - b * bt) / determinant;
+  line.begin = std::max(line.begin, least_begin);
+  // Of a wire so fast that latency is all one sees, a tenth of the time is taken for the bytes.
+  line.slope = std::max((bt - line.begin * b) / bb, 0.1 * points.back().seconds / points.back().bytes);
+  return line;
 }
 
 }  // namespace
 
-void set_latency(const ExchangeTimes& times, double& latency_seconds, double& message_seconds) {
-  const double pair = times.pair_seconds;
-  const double message =
-      times.ranks > 2 ? (times.empty_seconds - pair) / static_cast<double>(times.ranks - 2) : 0.1 * pair;
-  message_seconds = std::clamp(message, 0.0, pair);
-  latency_seconds = pair - message_seconds;
-}
-
-double rate_of(const ExchangeTimes& times) {
-  // A wire that is faster than its latency lets us see: at least a tenth of the time is for the bytes.
-  const double seconds = std::max(times.long_seconds - times.empty_seconds, 0.1 * times.long_seconds);
-  return times.bytes / seconds;
+WireFigures fit(const ExchangeTimes& times) {
+  const Line line = fit_line(times.longer, times.empty_seconds);
+  const double others = times.ranks - 1;
+  double message = 0.1 * times.pair_seconds;
+  if (times.ranks > 2 && times.pair_seconds > 0.0) {
+    message = (times.empty_seconds - times.pair_seconds) / (others - 1.0);
+  }
+  WireFigures figures;
+  figures.message_seconds = std::clamp(message, 0.0, line.begin / others);
+  figures.latency_seconds = line.begin - others * figures.message_seconds;
+  figures.bytes_per_second = 1.0 / line.slope;
+  return figures;
 }
 
 void measure_network(Communicator& communicator, const NodeLevels& levels, plan::Network& network) {
   network.ranks_per_node = levels.node->size();
-  // What rank 0 measured counts for all: it is in every level's first group.
-  std::vector<double> found(5, 0.0);
-  if (levels.across->size() > 1) {
-    const ExchangeTimes times = measure(*levels.across, *levels.pair);
-    set_latency(times, found[0], found[1]);
-    found[2] = rate_of(times) * network.ranks_per_node;
-  }
+  WireFigures links;
+  WireFigures node;
+  if (levels.across->size() > 1) links = fit(measure(*levels.across, *levels.pair));
   if (levels.node->size() > 1) {
-    ExchangeTimes times;
-    times.ranks = levels.node->size();
-    times.empty_seconds = empty_seconds(*levels.node);
-    measure_long(*levels.node, times);
-    found[3] = times.empty_seconds;
-    found[4] = rate_of(times);
+    const auto alone = Communicator::self();
+    node = fit(measure(*levels.node, *alone));
   }
-  const std::vector<double> all = communicator.all_gather_values(found);
+  // What rank 0 measured counts for all: it is in the first group of every level.
+  const std::vector<double> own = {links.latency_seconds, links.message_seconds, links.bytes_per_second,
+                                   node.latency_seconds, node.bytes_per_second};
+  const std::vector<double> all = communicator.all_gather_values(own);
   if (levels.across->size() > 1) {
     network.latency_seconds = all[0];
     network.message_seconds = all[1];
-    network.link_bytes_per_second = all[2];
+    network.link_bytes_per_second = all[2] * network.ranks_per_node;
   }
   if (levels.node->size() > 1) {
-    network.node_latency_seconds =
-        std::max(0.0, all[3] - (levels.node->size() - 1) * network.message_seconds);
+    if (levels.across->size() == 1) network.message_seconds = 0.0;  // it is in the latency
+    network.node_latency_seconds = all[3];
     network.node_bytes_per_second = all[4];
   }
 }
