@@ -123,6 +123,7 @@ void read_figures(const std::filesystem::path& file, Figures& figures) {
   const Readers readers = {
       {"title", into(figures.title)},
       {"source", into(figures.source)},
+      {"assumed", into(figures.assumed)},
       {"machine", into(figures.machine)},
       {"nanoseconds_per_element", [&](const Json& value) { read_kernels(value, figures); }},
       {"memory_bytes_per_second",

@@ -27,7 +27,8 @@ struct Published {
 /// All that predictions follow from: a file, the command line and what is measured fill it in.
 struct Figures {
   std::string title;
-  std::string source;
+  std::string source;   ///< of what was published
+  std::string assumed;  ///< what the source leaves open
   std::string machine;  ///< where the kernels' figures come from, in words
   std::optional<plan::KernelCosts> kernels;
   plan::Network network;  ///< a link rate of 0: not known

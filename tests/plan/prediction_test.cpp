@@ -14,6 +14,9 @@ namespace {
 const OptionMap none;
 const OptionMap warm_up = {{"warmup_steps", std::int64_t{20}}};
 
+/// 8 B to each of 3 others at 1 GB/s: whether the gradient is finite.
+constexpr double agreement = 24e-9;
+
 /// 1 GB/s links without latency, kernels at 10 GB/s.
 Scenario simple() {
   Scenario scenario;
@@ -36,11 +39,11 @@ TEST(Predict, DenseAdamByHand) {
   const Prediction prediction = predict("adam", none, simple(), 4);
   // 4 B x 2^20 x 3/4, there and back.
   EXPECT_DOUBLE_EQ(prediction.bytes, 6291456.0);
-  EXPECT_NEAR(prediction.step.exchange, 6.291456e-3, 1e-12);
-  EXPECT_NEAR(prediction.step.exposed, 6.291456e-3, 1e-12);
+  EXPECT_NEAR(prediction.step.exchange, 6.291456e-3 + agreement, 1e-12);
+  EXPECT_NEAR(prediction.step.exposed, 6.291456e-3 + agreement, 1e-12);
   // |g|^2 4 B, the mean of 4 parts of 2^18 at 5 B, the update 28 B: 37 B per element at 10 GB/s.
   EXPECT_NEAR(prediction.step.kernels, 1048576 * 37.0 / 1e10, 1e-12);
-  EXPECT_NEAR(prediction.step.total(), 6.291456e-3 + 3.8797312e-3, 1e-12);
+  EXPECT_NEAR(prediction.step.total(), 6.291456e-3 + agreement + 3.8797312e-3, 1e-12);
 }
 
 TEST(Predict, OneBitAdamByHand) {
@@ -50,16 +53,16 @@ TEST(Predict, OneBitAdamByHand) {
   EXPECT_NEAR(prediction.bytes, 0.2 * 6291456.0 + 0.8 * 199680.0, 1e-6);
   // 4 + 12.25 + 0.13 + 8.13 / 4 + 12.13 B per element.
   EXPECT_NEAR(prediction.settled.kernels, 1048576 * 30.5425 / 1e10, 1e-12);
-  EXPECT_NEAR(prediction.settled.exchange, 199680 / 1e9, 1e-12);
+  EXPECT_NEAR(prediction.settled.exchange, 199680 / 1e9 + agreement, 1e-12);
 }
 
 TEST(Predict, AGradientHidesBehindTheBackwardPass) {
   Scenario scenario = simple();
   scenario.compute_seconds = 6e-3;
   scenario.overlap.backward = 0.5;
-  EXPECT_NEAR(predict("adam", none, scenario, 4).step.exposed, 6.291456e-3 - 3e-3, 1e-12);
+  EXPECT_NEAR(predict("adam", none, scenario, 4).step.exposed, 6.291456e-3 - 3e-3 + agreement, 1e-12);
   scenario.compute_seconds = 60e-3;
-  EXPECT_EQ(predict("adam", none, scenario, 4).step.exposed, 0.0);
+  EXPECT_NEAR(predict("adam", none, scenario, 4).step.exposed, agreement, 1e-12);
   // A momentum cannot: it is there when the backward pass is done.
   EXPECT_GT(predict("onebit_adam", warm_up, scenario, 4).settled.exposed, 0.0);
 }
@@ -71,13 +74,13 @@ TEST(Predict, PiecesByHand) {
   Scenario scenario = simple();
   scenario.overlap.pieces = 4;
   const StepSeconds seconds = step_seconds(phase, scenario, 4, false);
-  EXPECT_NEAR(seconds.total(), 4.5e-3, 1e-12);
-  EXPECT_NEAR(seconds.exposed, 2.5e-3, 1e-12);
-  // Every piece pays for its latency.
+  EXPECT_NEAR(seconds.total(), 4.5e-3 + agreement, 1e-12);
+  EXPECT_NEAR(seconds.exposed, 2.5e-3 + agreement, 1e-12);
+  // Every piece pays for its latency; the agreement takes two rounds.
   scenario.network.latency_seconds = 1e-3;
-  EXPECT_NEAR(step_seconds(phase, scenario, 4, false).exposed, 2.5e-3 + 4e-3, 1e-12);
+  EXPECT_NEAR(step_seconds(phase, scenario, 4, false).exposed, 2.5e-3 + 4e-3 + 2e-3 + agreement, 1e-12);
   scenario.overlap.pieces = 1;
-  EXPECT_NEAR(step_seconds(phase, scenario, 4, false).exposed, 5e-3, 1e-12);
+  EXPECT_NEAR(step_seconds(phase, scenario, 4, false).exposed, 5e-3 + 2e-3 + agreement, 1e-12);
 }
 
 TEST(Predict, TheBackgroundHidesBehindSteps) {
@@ -118,12 +121,12 @@ TEST(Predict, TwoLevelsByHand) {
   const Prediction two = predict("adam", none, scenario, 8);
   // Between 2 nodes: 2^18 elements, half of 1 MiB there and back, with a quarter of the link: 4.194304 ms.
   // Inside: 3/4 of 4 MiB there and back at 10 GB/s.
-  EXPECT_NEAR(two.step.exchange, 1048576 / 0.25e9 + 6291456 / 1e10, 1e-12);
+  EXPECT_NEAR(two.step.exchange, 1048576 / 0.25e9 + 6291456 / 1e10 + 56e-9, 1e-12);
   EXPECT_EQ(two.levels, Levels::two);
   // Flat: 4 ranks send 4/7 of 7/8 of 4 MiB each to the other node, and a ring brings 7/8 back.
   scenario.levels = Levels::flat;
   const Prediction flat = predict("adam", none, scenario, 8);
-  EXPECT_NEAR(flat.step.exchange, 4 * 2097152 / 1e9 + 3670016 / 1e9, 1e-12);
+  EXPECT_NEAR(flat.step.exchange, 4 * 2097152 / 1e9 + 3670016 / 1e9 + 56e-9, 1e-12);
   scenario.levels = Levels::best;
   EXPECT_EQ(predict("adam", none, scenario, 8).levels, Levels::two);
   EXPECT_EQ(predict("adam", none, scenario, 4).levels, Levels::flat) << "one node";

@@ -56,6 +56,12 @@ bool has_two_levels(const Scenario& scenario, int ranks) {
   return on_node > 1 && ranks > on_node && ranks % on_node == 0;
 }
 
+/// All ranks agree that the gradient is finite: 8 bytes of each to all, which nothing hides.
+double agreement_seconds(const Network& network, int ranks) {
+  return transfer_seconds(network, ranks,
+                          {Pattern::all_gather, sizeof(double) * static_cast<std::size_t>(ranks - 1)});
+}
+
 double work_seconds(const StepPhase& phase, const KernelCosts& kernels) {
   double sum = 0.0;
   for (const Work& work : phase.work) sum += work.elements * kernels.per_element(work.kernel);
@@ -153,7 +159,8 @@ void Scenario::validate() const {
 StepSeconds step_seconds(const StepPhase& phase, const Scenario& scenario, int ranks, bool two_levels) {
   const Wires wires(scenario, ranks, two_levels);
   const Overlap& overlap = scenario.overlap;
-  StepSeconds seconds{scenario.compute_seconds, work_seconds(phase, scenario.kernels), 0.0, 0.0};
+  const double agreement = agreement_seconds(scenario.network, ranks);
+  StepSeconds seconds{scenario.compute_seconds, work_seconds(phase, scenario.kernels), agreement, agreement};
   for (const Exchange& exchange : phase.exchanges) {
     const bool cut = exchange.hiding == Hiding::pieces && overlap.pieces > 1;
     const double spent =

@@ -62,9 +62,10 @@ struct Prediction {
 ///   compressed, P pieces         K kernels and X exchange take (K + X)/P + (P - 1)/P max(K, X)
 ///   background, every tau steps  exposed max(0, X/tau - background (compute + K))
 ///
-/// Cutting costs: every piece pays for latency and messages. In two levels (d/g elements between nodes) each
-/// exchange also has a dense reduce-scatter before and an all-gather after it, inside the node. Worked
-/// number: K = 2 ms, X = 4 ms without latency, P = 4: 1.5 + 3 = 4.5 ms, of which 2.5 ms are exposed.
+/// Every step also exchanges 8 B of each rank: whether its gradient is finite. Cutting costs: every piece
+/// pays for latency and messages. In two levels (d/g elements between nodes) each exchange also has a dense
+/// reduce-scatter before and an all-gather after it, inside the node. Worked number: K = 2 ms, X = 4 ms
+/// without latency, P = 4: 1.5 + 3 = 4.5 ms, of which 2.5 ms are exposed (the agreement left out).
 [[nodiscard]] StepSeconds step_seconds(const StepPhase& phase, const Scenario& scenario, int ranks,
                                        bool two_levels);
 

@@ -7,6 +7,9 @@
 namespace kadam::plan {
 namespace {
 
+/// Part of a step that nobody would wait to save.
+constexpr double negligible = 0.01;
+
 double total(const Candidate& candidate) {
   return candidate.prediction.step.total();
 }
@@ -45,7 +48,7 @@ Verdict judge(std::span<const Candidate> candidates, const Network& network) {
     return {best->name, true, total(*dense) / total(*best),
             "what " + dense->name + " waits for the network is more than 1.5 times what compression takes"};
   }
-  verdict.reason = dense->prediction.step.exposed == 0.0
+  verdict.reason = dense->prediction.step.exposed < negligible * total(*dense)
                        ? "its exchange hides behind the backward pass: nothing is left to save"
                        : "what it waits for the network is less than 1.5 times what compression takes";
   return verdict;
