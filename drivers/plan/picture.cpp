@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <launch/session.hpp>
@@ -18,11 +19,14 @@ struct Panel {
   std::string command;
 };
 
+/// Dense ones in greys, so that one sees at a glance what has to be beaten.
 std::string style_of(const plan::Candidate& candidate, std::size_t number) {
-  // Dense ones in grey and black, so that one sees at a glance what has to be beaten.
-  if (candidate.dense)
-    return fmt::format("dt {} lw 2 lc rgb '{}'", number + 1, number == 1 ? "black" : "gray50");
-  return fmt::format("lw 2 lc {}", number);
+  constexpr std::array<const char*, 3> greys = {"#999999", "#000000", "#cccccc"};
+  constexpr std::array<const char*, 8> colours = {"#1f77b4", "#17becf", "#d62728", "#9467bd",
+                                                  "#2ca02c", "#8c564b", "#ff7f0e", "#e377c2"};
+  const char* colour =
+      candidate.dense ? greys.at(number % greys.size()) : colours.at(number % colours.size());
+  return fmt::format("lw 2 lc rgb '{}'", colour);
 }
 
 /// x of each column, and its predictions.
@@ -70,11 +74,13 @@ std::string script_of(const std::string& terminal, const std::string& file, cons
   const Panel ranks = over_ranks(forecast);
   const Panel rates = over_rates(forecast, all);
   return fmt::format(
-      "set terminal {}\nset output '{}'\n{}{}set multiplot layout 1,2\nset logscale xy\n"
+      "set terminal {}\nset output '{}'\n{}{}set multiplot\nset lmargin at screen 0.27\nset rmargin at "
+      "screen 0.61\nset logscale xy\n"
       "set grid lc rgb '#e6e6e6'\nset border 3 lc rgb '#888888'\nset tics nomirror\n"
-      "set key left top font ',10'\nset ylabel 'seconds per step'\n"
+      "set key at screen 0.01,0.8 left top Left reverse font ',10'\nset ylabel 'seconds per step'\n"
       "set xlabel 'ranks, at {} a host'\nset logscale x 2\n{}"
-      "unset key\nset logscale x 10\nset xlabel 'Gbit/s of a host, on {} ranks'\n{}unset multiplot\n",
+      "unset key\nset lmargin at screen 0.69\nset rmargin at screen 0.98\nset logscale x 10\nset xlabel "
+      "'Gbit/s of a host, on {} ranks'\n{}unset multiplot\n",
       terminal, file, ranks.data, rates.data, rate_text(forecast.figures.network.link_bytes_per_second),
       ranks.command, forecast.columns.back().ranks, rates.command);
 }
@@ -91,8 +97,8 @@ bool draw(const std::filesystem::path& file, const Forecast& forecast, const std
   }
   std::filesystem::path script = file;
   script.replace_extension(".gnuplot");
-  const char* terminal = vector_picture ? "svg size 1100,480 dynamic background 'white' font 'sans,12'"
-                                        : "png size 1100,480 font 'sans,11'";
+  const char* terminal = vector_picture ? "svg size 1250,440 dynamic background 'white' font 'sans,12'"
+                                        : "png size 1250,440 font 'sans,11'";
   std::ofstream stream(script);
   stream << script_of(terminal, file.string(), forecast, all);
   if (!stream.flush()) throw launch::UsageError("--plot " + file.string() + ": cannot be written");
