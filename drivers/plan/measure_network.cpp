@@ -71,20 +71,25 @@ double empty_seconds(Communicator& communicator) {
   return median(std::move(seconds));
 }
 
-/// Longer and longer, until one takes long enough.
+/// Twice longer and longer, until one takes long enough: the first time finds out which does, and lets
+/// connections open their windows.
 std::vector<TimedExchange> measure_longer(Communicator& communicator) {
   constexpr double long_enough = 0.25;
+  constexpr int rounds = 5;
   constexpr std::size_t least_bytes = std::size_t{1} << 17;
   constexpr std::size_t most_bytes = std::size_t{1} << 25;
   const auto ranks = static_cast<std::size_t>(communicator.size());
+  std::size_t longest = least_bytes;
+  while (TwoWayExchange(communicator, longest / ranks).seconds(1) < long_enough && 4 * longest <= most_bytes)
+    longest *= 4;
   std::vector<TimedExchange> longer;
-  for (std::size_t bytes = least_bytes; bytes <= most_bytes; bytes *= 4) {
-    TwoWayExchange exchange(communicator, bytes / ranks);
-    const double once = exchange.seconds(1);
-    const double seconds =
-        median({once, exchange.seconds(1), exchange.seconds(1), exchange.seconds(1), exchange.seconds(1)});
-    longer.push_back({static_cast<double>(bytes / ranks * (ranks - 1)), seconds});
-    if (once > long_enough) break;
+  for (std::size_t bytes = least_bytes; bytes <= longest; bytes *= 4) {
+    const std::size_t piece_bytes = bytes / ranks;
+    TwoWayExchange exchange(communicator, piece_bytes);
+    std::vector<double> seconds;
+    seconds.reserve(rounds);
+    for (int k = 0; k < (bytes < longest ? rounds : 3); ++k) seconds.push_back(exchange.seconds(1));
+    longer.push_back({static_cast<double>(piece_bytes * (ranks - 1)), median(std::move(seconds))});
   }
   return longer;
 }

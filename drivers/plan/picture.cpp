@@ -69,6 +69,11 @@ Panel over_rates(const Forecast& forecast, const std::vector<Contestant>& all) {
   return panel_of("rates", rates, columns);
 }
 
+std::string beside_ranks(const Figures& figures) {
+  if (!figures.has_link()) return " of one node";
+  return ", at " + rate_text(figures.network.link_bytes_per_second) + " a host";
+}
+
 std::string script_of(const std::string& terminal, const std::string& file, const Forecast& forecast,
                       const std::vector<Contestant>& all) {
   const Panel ranks = over_ranks(forecast);
@@ -78,11 +83,11 @@ std::string script_of(const std::string& terminal, const std::string& file, cons
       "screen 0.61\nset logscale xy\n"
       "set grid lc rgb '#e6e6e6'\nset border 3 lc rgb '#888888'\nset tics nomirror\n"
       "set key at screen 0.01,0.8 left top Left reverse font ',10'\nset ylabel 'seconds per step'\n"
-      "set xlabel 'ranks, at {} a host'\nset logscale x 2\n{}"
+      "set xlabel 'ranks{}'\nset logscale x 2\n{}"
       "unset key\nset lmargin at screen 0.69\nset rmargin at screen 0.98\nset logscale x 10\nset xlabel "
       "'Gbit/s of a host, on {} ranks'\n{}unset multiplot\n",
-      terminal, file, ranks.data, rates.data, rate_text(forecast.figures.network.link_bytes_per_second),
-      ranks.command, forecast.columns.back().ranks, rates.command);
+      terminal, file, ranks.data, rates.data, beside_ranks(forecast.figures), ranks.command,
+      forecast.columns.back().ranks, rates.command);
 }
 
 }  // namespace

@@ -89,16 +89,17 @@ def trained(hosts, algorithm, steps, folder):
     for key, value in ALGORITHMS[algorithm].items():
         words += ["--set", f"optimizer.{algorithm}.{key}={value}"]
     text = hosts.run("kadam-train", *words)
-    lines = [json.loads(line) for line in (folder / algorithm / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
+    metrics = (folder / algorithm / "metrics.jsonl").read_text(encoding="utf-8")
+    lines = [json.loads(line) for line in metrics.splitlines()]
     settled = [line for line in lines if "loss" in line and line["step"] > PERIOD]
     d = int(text.split("d = ")[1].split(" parameters")[0].replace(" ", "").replace(",", "").replace("'", ""))
     return d, {phase: statistics.median(line[f"{phase}_seconds"] for line in settled) for phase in PHASES}
 
 
 def predicted(programs, machine, d, compute, algorithm):
-    words = [str(pathlib.Path(programs) / "kadam-plan"), "--machine", str(machine), "--parameters", str(d), "--compute",
-             f"{compute}s", "--ranks", str(RANKS), "--levels", "flat", "--backward-overlap", "0", "--background-overlap",
-             "0", "--json"]
+    words = [str(pathlib.Path(programs) / "kadam-plan"), "--machine", str(machine), "--parameters", str(d)]
+    words += ["--compute", f"{compute}s", "--ranks", str(RANKS), "--levels", "flat", "--backward-overlap", "0"]
+    words += ["--background-overlap", "0", "--json"]
     for key, value in ALGORITHMS[algorithm].items():
         words += ["--set", f"{algorithm}.{key}={value}"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
