@@ -1,0 +1,178 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <fstream>
+#include <functional>
+#include <launch/session.hpp>
+#include <plan/figures.hpp>
+#include <stdexcept>
+#include <utility>
+
+namespace kadam::plan_program {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// What to do with the value of a key.
+using Readers = std::map<std::string, std::function<void(const Json&)>, std::less<>>;
+
+void read_object(const std::string& name, const Json& object, const Readers& readers) {
+  if (!object.is_object()) throw launch::UsageError(name + ": expected an object { ... }");
+  for (const auto& [key, value] : object.items()) {
+    const auto reader = readers.find(key);
+    if (reader == readers.end()) {
+      std::string known;
+      for (const auto& [one, unused] : readers) known += (known.empty() ? "" : ", ") + one;
+      throw launch::UsageError(fmt::format("{}: unknown key '{}': there are {}", name, key, known));
+    }
+    try {
+      reader->second(value);
+    } catch (const nlohmann::json::exception&) {
+      throw launch::UsageError(fmt::format("{}: {} is of the wrong type: {}", name, key, value.dump()));
+    } catch (const std::invalid_argument& refusal) {
+      throw launch::UsageError(fmt::format("{}: {}: {}", name, key, refusal.what()));
+    }
+  }
+}
+
+template <class T>
+std::function<void(const Json&)> into(T& value) {
+  return [&value](const Json& json) { value = json.get<T>(); };
+}
+
+OptionValue option_of(const Json& json) {
+  if (json.is_boolean()) return json.get<bool>();
+  if (json.is_number_integer()) return json.get<std::int64_t>();
+  if (json.is_number()) return json.get<double>();
+  return json.get<std::string>();
+}
+
+void read_kernels(const Json& json, Figures& figures) {
+  plan::KernelCosts costs;
+  Readers readers;
+  std::size_t known = 0;
+  for (const plan::KernelFigures& kernel : plan::kernel_figures()) {
+    readers[std::string(kernel.name)] = [&costs, &known, id = kernel.kernel](const Json& nanoseconds) {
+      costs.set(id, 1e-9 * nanoseconds.get<double>());
+      ++known;
+    };
+  }
+  read_object("nanoseconds_per_element", json, readers);
+  if (known != plan::kernel_count) {
+    throw std::invalid_argument(
+        fmt::format("expected all {} kernels, got {}: calibrate anew", plan::kernel_count, known));
+  }
+  figures.kernels = costs;
+}
+
+Readers network_readers(plan::Network& network) {
+  return {{"latency_seconds", into(network.latency_seconds)},
+          {"message_seconds", into(network.message_seconds)},
+          {"link_bytes_per_second", into(network.link_bytes_per_second)},
+          {"ranks_per_node", into(network.ranks_per_node)},
+          {"node_latency_seconds", into(network.node_latency_seconds)},
+          {"node_bytes_per_second", into(network.node_bytes_per_second)}};
+}
+
+void read_options(const Json& json, Figures& figures) {
+  for (const auto& [algorithm, options] : json.items()) {
+    for (const auto& [key, value] : options.items()) figures.options[algorithm][key] = option_of(value);
+  }
+}
+
+void read_published(const Json& json, Figures& figures) {
+  for (const Json& entry : json) {
+    Published one;
+    read_object("published", entry,
+                {{"algorithm", into(one.algorithm)},
+                 {"over", into(one.over)},
+                 {"ranks", into(one.ranks)},
+                 {"settled", into(one.settled)},
+                 {"speedup",
+                  [&](const Json& value) {
+                    one.low = (value.is_array() ? value.at(0) : value).get<double>();
+                    one.high = (value.is_array() ? value.at(1) : value).get<double>();
+                  }},
+                 {"statement", into(one.statement)}});
+    figures.published.push_back(std::move(one));
+  }
+}
+
+}  // namespace
+
+plan::Levels levels_of(const std::string& option, const std::string& text) {
+  for (const plan::Levels levels : {plan::Levels::best, plan::Levels::flat, plan::Levels::two}) {
+    if (text == name_of(levels)) return levels;
+  }
+  throw launch::UsageError(option + " " + text + ": expected best, flat or two");
+}
+
+const char* name_of(plan::Levels levels) {
+  if (levels == plan::Levels::best) return "best";
+  return levels == plan::Levels::flat ? "flat" : "two";
+}
+
+void read_figures(const std::filesystem::path& file, Figures& figures) {
+  std::ifstream stream(file);
+  if (!stream) throw launch::UsageError(file.string() + ": cannot be read");
+  const Json json = Json::parse(stream, nullptr, false);
+  if (json.is_discarded()) throw launch::UsageError(file.string() + ": is no JSON");
+  const Readers readers = {
+      {"title", into(figures.title)},
+      {"source", into(figures.source)},
+      {"assumed", into(figures.assumed)},
+      {"machine", into(figures.machine)},
+      {"nanoseconds_per_element", [&](const Json& value) { read_kernels(value, figures); }},
+      {"memory_bytes_per_second",
+       [&](const Json& v) { figures.kernels = plan::KernelCosts::at_memory_speed(v.get<double>()); }},
+      {"network",
+       [&](const Json& value) { read_object("network", value, network_readers(figures.network)); }},
+      {"parameters", into(figures.elements)},
+      {"compute_seconds", into(figures.compute_seconds)},
+      {"steps", into(figures.steps)},
+      {"overlap",
+       [&](const Json& value) {
+         read_object("overlap", value,
+                     {{"backward", into(figures.overlap.backward)},
+                      {"background", into(figures.overlap.background)},
+                      {"pieces", into(figures.overlap.pieces)}});
+       }},
+      {"levels", [&](const Json& value) { figures.levels = levels_of("levels", value.get<std::string>()); }},
+      {"ranks", into(figures.ranks)},
+      {"options", [&](const Json& value) { read_options(value, figures); }},
+      {"published", [&](const Json& value) { read_published(value, figures); }}};
+  try {
+    read_object(file.string(), json, readers);
+  } catch (const launch::UsageError& refusal) {
+    const std::string words = refusal.what();
+    if (words.starts_with(file.string())) throw;
+    throw launch::UsageError(file.string() + ": " + words);
+  }
+}
+
+void write_figures(const std::filesystem::path& file, const Figures& figures) {
+  const plan::Network& network = figures.network;
+  Json json = {{"machine", figures.machine}};
+  if (figures.kernels) {
+    for (const plan::KernelFigures& kernel : plan::kernel_figures()) {
+      json["nanoseconds_per_element"][std::string(kernel.name)] =
+          1e9 * figures.kernels->per_element(kernel.kernel);
+    }
+  }
+  json["network"] = {{"ranks_per_node", network.ranks_per_node},
+                     {"node_latency_seconds", network.node_latency_seconds},
+                     {"node_bytes_per_second", network.node_bytes_per_second}};
+  if (figures.has_link()) {
+    json["network"]["latency_seconds"] = network.latency_seconds;
+    json["network"]["message_seconds"] = network.message_seconds;
+    json["network"]["link_bytes_per_second"] = network.link_bytes_per_second;
+  }
+  std::ofstream stream(file);
+  stream << json.dump(2) << "\n";
+  if (!stream.flush()) throw std::runtime_error(file.string() + ": cannot be written");
+}
+
+}  // namespace kadam::plan_program

@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/optim/options.hpp>
+#include <kadam/plan/prediction.hpp>
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace kadam::plan_program {
+
+/// A speed-up that somebody measured and published.
+struct Published {
+  std::string algorithm;
+  std::string over;       ///< what it is compared with
+  int ranks = 0;          //
+  bool settled = false;   ///< of the steps after the warm-up, not of the whole run
+  double low = 0.0;       ///< the speed-up, or the smallest of a range
+  double high = 0.0;      //
+  std::string statement;  ///< what the source says, and where it leaves something open
+};
+
+/// All that predictions follow from: a file, the command line and what is measured fill it in.
+struct Figures {
+  std::string title;
+  std::string source;   ///< of what was published
+  std::string assumed;  ///< what the source leaves open
+  std::string machine;  ///< where the kernels' figures come from, in words
+  std::optional<plan::KernelCosts> kernels;
+  plan::Network network;  ///< a link rate of 0: not known
+  std::int64_t elements = 0;
+  double compute_seconds = 0.0;
+  std::int64_t steps = 100000;
+  plan::Overlap overlap{0.6, 1.0, 1};
+  plan::Levels levels = plan::Levels::best;
+  std::vector<int> ranks;
+  std::map<std::string, OptionMap> options;  ///< of each optimizer
+  std::vector<Published> published;
+
+  [[nodiscard]] bool has_link() const { return network.link_bytes_per_second > 0.0; }
+};
+
+/// Reads figures from a JSON file (docs/planning.md) over those that are there. What the file leaves out
+/// stays. Errors: launch::UsageError with the file's name, for unknown keys too.
+void read_figures(const std::filesystem::path& file, Figures& figures);
+
+/// Writes the machine and the network as such a file. Errors: std::runtime_error.
+void write_figures(const std::filesystem::path& file, const Figures& figures);
+
+/// "best", "flat" or "two". Errors: launch::UsageError.
+[[nodiscard]] plan::Levels levels_of(const std::string& option, const std::string& text);
+[[nodiscard]] const char* name_of(plan::Levels levels);
+
+}  // namespace kadam::plan_program

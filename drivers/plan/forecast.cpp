@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/optim/make_optimizer.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <launch/session.hpp>
+#include <plan/forecast.hpp>
+#include <string_view>
+
+namespace kadam::plan_program {
+namespace {
+
+constexpr const char* half_name = "adam, bf16";
+
+/// Options that an algorithm does not do without.
+struct NeededWarmup {
+  std::string_view algorithm;
+  const char* option;
+};
+constexpr std::array<NeededWarmup, 4> needed = {{{"onebit_adam", "warmup_steps"},
+                                                 {"apmsqueeze", "warmup_steps"},
+                                                 {"onebit_lamb", "warmup_steps"},
+                                                 {"zero_one_adam", "variance_freeze_step"}}};
+
+void set_warmup(const std::string& algorithm, std::int64_t steps, OptionMap& options) {
+  for (const NeededWarmup& one : needed) {
+    if (one.algorithm == algorithm) options.try_emplace(one.option, std::max<std::int64_t>(1, steps));
+  }
+}
+
+OptionMap options_of(const Figures& figures, const std::string& algorithm) {
+  const auto given = figures.options.find(algorithm);
+  return given == figures.options.end() ? OptionMap{} : given->second;
+}
+
+plan::Scenario scenario_of(const Figures& figures) {
+  plan::Scenario scenario;
+  scenario.elements = figures.elements;
+  scenario.steps = figures.steps;
+  scenario.compute_seconds = figures.compute_seconds;
+  scenario.network = figures.network;
+  // One node needs no link; a rate that nothing uses keeps the figures possible.
+  if (!figures.has_link()) scenario.network.link_bytes_per_second = figures.network.node_bytes_per_second;
+  scenario.kernels = figures.kernels.value();
+  scenario.overlap = figures.overlap;
+  scenario.levels = figures.levels;
+  return scenario;
+}
+
+const plan::Candidate& find(const Column& column, const std::string& name) {
+  for (const plan::Candidate& candidate : column.candidates) {
+    if (candidate.name == name) return candidate;
+  }
+  throw launch::UsageError("published: '" + name + "' is none of the optimizers predicted here");
+}
+
+}  // namespace
+
+std::vector<Contestant> contestants(const Figures& figures, double warmup_share) {
+  std::vector<Contestant> all;
+  const auto warmup =
+      static_cast<std::int64_t>(std::llround(warmup_share * static_cast<double>(figures.steps)));
+  for (const std::string& name : optimizer_names()) {
+    OptionMap options = options_of(figures, name);
+    set_warmup(name, warmup, options);
+    const bool dense = name == "adam" || name == "lamb";
+    all.push_back({name, name, dense, options});
+    if (name != "adam") continue;
+    options["gradients"] = std::string("bf16");
+    all.push_back({half_name, name, true, options});
+  }
+  return all;
+}
+
+Column predict_column(const Figures& figures, const std::vector<Contestant>& all, int ranks) {
+  Column column;
+  column.ranks = ranks;
+  const plan::Scenario scenario = scenario_of(figures);
+  column.candidates.reserve(all.size());
+  for (const Contestant& one : all) {
+    column.candidates.push_back(
+        {one.name, one.dense, plan::predict(one.algorithm, one.options, scenario, ranks)});
+  }
+  column.verdict = plan::judge(column.candidates, scenario.network);
+  return column;
+}
+
+Column predict_column_at(Figures figures, const std::vector<Contestant>& all, int ranks,
+                         double link_bytes_per_second) {
+  figures.network.link_bytes_per_second = link_bytes_per_second;
+  return predict_column(figures, all, ranks);
+}
+
+std::optional<double> pays_below(const Figures& figures, const std::vector<Contestant>& all, int ranks) {
+  constexpr double fastest = 1.25e12;
+  constexpr double slowest = 1.25e5;
+  constexpr double step = 1.02;
+  for (double rate = fastest; rate > slowest; rate /= step) {
+    if (predict_column_at(figures, all, ranks, rate).verdict.compresses) return rate;
+  }
+  return std::nullopt;
+}
+
+double Reproduction::deviation() const {
+  return predicted / std::clamp(predicted, published.low, published.high) - 1.0;
+}
+
+std::vector<Reproduction> reproduce(const Figures& figures, const std::vector<Contestant>& all) {
+  std::vector<Reproduction> rows;
+  for (const Published& published : figures.published) {
+    const Column column = predict_column(figures, all, published.ranks);
+    const plan::Prediction& one = find(column, published.algorithm).prediction;
+    const plan::Prediction& other = find(column, published.over).prediction;
+    rows.push_back({published, published.settled ? other.settled.total() / one.settled.total()
+                                                 : other.step.total() / one.step.total()});
+  }
+  return rows;
+}
+
+}  // namespace kadam::plan_program

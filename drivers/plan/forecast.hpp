@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/plan/verdict.hpp>
+
+#include <optional>
+#include <plan/figures.hpp>
+#include <string>
+#include <vector>
+
+namespace kadam::plan_program {
+
+/// An optimizer with its options, under the name that tables give it.
+struct Contestant {
+  std::string name;
+  std::string algorithm;
+  bool dense = false;
+  OptionMap options;
+};
+
+/// All optimizers, and dense Adam in bf16; with the options of the figures. The warm-ups that must be given
+/// are this share of the run, unless the options say otherwise.
+[[nodiscard]] std::vector<Contestant> contestants(const Figures& figures, double warmup_share);
+
+/// What is predicted for one number of ranks.
+struct Column {
+  int ranks = 0;
+  std::vector<plan::Candidate> candidates;  ///< as the contestants
+  plan::Verdict verdict;
+};
+
+[[nodiscard]] Column predict_column(const Figures& figures, const std::vector<Contestant>& all, int ranks);
+/// The same with links of another rate.
+[[nodiscard]] Column predict_column_at(Figures figures, const std::vector<Contestant>& all, int ranks,
+                                       double link_bytes_per_second);
+
+/// The rate of a host's link below which compression pays on so many ranks, in bytes per second, to 2 %;
+/// nothing if it never does between 1 Mbit/s and 10 Tbit/s.
+[[nodiscard]] std::optional<double> pays_below(const Figures& figures, const std::vector<Contestant>& all,
+                                               int ranks);
+
+/// A published speed-up beside the prediction.
+struct Reproduction {
+  Published published;
+  double predicted = 0.0;
+  /// predicted over the nearest published value, minus 1; 0 inside a range.
+  [[nodiscard]] double deviation() const;
+};
+/// Errors: launch::UsageError for a name that is no contestant.
+[[nodiscard]] std::vector<Reproduction> reproduce(const Figures& figures, const std::vector<Contestant>& all);
+
+}  // namespace kadam::plan_program

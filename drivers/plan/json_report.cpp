@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <nlohmann/json.hpp>
+
+#include <plan/report.hpp>
+
+namespace kadam::plan_program {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json json_of(const plan::StepSeconds& seconds) {
+  return {{"seconds", seconds.total()},
+          {"compute_seconds", seconds.compute},
+          {"kernel_seconds", seconds.kernels},
+          {"exchange_seconds", seconds.exchange},
+          {"exposed_seconds", seconds.exposed}};
+}
+
+Json json_of(int ranks, const plan::Candidate& candidate) {
+  const plan::Prediction& prediction = candidate.prediction;
+  Json json = {{"name", candidate.name},
+               {"optimizer", prediction.algorithm},
+               {"ranks", ranks},
+               {"levels", name_of(prediction.levels)},
+               {"step", json_of(prediction.step)},
+               {"settled", json_of(prediction.settled)},
+               {"bytes_per_step", prediction.bytes},
+               {"settled_bytes_per_step", prediction.settled_bytes},
+               {"state_bytes", prediction.memory.state_bytes},
+               {"workspace_bytes", prediction.memory.workspace_bytes}};
+  if (prediction.background_steps > 0) json["background_steps"] = prediction.background_steps;
+  return json;
+}
+
+Json json_of(const Column& column) {
+  return {{"ranks", column.ranks},
+          {"best", column.verdict.best},
+          {"compresses", column.verdict.compresses},
+          {"speedup", column.verdict.speedup},
+          {"reason", column.verdict.reason}};
+}
+
+Json json_of(const Reproduction& row) {
+  return {{"algorithm", row.published.algorithm},
+          {"over", row.published.over},
+          {"ranks", row.published.ranks},
+          {"settled", row.published.settled},
+          {"published", {row.published.low, row.published.high}},
+          {"predicted", row.predicted},
+          {"deviation", row.deviation()}};
+}
+
+}  // namespace
+
+std::string json_of(const Forecast& forecast) {
+  const plan::Network& network = forecast.figures.network;
+  Json json = {{"parameters", forecast.figures.elements},
+               {"compute_seconds", forecast.figures.compute_seconds},
+               {"steps", forecast.figures.steps},
+               {"network",
+                {{"latency_seconds", network.latency_seconds},
+                 {"message_seconds", network.message_seconds},
+                 {"link_bytes_per_second", network.link_bytes_per_second},
+                 {"ranks_per_node", network.ranks_per_node},
+                 {"node_latency_seconds", network.node_latency_seconds},
+                 {"node_bytes_per_second", network.node_bytes_per_second}}}};
+  json["pays_below_bytes_per_second"] = nullptr;
+  if (forecast.pays_below) json["pays_below_bytes_per_second"] = *forecast.pays_below;
+  json["verdicts"] = Json::array();
+  json["predictions"] = Json::array();
+  json["published"] = Json::array();
+  for (const Column& column : forecast.columns) {
+    json["verdicts"].push_back(json_of(column));
+    for (const plan::Candidate& candidate : column.candidates) {
+      json["predictions"].push_back(json_of(column.ranks, candidate));
+    }
+  }
+  for (const Reproduction& row : forecast.published) json["published"].push_back(json_of(row));
+  return json.dump(2) + "\n";
+}
+
+}  // namespace kadam::plan_program

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// kadam-plan: does it pay off on this network?
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <plan/figures.hpp>
+#include <plan/measure_kernels.hpp>
+#include <plan/measure_network.hpp>
+#include <plan/node_levels.hpp>
+#include <plan/report.hpp>
+#include <plan/settings.hpp>
+
+namespace kadam::plan_program {
+namespace {
+
+using launch::Session;
+
+std::string machine_text(int ranks) {
+  const int threads = ExecutionSpace().concurrency();
+  return fmt::format("measured here on {} rank{}, {} thread{} of {} each", ranks,
+                     ranks == 1 ? "" : "s at once", threads, threads == 1 ? "" : "s", ExecutionSpace::name());
+}
+
+/// Measures what neither the file nor the options say. Collective.
+void measure_what_is_missing(Session& session, const CommandLine& line, Figures& figures) {
+  Communicator& communicator = *session.communicator();
+  const NodeLevels levels = find_node_levels(communicator);
+  session.prepare([&] {
+    if (!levels.equal_nodes) {
+      throw launch::UsageError("some nodes have more ranks than others: start as many on each");
+    }
+  });
+  if (!figures.kernels) {
+    figures.kernels = measure_kernels(communicator, levels.node->size());
+    figures.machine = machine_text(communicator.size());
+  }
+  if (figures.has_link() || !line.machine.empty() || communicator.size() == 1) return;
+  measure_network(communicator, levels, figures.network);
+  apply(line, figures);  // what an option says counts more than what was measured
+}
+
+std::vector<int> ranks_of(const Figures& figures) {
+  if (!figures.ranks.empty()) return figures.ranks;
+  constexpr int most = 4096;
+  const int last = figures.has_link() ? most : figures.network.ranks_per_node;
+  std::vector<int> ranks;
+  for (int n = 2; n <= last; n *= 2) ranks.push_back(n);
+  if (ranks.empty() || ranks.back() < figures.network.ranks_per_node) {
+    if (!figures.has_link()) ranks.push_back(last);
+  }
+  return ranks;
+}
+
+void require_enough(const Figures& figures, int ranks) {
+  if (figures.elements == 0) {
+    throw launch::UsageError("--parameters is needed: the number of parameters, as in 340M");
+  }
+  if (figures.has_link()) return;
+  const int here = figures.network.ranks_per_node;
+  if (ranks == 1 && here == 1) {
+    throw launch::UsageError(
+        "nothing is known of the network: start with mpirun on the hosts, or give --rate, or --machine FILE");
+  }
+  if (!figures.ranks.empty() && figures.ranks.back() > here) {
+    throw launch::UsageError(fmt::format(
+        "{} ranks reach beyond this node, and no second host was seen: give --rate", figures.ranks.back()));
+  }
+}
+
+Forecast make_forecast(const Figures& figures, const std::vector<Contestant>& all) {
+  Forecast forecast;
+  forecast.figures = figures;
+  for (const int ranks : ranks_of(figures)) forecast.columns.push_back(predict_column(figures, all, ranks));
+  if (figures.has_link()) forecast.pays_below = pays_below(figures, all, forecast.columns.back().ranks);
+  forecast.published = reproduce(figures, all);
+  return forecast;
+}
+
+void report(const CommandLine& line, const Figures& figures) {
+  const std::vector<Contestant> all = contestants(figures, line.warmup);
+  const Forecast forecast = make_forecast(figures, all);
+  if (!line.save.empty()) write_figures(line.save, figures);
+  if (!line.plot.empty() && !draw(line.plot, forecast, all)) {
+    fmt::print(stderr, "kadam-plan: --plot {}: gnuplot is not installed; its script is there\n", line.plot);
+  }
+  fmt::print("{}", line.json ? json_of(forecast) : tables_of(forecast));
+}
+
+int run(Session& session, int argc, char** argv) {
+  CommandLine line;
+  if (const auto code = parse(session, argc, argv, line)) return *code;
+  Figures figures;
+  session.prepare([&] {
+    if (!line.machine.empty()) read_figures(line.machine, figures);
+    apply(line, figures);
+    // With a node of ranks and no link, what is beyond the node is seen after the measurement.
+    Figures expected = figures;
+    if (session.communicator()->size() > 1) expected.ranks.clear();
+    require_enough(expected, session.communicator()->size());
+  });
+  measure_what_is_missing(session, line, figures);
+  session.prepare([&] {
+    require_enough(figures, session.communicator()->size());
+    if (session.is_root()) report(line, figures);
+  });
+  return launch::exit_success;
+}
+
+}  // namespace
+}  // namespace kadam::plan_program
+
+int main(int argc, char** argv) {
+  return kadam::launch::run_program("kadam-plan", argc, argv, kadam::plan_program::run);
+}

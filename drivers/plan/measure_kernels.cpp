@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <algorithm>
+#include <array>
+#include <bench/kernel_case.hpp>
+#include <bench/measure.hpp>
+#include <bench/vectors.hpp>
+#include <iterator>
+#include <plan/measure_kernels.hpp>
+#include <stdexcept>
+#include <vector>
+
+namespace kadam::plan_program {
+namespace {
+
+using plan::Kernel;
+
+constexpr int repetitions = 5;
+
+/// A kernel of a plan, the one of kadam-bench, and how many elements of the plan's one of that is.
+struct Source {
+  Kernel kernel;
+  const char* name;
+  double elements = 1.0;
+};
+
+constexpr double messages = 4.0;       // of ordered_mean and decode_mean
+constexpr double percent = 0.01;       // of top-k and sparse kernels
+constexpr double sparse_messages = 8;  // of the sparse mean
+
+constexpr std::array<Source, 27> sources = {{
+    {Kernel::check, "ordered_sum of squares"},
+    {Kernel::scale, bench::update_limit_kernel},
+    {Kernel::copy, bench::copy_kernel},
+    {Kernel::adam_update, "adam_update"},
+    {Kernel::adam_update_half, "adam_update, bf16"},
+    {Kernel::lamb_update, "lamb_update"},
+    {Kernel::dense_mean, "ordered_mean of 4", messages},
+    {Kernel::accumulate_direction, "accumulate_adam_direction"},
+    {Kernel::local_step, "local step of 0/1 Adam"},
+    {Kernel::onebit_lamb_update, "add_scaled_momentum"},
+    {Kernel::encode_1, "encode sign, momentum fused"},
+    {Kernel::encode_2, "encode uniform 2 bit, momentum fused"},
+    {Kernel::encode_4, "encode uniform 4 bit, momentum fused"},
+    {Kernel::encode_8, "encode uniform 8 bit, momentum fused"},
+    {Kernel::decode_1, "decode sign, update fused"},
+    {Kernel::decode_2, "decode uniform 2 bit, update fused"},
+    {Kernel::decode_4, "decode uniform 4 bit, update fused"},
+    {Kernel::decode_8, "decode uniform 8 bit, update fused"},
+    {Kernel::loco_encode_2, "encode uniform 2 bit, moving average"},
+    {Kernel::loco_encode_4, "encode uniform 4 bit, moving average"},
+    {Kernel::loco_encode_8, "encode uniform 8 bit, moving average"},
+    {Kernel::loco_mean, "decode_mean of 4, 4 bit", messages},
+    {Kernel::top_k_percent, "top-k per 4096, 1 %"},
+    {Kernel::top_k_permille, "top-k per 4096, 0.1 %"},
+    {Kernel::top_k_all_percent, "top-k of all, 1 %"},
+    {Kernel::top_k_all_permille, "top-k of all, 0.1 %"},
+    {Kernel::sparse_sum, "sparse mean of 8, 1 %", sparse_messages* percent},
+}};
+
+/// Kernels that make up one of a plan's together with others.
+constexpr std::array<const char*, 8> sums_of_others = {
+    "onebit_lamb_ratios", "onebit_lamb_apply", "subtract_message, 1 %",     "clear_kept, 1 %",
+    "reduce sign of 4",   "reduce sign of 64", "reduce uniform 4 bit of 4", "reduce uniform 8 bit of 4"};
+
+double seconds_of(const Timings& timings, const char* name) {
+  const auto found = timings.find(name);
+  if (found == timings.end()) {
+    throw std::logic_error(std::string("kadam-plan: kadam-bench has no kernel '") + name + "' any more");
+  }
+  return found->second;
+}
+
+/// A chunk costs n r + p per element: the sum of n messages and the code of the reply.
+void set_reductions(const Timings& timings, plan::KernelCosts& costs) {
+  const double of_4 = seconds_of(timings, "reduce sign of 4");
+  const double of_64 = seconds_of(timings, "reduce sign of 64");
+  const double sign = std::max(0.0, (of_64 - of_4) / 60.0);
+  const double reply = std::max(0.0, of_4 - 4.0 * sign);
+  const auto per_message = [&](const char* name) {
+    return std::max(sign, (seconds_of(timings, name) - reply) / 4.0);
+  };
+  const double uniform = per_message("reduce uniform 4 bit of 4");
+  costs.set(Kernel::reduce_1, sign);
+  costs.set(Kernel::reduce_2, 0.5 * (sign + uniform));  // not measured: between the two
+  costs.set(Kernel::reduce_4, uniform);
+  costs.set(Kernel::reduce_8, per_message("reduce uniform 8 bit of 4"));
+  costs.set(Kernel::reply, reply);
+}
+
+bool is_wanted(const std::string& name) {
+  const auto has = [&](const char* wanted) { return name == wanted; };
+  return std::any_of(sums_of_others.begin(), sums_of_others.end(), has) ||
+         std::any_of(sources.begin(), sources.end(), [&](const Source& source) { return has(source.name); });
+}
+
+std::vector<bench::KernelCase> wanted_cases(const bench::Vectors& vectors) {
+  std::vector<bench::KernelCase> cases;
+  for (auto& list : {bench::limit_cases(vectors), bench::dense_cases(vectors), bench::lamb_cases(vectors),
+                     bench::codec_cases(vectors), bench::loco_cases(vectors), bench::sparse_cases(vectors)}) {
+    std::copy_if(list.begin(), list.end(), std::back_inserter(cases),
+                 [](const bench::KernelCase& one) { return is_wanted(one.kernel); });
+  }
+  return cases;
+}
+
+}  // namespace
+
+plan::KernelCosts costs_of(const Timings& timings) {
+  plan::KernelCosts costs;
+  for (const Source& source : sources)
+    costs.set(source.kernel, seconds_of(timings, source.name) / source.elements);
+  costs.set(Kernel::onebit_lamb_update, seconds_of(timings, "add_scaled_momentum") +
+                                            seconds_of(timings, "onebit_lamb_ratios") +
+                                            seconds_of(timings, "onebit_lamb_apply"));
+  const double came_back =
+      seconds_of(timings, "subtract_message, 1 %") + seconds_of(timings, "clear_kept, 1 %");
+  costs.set(Kernel::sparse_apply, came_back / percent);
+  set_reductions(timings, costs);
+  return costs;
+}
+
+plan::KernelCosts measure_kernels(Communicator& communicator, int ranks_on_node) {
+  constexpr std::int64_t longest = std::int64_t{1} << 22;
+  constexpr std::int64_t shortest = std::int64_t{1} << 20;
+  const bench::Vectors vectors(std::clamp(2 * longest / ranks_on_node, shortest, longest));
+  const std::vector<bench::KernelCase> cases = wanted_cases(vectors);
+  const auto measured = bench::measure(cases, repetitions, [](int) {});
+  std::vector<double> seconds;
+  seconds.reserve(cases.size());
+  for (std::size_t k = 0; k < cases.size(); ++k) {
+    seconds.push_back(measured[k].median / static_cast<double>(cases[k].elements));
+  }
+  const std::vector<double> all = communicator.all_gather_values(seconds);
+  Timings timings;
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    timings[cases[k % cases.size()].kernel] += all[k] / communicator.size();
+  }
+  return costs_of(timings);
+}
+
+}  // namespace kadam::plan_program

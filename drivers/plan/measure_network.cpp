@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <algorithm>
+#include <plan/measure_network.hpp>
+#include <vector>
+
+namespace kadam::plan_program {
+namespace {
+
+/// An all-to-all and an all-gather of as many bytes: what compressed and dense means consist of.
+class TwoWayExchange {
+ public:
+  TwoWayExchange(Communicator& communicator, std::size_t piece_bytes)
+      : communicator_(communicator),
+        bytes_(exec_, piece_bytes * static_cast<std::size_t>(communicator.size())) {
+    for (std::size_t r = 0; r < static_cast<std::size_t>(communicator.size()); ++r) {
+      pieces_.push_back({r * piece_bytes, piece_bytes});
+    }
+  }
+
+  /// Seconds of one of the two, the slowest rank's, in the mean of `times` runs.
+  double seconds(int times) {
+    (void)slowest(0.0);  // all start together
+    const Kokkos::Timer timer;
+    for (int k = 0; k < times; ++k) {
+      communicator_.all_to_all(exec_, Traffic::control, bytes_.send(), pieces_, bytes_.receive(), pieces_);
+      communicator_.all_gather(exec_, Traffic::control, bytes_.receive(), pieces_);
+    }
+    return slowest(timer.seconds()) / (2.0 * times);
+  }
+
+ private:
+  /// Device memory where there is a device: what training sends.
+  struct Buffers {
+    Buffers(const ExecutionSpace& exec, std::size_t size)
+        : sent(allocate_zeros<std::byte>(exec, "kadam-plan::sent", static_cast<std::int64_t>(size))),
+          received(allocate_zeros<std::byte>(exec, "kadam-plan::received", static_cast<std::int64_t>(size))) {
+    }
+    [[nodiscard]] std::span<const std::byte> send() const { return {sent.data(), sent.size()}; }
+    [[nodiscard]] std::span<std::byte> receive() const { return {received.data(), received.size()}; }
+    Vector<std::byte> sent;
+    Vector<std::byte> received;
+  };
+
+  double slowest(double own) {
+    const std::vector<double> all = communicator_.all_gather_values({&own, 1});
+    return *std::max_element(all.begin(), all.end());
+  }
+
+  ExecutionSpace exec_;
+  Communicator& communicator_;
+  Buffers bytes_;
+  std::vector<Piece> pieces_;
+};
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+/// Of an exchange of 8 bytes.
+double empty_seconds(Communicator& communicator) {
+  constexpr int rounds = 9;
+  TwoWayExchange exchange(communicator, 8);
+  (void)exchange.seconds(1);
+  // As many as fit in about 0.3 s in all; all ranks agree, because all see the slowest.
+  const int times = std::clamp(static_cast<int>(0.03 / std::max(exchange.seconds(3), 1e-7)), 1, 200);
+  std::vector<double> seconds;
+  seconds.reserve(rounds);
+  for (int k = 0; k < rounds; ++k) seconds.push_back(exchange.seconds(times));
+  return median(std::move(seconds));
+}
+
+/// Twice longer and longer, until one takes long enough: the first time finds out which does, and lets
+/// connections open their windows.
+std::vector<TimedExchange> measure_longer(Communicator& communicator) {
+  constexpr double long_enough = 0.25;
+  constexpr int rounds = 5;
+  constexpr std::size_t least_bytes = std::size_t{1} << 17;
+  constexpr std::size_t most_bytes = std::size_t{1} << 25;
+  const auto ranks = static_cast<std::size_t>(communicator.size());
+  std::size_t longest = least_bytes;
+  while (TwoWayExchange(communicator, longest / ranks).seconds(1) < long_enough && 4 * longest <= most_bytes)
+    longest *= 4;
+  std::vector<TimedExchange> longer;
+  for (std::size_t bytes = least_bytes; bytes <= longest; bytes *= 4) {
+    const std::size_t piece_bytes = bytes / ranks;
+    TwoWayExchange exchange(communicator, piece_bytes);
+    std::vector<double> seconds;
+    seconds.reserve(rounds);
+    for (int k = 0; k < (bytes < longest ? rounds : 3); ++k) seconds.push_back(exchange.seconds(1));
+    longer.push_back({static_cast<double>(piece_bytes * (ranks - 1)), median(std::move(seconds))});
+  }
+  return longer;
+}
+
+ExchangeTimes measure(Communicator& all, Communicator& pair) {
+  ExchangeTimes times;
+  times.ranks = all.size();
+  if (pair.size() == 2) times.pair_seconds = empty_seconds(pair);
+  times.empty_seconds = empty_seconds(all);
+  times.longer = measure_longer(all);
+  return times;
+}
+
+/// Slope and beginning of the line with the least relative deviations.
+struct Line {
+  double begin = 0.0;
+  double slope = 0.0;
+};
+
+Line fit_line(const std::vector<TimedExchange>& points, double least_begin) {
+  double one = 0.0;  // sums of 1/t^2, b/t^2, b^2/t^2, 1/t, b/t
+  double b = 0.0;
+  double bb = 0.0;
+  double t = 0.0;
+  double bt = 0.0;
+  for (const auto& [bytes, seconds] : points) {
+    const double weight = 1.0 / (seconds * seconds);
+    one += weight;
+    b += weight * bytes;
+    bb += weight * bytes * bytes;
+    t += weight * seconds;
+    bt += weight * bytes * seconds;
+  }
+  const double determinant = one * bb - b * b;
+  Line line;
+  if (determinant > 0.0) line.begin = (t * bb - b * bt) / determinant;
+  line.begin = std::max(line.begin, least_begin);
+  // Of a wire so fast that latency is all one sees, a tenth of the time is taken for the bytes.
+  line.slope = std::max((bt - line.begin * b) / bb, 0.1 * points.back().seconds / points.back().bytes);
+  return line;
+}
+
+}  // namespace
+
+WireFigures fit(const ExchangeTimes& times) {
+  const Line line = fit_line(times.longer, times.empty_seconds);
+  const double others = times.ranks - 1;
+  double message = 0.1 * times.pair_seconds;
+  if (times.ranks > 2 && times.pair_seconds > 0.0) {
+    message = (times.empty_seconds - times.pair_seconds) / (others - 1.0);
+  }
+  WireFigures figures;
+  figures.message_seconds = std::clamp(message, 0.0, line.begin / others);
+  figures.latency_seconds = line.begin - others * figures.message_seconds;
+  figures.bytes_per_second = 1.0 / line.slope;
+  return figures;
+}
+
+void measure_network(Communicator& communicator, const NodeLevels& levels, plan::Network& network) {
+  network.ranks_per_node = levels.node->size();
+  WireFigures links;
+  WireFigures node;
+  if (levels.across->size() > 1) links = fit(measure(*levels.across, *levels.pair));
+  if (levels.node->size() > 1) {
+    const auto alone = Communicator::self();
+    node = fit(measure(*levels.node, *alone));
+  }
+  // What rank 0 measured counts for all: it is in the first group of every level.
+  const std::vector<double> own = {links.latency_seconds, links.message_seconds, links.bytes_per_second,
+                                   node.latency_seconds, node.bytes_per_second};
+  const std::vector<double> all = communicator.all_gather_values(own);
+  if (levels.across->size() > 1) {
+    network.latency_seconds = all[0];
+    network.message_seconds = all[1];
+    network.link_bytes_per_second = all[2] * network.ranks_per_node;
+  }
+  if (levels.node->size() > 1) {
+    if (levels.across->size() == 1) network.message_seconds = 0.0;  // it is in the latency
+    network.node_latency_seconds = all[3];
+    network.node_bytes_per_second = all[4];
+  }
+}
+
+}  // namespace kadam::plan_program

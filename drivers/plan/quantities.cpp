@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <launch/session.hpp>
+#include <limits>
+#include <optional>
+#include <plan/quantities.hpp>
+#include <sstream>
+#include <string_view>
+
+namespace kadam::plan_program {
+namespace {
+
+struct Unit {
+  std::string_view name;
+  double size;
+};
+
+/// The number in front of a unit, times the unit; nothing if that is not what the text is.
+template <std::size_t Count>
+std::optional<double> value_of(const std::string& text, const std::array<Unit, Count>& units) {
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  if (end == text.c_str() || !std::isfinite(number)) return std::nullopt;
+  const std::string_view rest(end);
+  for (const Unit& unit : units) {
+    if (rest == unit.name) return number * unit.size;
+  }
+  return std::nullopt;
+}
+
+[[noreturn]] void refuse(const std::string& option, const std::string& text, const char* expected) {
+  throw launch::UsageError(fmt::format("{} {}: expected {}", option, text, expected));
+}
+
+/// The largest unit that leaves 1 or more in front of it.
+template <std::size_t Count>
+std::string in_units(double value, const std::array<Unit, Count>& largest_first) {
+  for (const Unit& unit : largest_first) {
+    if (value >= 0.9995 * unit.size) return fmt::format("{:.3g} {}", value / unit.size, unit.name);
+  }
+  return fmt::format("{:.3g} {}", value / largest_first.back().size, largest_first.back().name);
+}
+
+}  // namespace
+
+double seconds_of(const std::string& option, const std::string& text) {
+  constexpr std::array<Unit, 5> units = {{{"", 1.0}, {"s", 1.0}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}}};
+  const auto value = value_of(text, units);
+  if (!value || *value < 0.0) refuse(option, text, "seconds, as in 250ms, 50us or 1.5s");
+  return *value;
+}
+
+double rate_of(const std::string& option, const std::string& text) {
+  constexpr std::array<Unit, 12> units = {{{"kbit", 125.0},
+                                           {"mbit", 125e3},
+                                           {"gbit", 125e6},
+                                           {"tbit", 125e9},
+                                           {"kbit/s", 125.0},
+                                           {"mbit/s", 125e3},
+                                           {"gbit/s", 125e6},
+                                           {"tbit/s", 125e9},
+                                           {"mb", 1e6},
+                                           {"gb", 1e9},
+                                           {"mb/s", 1e6},
+                                           {"gb/s", 1e9}}};
+  std::string lower = text;
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const auto value = value_of(lower, units);
+  if (!value || *value <= 0.0) refuse(option, text, "a rate, as in 100mbit, 25gbit or 10GB/s");
+  return *value;
+}
+
+std::int64_t count_of(const std::string& option, const std::string& text) {
+  constexpr std::array<Unit, 4> units = {{{"", 1.0}, {"K", 1e3}, {"M", 1e6}, {"G", 1e9}}};
+  const auto value = value_of(text, units);
+  if (!value || *value < 1.0 || *value > 1e15 || *value != std::floor(*value)) {
+    refuse(option, text, "a whole number from 1 on, as in 340M or 25000");
+  }
+  return static_cast<std::int64_t>(*value);
+}
+
+std::vector<int> counts_of(const std::string& option, const std::string& text) {
+  std::vector<int> counts;
+  std::istringstream parts(text);
+  std::string part;
+  while (std::getline(parts, part, ',')) {
+    const std::int64_t count = count_of(option, part);
+    if (count > std::numeric_limits<int>::max() / 4) refuse(option, text, "fewer ranks");
+    counts.push_back(static_cast<int>(count));
+  }
+  if (counts.empty()) refuse(option, text, "whole numbers, as in 2,4,64");
+  std::sort(counts.begin(), counts.end());
+  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
+  return counts;
+}
+
+std::string seconds_text(double seconds) {
+  constexpr std::array<Unit, 4> units = {{{"s", 1.0}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}}};
+  return seconds == 0.0 ? "0" : in_units(seconds, units);
+}
+
+std::string rate_text(double bytes_per_second) {
+  constexpr std::array<Unit, 4> units = {
+      {{"Tbit/s", 125e9}, {"Gbit/s", 125e6}, {"Mbit/s", 125e3}, {"kbit/s", 125.0}}};
+  return in_units(bytes_per_second, units);
+}
+
+std::string bytes_text(double bytes) {
+  constexpr std::array<Unit, 5> units = {{{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"B", 1.0}}};
+  return bytes == 0.0 ? "0" : in_units(bytes, units);
+}
+
+}  // namespace kadam::plan_program

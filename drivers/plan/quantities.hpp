@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+/// Figures as people write them. Errors: launch::UsageError "OPTION TEXT: expected ...".
+namespace kadam::plan_program {
+
+/// "250ms", "50us", "1.5s", "0.25": seconds; 0 or more.
+[[nodiscard]] double seconds_of(const std::string& option, const std::string& text);
+/// "1gbit", "100mbit", "12.5MB", "10GB/s": bytes per second; more than 0. Worked number: 1gbit is 125e6.
+[[nodiscard]] double rate_of(const std::string& option, const std::string& text);
+/// "110M", "1.5G", "340000000": a whole number; 1 or more.
+[[nodiscard]] std::int64_t count_of(const std::string& option, const std::string& text);
+/// "2,4,64": whole numbers, in the order of their size.
+[[nodiscard]] std::vector<int> counts_of(const std::string& option, const std::string& text);
+
+/// "1.2 s", "34.5 ms", "67 us".
+[[nodiscard]] std::string seconds_text(double seconds);
+/// "4.1 Gbit/s".
+[[nodiscard]] std::string rate_text(double bytes_per_second);
+/// "1.36 GB".
+[[nodiscard]] std::string bytes_text(double bytes);
+
+}  // namespace kadam::plan_program

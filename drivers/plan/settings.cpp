@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/optim/make_optimizer.hpp>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <launch/command_line.hpp>
+#include <plan/quantities.hpp>
+#include <plan/settings.hpp>
+
+namespace kadam::plan_program {
+namespace {
+
+void add_workload(CLI::App& app, CommandLine& line) {
+  const auto text = [&](const char* name, std::string& value, const char* help, const char* type) {
+    app.add_option(name, value, help)->type_name(type);
+  };
+  text("--parameters", line.parameters, "d, as in 340M; needed, unless --machine has it", "N");
+  text("--compute", line.compute, "forward and backward pass of a step, as in 250ms\n(default 0)", "TIME");
+  text("--steps", line.steps, "of the whole run (default 100000)", "N");
+  text("--ranks", line.ranks, "to predict for, as in 2,64,512\n(default 2, 4, 8 ... 4096)", "N,N");
+}
+
+void add_network(CLI::App& app, CommandLine& line) {
+  const auto text = [&](const char* name, std::string& value, const char* help, const char* type) {
+    app.add_option(name, value, help)->type_name(type);
+  };
+  text("--machine", line.machine, "figures from a JSON file: of an earlier --save, or\nwith a whole case",
+       "FILE");
+  text("--save", line.save, "writes what was measured or given of machine and\nnetwork", "FILE");
+  text("--rate", line.rate, "of a host's link, as programs reach it: 1gbit,\n10GB/s (default: measured)",
+       "RATE");
+  text("--latency", line.latency, "between hosts, as in 50us (default: measured; 50us\nwith --rate)", "TIME");
+  text("--message-cost", line.message_cost, "of each message beside its bytes (default:\nmeasured; 2us)",
+       "TIME");
+  text("--ranks-per-node", line.ranks_per_node, "that share a link (default: as started; 1 with\n--rate)",
+       "N");
+  text("--node-rate", line.node_rate, "of each rank to others of its node (default:\nmeasured; 10GB/s)",
+       "RATE");
+  text("--node-latency", line.node_latency, "inside a node (default: measured; 1us)", "TIME");
+  text("--memory", line.memory,
+       "of a rank: kernels at the speed of their bytes,\nas in 800GB/s (default: "
+       "kernels are measured)",
+       "RATE");
+}
+
+void add_overlap(CLI::App& app, CommandLine& line) {
+  app.add_option("--backward-overlap", line.backward_overlap,
+                 "part of the compute time beside which a gradient's\nexchange runs, 0 to 1 (default 0.6; 0: "
+                 "as Kadam's\nown adam, which waits)")
+      ->type_name("X");
+  app.add_option("--background-overlap", line.background_overlap,
+                 "part of compute and kernels beside which\ndivisible_adam's background runs (default 1)")
+      ->type_name("X");
+  app.add_option("--pieces", line.pieces,
+                 "that compressed exchanges are cut into, so that\nencoding, sending and decoding overlap\n"
+                 "(default 1: they do not)")
+      ->type_name("N");
+  app.add_option(
+         "--levels", line.levels,
+         "flat: all ranks exchange with all; two: those of a\nnode densely first; best: the better one "
+         "(default)")
+      ->type_name("WORD");
+}
+
+void add_options(CLI::App& app, CommandLine& line) {
+  app.add_option("--warmup", line.warmup,
+                 "share of the run before onebit_adam, apmsqueeze,\nonebit_lamb, zero_one_adam compress "
+                 "(default 0.15)")
+      ->type_name("X")
+      ->check(CLI::Range(0.0, 0.99).description(""));
+  app.add_option("--density", line.density,
+                 "of locally_accumulated_adam and divisible_adam\n(default 0.01 and 1/1024)")
+      ->type_name("X");
+  app.add_option("--background-steps", line.background_steps, "of divisible_adam, or auto (default 4)")
+      ->type_name("N");
+  app.add_option("--bits", line.bits, "of apmsqueeze, efficient_adam and loco (default 4)")->type_name("N");
+  app.add_option("--exchange", line.exchange, "of the sparse ones: own or owner (default own)")
+      ->type_name("WORD");
+  app.add_option("--set", line.assignments,
+                 "any option of an optimizer, as in\nloco.parameters=bf16; may be repeated")
+      ->type_name("NAME.KEY=VALUE")
+      ->expected(1)
+      ->take_all();
+}
+
+OptionValue value_of(const std::string& text) {
+  if (text == "true" || text == "false") return text == "true";
+  char* end = nullptr;
+  const long long integer = std::strtoll(text.c_str(), &end, 10);
+  if (end != text.c_str() && *end == '\0') return static_cast<std::int64_t>(integer);
+  const double number = std::strtod(text.c_str(), &end);
+  if (end != text.c_str() && *end == '\0') return number;
+  return text;
+}
+
+void set_everywhere(const std::string& key, const std::string& text,
+                    std::initializer_list<const char*> algorithms, Figures& figures) {
+  if (text.empty()) return;
+  for (const char* algorithm : algorithms) figures.options[algorithm][key] = value_of(text);
+}
+
+void assign(const std::string& assignment, Figures& figures) {
+  const std::size_t dot = assignment.find('.');
+  const std::size_t equals = assignment.find('=');
+  if (dot == std::string::npos || equals == std::string::npos || dot > equals) {
+    throw launch::UsageError("--set " + assignment + ": expected NAME.KEY=VALUE, as in loco.bits=8");
+  }
+  const std::string algorithm = assignment.substr(0, dot);
+  const auto names = optimizer_names();
+  if (std::find(names.begin(), names.end(), algorithm) == names.end()) {
+    throw launch::UsageError("--set " + assignment + ": there is no optimizer '" + algorithm + "'");
+  }
+  figures.options[algorithm][assignment.substr(dot + 1, equals - dot - 1)] =
+      value_of(assignment.substr(equals + 1));
+}
+
+void apply_options(const CommandLine& line, Figures& figures) {
+  set_everywhere("density", line.density, {"locally_accumulated_adam", "divisible_adam"}, figures);
+  set_everywhere("exchange", line.exchange, {"locally_accumulated_adam", "divisible_adam"}, figures);
+  set_everywhere("background_steps", line.background_steps, {"divisible_adam"}, figures);
+  set_everywhere("bits", line.bits, {"apmsqueeze", "efficient_adam", "loco"}, figures);
+  for (const std::string& assignment : line.assignments) assign(assignment, figures);
+}
+
+void apply_network(const CommandLine& line, plan::Network& network) {
+  if (!line.rate.empty()) network.link_bytes_per_second = rate_of("--rate", line.rate);
+  if (!line.latency.empty()) network.latency_seconds = seconds_of("--latency", line.latency);
+  if (!line.message_cost.empty()) network.message_seconds = seconds_of("--message-cost", line.message_cost);
+  if (!line.ranks_per_node.empty())
+    network.ranks_per_node = counts_of("--ranks-per-node", line.ranks_per_node).front();
+  if (!line.node_rate.empty()) network.node_bytes_per_second = rate_of("--node-rate", line.node_rate);
+  if (!line.node_latency.empty())
+    network.node_latency_seconds = seconds_of("--node-latency", line.node_latency);
+}
+
+}  // namespace
+
+std::optional<int> parse(launch::Session& session, int argc, char** argv, CommandLine& line) {
+  const auto app = launch::make_command_line(
+      "kadam-plan",
+      "Predicts the step time of every optimizer on a network, and says dense where dense is best.\n"
+      "Figures come from a short measurement on the ranks it is started on, a file, or options.",
+      "mpirun -n RANKS kadam-plan --parameters N [--compute TIME] [--rate RATE] [--json]");
+  add_workload(*app, line);
+  add_network(*app, line);
+  add_overlap(*app, line);
+  add_options(*app, line);
+  app->add_option("--plot", line.plot,
+                  "draws step time over ranks and over the rate, by\ngnuplot: .svg or .png")
+      ->type_name("FILE");
+  app->add_flag("--json", line.json, "one JSON object instead of the tables");
+  return launch::parse(*app, session, argc, argv);
+}
+
+void apply(const CommandLine& line, Figures& figures) {
+  apply_network(line, figures.network);
+  if (!line.memory.empty()) {
+    figures.kernels = plan::KernelCosts::at_memory_speed(rate_of("--memory", line.memory));
+    figures.machine = "kernels at the speed of their bytes, " + line.memory;
+  }
+  if (!line.parameters.empty()) figures.elements = count_of("--parameters", line.parameters);
+  if (!line.compute.empty()) figures.compute_seconds = seconds_of("--compute", line.compute);
+  if (!line.steps.empty()) figures.steps = count_of("--steps", line.steps);
+  if (!line.ranks.empty()) figures.ranks = counts_of("--ranks", line.ranks);
+  if (line.backward_overlap) figures.overlap.backward = *line.backward_overlap;
+  if (line.background_overlap) figures.overlap.background = *line.background_overlap;
+  if (line.pieces) figures.overlap.pieces = *line.pieces;
+  if (!line.levels.empty()) figures.levels = levels_of("--levels", line.levels);
+  apply_options(line, figures);
+}
+
+}  // namespace kadam::plan_program

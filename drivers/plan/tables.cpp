@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/version.hpp>
+
+#include <fmt/format.h>
+
+#include <plan/quantities.hpp>
+#include <plan/report.hpp>
+
+namespace kadam::plan_program {
+namespace {
+
+std::string header(const Figures& figures) {
+  const plan::Network& network = figures.network;
+  std::string text = fmt::format("Kadam {}: d = {} parameters", KADAM_VERSION_STRING, figures.elements);
+  if (!figures.title.empty()) text += ", " + figures.title;
+  text += fmt::format("\nstep      compute {}, {} of it beside a gradient's exchange; {} steps in the run\n",
+                      seconds_text(figures.compute_seconds),
+                      seconds_text(figures.overlap.backward * figures.compute_seconds), figures.steps);
+  text += fmt::format("machine   {}; Adam's update takes {} per million parameters\n", figures.machine,
+                      seconds_text(1e6 * figures.kernels->per_element(plan::Kernel::adam_update)));
+  if (figures.has_link()) {
+    text += fmt::format("network   {} a host, latency {}, {} a message\n",
+                        rate_text(network.link_bytes_per_second), seconds_text(network.latency_seconds),
+                        seconds_text(network.message_seconds));
+  } else {
+    text += "network   no second host was seen: --rate says what lies beyond this one\n";
+  }
+  if (network.ranks_per_node > 1) {
+    text += fmt::format("node      {} ranks, {} each inside it, latency {}\n", network.ranks_per_node,
+                        rate_text(network.node_bytes_per_second), seconds_text(network.node_latency_seconds));
+  }
+  return text;
+}
+
+/// Milliseconds with three figures, so that columns stay narrow.
+std::string cell(double seconds) {
+  const double ms = 1e3 * seconds;
+  return ms >= 999.5 ? fmt::format("{:.0f}", ms) : fmt::format("{:.3g}", ms);
+}
+
+std::string over_ranks(const std::vector<Column>& columns) {
+  std::string text = fmt::format("\n{:<26}", "ms per step, n =");
+  for (const Column& column : columns) text += fmt::format("{:>8}", column.ranks);
+  for (std::size_t k = 0; k < columns.front().candidates.size(); ++k) {
+    text += fmt::format("\n{:<26}", columns.front().candidates[k].name);
+    for (const Column& column : columns) {
+      text += fmt::format("{:>8}", cell(column.candidates[k].prediction.step.total()));
+    }
+  }
+  text += fmt::format("\n{:<26}", "times faster than dense");
+  for (const Column& column : columns) {
+    text += fmt::format("{:>8}", column.verdict.compresses ? fmt::format("{:.2f}", column.verdict.speedup)
+                                                           : std::string("dense"));
+  }
+  return text + "\n";
+}
+
+double memory_of(const plan::Prediction& prediction, const Figures& figures) {
+  constexpr double parameters_and_gradient = 8.0;
+  return parameters_and_gradient * static_cast<double>(figures.elements) +
+         static_cast<double>(prediction.memory.state_bytes + prediction.memory.workspace_bytes);
+}
+
+/// What the steps of one number of ranks consist of.
+std::string in_detail(const Column& column, const Figures& figures) {
+  std::string text = fmt::format("\n{:<26}{:>9}{:>9}{:>9}{:>9}{:>9}{:>11}{:>10}{:>7}\n",
+                                 fmt::format("ms per step, n = {}", column.ranks), "step", "settled",
+                                 "kernels", "network", "exposed", "sent", "memory", "levels");
+  for (const plan::Candidate& candidate : column.candidates) {
+    const plan::Prediction& prediction = candidate.prediction;
+    const plan::StepSeconds& step = prediction.step;
+    text += fmt::format("{:<26}{:>9}{:>9}{:>9}{:>9}{:>9}{:>11}{:>10}{:>7}\n", candidate.name,
+                        cell(step.total()), cell(prediction.settled.total()), cell(step.kernels),
+                        cell(step.exchange), cell(step.exposed), bytes_text(prediction.bytes),
+                        bytes_text(memory_of(prediction, figures)), name_of(prediction.levels));
+  }
+  return text +
+         "step: mean of the whole run; settled: after the warm-up; kernels: of the optimizer; exposed: of\n"
+         "the network's time, what is waited for; sent: bytes per step and rank; memory: per rank, with\n"
+         "parameters and gradient; levels: two, where ranks of a node exchange densely first\n";
+}
+
+std::string verdict_of(const Forecast& forecast) {
+  const Column& column = forecast.columns.back();
+  const plan::Verdict& verdict = column.verdict;
+  std::string text = "\n";
+  if (verdict.compresses) {
+    text += fmt::format("On {} ranks: {}, {:.2f} times faster than the best dense one; {}.\n", column.ranks,
+                        verdict.best, verdict.speedup, verdict.reason);
+  } else {
+    text += fmt::format("On {} ranks: dense ({}); {}.\n", column.ranks, verdict.best, verdict.reason);
+  }
+  if (!forecast.figures.has_link() || forecast.figures.network.nodes(column.ranks) == 1) return text;
+  return text + (forecast.pays_below
+                     ? fmt::format("Compression pays below {} a host.\n", rate_text(*forecast.pays_below))
+                     : std::string("Compression pays at no rate of the links.\n"));
+}
+
+std::string published_of(const std::vector<Reproduction>& rows) {
+  if (rows.empty()) return "";
+  std::string text =
+      fmt::format("\n{:<52}{:>11}{:>11}{:>11}\n", "times faster", "published", "predicted", "deviation");
+  for (const Reproduction& row : rows) {
+    const Published& published = row.published;
+    const std::string value = published.low == published.high
+                                  ? fmt::format("{:.2f}", published.low)
+                                  : fmt::format("{:.3g} to {:.3g}", published.low, published.high);
+    text += fmt::format("{:<52}{:>11}{:>11.2f}{:>9.0f} %\n",
+                        fmt::format("{} / {}, n = {}{}", published.algorithm, published.over, published.ranks,
+                                    published.settled ? ", after the warm-up" : ""),
+                        value, row.predicted, 100.0 * row.deviation());
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string tables_of(const Forecast& forecast) {
+  return header(forecast.figures) + over_ranks(forecast.columns) +
+         in_detail(forecast.columns.back(), forecast.figures) + verdict_of(forecast) +
+         published_of(forecast.published);
+}
+
+}  // namespace kadam::plan_program

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: The Kadam authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# kadam-plan's predictions beside kadam-train's steps, on four hosts with a slow network on this machine.
+set -euo pipefail
+
+usage() {
+  cat <<'TEXT'
+scripts/check_plan.sh [options]
+
+Makes four hosts on a slow network (scripts/netlab.sh; needs root), measures them with kadam-plan, trains a perceptron
+with adam, onebit_adam and locally_accumulated_adam, and prints predicted and measured seconds of a step. Options:
+
+  --rates LIST   of each host's link (default 100mbit,300mbit,1gbit)
+  --steps N      of each training (default 24)
+  --within P     percent; fails if a deviation is larger (default: only prints)
+  --write        also puts the table into docs/planning.md
+  --programs DIR with kadam-plan and kadam-train (default: build/bin, built first)
+  --netlab FILE  the script that makes hosts (default scripts/netlab.sh)
+  --help         this text
+
+Exit code 77 where hosts cannot be made. Takes about 5 minutes.
+TEXT
+}
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=scripts/internal/common.sh
+source "$here/internal/common.sh"
+
+rates=100mbit,300mbit,1gbit
+steps=24
+programs=''
+netlab=$here/netlab.sh
+passed_on=()
+while (($#)); do
+  case $1 in
+    --rates | --steps | --within | --programs | --netlab)
+      (($# > 1)) || stop "$1 needs a value; see scripts/check_plan.sh --help."
+      ;;&
+    --rates) rates=$2 && shift 2 ;;
+    --steps) steps=$2 && shift 2 ;;
+    --within) passed_on+=(--within "$2") && shift 2 ;;
+    --programs) programs=$2 && shift 2 ;;
+    --netlab) netlab=$2 && shift 2 ;;
+    --write) passed_on+=(--write) && shift ;;
+    --help | -h) usage && exit ;;
+    *) stop "Unknown option $1; see scripts/check_plan.sh --help." ;;
+  esac
+done
+
+[[ -x $netlab ]] || stop "$netlab is needed to make hosts, and is no program."
+if [[ -z $programs ]]; then
+  programs=$KADAM_ROOT/build/bin
+  "$here/setup.sh" --target kadam-plan >/dev/null
+  "$here/setup.sh" --target kadam-train >/dev/null
+fi
+
+# shellcheck source=scripts/mpi_environment.sh
+source "$here/mpi_environment.sh"
+# Four hosts share this machine's cores.
+export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 OMP_PROC_BIND=false
+exec "$netlab" with --hosts 4 --rate "${rates%%,*}" -- \
+  python3 "$here/check_plan/main.py" --netlab "$netlab" --programs "$programs" --rates "$rates" --steps "$steps" \
+  "${passed_on[@]}"

@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/plan/algorithm_plan.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace kadam::plan {
+
+/// What runs at the same time as something else.
+struct Overlap {
+  double backward = 0.0;    ///< part of the compute time beside which a gradient's exchange may run
+  double background = 1.0;  ///< part of compute and kernels beside which the background's may run
+  int pieces = 1;           ///< that compressed exchanges are cut into: 1 overlaps nothing
+};
+
+/// Whether all ranks exchange with all, or those of a node densely first: the better one, unless told.
+enum class Levels : std::uint8_t { best, flat, two };
+
+/// Everything that a prediction follows from, but the algorithm and the number of ranks.
+struct Scenario {
+  std::int64_t elements = 0;     ///< d
+  std::int64_t steps = 100000;   ///< of the whole run
+  double compute_seconds = 0.0;  ///< forward and backward pass of a step
+  Network network;
+  KernelCosts kernels;
+  Overlap overlap;
+  Levels levels = Levels::best;
+
+  /// Errors: std::invalid_argument that says which figure is impossible.
+  void validate() const;
+};
+
+/// Seconds of a step, in the mean.
+struct StepSeconds {
+  double compute = 0.0;
+  double kernels = 0.0;   ///< of the optimizer
+  double exchange = 0.0;  ///< on the network, hidden or not
+  double exposed = 0.0;   ///< of this, what the step waits for
+  [[nodiscard]] double total() const { return compute + kernels + exposed; }
+};
+
+/// What is predicted of one algorithm on so many ranks.
+struct Prediction {
+  std::string algorithm;
+  int ranks = 1;
+  Levels levels = Levels::flat;       ///< those that were chosen
+  std::int64_t background_steps = 0;  ///< of divisible_adam; 0 for all others
+  StepSeconds step;                   ///< over the whole run
+  StepSeconds settled;                ///< after the warm-up
+  double bytes = 0.0;                 ///< sent by a rank to others, per step over the whole run
+  double settled_bytes = 0.0;
+  MemoryUse memory;  ///< per rank, beside parameters and gradient
+};
+
+/// A step of a phase.
+///
+///   gradient's exchange X        exposed max(0, X - backward compute)
+///   compressed, P pieces         K kernels and X exchange take (K + X)/P + (P - 1)/P max(K, X)
+///   background, every tau steps  exposed max(0, X/tau - background (compute + K))
+///
+/// Every step also exchanges 8 B of each rank: whether its gradient is finite. Cutting costs: every piece
+/// pays for latency and messages. In two levels (d/g elements between nodes) each exchange also has a dense
+/// reduce-scatter before and an all-gather after it, inside the node. Worked number: K = 2 ms, X = 4 ms
+/// without latency, P = 4: 1.5 + 3 = 4.5 ms, of which 2.5 ms are exposed (the agreement left out).
+[[nodiscard]] StepSeconds step_seconds(const StepPhase& phase, const Scenario& scenario, int ranks,
+                                       bool two_levels);
+
+/// Predicts an optimizer with its options (make_optimizer()) on n ranks.
+///
+/// background_steps = "auto" becomes the smallest tau with tau step >= 1.2 exchange, as divisible_adam
+/// chooses. Errors: std::invalid_argument, of Scenario::validate() and plan_algorithm().
+[[nodiscard]] Prediction predict(const std::string& algorithm, const OptionMap& options,
+                                 const Scenario& scenario, int ranks);
+
+}  // namespace kadam::plan

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/plan/verdict.hpp>
+
+#include <stdexcept>
+
+namespace kadam::plan {
+namespace {
+
+/// Part of a step that nobody would wait to save.
+constexpr double negligible = 0.01;
+
+double total(const Candidate& candidate) {
+  return candidate.prediction.step.total();
+}
+
+const Candidate* fastest(std::span<const Candidate> candidates, bool dense) {
+  const Candidate* best = nullptr;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.dense != dense) continue;
+    if (best == nullptr || total(candidate) < total(*best)) best = &candidate;
+  }
+  return best;
+}
+
+bool pays(const Candidate& candidate, const Candidate& dense) {
+  const StepSeconds& spent = candidate.prediction.step;
+  return total(candidate) < total(dense) &&
+         dense.prediction.step.exposed > margin * (spent.kernels + spent.exposed);
+}
+
+}  // namespace
+
+Verdict judge(std::span<const Candidate> candidates, const Network& network) {
+  const Candidate* dense = fastest(candidates, true);
+  if (dense == nullptr) throw std::invalid_argument("kadam::plan::judge: expected a dense candidate");
+  Verdict verdict{dense->name, false, 1.0, ""};
+  if (network.nodes(dense->prediction.ranks) == 1) {
+    verdict.reason = "all ranks share the memory of one node: there is no network to save";
+    return verdict;
+  }
+  const Candidate* best = nullptr;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.dense || !pays(candidate, *dense)) continue;
+    if (best == nullptr || total(candidate) < total(*best)) best = &candidate;
+  }
+  if (best != nullptr) {
+    return {best->name, true, total(*dense) / total(*best),
+            "what " + dense->name + " waits for the network is more than 1.5 times what compression takes"};
+  }
+  verdict.reason = dense->prediction.step.exposed < negligible * total(*dense)
+                       ? "its exchange hides behind the backward pass: nothing is left to save"
+                       : "what it waits for the network is less than 1.5 times what compression takes";
+  return verdict;
+}
+
+}  // namespace kadam::plan

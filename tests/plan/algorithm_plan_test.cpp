@@ -1,0 +1,190 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/kernels/sparse_accumulate.hpp>
+#include <kadam/optim/make_optimizer.hpp>
+#include <kadam/plan/algorithm_plan.hpp>
+#include <kadam/wire/sparse_message.hpp>
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <plan/pretend_transport.hpp>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+
+namespace kadam::plan {
+namespace {
+
+constexpr std::int64_t steps = 1000;
+
+struct Case {
+  std::string name;
+  OptionMap options;
+};
+
+std::vector<Case> cases() {
+  const OptionValue warm_up = std::int64_t{100};
+  const OptionValue two = std::int64_t{2};
+  return {
+      {"adam", {}},
+      {"adam", {{"gradients", std::string("bf16")}}},
+      {"lamb", {}},
+      {"onebit_adam", {{"warmup_steps", warm_up}}},
+      {"onebit_adam", {{"warmup_steps", warm_up}, {"block", std::int64_t{0}}}},
+      {"onebit_adam", {{"warmup_steps", warm_up}, {"gradients", std::string("bf16")}}},
+      {"apmsqueeze", {{"warmup_steps", warm_up}}},
+      {"apmsqueeze", {{"warmup_steps", warm_up}, {"bits", two}}},
+      {"zero_one_adam", {{"variance_freeze_step", warm_up}, {"sync_doubling_steps", warm_up}}},
+      {"onebit_lamb", {{"warmup_steps", warm_up}}},
+      {"efficient_adam", {{"bits", std::int64_t{8}}}},
+      {"loco", {}},
+      {"loco", {{"parameters", std::string("bf16")}, {"bits", two}}},
+      {"locally_accumulated_adam", {{"step_ahead", 1.0}}},
+      {"locally_accumulated_adam", {{"exchange", std::string("owner")}, {"warmup_steps", warm_up}}},
+      {"locally_accumulated_adam", {{"exchange", std::string("owner")}, {"select_block", std::int64_t{0}}}},
+      {"divisible_adam", {{"background_steps", std::int64_t{7}}}},
+      {"divisible_adam", {{"variance_sync_interval", std::int64_t{0}}, {"warmup_steps", warm_up}}}};
+}
+
+std::unique_ptr<Optimizer> made(const Case& one, std::int64_t elements, int ranks) {
+  const TensorLayout layout({{"all", 0, elements}});
+  const auto communicator = std::make_shared<Communicator>(std::make_unique<test::PretendTransport>(ranks));
+  return make_optimizer(one.name, one.options, layout, communicator);
+}
+
+/// Bytes by phase, class of traffic and distance in steps.
+using Traffics = std::map<std::tuple<std::string, Traffic, std::int64_t>, std::size_t>;
+
+Traffics traffic_of(const Optimizer& optimizer) {
+  Traffics sums;
+  for (const PlannedTraffic& planned : optimizer.traffic_plan()) {
+    if (planned.bytes > 0) sums[{planned.phase, planned.traffic, planned.every}] += planned.bytes;
+  }
+  return sums;
+}
+
+/// Transfers of Traffic::compressed and dense in one exchange are told apart by the test alone: LoCo gathers
+/// its parameters in the exchange that brings the gradient.
+Traffics traffic_of(const AlgorithmPlan& plan, bool gathers_parameters) {
+  Traffics sums;
+  for (const StepPhase& phase : plan.phases) {
+    for (const Exchange& exchange : phase.exchanges) {
+      for (const Transfer& transfer : exchange.transfers) {
+        const bool dense = gathers_parameters && transfer.pattern == Pattern::all_gather;
+        const Traffic traffic = dense ? Traffic::dense : exchange.traffic;
+        if (transfer.bytes > 0) sums[{phase.name, traffic, exchange.every}] += transfer.bytes;
+      }
+    }
+  }
+  // The steps of 0/1 Adam before the freeze are a phase of their own, and synchronise as the others do.
+  for (auto& [key, bytes] : sums) {
+    if (std::get<0>(key) == "sync") bytes /= 2;
+  }
+  return sums;
+}
+
+TEST(AlgorithmPlan, BytesAreThoseOfTheOptimizer) {
+  for (const Case& one : cases()) {
+    for (const std::int64_t elements : {301L, 5000L, 100003L}) {
+      for (const int ranks : {1, 2, 3, 4, 16, 100}) {
+        const AlgorithmPlan plan =
+            plan_algorithm(one.name, one.options, Problem::flat(elements, ranks, steps));
+        EXPECT_EQ(traffic_of(plan, one.name == "loco"), traffic_of(*made(one, elements, ranks)))
+            << one.name << ", d = " << elements << ", n = " << ranks;
+      }
+    }
+  }
+}
+
+/// What is planned for the sums of sparse messages is what a GPU needs; a CPU needs a block per thread.
+std::size_t unneeded_sums(const Case& one, std::int64_t elements, int ranks) {
+  const bool sparse = one.name == "locally_accumulated_adam" || one.name == "divisible_adam";
+  if (!sparse || ranks == 1 || one.options.contains("exchange")) return 0;
+  const double density = one.name == "divisible_adam" ? 1.0 / 1024 : 0.01;
+  const std::int64_t sums =
+      sparse_sum_elements(ExecutionSpace(), SparseMessage(elements, 4096, density).map());
+  return sizeof(float) * static_cast<std::size_t>(elements - sums);
+}
+
+TEST(AlgorithmPlan, MemoryIsThatOfTheOptimizer) {
+  constexpr std::int64_t elements = 100003;
+  for (const Case& one : cases()) {
+    for (const int ranks : {1, 2, 4, 16}) {
+      const MemoryUse planned =
+          plan_algorithm(one.name, one.options, Problem::flat(elements, ranks, steps)).memory;
+      const MemoryUse held = made(one, elements, ranks)->memory();
+      EXPECT_EQ(planned.state_bytes, held.state_bytes) << one.name << ", n = " << ranks;
+      const std::size_t workspace = planned.workspace_bytes - unneeded_sums(one, elements, ranks);
+      // LAMB has partial sums of its tiles.
+      const bool has_tiles = one.name == "lamb" || one.name == "onebit_lamb";
+      EXPECT_LE(workspace, held.workspace_bytes) << one.name << ", n = " << ranks;
+      EXPECT_GE(workspace + (has_tiles ? 4096 : 0), held.workspace_bytes) << one.name << ", n = " << ranks;
+    }
+  }
+}
+
+TEST(AlgorithmPlan, SharesAddUpToARun) {
+  for (const Case& one : cases()) {
+    double sum = 0.0;
+    for (const StepPhase& phase :
+         plan_algorithm(one.name, one.options, Problem::flat(5000, 4, steps)).phases) {
+      sum += phase.share;
+    }
+    EXPECT_NEAR(sum, 1.0, 1e-12) << one.name;
+  }
+}
+
+TEST(AlgorithmPlan, CountsTheStepsOfZeroOneAdam) {
+  // kappa = 2, freeze = 10: variance steps 1, 2, 3, 5, 7. Then gaps of 1 for 10 steps and of 2 from 21 on.
+  const OptionMap options = {{"variance_freeze_step", std::int64_t{10}},
+                             {"variance_kappa", std::int64_t{2}},
+                             {"sync_doubling_steps", std::int64_t{10}},
+                             {"sync_interval_max", std::int64_t{2}}};
+  const auto phases = plan_algorithm("zero_one_adam", options, Problem::flat(5000, 4, 30)).phases;
+  ASSERT_EQ(phases.size(), 4);
+  EXPECT_DOUBLE_EQ(phases[0].share, 5.0 / 30.0);   // variance
+  EXPECT_DOUBLE_EQ(phases[1].share, 5.0 / 30.0);   // synchronisations up to step 10
+  EXPECT_DOUBLE_EQ(phases[2].share, 15.0 / 30.0);  // 11 to 20, then 22, 24, ... 30
+  EXPECT_DOUBLE_EQ(phases[3].share, 5.0 / 30.0);   // 21, 23, ... 29
+  EXPECT_FALSE(phases[1].settled);
+  EXPECT_TRUE(phases[2].settled);
+}
+
+TEST(AlgorithmPlan, WorkOfOneBitAdamByHand) {
+  // d = 1024, n = 4: chunks of 256. Check, code, sum of 4 x 256, reply of 256, decoding.
+  const auto phases =
+      plan_algorithm("onebit_adam", {{"warmup_steps", std::int64_t{10}}}, Problem::flat(1024, 4, 100)).phases;
+  ASSERT_EQ(phases.size(), 2);
+  std::map<Kernel, double> work;
+  for (const Work& one : phases[1].work) work[one.kernel] += one.elements;
+  EXPECT_EQ(work, (std::map<Kernel, double>{{Kernel::check, 1024.0},
+                                            {Kernel::encode_1, 1024.0},
+                                            {Kernel::reduce_1, 1024.0},
+                                            {Kernel::reply, 256.0},
+                                            {Kernel::decode_1, 1024.0}}));
+  EXPECT_DOUBLE_EQ(phases[1].share, 0.9);
+}
+
+TEST(AlgorithmPlan, RefusesWhatItCannotPlan) {
+  const auto words_of = [](const std::string& name, const OptionMap& options) {
+    try {
+      (void)plan_algorithm(name, options, Problem::flat(1000, 4, 100));
+    } catch (const std::invalid_argument& refusal) {
+      return std::string(refusal.what());
+    }
+    return std::string("accepted");
+  };
+  const auto has = [](const std::string& text, const char* part) { return text.find(part) != text.npos; };
+  EXPECT_TRUE(has(words_of("sgd", {}), "no optimizer 'sgd'"));
+  EXPECT_TRUE(has(words_of("adam", {{"bits", std::int64_t{1}}}), "bits"));
+  EXPECT_TRUE(has(words_of("onebit_adam", {}), "warmup_steps"));
+  EXPECT_TRUE(has(words_of("onebit_adam", {{"warmup_steps", std::string("auto")}}), "needs a number"));
+  EXPECT_TRUE(has(words_of("onebit_adam", {{"warmup_steps", std::int64_t{100}}}), "nothing would be left"));
+  EXPECT_TRUE(has(words_of("adam", {{"dense_below", std::int64_t{5}}}), "dense_below"));
+  EXPECT_TRUE(has(words_of("divisible_adam", {{"background_steps", std::string("auto")}}), "a number"));
+}
+
+}  // namespace
+}  // namespace kadam::plan

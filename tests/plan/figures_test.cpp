@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <launch/session.hpp>
+#include <plan/figures.hpp>
+#include <plan/forecast.hpp>
+#include <plan/quantities.hpp>
+#include <string>
+
+namespace kadam::plan_program {
+namespace {
+
+TEST(Quantities, AreReadInTheirUnits) {
+  EXPECT_DOUBLE_EQ(seconds_of("--compute", "250ms"), 0.25);
+  EXPECT_DOUBLE_EQ(seconds_of("--compute", "50us"), 50e-6);
+  EXPECT_DOUBLE_EQ(seconds_of("--compute", "1.5s"), 1.5);
+  EXPECT_DOUBLE_EQ(seconds_of("--compute", "0"), 0.0);
+  EXPECT_DOUBLE_EQ(rate_of("--rate", "1gbit"), 125e6);
+  EXPECT_DOUBLE_EQ(rate_of("--rate", "100mbit"), 12.5e6);
+  EXPECT_DOUBLE_EQ(rate_of("--rate", "10GB/s"), 1e10);
+  EXPECT_EQ(count_of("--parameters", "340M"), 340000000);
+  EXPECT_EQ(count_of("--parameters", "0.5K"), 500);
+  EXPECT_EQ(counts_of("--ranks", "64,2,4,64"), (std::vector<int>{2, 4, 64}));
+}
+
+TEST(Quantities, AreRefusedInWords) {
+  const auto words_of = [](auto read) {
+    try {
+      (void)read();
+    } catch (const launch::UsageError& refusal) {
+      return std::string(refusal.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_EQ(words_of([] { return seconds_of("--compute", "fast"); }),
+            "--compute fast: expected seconds, as in 250ms, 50us or 1.5s");
+  EXPECT_NE(words_of([] { return seconds_of("--compute", "-1s"); }), "accepted");
+  EXPECT_NE(words_of([] { return rate_of("--rate", "100"); }), "accepted");
+  EXPECT_NE(words_of([] { return rate_of("--rate", "0gbit"); }), "accepted");
+  EXPECT_NE(words_of([] { return count_of("--parameters", "1.5"); }), "accepted");
+  EXPECT_NE(words_of([] { return counts_of("--ranks", "2,,4"); }), "accepted");
+  EXPECT_NE(words_of([] { return counts_of("--ranks", "0"); }), "accepted");
+}
+
+TEST(Quantities, AreWrittenWithThreeFigures) {
+  EXPECT_EQ(seconds_text(0.0345), "34.5 ms");
+  EXPECT_EQ(seconds_text(0.9996), "1 s");
+  EXPECT_EQ(rate_text(0.5125e9), "4.1 Gbit/s");
+  EXPECT_EQ(bytes_text(1.36e9), "1.36 GB");
+}
+
+std::filesystem::path file_with(const std::string& text) {
+  const auto file = std::filesystem::temp_directory_path() / ("kadam_figures_" + std::to_string(::getpid()));
+  std::ofstream(file) << text;
+  return file;
+}
+
+TEST(Figures, ComeBackFromTheFile) {
+  Figures written;
+  written.machine = "a machine";
+  written.kernels = plan::KernelCosts::at_memory_speed(7e9);
+  written.network.link_bytes_per_second = 125e6;
+  written.network.ranks_per_node = 8;
+  const auto file = file_with("");
+  write_figures(file, written);
+  Figures read;
+  read_figures(file, read);
+  std::filesystem::remove(file);
+  EXPECT_EQ(read.machine, "a machine");
+  EXPECT_EQ(read.network.ranks_per_node, 8);
+  EXPECT_DOUBLE_EQ(read.network.link_bytes_per_second, 125e6);
+  for (const plan::KernelFigures& kernel : plan::kernel_figures()) {
+    EXPECT_NEAR(read.kernels->per_element(kernel.kernel), kernel.bytes_per_element / 7e9, 1e-20);
+  }
+}
+
+TEST(Figures, AreRefusedWithTheirFile) {
+  const auto words_of = [](const std::string& text) {
+    const auto file = file_with(text);
+    std::string words = "accepted";
+    try {
+      Figures figures;
+      read_figures(file, figures);
+    } catch (const launch::UsageError& refusal) {
+      words = refusal.what();
+      EXPECT_EQ(words.find(file.string()), 0) << words;
+    }
+    std::filesystem::remove(file);
+    return words;
+  };
+  const auto has = [](const std::string& text, const char* part) { return text.find(part) != text.npos; };
+  EXPECT_EQ(words_of(R"({"parameters": 5})"), "accepted");
+  EXPECT_TRUE(has(words_of("no"), "is no JSON"));
+  EXPECT_TRUE(has(words_of(R"({"parameter": 5})"), "unknown key 'parameter'"));
+  EXPECT_TRUE(has(words_of(R"({"network": {"rate": 5}})"), "unknown key 'rate'"));
+  EXPECT_TRUE(has(words_of(R"({"parameters": "many"})"), "wrong type"));
+  EXPECT_TRUE(has(words_of(R"({"memory_bytes_per_second": -1})"), "more than 0"));
+  EXPECT_TRUE(has(words_of(R"({"nanoseconds_per_element": {"copy": 1}})"), "calibrate anew"));
+  EXPECT_TRUE(has(words_of(R"({"options": {"loco": {"bits": [1]}}})"), "wrong type"));
+}
+
+TEST(Reproduction, DeviatesFromTheNearestEndOfARange) {
+  Reproduction row;
+  row.published.low = 2.0;
+  row.published.high = 10.0;
+  row.predicted = 5.0;
+  EXPECT_DOUBLE_EQ(row.deviation(), 0.0);
+  row.predicted = 12.0;
+  EXPECT_NEAR(row.deviation(), 0.2, 1e-12);
+  row.predicted = 1.0;
+  EXPECT_NEAR(row.deviation(), -0.5, 1e-12);
+}
+
+TEST(PaysBelow, IsWhereTheVerdictChanges) {
+  Figures figures;
+  figures.elements = 100000000;
+  figures.compute_seconds = 0.2;
+  figures.kernels = plan::KernelCosts::at_memory_speed(5e11);
+  figures.network.link_bytes_per_second = 1.0;
+  const auto all = contestants(figures, 0.15);
+  const double rate = pays_below(figures, all, 64).value();
+  EXPECT_TRUE(predict_column_at(figures, all, 64, 0.99 * rate).verdict.compresses);
+  EXPECT_FALSE(predict_column_at(figures, all, 64, 1.03 * rate).verdict.compresses);
+  // 100 ms of optimizer work at 1.5: dense waits less even on slow links.
+  figures.network.ranks_per_node = 64;
+  EXPECT_FALSE(pays_below(figures, all, 64).has_value()) << "one node";
+}
+
+}  // namespace
+}  // namespace kadam::plan_program

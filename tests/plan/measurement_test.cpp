@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <gtest/gtest.h>
+
+#include <plan/measure_kernels.hpp>
+#include <plan/measure_network.hpp>
+#include <stdexcept>
+
+namespace kadam::plan_program {
+namespace {
+
+TEST(Fit, FindsTheLineThatPointsLieOn) {
+  // 100 us + 3 messages of 10 us + bytes at 50 MB/s; two ranks alone take 110 us.
+  ExchangeTimes times{4, 110e-6, 130e-6, {}};
+  for (const double bytes : {1e5, 1e6, 1e7}) times.longer.push_back({bytes, 130e-6 + bytes / 5e7});
+  const WireFigures figures = fit(times);
+  EXPECT_NEAR(figures.latency_seconds, 100e-6, 1e-9);
+  EXPECT_NEAR(figures.message_seconds, 10e-6, 1e-9);
+  EXPECT_NEAR(figures.bytes_per_second, 5e7, 1.0);
+}
+
+TEST(Fit, CountsDeviationsByTheirShare) {
+  // Twice 1 + b/10: 1.1 and 2; then 10 times as long and 10 % more than it should be. The small ones hold.
+  ExchangeTimes times{2, 0.5, 0.5, {{1.0, 1.1}, {10.0, 2.0}, {1000.0, 111.1}}};
+  const WireFigures figures = fit(times);
+  EXPECT_NEAR(figures.latency_seconds + figures.message_seconds, 1.0, 0.03);
+  EXPECT_NEAR(1.0 / figures.bytes_per_second, 0.108, 0.003);
+}
+
+TEST(Fit, AMessageBetweenTwoIsATenthOfTheirTime) {
+  const WireFigures figures = fit({2, 20e-6, 20e-6, {{1e6, 1e-3}, {4e6, 4e-3}}});
+  EXPECT_NEAR(figures.message_seconds, 2e-6, 1e-9);
+  EXPECT_GE(figures.latency_seconds, 18e-6 - 1e-12);
+}
+
+TEST(Fit, StaysPossibleWhereTimesAreNoise) {
+  // Longer exchanges that took less time, and a pair that took longer than all.
+  const WireFigures figures = fit({4, 5e-3, 1e-3, {{1e5, 3e-3}, {1e6, 2e-3}}});
+  EXPECT_GE(figures.latency_seconds, 0.0);
+  EXPECT_GE(figures.message_seconds, 0.0);
+  EXPECT_GT(figures.bytes_per_second, 0.0);
+  EXPECT_LE(figures.bytes_per_second, 10.0 * 1e6 / 2e-3);
+}
+
+/// All kernels of kadam-bench at 1 ns per element, but some.
+Timings timings() {
+  Timings all;
+  for (const char* name : {"limit: in-place scale",
+                           "copy",
+                           "adam_update, bf16",
+                           "lamb_update",
+                           "ordered_mean of 4",
+                           "accumulate_adam_direction",
+                           "local step of 0/1 Adam",
+                           "encode sign, momentum fused",
+                           "encode uniform 2 bit, momentum fused",
+                           "encode uniform 4 bit, momentum fused",
+                           "encode uniform 8 bit, momentum fused",
+                           "decode sign, update fused",
+                           "decode uniform 2 bit, update fused",
+                           "decode uniform 4 bit, update fused",
+                           "decode uniform 8 bit, update fused",
+                           "encode uniform 2 bit, moving average",
+                           "encode uniform 4 bit, moving average",
+                           "encode uniform 8 bit, moving average",
+                           "top-k per 4096, 1 %",
+                           "top-k per 4096, 0.1 %",
+                           "top-k of all, 1 %",
+                           "top-k of all, 0.1 %",
+                           "decode_mean of 4, 4 bit",
+                           "sparse mean of 8, 1 %",
+                           "add_scaled_momentum",
+                           "onebit_lamb_ratios",
+                           "onebit_lamb_apply",
+                           "subtract_message, 1 %",
+                           "clear_kept, 1 %",
+                           "ordered_sum of squares"}) {
+    all[name] = 1e-9;
+  }
+  all["adam_update"] = 3e-9;
+  all["reduce sign of 4"] = 0.5e-9;           // 4 x 0.05 + 0.3
+  all["reduce sign of 64"] = 3.5e-9;          // 64 x 0.05 + 0.3
+  all["reduce uniform 4 bit of 4"] = 0.7e-9;  // 4 x 0.1 + 0.3
+  all["reduce uniform 8 bit of 4"] = 0.4e-9;  // no more than noise: as 1 bit
+  return all;
+}
+
+TEST(CostsOf, TakesKernelsApart) {
+  using plan::Kernel;
+  const plan::KernelCosts costs = costs_of(timings());
+  EXPECT_DOUBLE_EQ(costs.per_element(Kernel::adam_update), 3e-9);
+  EXPECT_DOUBLE_EQ(costs.per_element(Kernel::dense_mean), 0.25e-9);
+  EXPECT_DOUBLE_EQ(costs.per_element(Kernel::onebit_lamb_update), 3e-9);
+  EXPECT_NEAR(costs.per_element(Kernel::reduce_1), 0.05e-9, 1e-15);
+  EXPECT_NEAR(costs.per_element(Kernel::reply), 0.3e-9, 1e-15);
+  EXPECT_NEAR(costs.per_element(Kernel::reduce_4), 0.1e-9, 1e-15);
+  EXPECT_NEAR(costs.per_element(Kernel::reduce_2), 0.075e-9, 1e-15);
+  EXPECT_NEAR(costs.per_element(Kernel::reduce_8), 0.05e-9, 1e-15);
+  EXPECT_NEAR(costs.per_element(Kernel::sparse_sum), 12.5e-9, 1e-15);
+  EXPECT_NEAR(costs.per_element(Kernel::sparse_apply), 200e-9, 1e-15);
+  for (const plan::KernelFigures& figures : plan::kernel_figures()) {
+    EXPECT_GT(costs.per_element(figures.kernel), 0.0) << figures.name;
+  }
+}
+
+TEST(CostsOf, NamesTheKernelThatIsGone) {
+  Timings all = timings();
+  all.erase("copy");
+  try {
+    (void)costs_of(all);
+    FAIL() << "a missing kernel was not noticed";
+  } catch (const std::logic_error& error) {
+    EXPECT_NE(std::string(error.what()).find("'copy'"), std::string::npos);
+  }
+}
+
+TEST(MeasureKernels, FindsAllThatItNeeds) {
+  const plan::KernelCosts costs = measure_kernels(*Communicator::self(), 64);
+  for (const plan::KernelFigures& figures : plan::kernel_figures()) {
+    EXPECT_LT(costs.per_element(figures.kernel), 1e-3) << figures.name;
+  }
+  EXPECT_GT(costs.per_element(plan::Kernel::adam_update), 0.0);
+}
+
+}  // namespace
+}  // namespace kadam::plan_program

@@ -1,0 +1,209 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/optim/make_optimizer.hpp>
+#include <kadam/plan/prediction.hpp>
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace kadam::plan {
+namespace {
+
+const OptionMap none;
+const OptionMap warm_up = {{"warmup_steps", std::int64_t{20}}};
+
+/// 8 B to each of 3 others at 1 GB/s: whether the gradient is finite.
+constexpr double agreement = 24e-9;
+
+/// 1 GB/s links without latency, kernels at 10 GB/s.
+Scenario simple() {
+  Scenario scenario;
+  scenario.elements = 1 << 20;
+  scenario.steps = 100;
+  scenario.network.latency_seconds = 0.0;
+  scenario.network.message_seconds = 0.0;
+  scenario.network.link_bytes_per_second = 1e9;
+  scenario.kernels = KernelCosts::at_memory_speed(1e10);
+  return scenario;
+}
+
+OptionMap options_of(const std::string& name) {
+  if (name == "onebit_adam" || name == "apmsqueeze" || name == "onebit_lamb") return warm_up;
+  if (name == "zero_one_adam") return {{"variance_freeze_step", std::int64_t{20}}};
+  return none;
+}
+
+TEST(Predict, DenseAdamByHand) {
+  const Prediction prediction = predict("adam", none, simple(), 4);
+  // 4 B x 2^20 x 3/4, there and back.
+  EXPECT_DOUBLE_EQ(prediction.bytes, 6291456.0);
+  EXPECT_NEAR(prediction.step.exchange, 6.291456e-3 + agreement, 1e-12);
+  EXPECT_NEAR(prediction.step.exposed, 6.291456e-3 + agreement, 1e-12);
+  // |g|^2 4 B, the mean of 4 parts of 2^18 at 5 B, the update 28 B: 37 B per element at 10 GB/s.
+  EXPECT_NEAR(prediction.step.kernels, 1048576 * 37.0 / 1e10, 1e-12);
+  EXPECT_NEAR(prediction.step.total(), 6.291456e-3 + agreement + 3.8797312e-3, 1e-12);
+}
+
+TEST(Predict, OneBitAdamByHand) {
+  const Prediction prediction = predict("onebit_adam", warm_up, simple(), 4);
+  // 199 680 B, CompressedMean's worked number.
+  EXPECT_DOUBLE_EQ(prediction.settled_bytes, 199680.0);
+  EXPECT_NEAR(prediction.bytes, 0.2 * 6291456.0 + 0.8 * 199680.0, 1e-6);
+  // 4 + 12.25 + 0.13 + 8.13 / 4 + 12.13 B per element.
+  EXPECT_NEAR(prediction.settled.kernels, 1048576 * 30.5425 / 1e10, 1e-12);
+  EXPECT_NEAR(prediction.settled.exchange, 199680 / 1e9 + agreement, 1e-12);
+}
+
+TEST(Predict, AGradientHidesBehindTheBackwardPass) {
+  Scenario scenario = simple();
+  scenario.compute_seconds = 6e-3;
+  scenario.overlap.backward = 0.5;
+  EXPECT_NEAR(predict("adam", none, scenario, 4).step.exposed, 6.291456e-3 - 3e-3 + agreement, 1e-12);
+  scenario.compute_seconds = 60e-3;
+  EXPECT_NEAR(predict("adam", none, scenario, 4).step.exposed, agreement, 1e-12);
+  // A momentum cannot: it is there when the backward pass is done.
+  EXPECT_GT(predict("onebit_adam", warm_up, scenario, 4).settled.exposed, 0.0);
+}
+
+TEST(Predict, PiecesByHand) {
+  StepPhase phase;
+  phase.work = {{Kernel::scale, 2.5e6}};  // 2 ms at 8 B and 10 GB/s
+  phase.exchanges = {{Traffic::compressed, Hiding::pieces, {{Pattern::all_to_all, 4000000}}, 1, 4}};
+  Scenario scenario = simple();
+  scenario.overlap.pieces = 4;
+  const StepSeconds seconds = step_seconds(phase, scenario, 4, false);
+  EXPECT_NEAR(seconds.total(), 4.5e-3 + agreement, 1e-12);
+  EXPECT_NEAR(seconds.exposed, 2.5e-3 + agreement, 1e-12);
+  // Every piece pays for its latency; the agreement takes two rounds.
+  scenario.network.latency_seconds = 1e-3;
+  EXPECT_NEAR(step_seconds(phase, scenario, 4, false).exposed, 2.5e-3 + 4e-3 + 2e-3 + agreement, 1e-12);
+  scenario.overlap.pieces = 1;
+  EXPECT_NEAR(step_seconds(phase, scenario, 4, false).exposed, 5e-3 + 2e-3 + agreement, 1e-12);
+}
+
+TEST(Predict, TheBackgroundHidesBehindSteps) {
+  Scenario scenario = simple();
+  scenario.compute_seconds = 10e-3;
+  const OptionMap options = {{"background_steps", std::int64_t{2}},
+                             {"variance_sync_interval", std::int64_t{0}}};
+  const Prediction hidden = predict("divisible_adam", options, scenario, 4);
+  scenario.overlap.background = 0.0;
+  const Prediction blocking = predict("divisible_adam", options, scenario, 4);
+  // The dense exchange every second step, all of it.
+  EXPECT_NEAR(blocking.step.exposed - hidden.step.exposed, 6.291456e-3 / 2, 1e-12);
+  EXPECT_EQ(blocking.background_steps, 2);
+}
+
+TEST(Predict, ChoosesTheStepsBetweenBackgroundExchanges) {
+  Scenario scenario = simple();
+  scenario.compute_seconds = 1e-3;
+  scenario.kernels = KernelCosts{};
+  scenario.network.link_bytes_per_second = 1e8;
+  const OptionMap options = {{"background_steps", std::string("auto")},
+                             {"variance_sync_interval", std::int64_t{0}}};
+  // The exchange takes 62.9 ms, a step 1 ms and its foreground: 3 messages of SparseMessage's 2^20 elements.
+  const double foreground =
+      predict("locally_accumulated_adam",
+              {{"density", 1.0 / 1024}, {"variance_sync_interval", std::int64_t{0}}}, scenario, 4)
+          .step.exposed;
+  const double wanted = std::ceil(1.2 * 62.91456e-3 / (1e-3 + foreground));
+  EXPECT_EQ(static_cast<double>(predict("divisible_adam", options, scenario, 4).background_steps), wanted);
+}
+
+TEST(Predict, TwoLevelsByHand) {
+  Scenario scenario = simple();
+  scenario.network.ranks_per_node = 4;
+  scenario.network.node_latency_seconds = 0.0;
+  scenario.network.node_bytes_per_second = 1e10;
+  scenario.levels = Levels::two;
+  const Prediction two = predict("adam", none, scenario, 8);
+  // Between 2 nodes: 2^18 elements, half of 1 MiB there and back, with a quarter of the link: 4.194304 ms.
+  // Inside: 3/4 of 4 MiB there and back at 10 GB/s.
+  EXPECT_NEAR(two.step.exchange, 1048576 / 0.25e9 + 6291456 / 1e10 + 56e-9, 1e-12);
+  EXPECT_EQ(two.levels, Levels::two);
+  // Flat: 4 ranks send 4/7 of 7/8 of 4 MiB each to the other node, and a ring brings 7/8 back.
+  scenario.levels = Levels::flat;
+  const Prediction flat = predict("adam", none, scenario, 8);
+  EXPECT_NEAR(flat.step.exchange, 4 * 2097152 / 1e9 + 3670016 / 1e9 + 56e-9, 1e-12);
+  scenario.levels = Levels::best;
+  EXPECT_EQ(predict("adam", none, scenario, 8).levels, Levels::two);
+  EXPECT_EQ(predict("adam", none, scenario, 4).levels, Levels::flat) << "one node";
+}
+
+TEST(Predict, SlowerNetworksNeverHelp) {
+  for (const std::string& name : optimizer_names()) {
+    double before = 0.0;
+    for (double rate = 1e11; rate >= 1e6; rate /= 3.0) {
+      Scenario scenario = simple();
+      scenario.network.ranks_per_node = 4;
+      scenario.network.link_bytes_per_second = rate;
+      scenario.compute_seconds = 5e-3;
+      scenario.overlap = {0.6, 1.0, 4};
+      const double now = predict(name, options_of(name), scenario, 64).step.total();
+      EXPECT_GE(now, before) << name << " at " << rate;
+      before = now;
+    }
+  }
+}
+
+TEST(Predict, MoreParametersOrSlowerKernelsNeverHelp) {
+  for (const std::string& name : optimizer_names()) {
+    Scenario scenario = simple();
+    const double plain = predict(name, options_of(name), scenario, 16).step.total();
+    scenario.elements *= 2;
+    EXPECT_GT(predict(name, options_of(name), scenario, 16).step.total(), plain) << name;
+    scenario.elements /= 2;
+    scenario.kernels = KernelCosts::at_memory_speed(5e9);
+    EXPECT_GT(predict(name, options_of(name), scenario, 16).step.total(), plain) << name;
+  }
+}
+
+TEST(Predict, EveryKernelCountsSomewhere) {
+  for (const KernelFigures& figures : kernel_figures()) {
+    KernelCosts costs;
+    costs.set(figures.kernel, 1e-9);
+    Scenario scenario = simple();
+    scenario.kernels = costs;
+    double sum = 0.0;
+    for (const std::string& name : optimizer_names()) {
+      for (const std::int64_t bits : {1, 2, 4, 8}) {
+        for (const double density : {0.01, 0.001}) {
+          for (const std::int64_t block : {0, 4096}) {
+            OptionMap options = options_of(name);
+            const bool any_bits = name == "apmsqueeze" || name == "efficient_adam";
+            const bool sparse = name == "locally_accumulated_adam" || name == "divisible_adam";
+            if (any_bits || (name == "loco" && bits > 1)) options["bits"] = bits;
+            if (sparse) options["density"] = density;
+            if (sparse) options["select_block"] = block;
+            if (sparse && bits == 1) options["exchange"] = std::string("owner");
+            if (!sparse && density < 0.01) options["gradients"] = std::string("bf16");
+            if (name == "loco" && block == 0) options["parameters"] = std::string("bf16");
+            sum += predict(name, options, scenario, 4).step.kernels;
+          }
+        }
+      }
+    }
+    EXPECT_GT(sum, 0.0) << figures.name;
+  }
+}
+
+TEST(Predict, RefusesImpossibleFigures) {
+  const auto refuses = [](auto change) {
+    Scenario scenario = simple();
+    change(scenario);
+    EXPECT_THROW((void)predict("adam", none, scenario, 4), std::invalid_argument);
+  };
+  refuses([](Scenario& s) { s.elements = 0; });
+  refuses([](Scenario& s) { s.steps = 0; });
+  refuses([](Scenario& s) { s.compute_seconds = -1.0; });
+  refuses([](Scenario& s) { s.overlap.backward = 1.5; });
+  refuses([](Scenario& s) { s.overlap.pieces = 0; });
+  refuses([](Scenario& s) { s.network.link_bytes_per_second = 0.0; });
+  EXPECT_THROW((void)predict("adam", none, simple(), 0), std::invalid_argument);
+  EXPECT_THROW((void)KernelCosts::at_memory_speed(0.0), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace kadam::plan

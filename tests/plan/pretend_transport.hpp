@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/comm/transport.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+namespace kadam::test {
+
+/// Rank 0 of n, of whom all others say what it says itself: enough to make an optimizer for any n.
+class PretendTransport final : public Transport {
+ public:
+  explicit PretendTransport(int size) : size_(size) {}
+
+  [[nodiscard]] int rank() const override { return 0; }
+  [[nodiscard]] int size() const override { return size_; }
+  [[nodiscard]] bool accepts_device_memory() const override { return true; }
+  [[nodiscard]] std::string description() const override { return "pretended"; }
+
+  void all_to_all(const std::byte* /*send*/, std::span<const Piece> /*send_pieces*/, std::byte* /*receive*/,
+                  std::span<const Piece> /*receive_pieces*/) override {}
+  void all_gather(std::byte* buffer, std::span<const Piece> pieces) override {
+    for (const Piece& piece : pieces.subspan(1)) {
+      std::memcpy(buffer + piece.offset_bytes, buffer + pieces[0].offset_bytes,
+                  std::min(piece.bytes, pieces[0].bytes));
+    }
+  }
+  void all_reduce_sum(float* /*values*/, std::size_t /*count*/) override {}
+
+ private:
+  int size_;
+};
+
+}  // namespace kadam::test

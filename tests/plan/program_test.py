@@ -1,0 +1,94 @@
+# SPDX-FileCopyrightText: The Kadam authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""kadam-plan, run: program_test.py KADAM_PLAN"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+OPTIMIZERS = ("adam", "lamb", "onebit_adam", "apmsqueeze", "zero_one_adam", "onebit_lamb", "efficient_adam", "loco",
+              "locally_accumulated_adam", "divisible_adam")
+GIVEN = ("--parameters", "340M", "--memory", "800GB/s", "--compute", "130ms")
+
+
+def run(*arguments):
+    return subprocess.run([sys.argv[1], *arguments], capture_output=True, text=True, check=False, timeout=100)
+
+
+def expect(holds, *said):
+    if not holds:
+        sys.exit(" ".join(map(str, said))[:2000])
+
+
+def predicted(*arguments):
+    done = run(*GIVEN, *arguments, "--json")
+    expect(done.returncode == 0 and done.stderr == "", done)
+    return json.loads(done.stdout)
+
+
+# Slow links: something compresses; every optimizer is there, and dense Adam in bf16.
+slow = predicted("--rate", "1gbit", "--ranks", "2,64", "--ranks-per-node", "2")
+names = {p["name"] for p in slow["predictions"]}
+expect(names == set(OPTIMIZERS) | {"adam, bf16"}, names)
+expect([v["ranks"] for v in slow["verdicts"]] == [2, 64], slow["verdicts"])
+expect(not slow["verdicts"][0]["compresses"] and slow["verdicts"][0]["best"].startswith("adam"), "one node", slow["verdicts"])
+expect(slow["verdicts"][1]["compresses"] and slow["verdicts"][1]["speedup"] > 2, slow["verdicts"])
+expect(slow["pays_below_bytes_per_second"] > 125e6, slow["pays_below_bytes_per_second"])
+for p in slow["predictions"]:
+    step = p["step"]
+    total = step["compute_seconds"] + step["kernel_seconds"] + step["exposed_seconds"]
+    expect(abs(step["seconds"] - total) < 1e-12 * total and step["exposed_seconds"] <= step["exchange_seconds"], p)
+
+# Fast links: dense, and at no rate that lies above the threshold anything else.
+fast = predicted("--rate", "400gbit", "--ranks", "64")
+expect(fast["verdicts"][0]["best"].startswith("adam") and not fast["verdicts"][0]["compresses"], fast["verdicts"])
+
+# Options reach the optimizers.
+before = {p["name"]: p for p in predicted("--rate", "1gbit", "--ranks", "64")["predictions"]}
+after = {p["name"]: p for p in predicted("--rate", "1gbit", "--ranks", "64", "--density", "0.001",
+                                         "--background-steps", "auto", "--set", "loco.parameters=bf16",
+                                         "--bits", "8")["predictions"]}
+expect(after["divisible_adam"]["background_steps"] != 4, after["divisible_adam"])
+expect(after["efficient_adam"]["bytes_per_step"] > 1.9 * before["efficient_adam"]["bytes_per_step"], "bits")
+expect(after["loco"]["bytes_per_step"] < before["loco"]["bytes_per_step"], "parameters in bf16")
+expect(after["locally_accumulated_adam"]["settled_bytes_per_step"]
+       < before["locally_accumulated_adam"]["settled_bytes_per_step"], "density")
+
+table = run(*GIVEN, "--rate", "1gbit")
+expect(table.returncode == 0 and "On 4096 ranks: " in table.stdout and "Compression pays below" in table.stdout, table)
+
+with tempfile.TemporaryDirectory() as folder:
+    saved = os.path.join(folder, "machine.json")
+    picture = os.path.join(folder, "plan.svg")
+    first = run(*GIVEN, "--rate", "1gbit", "--latency", "80us", "--save", saved, "--plot", picture, "--json")
+    expect(first.returncode == 0, first)
+    again = run("--parameters", "340M", "--compute", "130ms", "--machine", saved, "--json")
+    expect(again.returncode == 0, again)
+    for one, other in zip(json.loads(first.stdout)["predictions"], json.loads(again.stdout)["predictions"], strict=True):
+        expect(one["name"] == other["name"] and one["bytes_per_step"] == other["bytes_per_step"]
+               and abs(one["step"]["seconds"] / other["step"]["seconds"] - 1) < 1e-9, one, other)
+    expect(os.path.exists(os.path.join(folder, "plan.gnuplot")), os.listdir(folder))
+    if shutil.which("gnuplot"):
+        expect(open(picture, encoding="utf-8").read().count("<svg") == 1 and first.stderr == "", first.stderr)
+    else:
+        expect("gnuplot is not installed" in first.stderr, first.stderr)
+
+REFUSED = {
+    "nothing is known of the network": ["--parameters", "5M"],
+    "--parameters is needed": ["--rate", "1gbit"],
+    "--rate 1foo: expected a rate": ["--parameters", "5M", "--rate", "1foo"],
+    "--compute -1: expected seconds": ["--parameters", "5M", "--rate", "1gbit", "--compute", "-1"],
+    "no optimizer 'sgd'": [*GIVEN, "--rate", "1gbit", "--set", "sgd.bits=1"],
+    "only 1 is possible": [*GIVEN, "--rate", "1gbit", "--set", "onebit_adam.bits=4"],
+    "nothing would be left": [*GIVEN, "--rate", "1gbit", "--set", "onebit_adam.warmup_steps=100000"],
+    "overlap of the backward pass from 0 to 1": [*GIVEN, "--rate", "1gbit", "--backward-overlap", "2"],
+    "cannot be read": ["--machine", "/nowhere.json"],
+    "expected a name that ends in": [*GIVEN, "--rate", "1gbit", "--plot", "plan.pdf"],
+    "expected best, flat or two": [*GIVEN, "--rate", "1gbit", "--levels", "three"],
+}
+for words, wrong in REFUSED.items():
+    refused = run(*wrong)
+    expect(refused.returncode == 2 and words in refused.stderr and refused.stderr.count("\n") == 1
+           and refused.stdout == "", wrong, refused)

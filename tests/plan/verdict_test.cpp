@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/plan/verdict.hpp>
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <vector>
+
+namespace kadam::plan {
+namespace {
+
+/// Compute 100 ms, then kernels and exposed seconds in ms.
+Candidate candidate(const char* name, bool dense, double kernels, double exposed, int ranks = 8) {
+  Prediction prediction;
+  prediction.ranks = ranks;
+  prediction.step = {0.1, 1e-3 * kernels, 1e-3 * exposed, 1e-3 * exposed};
+  return {name, dense, prediction};
+}
+
+Network two_per_node() {
+  Network network;
+  network.link_bytes_per_second = 1e9;
+  network.ranks_per_node = 2;
+  return network;
+}
+
+TEST(Verdict, CompressesWhereDenseWaitsLongEnough) {
+  // 100 ms exposed against 1.5 x (20 + 10); 130 of 230 ms are left.
+  const std::vector<Candidate> all = {
+      candidate("slow dense", true, 30, 200), candidate("dense", true, 30, 100),
+      candidate("compressed", false, 20, 10), candidate("less so", false, 20, 20)};
+  const Verdict verdict = judge(all, two_per_node());
+  EXPECT_EQ(verdict.best, "compressed");
+  EXPECT_TRUE(verdict.compresses);
+  EXPECT_DOUBLE_EQ(verdict.speedup, 230.0 / 130.0);
+}
+
+TEST(Verdict, SaysDenseWithinTheMargin) {
+  // Shorter by 10 ms, but 40 ms exposed are less than 1.5 x (20 + 10).
+  const std::vector<Candidate> all = {candidate("dense", true, 0, 40),
+                                      candidate("compressed", false, 20, 10)};
+  const Verdict verdict = judge(all, two_per_node());
+  EXPECT_EQ(verdict.best, "dense");
+  EXPECT_FALSE(verdict.compresses);
+  EXPECT_NE(verdict.reason.find("less than 1.5 times"), std::string::npos);
+}
+
+TEST(Verdict, SaysDenseWhereTheExchangeIsHidden) {
+  const std::vector<Candidate> all = {candidate("dense", true, 30, 0), candidate("compressed", false, 20, 0)};
+  EXPECT_EQ(judge(all, two_per_node()).best, "dense");
+  EXPECT_NE(judge(all, two_per_node()).reason.find("hides behind the backward pass"), std::string::npos);
+}
+
+TEST(Verdict, SaysDenseOnOneNode) {
+  const std::vector<Candidate> all = {candidate("dense", true, 30, 1000, 2),
+                                      candidate("compressed", false, 20, 10, 2)};
+  const Verdict verdict = judge(all, two_per_node());
+  EXPECT_EQ(verdict.best, "dense");
+  EXPECT_NE(verdict.reason.find("one node"), std::string::npos);
+}
+
+TEST(Verdict, NeedsADenseOne) {
+  const std::vector<Candidate> all = {candidate("compressed", false, 20, 10)};
+  EXPECT_THROW((void)judge(all, two_per_node()), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace kadam::plan
