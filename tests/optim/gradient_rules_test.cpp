@@ -160,6 +160,17 @@ TEST_P(GradientRules, RanksWithDifferentOptionsAreToldAtConstruction) {
   }
 }
 
+TEST_P(GradientRules, RanksThatCutTheirMessagesDifferentlyAreToldAtConstruction) {
+  const std::size_t piece_bytes = rank_ == size_ - 1 ? 4096 : 8192;
+  const auto communicator = make_mpi_communicator(MPI_COMM_WORLD, {{Staging::automatic, piece_bytes}});
+  if (size_ == 1) {
+    EXPECT_NO_THROW((void)make_optimizer(GetParam(), options_for(GetParam()), layout, communicator));
+  } else {
+    EXPECT_THROW((void)make_optimizer(GetParam(), options_for(GetParam()), layout, communicator),
+                 std::invalid_argument);
+  }
+}
+
 TEST_P(GradientRules, AnOptionThatOneRankRefusesIsRefusedByAll) {
   OptionMap options = options_for(GetParam());
   const bool wrong_here = rank_ == size_ - 1;

@@ -54,14 +54,17 @@ CollectivePlan sum_by_all(const SparseMessage& message, int ranks) {
 
 CollectivePlan sum_by_owners(const SparseMessage& message, int ranks, Kernel selection) {
   CollectivePlan plan;
-  plan.transfers = owner_transfers(message.region_pieces(ranks));
+  std::vector<Piece> pieces;
+  pieces.reserve(size(ranks));
+  for (int r = 0; r < ranks; ++r) pieces.push_back(message.piece(message.region(ranks, r)));
+  plan.transfers = owner_transfers(pieces);
   const std::int64_t region = message.region(ranks, 0).elements();
-  const std::int64_t entries = message.region_map(ranks, 0).entries();
+  const std::int64_t entries = message.map_of(message.region(ranks, 0)).entries();
   plan.work = {{Kernel::sparse_sum, product(entries, ranks)},
                {Kernel::scale, static_cast<double>(region)},
                {selection, static_cast<double>(region)},
                {Kernel::sparse_apply, static_cast<double>(message.map().entries())}};
-  plan.workspace_bytes = message.region_piece(ranks, 0).bytes * size(ranks) + 2 * message.total_bytes() +
+  plan.workspace_bytes = pieces.front().bytes * size(ranks) + 2 * message.total_bytes() +
                          sizeof(float) * size(region);
   return plan;
 }
@@ -91,13 +94,14 @@ CollectivePlan compressed_mean_plan(const ChunkLayout& chunks, std::int64_t bloc
   CollectivePlan plan;
   plan.work = {{encode_kernel(bits), static_cast<double>(chunks.elements())}};
   plan.state_bytes = sizeof(float) * size(chunks.elements());
-  plan.workspace_bytes = pieces.back().offset_bytes + pieces.back().bytes;
+  const std::size_t message_bytes = pieces.back().offset_bytes + pieces.back().bytes;
+  plan.workspace_bytes = message_bytes;
   if (chunks.ranks() == 1) return plan;
   plan.transfers = owner_transfers(pieces);
   plan.work.push_back({reduce_kernel(bits), product(own, chunks.ranks())});
   plan.work.push_back({Kernel::reply, static_cast<double>(own)});
   plan.state_bytes += sizeof(float) * size(own);
-  plan.workspace_bytes += pieces.front().bytes * pieces.size();
+  plan.workspace_bytes += message_bytes + pieces.front().bytes * pieces.size();
   return plan;
 }
 

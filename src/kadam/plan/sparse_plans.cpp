@@ -75,6 +75,9 @@ AlgorithmPlan plan_of(const DivisibleAdam::Options& options, const Problem& prob
   const std::int64_t every = options.background_steps.steps;
   const CollectivePlan mean =
       dense_mean_plan(chunks_of(problem), NumberFormat::float32, NumberFormat::float32);
+  // The background's own parts; its result is state.
+  if (problem.ranks > 1)
+    plan.memory.workspace_bytes += mean.workspace_bytes - 4 * static_cast<std::size_t>(problem.elements);
   StepPhase& phase = plan.phases.back();
   phase.work.push_back({Kernel::copy, 2.0 * all(problem)});
   append(phase.work, once_in(every, mean.work));
