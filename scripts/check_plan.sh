@@ -12,7 +12,7 @@ Makes four hosts on a slow network (scripts/netlab.sh; needs root), measures the
 with adam, onebit_adam and locally_accumulated_adam, and prints predicted and measured seconds of a step. Options:
 
   --rates LIST   of each host's link (default 100mbit,300mbit,1gbit)
-  --steps N      of each training (default 24)
+  --steps N      of each training (default 24), of which 8 do not count
   --within P     percent; fails if a deviation is larger (default: only prints)
   --write        also puts the table into docs/planning.md
   --programs DIR with kadam-plan and kadam-train (default: build/bin, built first)

@@ -103,48 +103,44 @@ ExchangeTimes measure(Communicator& all, Communicator& pair) {
   return times;
 }
 
-/// Slope and beginning of the line with the least relative deviations.
-struct Line {
-  double begin = 0.0;
-  double slope = 0.0;
-};
+/// Seconds per byte between the two longest: what shorter ones take longer is no matter of the rate. Noise
+/// may not make it much more or less than what the longest needs for a byte in all.
+double slope_of(const std::vector<TimedExchange>& points) {
+  constexpr double noise = 2.0;
+  const TimedExchange& longest = points.back();
+  const double in_all = longest.seconds / longest.bytes;
+  if (points.size() == 1) return in_all;
+  const TimedExchange& other = points[points.size() - 2];
+  const double between = (longest.seconds - other.seconds) / (longest.bytes - other.bytes);
+  return std::clamp(between, in_all / noise, in_all);
+}
 
-Line fit_line(const std::vector<TimedExchange>& points, double least_begin) {
-  double one = 0.0;  // sums of 1/t^2, b/t^2, b^2/t^2, 1/t, b/t
-  double b = 0.0;
-  double bb = 0.0;
-  double t = 0.0;
-  double bt = 0.0;
+/// The beginning of a line of this slope from which all points deviate least, in squares of their shares.
+double begin_of(const std::vector<TimedExchange>& points, double slope) {
+  double weights = 0.0;
+  double weighted = 0.0;
   for (const auto& [bytes, seconds] : points) {
     const double weight = 1.0 / (seconds * seconds);
-    one += weight;
-    b += weight * bytes;
-    bb += weight * bytes * bytes;
-    t += weight * seconds;
-    bt += weight * bytes * seconds;
+    weights += weight;
+    weighted += weight * (seconds - slope * bytes);
   }
-  const double determinant = one * bb - b * b;
-  Line line;
-  if (determinant > 0.0) line.begin = (t * bb - b * bt) / determinant;
-  line.begin = std::max(line.begin, least_begin);
-  // Of a wire so fast that latency is all one sees, a tenth of the time is taken for the bytes.
-  line.slope = std::max((bt - line.begin * b) / bb, 0.1 * points.back().seconds / points.back().bytes);
-  return line;
+  return weighted / weights;
 }
 
 }  // namespace
 
 WireFigures fit(const ExchangeTimes& times) {
-  const Line line = fit_line(times.longer, times.empty_seconds);
+  const double slope = slope_of(times.longer);
+  const double begin = std::max(times.empty_seconds, begin_of(times.longer, slope));
   const double others = times.ranks - 1;
   double message = 0.1 * times.pair_seconds;
   if (times.ranks > 2 && times.pair_seconds > 0.0) {
     message = (times.empty_seconds - times.pair_seconds) / (others - 1.0);
   }
   WireFigures figures;
-  figures.message_seconds = std::clamp(message, 0.0, line.begin / others);
-  figures.latency_seconds = line.begin - others * figures.message_seconds;
-  figures.bytes_per_second = 1.0 / line.slope;
+  figures.message_seconds = std::clamp(message, 0.0, begin / others);
+  figures.latency_seconds = begin - others * figures.message_seconds;
+  figures.bytes_per_second = 1.0 / slope;
   return figures;
 }
 

@@ -31,9 +31,10 @@ struct WireFigures {
   double bytes_per_second = 0.0;  ///< of each rank, all of them sending
 };
 
-/// seconds = latency + (n - 1) message + bytes / rate, as near as can be to the longer exchanges, by the
-/// least squares of relative deviations; no shorter than an empty one. The message is what an empty exchange
-/// takes longer between all than between two, or a tenth of that between two, if these are all.
+/// seconds = latency + (n - 1) message + bytes / rate: the rate is that between the two longest exchanges,
+/// the rest as near to all of them as can be, and no less than an empty one takes. The message is what an
+/// empty exchange takes longer between all than between two, or a tenth of that between two, if these are
+/// all.
 [[nodiscard]] WireFigures fit(const ExchangeTimes& times);
 
 /// Measures the links between nodes and the memory inside them, all ranks at once. What there is not (one

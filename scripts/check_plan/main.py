@@ -17,15 +17,15 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "planning.md"
 BEGIN, END = "<!-- check -->\n", "<!-- /check -->"
 RANKS = 4
-# Steps of a line of metrics, of the warm-up, and between exact means of the variance: lines then hold whole periods.
-PERIOD = 8
+WARMUP = 8  # steps that do not count, of all optimizers
 PHASES = ("compute", "encode", "exchange", "decode")
 ALGORITHMS = {
     "adam": {},
-    "onebit_adam": {"warmup_steps": PERIOD},
-    "locally_accumulated_adam": {"warmup_steps": PERIOD, "variance_sync_interval": PERIOD},
+    "onebit_adam": {"warmup_steps": WARMUP},
+    # Without the exact means of the variance every 50 steps: a median of steps would not see them.
+    "locally_accumulated_adam": {"warmup_steps": WARMUP, "variance_sync_interval": 0},
 }
-CONFIGURATION = f"""
+CONFIGURATION = """
 [data]
 kind = "idx"
 [model]
@@ -34,7 +34,7 @@ hidden = [2048, 2048]
 activation = "gelu"
 [training]
 batch = 2
-log_every = {PERIOD}
+log_every = 1
 held_out_examples = 8
 [optimizer]
 lr = 1e-5
@@ -83,7 +83,7 @@ class Hosts:
 
 
 def trained(hosts, algorithm, steps, folder):
-    """d, and the seconds of each phase of the steps after the warm-up, in the median of the lines."""
+    """d, the seconds of a step and those of its phases, after the warm-up: medians, as others use this machine, too."""
     words = ["--config", str(folder / "train.toml"), "--set", f"data.path={folder / 'images'}", "--set",
              f"training.steps={steps}", "--run", str(folder / algorithm), "--set", f"optimizer.name={algorithm}"]
     for key, value in ALGORITHMS[algorithm].items():
@@ -91,9 +91,10 @@ def trained(hosts, algorithm, steps, folder):
     text = hosts.run("kadam-train", *words)
     metrics = (folder / algorithm / "metrics.jsonl").read_text(encoding="utf-8")
     lines = [json.loads(line) for line in metrics.splitlines()]
-    settled = [line for line in lines if "loss" in line and line["step"] > PERIOD]
+    settled = [line for line in lines if "loss" in line and line["step"] > WARMUP]
     d = int(text.split("d = ")[1].split(" parameters")[0].replace(" ", "").replace(",", "").replace("'", ""))
-    return d, {phase: statistics.median(line[f"{phase}_seconds"] for line in settled) for phase in PHASES}
+    seconds = statistics.median(sum(line[f"{phase}_seconds"] for phase in PHASES) for line in settled)
+    return d, seconds, {phase: statistics.median(line[f"{phase}_seconds"] for line in settled) for phase in PHASES}
 
 
 def predicted(programs, machine, d, compute, algorithm):
@@ -128,15 +129,15 @@ def compare(hosts, rate, steps):
         for algorithm in ALGORITHMS:
             machines = [folder / f"{algorithm}_{when}.json" for when in ("before", "after")]
             calibrate(hosts, machines[0])
-            d, seconds = trained(hosts, algorithm, steps, folder)
+            d, seconds, phases = trained(hosts, algorithm, steps, folder)
             calibrate(hosts, machines[1])
-            plans = [predicted(hosts.programs, machine, d, seconds["compute"], algorithm) for machine in machines]
+            plans = [predicted(hosts.programs, machine, d, phases["compute"], algorithm) for machine in machines]
             mean = {key: statistics.fmean(plan[key] for plan in plans) for key in plans[0]}
-            rows.append(Row(rate, algorithm, mean["seconds"], sum(seconds.values())))
+            rows.append(Row(rate, algorithm, mean["seconds"], seconds))
             say(f"{rate} {algorithm}: d = {d}, predicted {mean['seconds']:.3f} s (" +
                 ", ".join(f"{plan['seconds']:.3f}" for plan in plans) + f") = compute {mean['compute_seconds']:.3f} + "
-                f"kernels {mean['kernel_seconds']:.4f} + exchange {mean['exchange_seconds']:.3f}; measured " +
-                " + ".join(f"{phase} {value:.4f}" for phase, value in seconds.items()))
+                f"kernels {mean['kernel_seconds']:.4f} + exchange {mean['exchange_seconds']:.3f}; measured "
+                f"{seconds:.3f} s = " + " + ".join(f"{phase} {value:.4f}" for phase, value in phases.items()))
     return rows
 
 

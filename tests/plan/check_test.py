@@ -34,7 +34,7 @@ else:
     names = ("adam", "onebit_adam", "locally_accumulated_adam")
     print(json.dumps({"predictions": [{"name": name, "settled": settled} for name in names]}))
 """
-# The warm-up's line must not count; the middle one of the others does.
+# The warm-up's step must not count; the middle one of the others does.
 TRAIN = """
 import json, pathlib, sys
 folder = pathlib.Path(sys.argv[sys.argv.index("--run") + 1])
