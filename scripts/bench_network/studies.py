@@ -53,6 +53,7 @@ METHODS = (
     Method("adam bf16", "adam", {"gradients": "bf16"}, dense=True),
     Method("lamb", "lamb", dense=True),
     Method("onebit_adam", "onebit_adam"),
+    Method("onebit_adam, bf16 warm-up", "onebit_adam", {"gradients": "bf16"}),
     Method("apmsqueeze", "apmsqueeze"),
     Method("zero_one_adam", "zero_one_adam"),
     Method("onebit_lamb", "onebit_lamb"),
