@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <string>
 
 namespace kadam::test {
@@ -18,10 +19,11 @@ class PretendTransport final : public Transport {
   [[nodiscard]] int rank() const override { return 0; }
   [[nodiscard]] int size() const override { return size_; }
   [[nodiscard]] bool accepts_device_memory() const override { return true; }
+  [[nodiscard]] bool allows_threads() const override { return true; }
   [[nodiscard]] std::string description() const override { return "pretended"; }
 
-  void all_to_all(const std::byte* /*send*/, std::span<const Piece> /*send_pieces*/, std::byte* /*receive*/,
-                  std::span<const Piece> /*receive_pieces*/) override {}
+  /// Nobody takes a step.
+  [[nodiscard]] std::unique_ptr<Messages> messages() override { return nullptr; }
   void all_gather(std::byte* buffer, std::span<const Piece> pieces) override {
     for (const Piece& piece : pieces.subspan(1)) {
       std::memcpy(buffer + piece.offset_bytes, buffer + pieces[0].offset_bytes,
@@ -29,6 +31,11 @@ class PretendTransport final : public Transport {
     }
   }
   void all_reduce_sum(float* /*values*/, std::size_t /*count*/) override {}
+  [[nodiscard]] std::unique_ptr<Transport> duplicate() override {
+    return std::make_unique<PretendTransport>(size_);
+  }
+  [[nodiscard]] std::unique_ptr<Transport> split(int /*colour*/) override { return duplicate(); }
+  [[nodiscard]] std::unique_ptr<Transport> split_by_node() override { return duplicate(); }
 
  private:
   int size_;
