@@ -168,6 +168,7 @@ inline LocallyAccumulatedAdam make_locally_accumulated_adam(OptionReader& read, 
 }
 
 inline DivisibleAdam make_divisible_adam(OptionReader& read, const World& world) {
+  (void)read.word("progress", "none");  // changes no result
   return {make_local_moments(read, world), make_sparse_mean(read, 1.0 / 1024.0),
           read.count("background_steps", 4), read.number("step_ahead", 1.0)};
 }
