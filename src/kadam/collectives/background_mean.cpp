@@ -52,6 +52,18 @@ class Pause {
   std::chrono::microseconds length_ = shortest;
 };
 
+/// On a CPU the values themselves; elsewhere a copy. A template, so that only one of the two is compiled.
+template <class Pinned>
+void make_readable_by_host(const ExecutionSpace& exec, const Vector<const float>& values, Pinned& readable) {
+  if constexpr (host_accessible) {
+    using Unmanaged = Kokkos::View<float*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+    // Nobody writes it; a View of const elements is no View of elements.
+    readable = Unmanaged(const_cast<float*>(values.data()), values.size());
+  } else {
+    Kokkos::deep_copy(exec, readable, values);
+  }
+}
+
 std::optional<int> spare_core_of(Communicator& foreground) {
   const std::shared_ptr<Communicator> node = foreground.split_by_node();
   CoreUse use;
@@ -169,9 +181,7 @@ BackgroundMean::Work::~Work() {
   // Other ranks come here too, unless something failed; then nobody may be waited for.
   try {
     if (exceptions_ == std::uncaught_exceptions()) complete();
-  } catch (const std::exception&) {
-    // The program had its chance to hear of it from mean().
-    stops_ = true;
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): nobody is left who could hear of it
   }
   {
     const std::lock_guard lock(mutex_);
@@ -187,13 +197,7 @@ void BackgroundMean::Work::start(const ExecutionSpace& exec, const Vector<const 
     return;
   }
   if (run_) throw std::logic_error("kadam::BackgroundMean: the last mean() was not asked for");
-  if constexpr (host_accessible) {
-    // Read only; a View of const elements is no View of elements.
-    using Unmanaged = Kokkos::View<float*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-    values_ = Unmanaged(const_cast<float*>(values.data()), values.size());
-  } else {
-    Kokkos::deep_copy(exec, values_, values);
-  }
+  make_readable_by_host(exec, values, values_);
   exec.fence("kadam::BackgroundMean::start");
   foreground_->count_sent(Traffic::background, bytes_sent());
   begin();
