@@ -176,7 +176,7 @@ def goes_on_after_a_failure():
         expect(ddp["compute"] == "3000" and ddp["exchange"] == "2000" and ddp["against DDP"] == "1.00x", ddp)
 
         records = [json.loads(line) for line in (folder / "out" / "cases.jsonl").read_text().splitlines()]
-        expect(len(records) == 4 + 2 * (4 + len(studies.PEERS)), len(records))
+        expect(len(records) == 5 + 2 * (5 + len(studies.PEERS)), len(records))
         timed = next(r for r in records if (r["method"], r["rate"]) == ("onebit_adam", "1gbit"))
         expect(timed["bytes_on_interface"] == 1000000 and timed["seconds_to_loss"] == 212.5, timed)
         expect((folder / "out" / "network.md").read_text() == text, "network.md is not what was said")
