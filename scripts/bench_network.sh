@@ -21,7 +21,7 @@ a step takes and where, and how long it takes to a given loss. Needs root; about
   --no-curves        without whole trainings: no time to a loss
   --loss NAME=LOSS   of a workload, to which time is told; may be repeated
   --mpirun-args WORDS
-                     more words for mpirun
+                     of mpirun, in place of those that choose the collectives which reach the wire's rate
   --program PATH     the kadam-train to run (default: build/bin/kadam-train, built first)
   --output FOLDER    for cases.jsonl, network.md, network.svg and the runs (default results/network); cases that are
                      there and that the same program made are not run again
@@ -39,6 +39,9 @@ hosts=4
 steps=12
 peers=true
 program=''
+# Pairwise all-to-all, which Open MPI would take, at times waits for one direction before it uses the other.
+mpirun_words='--mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_alltoall_algorithm 1
+  --mca coll_tuned_alltoallv_algorithm 1 --mca coll_tuned_allreduce_algorithm 4'
 output=$KADAM_ROOT/results/network
 arguments=()
 while (($#)); do
@@ -53,7 +56,8 @@ while (($#)); do
       [[ $2 =~ ^(([1-9][0-9]*(kbit|mbit|gbit)|none)(,|$))+$ ]] ||
         stop "--rates needs a list like 10mbit,1gbit,none, not $2."
       ;;&
-    --rates | --algorithms | --workloads | --loss | --mpirun-args) arguments+=("$1=$2") && shift 2 ;;
+    --rates | --algorithms | --workloads | --loss) arguments+=("$1=$2") && shift 2 ;;
+    --mpirun-args) mpirun_words=$2 && shift 2 ;;
     --steps) steps=$2 && shift 2 ;;
     --hosts) hosts=$2 && shift 2 ;;
     --program) program=$2 && shift 2 ;;
@@ -66,7 +70,7 @@ while (($#)); do
   esac
 done
 arguments+=(--steps "$steps" --hosts "$hosts" --output "$output" --netlab "$here/netlab.sh"
-  --data "$KADAM_CACHE/data/bible-kjv.txt")
+  --data "$KADAM_CACHE/data/bible-kjv.txt" "--mpirun-args=${mpirun_words//$'\n'/ }")
 main=$here/bench_network/main.py
 python3 "$main" --check --program "${program:-none}" "${arguments[@]}"
 

@@ -75,7 +75,8 @@ class Bench:
 
     def made_by(self, words):
         """A program that was built anew has other steps."""
-        return f"{' '.join(words)} @{int(os.stat(words[0]).st_mtime)} on {self.lab.hosts} hosts"
+        return (f"{' '.join(words)} @{int(os.stat(words[0]).st_mtime)} on {self.lab.hosts} hosts, "
+                f"mpirun {self.lab.mpirun_arguments}")
 
     def case(self, record, measure):
         there = self.records.known(record)
