@@ -46,12 +46,10 @@ void Optimizer::require_agreement() {
   const std::array<std::string, 6> names = {
       "the algorithm (hash)", "d, the number of parameters", "the tensors' names and sizes (hash)",
       "the options (hash)",   "the parameter groups (hash)", "the length of exchanged pieces (bytes)"};
-  const std::array<std::uint64_t, 6> values = {kadam::hash_of(name_),
-                                               static_cast<std::uint64_t>(elements()),
-                                               hash_of(layout_),
-                                               kadam::hash_of(options()),
-                                               hash_of(common_.groups),
-                                               communicator_->piece_bytes()};
+  const std::array<std::uint64_t, 6> values = {
+      kadam::hash_of(name_),   static_cast<std::uint64_t>(elements()),
+      hash_of(layout_),        kadam::hash_of(options()),
+      hash_of(common_.groups), communicator_->piece_bytes()};
   communicator_->require_equal(names, values);
 }
 

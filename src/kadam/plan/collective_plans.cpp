@@ -64,8 +64,8 @@ CollectivePlan sum_by_owners(const SparseMessage& message, int ranks, Kernel sel
                {Kernel::scale, static_cast<double>(region)},
                {selection, static_cast<double>(region)},
                {Kernel::sparse_apply, static_cast<double>(message.map().entries())}};
-  plan.workspace_bytes = pieces.front().bytes * size(ranks) + 2 * message.total_bytes() +
-                         sizeof(float) * size(region);
+  plan.workspace_bytes =
+      pieces.front().bytes * size(ranks) + 2 * message.total_bytes() + sizeof(float) * size(region);
   return plan;
 }
 
