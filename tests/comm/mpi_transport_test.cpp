@@ -121,11 +121,7 @@ TEST(MpiTransport, CutsWhatIsLongerThanMpiCanCount) {
 
 TEST(MpiTransport, RefusesMessagesThatMpiCannotCount) {
   for (const std::size_t bytes : {std::size_t{0}, std::size_t{1} << 31}) {
-    const auto communicator = make_mpi_communicator(MPI_COMM_WORLD, {{}, bytes});
-    const auto one = test::to_device(std::vector<float>(1));
-    const std::vector<Piece> none(static_cast<std::size_t>(communicator->size()));
-    EXPECT_THROW(communicator->all_gather(ExecutionSpace{}, Traffic::dense, bytes_of(one), none),
-                 std::invalid_argument);
+    EXPECT_THROW((void)make_mpi_communicator(MPI_COMM_WORLD, {{}, bytes}), std::invalid_argument);
   }
 }
 

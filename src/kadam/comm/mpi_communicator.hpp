@@ -20,7 +20,8 @@ struct MpiOptions {
 /// A communicator over a duplicate of the caller's MPI communicator; the caller keeps and frees its own.
 ///
 /// Collective: by all ranks of the communicator; so is the destruction.
-/// Errors: MpiError when MPI is not initialised, already finalised, or refuses.
+/// Errors: MpiError when MPI is not initialised, already finalised, or refuses; std::invalid_argument unless
+/// 0 < largest_message_bytes <= 2^31 - 1.
 [[nodiscard]] std::shared_ptr<Communicator> make_mpi_communicator(MPI_Comm communicator,
                                                                   const MpiOptions& options = {});
 

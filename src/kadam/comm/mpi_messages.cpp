@@ -4,9 +4,6 @@
 #include <kadam/comm/mpi_messages.hpp>
 
 #include <algorithm>
-#include <limits>
-#include <stdexcept>
-#include <string>
 
 namespace kadam {
 namespace {
@@ -25,13 +22,7 @@ void for_each_part(std::size_t bytes, std::size_t largest, const Function& part)
 }  // namespace
 
 MpiMessages::MpiMessages(MPI_Comm communicator, std::size_t largest_bytes)
-    : communicator_(communicator), largest_bytes_(largest_bytes) {
-  constexpr auto limit = static_cast<std::size_t>(std::numeric_limits<int>::max());
-  if (largest_bytes == 0 || largest_bytes > limit) {
-    throw std::invalid_argument("kadam: the longest message of MPI has 1 to 2147483647 bytes, got " +
-                                std::to_string(largest_bytes));
-  }
-}
+    : communicator_(communicator), largest_bytes_(largest_bytes) {}
 
 MpiMessages::~MpiMessages() {
   int finalized = 0;

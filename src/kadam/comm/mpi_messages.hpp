@@ -16,8 +16,7 @@ namespace kadam {
 /// MPI counts bytes with an int: a longer message travels as several, of at most `largest_bytes` each.
 class MpiMessages final : public Messages {
  public:
-  /// The communicator has to outlive this object. Errors: std::invalid_argument unless 0 < largest_bytes <=
-  /// 2^31 - 1.
+  /// The communicator has to outlive this object. 0 < largest_bytes <= 2^31 - 1.
   MpiMessages(MPI_Comm communicator, std::size_t largest_bytes);
   ~MpiMessages() override;
 

@@ -6,6 +6,7 @@
 #include <kadam/comm/transport.hpp>
 
 #include <limits>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -137,6 +138,12 @@ std::shared_ptr<Communicator> make_mpi_communicator(MPI_Comm communicator, const
   require_running();
   if (communicator == MPI_COMM_NULL) {
     throw MpiError("kadam::make_mpi_communicator: expected a communicator, got MPI_COMM_NULL");
+  }
+  constexpr auto most_bytes = static_cast<std::size_t>(std::numeric_limits<int>::max());
+  if (options.largest_message_bytes == 0 || options.largest_message_bytes > most_bytes) {
+    throw std::invalid_argument(
+        "kadam::make_mpi_communicator: expected a longest message of 1 to 2147483647 bytes, got " +
+        std::to_string(options.largest_message_bytes));
   }
   MPI_Comm own = MPI_COMM_NULL;
   KADAM_MPI(MPI_Comm_dup(communicator, &own));

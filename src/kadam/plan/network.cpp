@@ -68,7 +68,8 @@ double transfer_seconds(const Network& network, int ranks, const Transfer& trans
     return latency + (ranks - 1) * network.message_seconds + direct;
   }
   const double round = latency + network.message_seconds;
-  const int doublings = std::bit_width(static_cast<unsigned>(ranks - 1));
+  // Its type is not the same in all standard libraries.
+  const auto doublings = static_cast<int>(std::bit_width(static_cast<unsigned>(ranks - 1)));
   return std::min((ranks - 1) * round + ring_seconds(network, spans_hosts, on_host, bytes),
                   doublings * round + direct);
 }
