@@ -23,14 +23,6 @@ namespace {
 
 constexpr bool host_accessible = Kokkos::SpaceAccessibility<Kokkos::HostSpace, MemorySpace>::accessible;
 using PinnedVector = Kokkos::View<float*, Kokkos::SharedHostPinnedSpace>;
-/// Not the program's execution space: its threads are at work for the program.
-#if defined(KOKKOS_ENABLE_SERIAL)
-using BackgroundSpace = Kokkos::Serial;
-constexpr bool has_space_for_threads = true;
-#else
-using BackgroundSpace = Kokkos::DefaultHostExecutionSpace;
-constexpr bool has_space_for_threads = false;
-#endif
 using Clock = std::chrono::steady_clock;
 
 /// Pieces on their way at a time: what a foreground exchange may have to wait for.
@@ -76,11 +68,6 @@ std::optional<int> spare_core_of(Communicator& foreground) {
 }
 
 void require_threads(const Communicator& communicator) {
-  if (!has_space_for_threads) {
-    throw std::invalid_argument(
-        "kadam::BackgroundMean: progress = thread needs a Kokkos with its Serial space: build Kokkos with "
-        "Kokkos_ENABLE_SERIAL=ON, or choose progress = poll");
-  }
   if (!communicator.allows_threads()) {
     throw std::invalid_argument(
         "kadam::BackgroundMean: progress = thread needs MPI_THREAD_MULTIPLE: ask for it in "
@@ -277,15 +264,13 @@ void BackgroundMean::Work::keep_own_part(const Slice& slice) const {
   std::copy_n(values_.data() + slice.elements.begin, slice.elements.elements(), parts_.data() + first);
 }
 
+/// A plain loop: the program's execution space is busy with the program, and to launch kernels from a second
+/// thread would run into whatever tools watch the first.
 void BackgroundMean::Work::reduce(const Slice& slice) const {
-  using Host = Kokkos::SharedHostPinnedSpace;
-  const std::int64_t first = slice.elements.begin - own_chunk_.begin;
-  const Kokkos::View<const float*, Host> parts =
-      Kokkos::subview(parts_, Kokkos::make_pair(first, static_cast<std::int64_t>(parts_.size())));
-  const PinnedVector out =
-      Kokkos::subview(mean_, Kokkos::make_pair(slice.elements.begin, slice.elements.end));
-  ordered_mean<BackgroundSpace, Host>(BackgroundSpace(), slice.elements.elements(), chunks_.ranks(),
-                                      own_chunk_.elements(), parts, out);
+  const OrderedMeanOfElement<float> mean{parts_.data() + (slice.elements.begin - own_chunk_.begin),
+                                         mean_.data() + slice.elements.begin, chunks_.ranks(),
+                                         own_chunk_.elements(), static_cast<float>(1.0 / chunks_.ranks())};
+  for (std::int64_t i = 0; i < slice.elements.elements(); ++i) mean(i);
 }
 
 void BackgroundMean::Work::start_thread() {
