@@ -51,9 +51,8 @@ void CompressedMean::run(const ExecutionSpace& exec, Communicator& communicator,
       arrived(slice.elements);
     };
   }
-  const Words<MemorySpace> own_replies = replies_;
   const std::array<Lane, 2> lanes = {Lane{bytes_of(messages_), bytes_of(received_)},
-                                     Lane{bytes_of(own_replies), bytes_of(replies_)}};
+                                     Lane{bytes_of(replies_), bytes_of(replies_)}};
   Exchange exchange(exec, communicator, Traffic::compressed, lanes);
   ReductionRun run(slices_, rank_, ReductionRun::Replies::to_all, exchange, steps);
   run_reduction(exec, phases, run);

@@ -49,7 +49,7 @@ void ReductionRun::encode_next() {
   ++next_;
   if (number >= chunks_.of_chunk(chunk).size()) return;
   const Slice& slice = slice_of(chunk, number);
-  if (steps_.encode) steps_.encode(chunk, slice);
+  steps_.encode(chunk, slice);
   if (chunk == rank_) {
     todo_.push_back(number * ranks + static_cast<std::size_t>(rank_));
     return;

@@ -5,13 +5,13 @@
 #include <kadam/codec/block_codec.hpp>
 #include <kadam/collectives/sliced_chunks.hpp>
 
-/// Block-coded messages that travel slice by slice.
+/// Messages of 32-bit words that travel slice by slice.
 namespace kadam {
 
 [[nodiscard]] std::int64_t words_of(std::size_t bytes);
 [[nodiscard]] Words<MemorySpace> part_of(const Words<MemorySpace>& all, const Piece& piece);
 
-/// Slices of whole scale blocks.
+/// Slices of whole scale blocks of a block-coded message.
 void cut_messages(SlicedChunks& slices, const BlockMessage& message, std::size_t piece_bytes);
 
 /// A slice of the own chunk is not sent: it goes to where the others' are received.

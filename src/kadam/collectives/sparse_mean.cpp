@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/collectives/pipelined_gather.hpp>
 #include <kadam/collectives/pipelined_reduction.hpp>
+#include <kadam/collectives/sliced_messages.hpp>
 #include <kadam/collectives/sparse_mean.hpp>
 #include <kadam/kernels/support_overlap.hpp>
 #include <kadam/layout/chunk_layout.hpp>
@@ -15,18 +16,8 @@
 namespace kadam {
 namespace {
 
-std::int64_t words(std::size_t bytes) {
-  return static_cast<std::int64_t>(bytes / sizeof(std::uint32_t));
-}
-
-template <class View>
-View part_of(const View& all, const ElementRange& range) {
+Vector<float> part_of(const Vector<float>& all, const ElementRange& range) {
   return Kokkos::subview(all, Kokkos::make_pair(range.begin, range.end));
-}
-
-ElementRange word_range(const Piece& piece) {
-  const std::int64_t first = words(piece.offset_bytes);
-  return {first, first + words(piece.bytes)};
 }
 
 void require_select_block(const SparseOptions& options) {
@@ -62,7 +53,8 @@ SparseMean::SparseMean(const ExecutionSpace& exec, const SparseOptions& options,
   require_select_block(options);
   message_ = SparseMessage(elements, block_of(options, elements, ranks), options.density);
   if (ranks == 1) return;
-  received_ = allocate<std::uint32_t>(exec, "kadam::SparseMean::received", words(received_bytes()) * ranks);
+  received_ =
+      allocate<std::uint32_t>(exec, "kadam::SparseMean::received", words_of(received_bytes()) * ranks);
   if (message_.map().block_elements > SparseMessage::largest_select_block)
     large_top_k_ = LargeTopK<ExecutionSpace>(exec, message_.map().block_elements);
   if (has_owners()) {
@@ -77,7 +69,7 @@ void SparseMean::allocate_for_all(const ExecutionSpace& exec) {
 }
 
 void SparseMean::allocate_for_owners(const ExecutionSpace& exec) {
-  const std::int64_t message_words = words(message_.total_bytes());
+  const std::int64_t message_words = words_of(message_.total_bytes());
   sent_ = allocate<std::uint32_t>(exec, "kadam::SparseMean::sent", message_words);
   kept_ = allocate<std::uint32_t>(exec, "kadam::SparseMean::kept", message_words);
   sums_ = allocate<float>(exec, "kadam::SparseMean::sums", own_region().elements());
@@ -100,8 +92,8 @@ void SparseMean::deliver(const ExecutionSpace& exec, Communicator& communicator,
 
 void SparseMean::deliver_to_all(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
                                 const Vector<float>& residual, const Vector<float>& x) {
-  const std::int64_t own_words = words(message_.total_bytes());
-  const Words<MemorySpace> own = part_of(received_, {rank_ * own_words, (rank_ + 1) * own_words});
+  const std::size_t bytes = message_.total_bytes();
+  const Words<MemorySpace> own = part_of(received_, Piece{static_cast<std::size_t>(rank_) * bytes, bytes});
   GatherSteps steps;
   steps.encode = [&](const Slice& slice) {
     const auto scope = phases.enter(exec, Phase::encode);
@@ -122,10 +114,7 @@ void SparseMean::deliver_by_owners(const ExecutionSpace& exec, Communicator& com
   steps.encode = [&](int chunk, const Slice& slice) {
     const auto scope = phases.enter(exec, Phase::encode);
     select(exec, slice.elements, part_of(residual, slice.elements), Selected::stays, sent_);
-    if (chunk != rank_) return;
-    const std::size_t own = static_cast<std::size_t>(rank_) * slices_.stride_bytes(rank_);
-    const Piece received{own + slice.received.offset_bytes, slice.received.bytes};
-    Kokkos::deep_copy(exec, part_of(received_, word_range(received)), part_of(sent_, word_range(slice.sent)));
+    if (chunk == rank_) keep_own_message(exec, slices_, rank_, slice, sent_, received_);
   };
   steps.reduce = [&](const Slice& slice) {
     const auto scope = phases.enter(exec, Phase::encode);
@@ -137,8 +126,8 @@ void SparseMean::deliver_by_owners(const ExecutionSpace& exec, Communicator& com
   steps.arrived = [&](int /*chunk*/, const Slice& slice) {
     const auto scope = phases.enter(exec, Phase::decode);
     const detail::SparseMap map = message_.map_of(slice.elements);
-    const ConstWords<MemorySpace> sent = part_of(sent_, word_range(slice.sent));
-    const ConstWords<MemorySpace> kept = part_of(kept_, word_range(slice.sent));
+    const ConstWords<MemorySpace> sent = part_of(sent_, slice.sent);
+    const ConstWords<MemorySpace> kept = part_of(kept_, slice.sent);
     subtract_message(exec, map, kept, part_of(x, slice.elements));
     clear_kept(exec, map, sent, kept, part_of(residual, slice.elements));
   };
@@ -162,7 +151,7 @@ void SparseMean::cut_into_slices(std::size_t piece_bytes) {
 void SparseMean::select(const ExecutionSpace& exec, const ElementRange& range, const Vector<float>& values,
                         Selected selected, const Words<MemorySpace>& message) const {
   const detail::SparseMap map = message_.map_of(range);
-  const Words<MemorySpace> place = part_of(message, word_range(message_.piece(range)));
+  const Words<MemorySpace> place = part_of(message, message_.piece(range));
   if (map.block_elements <= SparseMessage::largest_select_block) {
     select_top_k(exec, map, values, selected, place);
     return;
@@ -173,10 +162,10 @@ void SparseMean::select(const ExecutionSpace& exec, const ElementRange& range, c
 }
 
 SparseMessages<MemorySpace> SparseMean::received_messages(const ElementRange& range) const {
-  const std::int64_t begin = has_owners() ? words(message_.piece(own_region()).offset_bytes) : 0;
-  const std::int64_t first = words(message_.piece(range).offset_bytes) - begin;
-  return {message_.map_of(range), part_of(received_, {first, static_cast<std::int64_t>(received_.size())}),
-          ranks_, words(received_bytes())};
+  const std::size_t begin = has_owners() ? message_.piece(own_region()).offset_bytes : 0;
+  const std::size_t first = message_.piece(range).offset_bytes - begin;
+  const std::size_t rest = received_.size() * sizeof(std::uint32_t) - first;
+  return {message_.map_of(range), part_of(received_, Piece{first, rest}), ranks_, words_of(received_bytes())};
 }
 
 ElementRange SparseMean::own_region() const {

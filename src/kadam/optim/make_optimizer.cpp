@@ -31,17 +31,6 @@ struct Algorithm {
 };
 
 template <class Options>
-Options read_options(std::string_view name, const OptionMap& values, const Groups& groups) {
-  Options options;
-  OptionFields fields;
-  options.describe(fields);
-  fields.read(name, values);
-  options.common.groups = groups;
-  options.validate();
-  return options;
-}
-
-template <class Options>
 std::vector<OptionHelp> help_of() {
   Options options;
   OptionFields fields;
@@ -54,8 +43,10 @@ std::vector<OptionHelp> help_of() {
 template <class Type>
 std::unique_ptr<Optimizer> make(std::string_view name, const OptionMap& values, TensorLayout layout,
                                 SharedCommunicator communicator, const Groups& groups) {
-  return std::make_unique<Type>(read_options<typename Type::Options>(name, values, groups), std::move(layout),
-                                std::move(communicator));
+  auto options = read_options<typename Type::Options>(name, values);
+  options.common.groups = groups;
+  options.validate();
+  return std::make_unique<Type>(options, std::move(layout), std::move(communicator));
 }
 
 const std::array<Algorithm, 10> algorithms = {{

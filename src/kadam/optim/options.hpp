@@ -68,6 +68,16 @@ class OptionFields {
   std::vector<OptionField> fields_;
 };
 
+/// An Options struct with these values set, not validated yet. Errors: as OptionFields::read().
+template <class Options>
+[[nodiscard]] Options read_options(std::string_view owner, const OptionMap& values) {
+  Options options;
+  OptionFields fields;
+  options.describe(fields);
+  fields.read(owner, values);
+  return options;
+}
+
 /// All options of an Options struct with their present values.
 template <class Options>
 [[nodiscard]] OptionMap show_options(Options options) {

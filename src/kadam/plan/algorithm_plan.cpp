@@ -22,10 +22,7 @@ void require_no_tensors(const CommonOptions& common) {
 
 template <class Options>
 AlgorithmPlan plan(std::string_view name, const OptionMap& values, const Problem& problem) {
-  Options options;
-  OptionFields fields;
-  options.describe(fields);
-  fields.read(name, values);
+  const auto options = read_options<Options>(name, values);
   options.validate();
   require_no_tensors(options.common);
   return detail::plan_of(options, problem);
