@@ -22,3 +22,6 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/KadamConfig.cmake.in
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/KadamConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/KadamConfig.cmake ${PROJECT_BINARY_DIR}/KadamConfigVersion.cmake
   DESTINATION ${KADAM_INSTALL_CMAKEDIR})
+if(KADAM_ENABLE_NCCL)
+  install(FILES ${PROJECT_SOURCE_DIR}/cmake/FindNCCL.cmake DESTINATION ${KADAM_INSTALL_CMAKEDIR})
+endif()

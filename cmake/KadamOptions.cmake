@@ -3,6 +3,7 @@
 include(GNUInstallDirs)
 
 option(KADAM_ENABLE_MPI "Build the MPI transport (off: one rank only)" ON)
+option(KADAM_ENABLE_NCCL "Use NCCL inside a node (CUDA and MPI only)" OFF)
 option(KADAM_ENABLE_DRIVERS "Build the programs (kadam-train, kadam-replay, ...)" ${PROJECT_IS_TOP_LEVEL})
 option(KADAM_ENABLE_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(KADAM_ENABLE_NATIVE_ARCH "Compile for this machine's processor (never for packages)" OFF)

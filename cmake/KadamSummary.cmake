@@ -12,5 +12,5 @@ message(STATUS "Kadam ${Kadam_VERSION}")
 message(STATUS "  compiler    ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}, ${CMAKE_BUILD_TYPE}, "
   "native arch ${KADAM_ENABLE_NATIVE_ARCH}, sanitizers ${KADAM_ENABLE_SANITIZERS}")
 message(STATUS "  Kokkos      ${Kokkos_VERSION} ${kadam_devices}, compiled as ${Kokkos_COMPILE_LANGUAGE} (${Kokkos_DIR})")
-message(STATUS "  MPI         ${kadam_mpi}")
+message(STATUS "  MPI         ${kadam_mpi}, NCCL ${KADAM_ENABLE_NCCL}")
 message(STATUS "  programs    ${KADAM_ENABLE_DRIVERS}, tests ${KADAM_ENABLE_TESTS}")

@@ -19,11 +19,10 @@ struct Exchange {
   std::function<void(const ExecutionSpace&)> prepare = {};  ///< before each run, not timed
 };
 
-/// What is exchanged, and who one is.
+/// How much is exchanged, and between whom.
 struct Place {
-  std::int64_t elements = 0;
-  int ranks = 1;
-  int rank = 0;
+  std::int64_t elements;
+  const Communicator& communicator;
 };
 
 /// An exchange that is timed. Its buffers are there only while it is.

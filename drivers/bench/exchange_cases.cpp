@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/collectives/chunk_gather.hpp>
 #include <kadam/collectives/compressed_mean.hpp>
 #include <kadam/collectives/dense_mean.hpp>
 #include <kadam/collectives/low_bit_reduce_scatter.hpp>
@@ -22,7 +23,7 @@ constexpr std::int64_t select_block = 4096;
 Vector<float> own_vector(const std::string& label, const Place& at, float size) {
   const ExecutionSpace exec;
   auto values = allocate<float>(exec, label, at.elements);
-  fill(exec, values, size, 100U + static_cast<std::uint32_t>(at.rank));
+  fill(exec, values, size, 100U + static_cast<std::uint32_t>(at.communicator.rank()));
   return values;
 }
 
@@ -35,8 +36,7 @@ Vector<float> common_vector(const std::string& label, const Place& at, float val
 }
 
 Exchange float32_mean(const Place& at) {
-  const auto mean =
-      std::make_shared<DenseMean>(ExecutionSpace{}, ChunkLayout(at.elements, at.ranks), at.rank);
+  const auto mean = std::make_shared<DenseMean>(ExecutionSpace{}, at.communicator, at.elements);
   const Vector<float> gradient = own_vector("kadam-bench::gradient", at, 1e-2F);
   return {[mean, gradient](const auto& exec, auto& communicator, auto& phases) {
     (void)(*mean)(exec, communicator, phases, gradient);
@@ -45,8 +45,7 @@ Exchange float32_mean(const Place& at) {
 
 Exchange bfloat16_mean(const Place& at) {
   const ExecutionSpace exec;
-  const auto mean =
-      std::make_shared<DenseMean>(exec, ChunkLayout(at.elements, at.ranks), at.rank, NumberFormat::bfloat16);
+  const auto mean = std::make_shared<DenseMean>(exec, at.communicator, at.elements, NumberFormat::bfloat16);
   const auto gradient = allocate<Bfloat16>(exec, "kadam-bench::bfloat16_gradient", at.elements);
   write_copy<ExecutionSpace, MemorySpace>(exec, own_vector("kadam-bench::gradient", at, 1e-2F),
                                           HalfCopy<MemorySpace>(gradient));
@@ -63,7 +62,7 @@ Exchange mpi_all_reduce(const Place& at) {
             const auto scope = phases.enter(exec, Phase::exchange);
             communicator.all_reduce_sum(exec, gradient);
           },
-          [gradient, rank = at.rank](const auto& exec) {
+          [gradient, rank = at.communicator.rank()](const auto& exec) {
             fill(exec, gradient, 1e-2F, 100U + static_cast<std::uint32_t>(rank));
           }};
 }
@@ -73,8 +72,8 @@ class FrozenStep {
  public:
   FrozenStep(const Place& at, int bits)
       : elements_(at.elements),
-        mean_(ExecutionSpace{}, make_quantiser(bits, SignScale::rms), ChunkLayout(at.elements, at.ranks),
-              scale_block, at.rank),
+        mean_(ExecutionSpace{}, make_quantiser(bits, SignScale::rms), at.communicator, at.elements,
+              scale_block),
         gradient_(own_vector("kadam-bench::gradient", at, 1e-2F)),
         x_(common_vector("kadam-bench::x", at, 1.0F)),
         v_(common_vector("kadam-bench::v", at, 1e-6F)) {}
@@ -111,30 +110,17 @@ ExchangeCase compressed_mean(const std::string& name, int bits) {
           }};
 }
 
-/// Of a vector's chunks as they are.
-std::vector<Piece> float32_pieces(const ChunkLayout& chunks) {
-  std::vector<Piece> pieces;
-  pieces.reserve(static_cast<std::size_t>(chunks.ranks()));
-  for (int rank = 0; rank < chunks.ranks(); ++rank) {
-    const ElementRange chunk = chunks.chunk(rank);
-    pieces.push_back({static_cast<std::size_t>(chunk.begin) * sizeof(float),
-                      static_cast<std::size_t>(chunk.elements()) * sizeof(float)});
-  }
-  return pieces;
-}
-
 /// Gradients with 4 bits to their owners, parameters in float32 back; not what the owner does in between.
 Exchange loco(const Place& at) {
-  const ChunkLayout chunks(at.elements, at.ranks);
   const auto reduce_scatter = std::make_shared<LowBitReduceScatter>(
-      ExecutionSpace{}, make_quantiser(4, SignScale::rms), chunks, loco_block, 0.8, at.rank);
+      ExecutionSpace{}, make_quantiser(4, SignScale::rms), at.communicator, at.elements, loco_block, 0.8);
+  const ChunkGather gather(at.communicator, at.elements, sizeof(float));
   const Vector<float> gradient = own_vector("kadam-bench::gradient", at, 1e-2F);
   const Vector<float> x = common_vector("kadam-bench::x", at, 1.0F);
-  return {[reduce_scatter, gradient, x, pieces = float32_pieces(chunks)](const auto& exec, auto& communicator,
-                                                                         auto& phases) {
+  return {[reduce_scatter, gather, gradient, x](const auto& exec, auto& communicator, auto& phases) {
     (void)(*reduce_scatter)(exec, communicator, phases, gradient, 1.0F, {});
     const auto scope = phases.enter(exec, Phase::exchange);
-    communicator.all_gather(exec, Traffic::dense, bytes_of(x), pieces);
+    gather(exec, communicator, Traffic::dense, bytes_of(x));
   }};
 }
 
@@ -143,13 +129,13 @@ ExchangeCase sparse_mean(const std::string& name, SparseExchange exchange, doubl
   return {name, [exchange, density](const Place& at) {
             const auto mean =
                 std::make_shared<SparseMean>(ExecutionSpace{}, SparseOptions{density, select_block, exchange},
-                                             at.elements, at.ranks, at.rank);
+                                             at.elements, at.communicator.size(), at.communicator.rank());
             const Vector<float> residual = own_vector("kadam-bench::residual", at, 1e-3F);
             const Vector<float> x = common_vector("kadam-bench::x", at, 1.0F);
             return Exchange{[mean, residual, x](const auto& exec, auto& communicator, auto& phases) {
                               mean->deliver(exec, communicator, phases, residual, x);
                             },
-                            [residual, rank = at.rank](const auto& exec) {
+                            [residual, rank = at.communicator.rank()](const auto& exec) {
                               fill(exec, residual, 1e-3F, 100U + static_cast<std::uint32_t>(rank));
                             }};
           }};

@@ -43,6 +43,12 @@ std::string heading(int ranks, const std::optional<WireLimit>& wire) {
   return text + "\n\n" + exchange_table_head();
 }
 
+/// Several ranks on each of several hosts. On one host there is no link: each rank is given one of its own.
+bool shares_links(Communicator& communicator) {
+  const int on_this_host = communicator.split_by_node()->size();
+  return on_this_host > 1 && on_this_host < communicator.size();
+}
+
 }  // namespace
 
 ExchangeCommand::ExchangeCommand(CLI::App& program) {
@@ -66,7 +72,9 @@ ExchangeCommand::ExchangeCommand(CLI::App& program) {
          "of runs in all: long exchanges are repeated less often,\nbut run at least once (default 300)")
       ->type_name("S")
       ->check(CLI::Range(1, 1000000).description(""));
-  app->add_option("--rate", rate_, "of each rank's link, as in 100mbit: what is the limit")
+  app->add_option("--rate", rate_,
+                  "of each host's link, as in 100mbit: what is the limit; where ranks\n"
+                  "share a host it needs --interface-bytes")
       ->type_name("RATE")
       ->check(CLI::Validator(check_rate, ""));
   app->add_option("--latency", latency_, "of the link, as in 200us (default 0); needs --rate")
@@ -115,14 +123,15 @@ int ExchangeCommand::run(const launch::Session& session) const {
 void ExchangeCommand::measure_all(const launch::Session& session, const std::vector<ExchangeCase>& cases,
                                   const std::vector<std::int64_t>& sizes) const {
   Communicator& communicator = *session.communicator();
-  const auto limit = wire();
+  auto limit = wire();
+  if (limit) limit->is_shared = shares_links(communicator);
   if (session.is_root() && !json_) print_now(heading(communicator.size(), limit));
   TransientLine line(session.is_root());
   std::size_t left = cases.size() * sizes.size();
   double seconds = seconds_;  // that are left
   for (const std::int64_t elements : sizes) {
     for (const ExchangeCase& one : cases) {
-      const Exchange exchange = one.make({elements, communicator.size(), communicator.rank()});
+      const Exchange exchange = one.make({elements, communicator});
       const Effort effort = {repetitions_, seconds / static_cast<double>(left), counts_interface_bytes_};
       const ExchangeTiming timing = measure_exchange(exchange, communicator, effort, [&](int repetition) {
         line.says(fmt::format("{}, {} elements: run {}", one.exchange, elements, repetition + 1));

@@ -29,7 +29,9 @@ ExchangeResult result_of(const std::string& exchange, std::int64_t elements, int
                          const ExchangeTiming& timing, const std::optional<WireLimit>& wire) {
   ExchangeResult result = {exchange, elements, ranks, timing, std::nullopt, std::nullopt};
   if (!wire) return result;
-  const double limit = wire->seconds(timing.bytes_sent);
+  const auto bytes = wire->is_shared ? timing.interface_bytes : std::optional(timing.bytes_sent);
+  if (!bytes) return result;
+  const double limit = wire->seconds(*bytes);
   result.wire_limit_seconds = limit;
   if (limit > 0.0) result.ratio_to_limit = timing.seconds.median / limit;
   return result;
@@ -61,6 +63,7 @@ std::string json_line_of(const ExchangeResult& result) {
                                        {"spread", timing.seconds.spread},
                                        {"repetitions", timing.repetitions},
                                        {"bytes_sent", timing.bytes_sent},
+                                       {"node_bytes_sent", timing.node_bytes_sent},
                                        {"interface_bytes", value_or_null(timing.interface_bytes)},
                                        {"wire_limit_seconds", value_or_null(result.wire_limit_seconds)},
                                        {"ratio_to_limit", value_or_null(result.ratio_to_limit)},

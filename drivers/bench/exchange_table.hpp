@@ -16,8 +16,10 @@ struct ExchangeResult {
   std::int64_t elements = 0;
   int ranks = 1;
   ExchangeTiming timing;
-  std::optional<double> wire_limit_seconds;  ///< what its counted bytes take at least; nothing without a wire
-  std::optional<double> ratio_to_limit;      ///< 1: as fast as the wire carries its bytes, 2: half as fast
+  /// What its bytes take at least: those that a rank sent, or on a shared link those that the interface
+  /// counted; nothing without a wire, or if they were not counted.
+  std::optional<double> wire_limit_seconds;
+  std::optional<double> ratio_to_limit;  ///< 1: as fast as the wire carries its bytes, 2: half as fast
 };
 
 [[nodiscard]] ExchangeResult result_of(const std::string& exchange, std::int64_t elements, int ranks,

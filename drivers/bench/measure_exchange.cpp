@@ -17,11 +17,16 @@ struct Sample {
   double exchange = 0.0;
   double decode = 0.0;
   double bytes_sent = 0.0;
+  double node_bytes_sent = 0.0;
   double interface_bytes = 0.0;
 };
 
+std::size_t node_bytes(const Communicator& communicator) {
+  return communicator.bytes_sent().sent(Traffic::node);
+}
+
 std::size_t payload_bytes(const Communicator& communicator) {
-  return communicator.bytes_sent().total() - communicator.bytes_sent().sent(Traffic::control);
+  return communicator.bytes_sent().between_nodes() - communicator.bytes_sent().sent(Traffic::control);
 }
 
 /// Value k of every rank, in rank order.
@@ -57,17 +62,26 @@ Sample run_once(const ExecutionSpace& exec, const Exchange& exchange, Communicat
   meet(communicator);
   const std::size_t on_interface = interface_bytes().value_or(0);
   const std::size_t sent = payload_bytes(communicator);
+  const std::size_t in_node = node_bytes(communicator);
   const Kokkos::Timer timer;
   exchange.run(exec, communicator, phases);
   exec.fence("kadam-bench: done");
   const auto in_phase = [&](Phase phase) { return phases.seconds()[static_cast<std::size_t>(phase)]; };
-  const std::array<double, 5> own = {timer.seconds(), in_phase(Phase::encode), in_phase(Phase::exchange),
+  const std::array<double, 6> own = {timer.seconds(),
+                                     in_phase(Phase::encode),
+                                     in_phase(Phase::exchange),
                                      in_phase(Phase::decode),
-                                     static_cast<double>(payload_bytes(communicator) - sent)};
+                                     static_cast<double>(payload_bytes(communicator) - sent),
+                                     static_cast<double>(node_bytes(communicator) - in_node)};
   const std::vector<double> all = communicator.all_gather_values(own);
   const auto of_ranks = [&](std::size_t k) { return value_of_ranks(all, own.size(), k); };
-  Sample sample = {largest(of_ranks(0)), mean(of_ranks(1)),    mean(of_ranks(2)),
-                   mean(of_ranks(3)),    largest(of_ranks(4)), 0.0};
+  Sample sample = {largest(of_ranks(0)),
+                   mean(of_ranks(1)),
+                   mean(of_ranks(2)),
+                   mean(of_ranks(3)),
+                   largest(of_ranks(4)),
+                   largest(of_ranks(5)),
+                   0.0};
   if (counts_interface_bytes) {  // all have received what this rank sent
     const auto more = static_cast<double>(interface_bytes().value_or(0) - on_interface);
     sample.interface_bytes = largest(communicator.all_gather_values({&more, 1}));
@@ -91,6 +105,7 @@ ExchangeTiming timing_of(const std::vector<Sample>& samples) {
   timing.exchange_seconds = timing_of(samples, &Sample::exchange).median;
   timing.decode_seconds = timing_of(samples, &Sample::decode).median;
   timing.bytes_sent = static_cast<std::size_t>(samples.front().bytes_sent);
+  timing.node_bytes_sent = static_cast<std::size_t>(samples.front().node_bytes_sent);
   return timing;
 }
 

@@ -25,7 +25,8 @@ struct ExchangeTiming {
   double encode_seconds = 0.0;  ///< mean over ranks, median of runs; so are the other phases
   double exchange_seconds = 0.0;
   double decode_seconds = 0.0;
-  std::size_t bytes_sent = 0;  ///< by the rank that sends most, in one run
+  std::size_t bytes_sent = 0;       ///< by the rank that sends most, in one run
+  std::size_t node_bytes_sent = 0;  ///< and inside its node, if exchanges have two levels
   /// By the machine that sends most, median of runs; the two small messages between runs included.
   std::optional<std::size_t> interface_bytes;
 };

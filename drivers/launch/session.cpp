@@ -43,6 +43,13 @@ void end_transport() {
   MPI_Finalize();
 }
 
+/// The whole text as a number.
+template <class Number>
+bool reads(std::string_view text, Number& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
 /// What depends on the machine, not on what is trained: from the environment.
 ExchangeOptions exchange_options() {
   ExchangeOptions options;
@@ -54,16 +61,33 @@ ExchangeOptions exchange_options() {
     if (value == "off") options.staging = Staging::always;
   }
   if (const char* text = std::getenv("KADAM_PIECE_BYTES")) {
-    const std::string_view value = text;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), options.piece_bytes);
-    if (error != std::errc() || end != value.data() + value.size() || options.piece_bytes == 0)
-      throw UsageError("KADAM_PIECE_BYTES=" + std::string(value) + ": expected a number of bytes above 0");
+    if (!reads(text, options.piece_bytes) || options.piece_bytes == 0)
+      throw UsageError("KADAM_PIECE_BYTES=" + std::string(text) + ": expected a number of bytes above 0");
   }
   return options;
 }
 
+int ranks_per_node() {
+  const char* text = std::getenv("KADAM_RANKS_PER_NODE");
+  if (text == nullptr) return 1;
+  if (std::string_view(text) == "auto") return 0;
+  int ranks = 0;
+  if (!reads(text, ranks) || ranks < 1) {
+    throw UsageError("KADAM_RANKS_PER_NODE=" + std::string(text) +
+                     ": expected auto (the ranks that share memory) or a number above 0");
+  }
+  return ranks;
+}
+
 std::shared_ptr<Communicator> world() {
-  return make_mpi_communicator(MPI_COMM_WORLD, {exchange_options()});
+  MpiOptions options;
+  options.exchange = exchange_options();
+  options.ranks_per_node = ranks_per_node();
+  try {
+    return make_mpi_communicator(MPI_COMM_WORLD, options);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(std::string("KADAM_RANKS_PER_NODE: ") + error.what());
+  }
 }
 
 int ranks_on_this_node() {

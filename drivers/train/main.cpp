@@ -124,6 +124,7 @@ std::string traffic_text(const std::vector<PlannedTraffic>& plan) {
     if (text.empty()) phases.push_back(planned.phase);
     if (planned.bytes == 0 && !text.empty()) continue;
     text += (text.empty() ? "" : " + ") + bytes_text(static_cast<double>(planned.bytes));
+    if (planned.traffic == Traffic::node) text += " inside its node";
     if (planned.every > 1) text += fmt::format(" every {} steps", planned.every);
   }
   std::string all;

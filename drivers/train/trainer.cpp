@@ -64,8 +64,7 @@ Trainer::Trainer(const Configuration& configuration, const std::string& algorith
   launch::require_learning_rates(*optimizer_, configuration.training.steps);
   optimizer_->phases().measure(true);
   summary_.algorithm = algorithm;
-  summary_.dense_bytes_per_step = static_cast<double>(
-      DenseMean::bytes_sent(ChunkLayout(d, communicator_->size()), communicator_->rank()));
+  summary_.dense_bytes_per_step = static_cast<double>(DenseMean::bytes_sent(*communicator_, d));
 }
 
 RunSummary Trainer::run(const std::filesystem::path& folder) {
@@ -117,7 +116,7 @@ void Trainer::take_step(std::int64_t step) {
   const ByteCounters before = communicator_->bytes_sent();
   const StepResult result = optimizer_->step(exec_, parameters_, rounded_gradient_(exec_, gradient_));
   statistics_.add({step, result.phase, result.skipped, loss, compute_seconds, optimizer_->phases().seconds(),
-                   communicator_->bytes_sent().total() - before.total(),
+                   communicator_->bytes_sent().between_nodes() - before.between_nodes(),
                    communicator_->bytes_sent().sent(Traffic::background) - before.sent(Traffic::background)});
   if (step % configuration_.training.log_every == 0 || step == configuration_.training.steps)
     log(result, step);

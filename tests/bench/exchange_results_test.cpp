@@ -70,6 +70,14 @@ TEST(ExchangeResults, AreComparedWithTheWire) {
   EXPECT_EQ(row.size(), exchange_table_head().size());
 }
 
+TEST(ExchangeResults, OfRanksThatShareALinkAreComparedByWhatTheInterfaceCounts) {
+  const WireLimit shared{1e8, 0.0, true};
+  ExchangeTiming timing = timing_of(2.0, 1'000'000);
+  EXPECT_FALSE(result_of("a", 1, 4, timing, shared).ratio_to_limit.has_value());
+  timing.interface_bytes = 12'500'000;
+  EXPECT_DOUBLE_EQ(result_of("a", 1, 4, timing, shared).ratio_to_limit.value(), 2.0);
+}
+
 TEST(ExchangeResults, HaveNoRatioWithoutAWireOrWithoutBytes) {
   const ExchangeResult without_wire = result_of("a", 1, 2, timing_of(1.0, 100), std::nullopt);
   EXPECT_TRUE(nlohmann::json::parse(json_line_of(without_wire))["wire_limit_seconds"].is_null());

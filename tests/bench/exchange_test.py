@@ -6,8 +6,8 @@ import subprocess
 import sys
 
 RANKS, PROGRAM, LAUNCHER = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
-KEYS = {"exchange", "elements", "ranks", "seconds", "spread", "repetitions", "bytes_sent", "interface_bytes",
-        "wire_limit_seconds", "ratio_to_limit", "encode_seconds", "exchange_seconds", "decode_seconds"}
+KEYS = {"exchange", "elements", "ranks", "seconds", "spread", "repetitions", "bytes_sent", "node_bytes_sent",
+        "interface_bytes", "wire_limit_seconds", "ratio_to_limit", "encode_seconds", "exchange_seconds", "decode_seconds"}
 SELECT_BLOCK = 4096
 
 

@@ -34,20 +34,32 @@ struct Case {
   bool mean_abs;
   std::int64_t block;
   Staging staging;
+  int ranks_per_node = 1;
 };
 
 class CompressedMeanTest : public testing::TestWithParam<Case> {
  protected:
-  std::shared_ptr<Communicator> communicator_ =
-      make_mpi_communicator(MPI_COMM_WORLD, test::mpi_options(GetParam().staging));
-  const int rank_ = communicator_->rank();
-  const int size_ = communicator_->size();
+  void SetUp() override {
+    if (!test::divides_ranks(GetParam().ranks_per_node)) GTEST_SKIP() << "not so many ranks per node";
+    communicator_ = make_communicator(test::mpi_options(GetParam().staging));
+    rank_ = communicator_->rank();
+    size_ = communicator_->size();
+  }
+
+  static std::shared_ptr<Communicator> make_communicator(MpiOptions options) {
+    options.ranks_per_node = GetParam().ranks_per_node;
+    return make_mpi_communicator(MPI_COMM_WORLD, options);
+  }
+
+  std::shared_ptr<Communicator> communicator_;
+  int rank_ = 0;
+  int size_ = 1;
   ExecutionSpace exec_;
   Phases phases_;
 
   CompressedMean make(std::int64_t d) const {
     const auto scale = GetParam().mean_abs ? SignScale::mean_abs : SignScale::rms;
-    return {exec_, make_quantiser(GetParam().bits, scale), ChunkLayout(d, size_), GetParam().block, rank_};
+    return {exec_, make_quantiser(GetParam().bits, scale), *communicator_, d, GetParam().block};
   }
 
   std::vector<float> mean_of(CompressedMean& mean, const std::vector<float>& y,
@@ -68,7 +80,8 @@ class CompressedMeanTest : public testing::TestWithParam<Case> {
 
 TEST_P(CompressedMeanTest, EqualsSimulatedRanks) {
   for (const std::int64_t d : {1, 65, 301, 5000}) {
-    reference::CompressedMean expected({GetParam().bits, GetParam().mean_abs, GetParam().block}, size_, d);
+    const auto& [bits, mean_abs, block, staging, ranks_per_node] = GetParam();
+    reference::CompressedMean expected({bits, mean_abs, block, ranks_per_node}, size_, d);
     CompressedMean mean = make(d);
     const auto mask = every_seventh_inactive(d);
     std::vector<bool> active(static_cast<std::size_t>(d));
@@ -87,7 +100,8 @@ TEST_P(CompressedMeanTest, EqualsSimulatedRanks) {
   }
 }
 
-/// Per coordinate, from zero errors: sum_t out + (1/n) sum_i we_i + se = sum_t (1/n) sum_i y_i.
+/// Per coordinate, from zero errors: sum_t out + (1/n) sum_i we_i + se = sum_t (1/n) sum_i y_i. In two levels
+/// we exists once per node, and n counts these.
 TEST_P(CompressedMeanTest, NothingIsLost) {
   const std::int64_t d = 3001;
   CompressedMean mean = make(d);
@@ -105,11 +119,15 @@ TEST_P(CompressedMeanTest, NothingIsLost) {
     }
   }
   std::vector<double> kept(owed.size(), 0.0);
-  if (size_ > 1) {
+  const int nodes = size_ / GetParam().ranks_per_node;
+  if (nodes > 1) {
     const auto worker = test::to_host(mean.state().worker_error);
     const auto server = test::to_host(mean.state().server_error);
-    for (std::size_t i = 0; i < kept.size(); ++i) kept[i] = static_cast<double>(worker[i]) / size_;
-    const auto begin = static_cast<std::size_t>(ChunkLayout(d, size_).chunk(rank_).begin);
+    const ChunkLayout chunks(d, size_);
+    const int own = communicator_->own_chunk();
+    const auto first = static_cast<std::size_t>(chunks.chunk(own - communicator_->across().rank()).begin);
+    for (std::size_t i = 0; i < worker.size(); ++i) kept[first + i] = static_cast<double>(worker[i]) / nodes;
+    const auto begin = static_cast<std::size_t>(chunks.chunk(own).begin);
     for (std::size_t i = 0; i < server.size(); ++i) kept[begin + i] += static_cast<double>(server[i]);
     kept = test::sum_over_ranks(kept);
   }
@@ -119,7 +137,7 @@ TEST_P(CompressedMeanTest, NothingIsLost) {
     largest_kept = std::max(largest_kept, std::fabs(kept[i]));
   }
   // The law would hold for an exact mean too: this one must owe something.
-  EXPECT_EQ(largest_kept > 1e-3 * magnitude, size_ > 1);
+  EXPECT_EQ(largest_kept > 1e-3 * magnitude, nodes > 1);
 }
 
 /// Slices are encoded, reduced and decoded in whatever order they come: the bits are the same, and so are the
@@ -128,7 +146,7 @@ TEST_P(CompressedMeanTest, PiecesChangeNothing) {
   const std::int64_t d = 5000;
   CompressedMean whole = make(d);
   const auto mask = every_seventh_inactive(d);
-  const auto many = make_mpi_communicator(MPI_COMM_WORLD, {{GetParam().staging, 1}});
+  const auto many = make_communicator({{GetParam().staging, 1}});
   CompressedMean sliced = make(d);
   for (std::int64_t t = 1; t <= 3; ++t) {
     const auto y = test::random_gradient(d, rank_, t);
@@ -141,7 +159,8 @@ TEST_P(CompressedMeanTest, PiecesChangeNothing) {
     EXPECT_TRUE(test::bitwise_equal(test::to_host(out), mean_of(whole, y, mask))) << "step " << t;
     EXPECT_EQ(announced, std::vector<int>(y.size(), 1));
   }
-  EXPECT_EQ(many->bytes_sent().total(), 3 * sliced.bytes_sent());
+  EXPECT_EQ(many->bytes_sent().sent(Traffic::compressed), 3 * sliced.bytes_sent());
+  EXPECT_EQ(many->bytes_sent().sent(Traffic::node), 3 * sliced.node_bytes_sent());
 }
 
 TEST_P(CompressedMeanTest, CountsTheBytesOfTheFormula) {
@@ -149,21 +168,30 @@ TEST_P(CompressedMeanTest, CountsTheBytesOfTheFormula) {
   const std::int64_t d = 64 * 256 * static_cast<std::int64_t>(size_);
   CompressedMean mean = make(d);
   (void)mean_of(mean, test::random_gradient(d, rank_, 1), ActiveMask<MemorySpace>{});
-  const std::int64_t bytes = d * GetParam().bits / 8 + 4 * d / block;
-  const auto expected = static_cast<std::size_t>(2 * (size_ - 1) * bytes / size_);
-  EXPECT_EQ(communicator_->bytes_sent().sent(Traffic::compressed), expected);
-  EXPECT_EQ(mean.bytes_sent(), expected);
+  const std::int64_t g = GetParam().ranks_per_node;
+  const std::int64_t nodes = size_ / g;
+  const std::int64_t bytes = nodes == 1 ? 4 * d : d * GetParam().bits / 8 + 4 * d / block;
+  const auto between = static_cast<std::size_t>(2 * (nodes - 1) * bytes / nodes / g);
+  const auto inside = static_cast<std::size_t>((g - 1) * (4 * d + bytes) / g);
+  EXPECT_EQ(communicator_->bytes_sent().sent(Traffic::compressed), between);
+  EXPECT_EQ(communicator_->bytes_sent().sent(Traffic::node), inside);
+  EXPECT_EQ(mean.bytes_sent(), between);
+  EXPECT_EQ(mean.node_bytes_sent(), inside);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Codes, CompressedMeanTest,
     testing::Values(Case{1, false, 64, Staging::automatic}, Case{1, false, 2048, Staging::always},
                     Case{1, true, 0, Staging::automatic}, Case{2, false, 128, Staging::automatic},
-                    Case{4, false, 256, Staging::always}, Case{8, false, 64, Staging::automatic}),
+                    Case{4, false, 256, Staging::always}, Case{8, false, 64, Staging::automatic},
+                    Case{1, false, 64, Staging::automatic, 2}, Case{1, true, 0, Staging::always, 2},
+                    Case{4, false, 256, Staging::automatic, 3}, Case{8, false, 64, Staging::automatic, 4}),
     [](const auto& test_info) {
       return "bits" + std::to_string(test_info.param.bits) + "block" + std::to_string(test_info.param.block) +
              (test_info.param.mean_abs ? "mean_abs" : "") +
-             (test_info.param.staging == Staging::always ? "staged" : "");
+             (test_info.param.staging == Staging::always ? "staged" : "") +
+             (test_info.param.ranks_per_node == 1 ? ""
+                                                  : "node" + std::to_string(test_info.param.ranks_per_node));
     });
 
 }  // namespace

@@ -35,7 +35,7 @@ class DenseMeanTest : public testing::TestWithParam<Staging> {
 TEST_P(DenseMeanTest, EqualsTheSumInRankOrderToTheLastBit) {
   for (const std::int64_t d : {0, 1, 5, 64, 65, 301, 4096, 100003}) {
     const auto all = gradients_of_all(d, size_);
-    DenseMean mean(exec_, ChunkLayout(d, size_), rank_);
+    DenseMean mean(exec_, *communicator_, d);
     const std::size_t before = communicator_->bytes_sent().sent(Traffic::dense);
     const auto own = test::to_device(all[static_cast<std::size_t>(rank_)]);
     const auto got = test::to_host(mean(exec_, *communicator_, phases_, own));
@@ -47,7 +47,7 @@ TEST_P(DenseMeanTest, EqualsTheSumInRankOrderToTheLastBit) {
 TEST_P(DenseMeanTest, SendsWhatARingSends) {
   const auto n = static_cast<std::size_t>(size_);
   const std::size_t d = 64 * 12 * n;
-  const DenseMean mean(exec_, ChunkLayout(static_cast<std::int64_t>(d), size_), rank_);
+  const DenseMean mean(exec_, *communicator_, static_cast<std::int64_t>(d));
   EXPECT_EQ(mean.bytes_sent(), 2 * (n - 1) * 4 * d / n);
 }
 
@@ -57,7 +57,7 @@ TEST_P(DenseMeanTest, OfAGradientIsInItsOwnFormat) {
   for (const std::int64_t d : {0, 5, 301, 4096}) {
     auto all = gradients_of_all(d, size_);
     for (auto& gradient : all) gradient = bfloat16.rounded(gradient);
-    DenseMean mean(exec_, ChunkLayout(d, size_), rank_, NumberFormat::bfloat16);
+    DenseMean mean(exec_, *communicator_, d, NumberFormat::bfloat16);
     const std::size_t before = communicator_->bytes_sent().sent(Traffic::dense);
     const Gradient own = test::to_gradient("bf16", all[static_cast<std::size_t>(rank_)]);
     const Gradient got = mean.of_gradient(exec_, *communicator_, phases_, own);
@@ -76,6 +76,55 @@ TEST_P(DenseMeanTest, OfAGradientIsInItsOwnFormat) {
   }
 }
 
+/// In two levels: the mean of the nodes' means, in both formats; what goes between nodes shrinks by the ranks
+/// of a node.
+TEST_P(DenseMeanTest, InTwoLevelsIsTheMeanOfTheNodesMeans) {
+  for (const int g : {2, 3, 4}) {
+    if (!test::divides_ranks(g)) continue;
+    MpiOptions options = test::mpi_options(GetParam());
+    options.ranks_per_node = g;
+    const auto levels = make_mpi_communicator(MPI_COMM_WORLD, options);
+    for (const std::string name : {"float32", "bf16"}) {
+      const auto format = reference::Format::named(name);
+      for (const std::int64_t d : {0, 1, 65, 301, 4096, 100003}) {
+        auto all = gradients_of_all(d, size_);
+        for (auto& gradient : all) gradient = format.rounded(gradient);
+        auto nodes = reference::node_means(all, g);
+        for (auto& node : nodes) node = format.rounded(node);
+        const Gradient own = test::to_gradient(name, all[static_cast<std::size_t>(rank_)]);
+        DenseMean mean(exec_, *levels, d, own.format());
+        const ByteCounters before = levels->bytes_sent();
+        const Gradient got = mean.of_gradient(exec_, *levels, phases_, own);
+        const Vector<float> as_float32("as_float32", static_cast<std::size_t>(d));
+        scale_numbers(exec_, 1.0F, got, as_float32);
+        Kokkos::fence();
+        EXPECT_TRUE(
+            test::bitwise_equal(test::to_host(as_float32), format.rounded(reference::dense_mean(nodes))))
+            << name << ", d " << d << ", nodes of " << g;
+        const auto sent = [&](Traffic traffic) {
+          return levels->bytes_sent().sent(traffic) - before.sent(traffic);
+        };
+        EXPECT_EQ(sent(Traffic::dense), mean.bytes_sent(own.format()));
+        EXPECT_EQ(sent(Traffic::node), mean.node_bytes_sent(own.format()));
+      }
+    }
+  }
+}
+
+TEST_P(DenseMeanTest, InTwoLevelsSendsOnePartBetweenNodes) {
+  for (const std::size_t g : {std::size_t{2}, std::size_t{4}}) {
+    if (!test::divides_ranks(static_cast<int>(g))) continue;
+    const auto n = static_cast<std::size_t>(size_);
+    const std::size_t d = 64 * 12 * n;
+    MpiOptions options = test::mpi_options(GetParam());
+    options.ranks_per_node = static_cast<int>(g);
+    const auto levels = make_mpi_communicator(MPI_COMM_WORLD, options);
+    const DenseMean mean(exec_, *levels, static_cast<std::int64_t>(d));
+    EXPECT_EQ(mean.bytes_sent(), 2 * (n / g - 1) * 4 * d / n);
+    EXPECT_EQ(mean.node_bytes_sent(), 2 * (g - 1) * 4 * d / g);
+  }
+}
+
 struct LoadFrom {
   Vector<float> values;
   KOKKOS_FUNCTION float operator()(const std::int64_t i) const { return values(i); }
@@ -90,7 +139,7 @@ TEST_P(DenseMeanTest, ASubsetTouchesItsRangesAlone) {
   const std::int64_t d = 500;
   const auto all = gradients_of_all(d, size_);
   const std::vector<ElementRange> ranges = {{3, 40}, {77, 78}, {400, 500}};
-  DenseSubset subset(exec_, ranges, size_, rank_);
+  DenseSubset subset(exec_, *communicator_, ranges);
   const auto values = test::to_device(all[static_cast<std::size_t>(rank_)]);
   const auto out = test::to_device(std::vector<float>(static_cast<std::size_t>(d), -9.0F));
   subset.exchange(exec_, *communicator_, phases_, LoadFrom{values});

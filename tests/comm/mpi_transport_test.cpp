@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <stdexcept>
 #include <support/host_views.hpp>
 #include <support/mpi_options.hpp>
 
@@ -131,6 +132,55 @@ TEST(MpiTransport, SplitsByColour) {
   EXPECT_EQ(part->rank(), world->rank() % 2);
   EXPECT_EQ(part->size(), std::min(2, world->size() - world->rank() / 2 * 2));
   EXPECT_EQ(world->split_by_node()->size(), world->size());  // the tests run on one machine
+}
+
+MpiOptions nodes_of(int ranks_per_node) {
+  MpiOptions options;
+  options.ranks_per_node = ranks_per_node;
+  return options;
+}
+
+/// Consecutive ranks are a node; chunks of ranks with the same place follow each other.
+TEST(MpiTransport, FormsTwoLevels) {
+  const auto one = make_mpi_communicator(MPI_COMM_WORLD);
+  const int n = one->size();
+  EXPECT_FALSE(one->has_two_levels());
+  EXPECT_EQ(one->own_chunk(), one->rank());
+  EXPECT_EQ(&one->across(), one.get());
+  for (const int g : {2, 3, 4}) {
+    if (n % g != 0) {
+      EXPECT_THROW((void)make_mpi_communicator(MPI_COMM_WORLD, nodes_of(g)), std::invalid_argument);
+      continue;
+    }
+    const auto two = make_mpi_communicator(MPI_COMM_WORLD, nodes_of(g));
+    ASSERT_TRUE(two->has_two_levels());
+    EXPECT_EQ(two->node().size(), g);
+    EXPECT_EQ(two->node().rank(), two->rank() % g);
+    EXPECT_EQ(two->across().size(), n / g);
+    EXPECT_EQ(two->across().rank(), two->rank() / g);
+    EXPECT_EQ(two->own_chunk(), two->rank() % g * (n / g) + two->rank() / g);
+    const double value = 1.0;
+    const std::size_t before = two->bytes_sent().total();
+    (void)two->node().all_gather_values({&value, 1});
+    EXPECT_EQ(two->bytes_sent().total() - before, 8U * static_cast<unsigned>(g - 1))
+        << "counts for the whole";
+  }
+  EXPECT_THROW((void)make_mpi_communicator(MPI_COMM_WORLD, nodes_of(-1)), std::invalid_argument);
+}
+
+/// All ranks of this test share memory.
+TEST(MpiTransport, FormsTwoLevelsOfTheRanksThatShareMemory) {
+  const auto levels = make_mpi_communicator(MPI_COMM_WORLD, nodes_of(0));
+  EXPECT_EQ(levels->has_two_levels(), levels->size() > 1);
+  EXPECT_EQ(levels->across().size(), 1);
+  EXPECT_EQ(levels->own_chunk(), levels->rank());
+}
+
+TEST(MpiTransport, RefusesRanksThatDisagreeOnTheirNodes) {
+  const auto alone = make_mpi_communicator(MPI_COMM_WORLD);
+  if (alone->size() == 1) GTEST_SKIP() << "one rank agrees with itself";
+  const int ranks_per_node = alone->rank() == 0 ? 1 : alone->size();
+  EXPECT_THROW((void)make_mpi_communicator(MPI_COMM_WORLD, nodes_of(ranks_per_node)), std::invalid_argument);
 }
 
 TEST(MpiTransport, RefusesANullCommunicator) {

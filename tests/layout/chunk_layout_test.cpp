@@ -37,6 +37,21 @@ TEST(ChunkLayout, ChunksCoverTheVectorOnceAndStartAtMultiplesOf64) {
   }
 }
 
+/// 301 elements in chunks of 128, 128, 45 and 0: two nodes of two ranks.
+TEST(ChunkLayout, PartsAndJoinedChunksLieWhereTheChunksLie) {
+  const ChunkLayout chunks(301, 4);
+  const ChunkLayout joined = chunks.joined(2);
+  EXPECT_EQ(joined.ranks(), 2);
+  EXPECT_EQ(joined.chunk(0), (ElementRange{0, 256}));
+  EXPECT_EQ(joined.chunk(1), (ElementRange{256, 301}));
+  const ChunkLayout last = chunks.part(2, 2);
+  EXPECT_EQ(last.elements(), 45);
+  EXPECT_EQ(last.chunk_elements(), 128);
+  EXPECT_EQ(last.chunk(0), (ElementRange{0, 45}));
+  EXPECT_EQ(last.chunk(1), (ElementRange{45, 45}));
+  EXPECT_EQ(chunks.part(3, 1).elements(), 0);
+}
+
 TEST(ChunkLayout, RefusesNonsense) {
   EXPECT_THROW(ChunkLayout(-1, 2), std::invalid_argument);
   EXPECT_THROW(ChunkLayout(10, 0), std::invalid_argument);

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <ostream>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -318,6 +319,29 @@ inline std::vector<OptimizerCase> optimizer_cases() {
   }
   for (auto& each : all) each.options.try_emplace("lr", 0.01);
   return all;
+}
+
+/// Every algorithm, and what compressed means can be asked for.
+inline std::vector<OptimizerCase> two_level_cases() {
+  const std::set<std::string> titles = {"adam",
+                                        "lamb",
+                                        "onebit_adam",
+                                        "onebit_adam_one_scale",
+                                        "onebit_adam_preconditioned",
+                                        "apmsqueeze_2",
+                                        "onebit_lamb",
+                                        "zero_one_adam",
+                                        "zero_one_adam_one_scale",
+                                        "efficient_adam",
+                                        "efficient_adam_1",
+                                        "loco",
+                                        "loco_8",
+                                        "loco_bf16",
+                                        "locally_accumulated_adam_64",
+                                        "divisible_adam_all"};
+  std::vector<OptimizerCase> cases = optimizer_cases();
+  std::erase_if(cases, [&](const OptimizerCase& each) { return !titles.contains(each.title); });
+  return cases;
 }
 
 }  // namespace kadam::test

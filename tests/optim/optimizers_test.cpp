@@ -17,8 +17,9 @@
 #include <tuple>
 #include <utility>
 
-/// Distributed runs equal simulated ones, rank by rank, on 1 to 4 ranks, directly and staged; the parameters
-/// are bitwise equal on all ranks whenever a step says so; and it sends as many bytes as it says.
+/// Distributed runs equal simulated ones, rank by rank, on 1 to 4 ranks, directly and staged, in one level
+/// and in two; the parameters are bitwise equal on all ranks whenever a step says so; and it sends as many
+/// bytes as it says.
 namespace kadam {
 namespace {
 
@@ -64,9 +65,22 @@ std::size_t coordinates_off(const std::vector<float>& got, const std::vector<flo
   return off;
 }
 
-class OptimizersTest : public testing::TestWithParam<std::tuple<OptimizerCase, Staging>> {
+/// How ranks exchange.
+struct Exchanges {
+  const char* title;
+  Staging staging;
+  int ranks_per_node;
+};
+
+constexpr Exchanges directly = {"", Staging::automatic, 1};
+constexpr Exchanges staged = {"_staged", Staging::always, 1};
+constexpr Exchanges in_two_levels = {"_two_levels", Staging::automatic, 2};
+constexpr Exchanges staged_in_two_levels = {"_staged_two_levels", Staging::always, 2};
+
+class OptimizersTest : public testing::TestWithParam<std::tuple<OptimizerCase, Exchanges>> {
  protected:
   [[nodiscard]] const OptimizerCase& optimizer_case() const { return std::get<0>(GetParam()); }
+  [[nodiscard]] static int ranks_per_node() { return std::get<1>(GetParam()).ranks_per_node; }
   [[nodiscard]] int ranks() const { return communicator_->size(); }
 
   /// What this rank has and what it should have.
@@ -87,8 +101,9 @@ class OptimizersTest : public testing::TestWithParam<std::tuple<OptimizerCase, S
   void run(std::int64_t d) {
     const TensorLayout layout({{"a", 0, d / 3}, {"none", d / 3, d / 3}, {"b", d / 3, d}});
     const auto& [title, name, options] = optimizer_case();
-    const auto simulation = reference::make_reference(name, reference_options(options),
-                                                      {ranks(), d, {{0, d / 3}, {d / 3, d / 3}, {d / 3, d}}});
+    const auto simulation =
+        reference::make_reference(name, reference_options(options),
+                                  {ranks(), d, {{0, d / 3}, {d / 3, d / 3}, {d / 3, d}}, ranks_per_node()});
     const auto optimizer = make_optimizer(name, options, layout, communicator_);
     reference::Ranks expected(static_cast<std::size_t>(ranks()), test::random_vector(d, 2));
     const std::string format = optimizer->gradient_format() == NumberFormat::float32
@@ -112,26 +127,37 @@ class OptimizersTest : public testing::TestWithParam<std::tuple<OptimizerCase, S
   }
 
  private:
-  std::shared_ptr<Communicator> communicator_ =
-      make_mpi_communicator(MPI_COMM_WORLD, test::mpi_options(std::get<1>(GetParam())));
+  static MpiOptions mpi_options() {
+    MpiOptions options = test::mpi_options(std::get<1>(GetParam()).staging);
+    if (test::divides_ranks(ranks_per_node())) options.ranks_per_node = ranks_per_node();
+    return options;
+  }
+
+  std::shared_ptr<Communicator> communicator_ = make_mpi_communicator(MPI_COMM_WORLD, mpi_options());
 };
 
+std::string title(const testing::TestParamInfo<OptimizersTest::ParamType>& test_info) {
+  return std::get<0>(test_info.param).title + std::get<1>(test_info.param).title;
+}
+
 TEST_P(OptimizersTest, EqualsSimulatedRanksAndSendsWhatItSays) {
+  if (!test::divides_ranks(ranks_per_node())) GTEST_SKIP() << "nodes of two need an even number of ranks";
   for (const std::int64_t d : {3, 301, 9000}) run(d);
 }
 
 INSTANTIATE_TEST_SUITE_P(AllOptimizers, OptimizersTest,
                          testing::Combine(testing::ValuesIn(test::optimizer_cases()),
-                                          testing::Values(Staging::automatic, Staging::always)),
-                         [](const auto& test_info) {
-                           return std::get<0>(test_info.param).title +
-                                  (std::get<1>(test_info.param) == Staging::always ? "_staged" : "");
-                         });
+                                          testing::Values(directly, staged)),
+                         title);
+
+INSTANTIATE_TEST_SUITE_P(TwoLevels, OptimizersTest,
+                         testing::Combine(testing::ValuesIn(test::two_level_cases()),
+                                          testing::Values(in_two_levels, staged_in_two_levels)),
+                         title);
 
 INSTANTIATE_TEST_SUITE_P(Formats, OptimizersTest,
-                         testing::Combine(testing::ValuesIn(test::format_cases()),
-                                          testing::Values(Staging::automatic)),
-                         [](const auto& test_info) { return std::get<0>(test_info.param).title; });
+                         testing::Combine(testing::ValuesIn(test::format_cases()), testing::Values(directly)),
+                         title);
 
 }  // namespace
 }  // namespace kadam

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <reference/simulated_ranks.hpp>
 #include <vector>
 
 /// Codes and compressed means in plain loops over plain vectors, straight from the papers: what the kernels
@@ -16,6 +17,7 @@ struct Code {
   int bits = 1;           ///< 1: sign; 2, 4, 8: uniform
   bool mean_abs = false;  ///< scale of the sign code
   std::int64_t block = 2048;
+  int ranks_per_node = 1;  ///< more than 1: what is compressed is the mean of a node
 };
 
 /// decoded C(h) of one scale block; active[i] = false: sent as nothing, 0.
@@ -97,21 +99,22 @@ inline void raise_variance(const Code& code, double floor, int ranks, std::vecto
   }
 }
 
-/// C-AR over simulated ranks (specification of CompressedMean), with its errors.
+/// C-AR over simulated ranks (specification of CompressedMean), with its errors. In two levels a node has one
+/// worker error; who of its ranks holds which part of it changes no number.
 struct CompressedMean {
   Code code;
-  std::vector<std::vector<float>> worker_error;  ///< [rank][d]
-  std::vector<float> server_error;               ///< [d], each chunk by its owner
+  int chunks;                       ///< as many as there are ranks
+  Ranks worker_error;               ///< [rank or node][d]
+  std::vector<float> server_error;  ///< [d], each chunk by its owner
 
   CompressedMean(const Code& c, int ranks, std::int64_t elements)
       : code(c),
-        worker_error(static_cast<std::size_t>(ranks),
-                     std::vector<float>(static_cast<std::size_t>(elements), 0.0F)),
+        chunks(ranks),
+        worker_error(zeros(ranks / c.ranks_per_node, elements)),
         server_error(static_cast<std::size_t>(elements), 0.0F) {}
 
-  [[nodiscard]] int ranks() const { return static_cast<int>(worker_error.size()); }
-
-  std::vector<float> operator()(const std::vector<std::vector<float>>& y, const std::vector<bool>& active) {
+  std::vector<float> operator()(const Ranks& inputs, const std::vector<bool>& active) {
+    const Ranks y = node_means(inputs, code.ranks_per_node);
     const std::size_t ranks = y.size();
     if (ranks == 1) {
       std::vector<float> out = y[0];
@@ -119,14 +122,11 @@ struct CompressedMean {
       return out;
     }
     const auto elements = static_cast<std::int64_t>(y[0].size());
-    std::vector<std::vector<float>> q(ranks, std::vector<float>(y[0].size(), 0.0F));
+    Ranks q = zeros(static_cast<int>(ranks), elements);
     for (std::size_t r = 0; r < ranks; ++r) {
       std::vector<float> h(y[r].size(), 0.0F);
       for (std::size_t i = 0; i < h.size(); ++i) h[i] = active[i] ? y[r][i] + worker_error[r][i] : 0.0F;
-      for (std::size_t j = 0; j < ranks; ++j) {
-        quantise_chunk(code, h, active, chunk_of(elements, static_cast<int>(ranks), static_cast<int>(j)),
-                       q[r]);
-      }
+      for (int j = 0; j < chunks; ++j) quantise_chunk(code, h, active, chunk_of(elements, chunks, j), q[r]);
       for (std::size_t i = 0; i < h.size(); ++i) worker_error[r][i] = active[i] ? h[i] - q[r][i] : 0.0F;
     }
     std::vector<float> p(y[0].size(), 0.0F);
@@ -137,9 +137,7 @@ struct CompressedMean {
       p[i] = active[i] ? sum * inverse + server_error[i] : 0.0F;
     }
     std::vector<float> out(y[0].size(), 0.0F);
-    for (std::size_t j = 0; j < ranks; ++j) {
-      quantise_chunk(code, p, active, chunk_of(elements, static_cast<int>(ranks), static_cast<int>(j)), out);
-    }
+    for (int j = 0; j < chunks; ++j) quantise_chunk(code, p, active, chunk_of(elements, chunks, j), out);
     for (std::size_t i = 0; i < p.size(); ++i) server_error[i] = active[i] ? p[i] - out[i] : 0.0F;
     return out;
   }

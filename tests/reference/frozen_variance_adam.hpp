@@ -58,7 +58,7 @@ struct FrozenVarianceAdam {
       adam.m[i] = active[i] ? adam.m[i] * static_cast<float>(1.0 / adam.hyper.c1(adam.t)) : 0.0F;
       adam.v[i] *= static_cast<float>(1.0 / adam.hyper.c2(adam.t));
     }
-    raise_variance(mean.code, variance_floor, mean.ranks(), adam.v);
+    raise_variance(mean.code, variance_floor, mean.chunks, adam.v);
   }
 };
 

@@ -29,12 +29,15 @@ struct World {
   int ranks = 1;
   std::int64_t elements = 0;
   Ranges tensors = {};
+  int ranks_per_node = 1;  ///< of compressed means; dense ones differ by rounding alone
 };
 
 /// Hands out each option once; those that nobody asked for are an error.
 class OptionReader {
  public:
-  explicit OptionReader(Options options) : left_(std::move(options)) {}
+  OptionReader(Options options, int nodes_ranks) : ranks_per_node(nodes_ranks), left_(std::move(options)) {}
+
+  int ranks_per_node;
 
   double number(const std::string& name, double otherwise) { return take(name, otherwise); }
   std::int64_t count(const std::string& name, std::int64_t otherwise) {
@@ -62,6 +65,7 @@ class OptionReader {
     c.bits = static_cast<int>(count("bits", bits));
     c.mean_abs = is("scale", "mean_abs");
     c.block = count("block", block);
+    c.ranks_per_node = ranks_per_node;
     return c;
   }
   void require_all_read() const {
@@ -191,7 +195,7 @@ inline Simulation simulate_by_name(const std::string& name, OptionReader& read, 
 
 /// The reference of an algorithm, with its options by the names that configurations have.
 inline Simulation make_reference(const std::string& name, const Options& options, const World& world) {
-  OptionReader read(options);
+  OptionReader read(options, world.ranks_per_node);
   Simulation simulation = simulate_by_name(name, read, world);
   read.require_all_read();
   return simulation;

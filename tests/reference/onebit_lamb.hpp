@@ -67,7 +67,7 @@ struct OnebitLamb {
       lamb.m[i] = active[i] ? lamb.m[i] * static_cast<float>(1.0 / lamb.hyper.c1(lamb.t)) : 0.0F;
       lamb.v[i] *= static_cast<float>(1.0 / lamb.hyper.c2(lamb.t));
     }
-    raise_variance(mean.code, variance_floor, mean.ranks(), lamb.v);
+    raise_variance(mean.code, variance_floor, mean.chunks, lamb.v);
     fresh = lamb.v;
     std::vector<double> rms;
     rms.reserve(lamb.tensors.size());

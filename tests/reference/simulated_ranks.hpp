@@ -27,6 +27,15 @@ inline std::vector<float> dense_mean(const Ranks& values) {
   return mean;
 }
 
+/// Of every `ranks_per_node` consecutive ranks their mean: what the nodes then exchange in two levels.
+inline Ranks node_means(const Ranks& values, int ranks_per_node) {
+  Ranks means;
+  for (auto first = values.begin(); first != values.end(); first += ranks_per_node) {
+    means.push_back(dense_mean({first, first + ranks_per_node}));
+  }
+  return means;
+}
+
 /// An optimizer that keeps one x for all ranks, because they hold the same after every step.
 template <class Optimizer>
 struct Replicated {

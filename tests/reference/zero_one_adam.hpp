@@ -87,7 +87,7 @@ struct ZeroOneAdam {
         if (v[i] > 0.0F) x[r][i] -= static_cast<float>(now.lr) * m[r][i] / denominator(i);
       }
     }
-    raise_variance(mean.code, variance_floor, mean.ranks(), v);
+    raise_variance(mean.code, variance_floor, mean.chunks, v);
   }
 
   void accumulate(const Ranks& gradients) {

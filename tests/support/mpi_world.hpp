@@ -16,6 +16,12 @@ inline std::vector<float> from_rank_zero(std::vector<float> values) {
   return values;
 }
 
+inline bool divides_ranks(int count) {
+  int ranks = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  return ranks % count == 0;
+}
+
 inline bool bitwise_equal(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() &&
          (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/collectives/background_mean.hpp>
-#include <kadam/collectives/dense_mean.hpp>
+#include <kadam/collectives/ordered_reduction.hpp>
 #include <kadam/collectives/pipelined_reduction.hpp>
 #include <kadam/comm/spare_core.hpp>
 #include <kadam/kernels/ordered_mean.hpp>
@@ -94,7 +94,8 @@ class BackgroundMean::Work {
 
   [[nodiscard]] const BackgroundSeconds& seconds() const { return seconds_; }
   [[nodiscard]] std::size_t bytes_sent() const {
-    return chunks_.ranks() == 1 ? 0 : DenseMean::bytes_sent(chunks_, foreground_->rank());
+    return OrderedReduction::bytes_sent(chunks_, foreground_->rank(), NumberFormat::float32,
+                                        ReductionRun::Replies::to_all);
   }
   [[nodiscard]] std::size_t memory_bytes() const {
     const std::size_t copies = host_accessible ? 0 : values_.size() + mean_.size();

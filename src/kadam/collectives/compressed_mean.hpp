@@ -3,9 +3,11 @@
 #pragma once
 
 #include <kadam/codec/block_codec.hpp>
+#include <kadam/collectives/node_level.hpp>
 #include <kadam/collectives/phases.hpp>
 #include <kadam/collectives/sliced_messages.hpp>
 #include <kadam/comm/communicator.hpp>
+#include <kadam/kernels/write_input.hpp>
 
 #include <functional>
 
@@ -25,19 +27,26 @@ namespace kadam {
 /// Chunks travel in slices of about Communicator::piece_bytes(): encoding, reducing and decoding some while
 /// others are on the wire changes no bit of the result.
 ///
-/// Memory: errors 4 d + 4 d/n, messages about 3 d bits/8. Wire: (n - 1)/n 2 (d bits/8 + 4 d/B) bytes per rank
-/// when chunks are equal. Worked number: d = 2^20, n = 4, B = 2048, 1 bit: 199 680 bytes, 31.5 times less
-/// than the dense mean.
+/// In two levels (N nodes of g ranks; the hierarchical form of 1-bit Adam's section 6): the exact mean of y
+/// inside each node, shard by shard; C-AR of the shard between the N ranks that hold it; the codes of r to
+/// all of the node. Errors then exist once per node: with we of a node spread over its ranks, and N for n,
+/// the law is the same.
+///
+/// Memory: errors 4 d + 4 d/n, messages about 3 d bits/8; in two levels errors 4 d/g + 4 d/n and 8 d + 4 d/g
+/// for dense parts. Wire: (n - 1)/n 2 (d bits/8 + 4 d/B) bytes per rank when chunks are equal; in two levels
+/// (N - 1)/N 2 (d bits/8 + 4 d/B)/g, and inside the node (g - 1)/g (4 d + d bits/8 + 4 d/B).
+/// Worked number: d = 2^20, n = 4, B = 2048, 1 bit: 199 680 bytes, 31.5 times less than the dense mean; with
+/// g = 2: 66 560 bytes between nodes.
 class CompressedMean {
  public:
   struct State {
-    Vector<float> worker_error;  ///< [d], on every rank
+    Vector<float> worker_error;  ///< [d] on every rank; in two levels its shard
     Vector<float> server_error;  ///< [own chunk]
   };
 
   CompressedMean() = default;
-  CompressedMean(const ExecutionSpace& exec, const AnyQuantiser& quantiser, const ChunkLayout& chunks,
-                 std::int64_t block_elements, int rank);
+  CompressedMean(const ExecutionSpace& exec, const AnyQuantiser& quantiser, const Communicator& communicator,
+                 std::int64_t elements, std::int64_t block_elements);
 
   /// Told of elements whose out can be decoded, slice by slice, while others travel. All are told of.
   using Arrived = std::function<void(const ElementRange&)>;
@@ -47,6 +56,11 @@ class CompressedMean {
   template <class Load>
   void exchange(const ExecutionSpace& exec, Communicator& communicator, Phases& phases, const Load& load,
                 const ActiveMask<MemorySpace>& active, const Arrived& arrived = {}) {
+    if (node_.exists()) {
+      write_input(exec, phases, IgnoresPrevious<Load>{load}, active);
+      exchange_in_two_levels(exec, communicator, phases, active, arrived);
+      return;
+    }
     run(exec, communicator, phases, active, arrived, [&](const detail::BlockRange& blocks) {
       codec_.encode(exec, blocks, load, active, state_.worker_error, outgoing());
     });
@@ -57,16 +71,24 @@ class CompressedMean {
   void exchange_continued(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
                           const Load& load, const ActiveMask<MemorySpace>& active,
                           const Arrived& arrived = {}) {
-    exchange(exec, communicator, phases, ContinuedLoad<Load, MemorySpace>{load, replies_}, active, arrived);
-  }
-
-  /// The same for a y that has been added to state().worker_error already.
-  void exchange_accumulated(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
-                            const ActiveMask<MemorySpace>& active, const Arrived& arrived = {}) {
+    if (node_.exists()) {
+      write_input(exec, phases, load, active);
+      exchange_in_two_levels(exec, communicator, phases, active, arrived);
+      return;
+    }
     run(exec, communicator, phases, active, arrived, [&](const detail::BlockRange& blocks) {
-      codec_.encode(exec, blocks, active, state_.worker_error, outgoing());
+      codec_.encode(exec, blocks, ContinuedLoad<Load, MemorySpace>{load, replies_}, active,
+                    state_.worker_error, outgoing());
     });
   }
+
+  /// Where to add y for exchange_accumulated(): the worker error, or in two levels a vector of zeros.
+  [[nodiscard]] const Vector<float>& accumulator() const {
+    return node_.exists() ? input_ : state_.worker_error;
+  }
+  /// The same for a y that has been added to accumulator() already.
+  void exchange_accumulated(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
+                            const ActiveMask<MemorySpace>& active, const Arrived& arrived = {});
 
   /// apply(i, out of element i) for every active element in [begin, end), after exchange().
   template <class Apply>
@@ -81,36 +103,59 @@ class CompressedMean {
     return codec_.squared_norm(exec, replies_, active, space);
   }
 
+  /// |we|^2, as a share: its mean over ranks is that over those who compress. Waits for exec.
+  [[nodiscard]] double squared_error(const ExecutionSpace& exec, const SumSpace<MemorySpace>& space) const;
+
   /// The kernels' view of the scale blocks.
   [[nodiscard]] const detail::BlockMap& map() const { return codec_.message().map(); }
-  /// What this rank sends in one exchange.
+  /// What this rank sends in one exchange: all of it with one level, to other nodes and inside its node with
+  /// two.
   [[nodiscard]] std::size_t bytes_sent() const;
+  [[nodiscard]] std::size_t node_bytes_sent() const;
   [[nodiscard]] std::size_t state_bytes() const {
     return (state_.worker_error.size() + state_.server_error.size()) * sizeof(float);
   }
   [[nodiscard]] std::size_t workspace_bytes() const {
-    return (messages_.size() + received_.size() + replies_.size()) * sizeof(std::uint32_t);
+    return (messages_.size() + received_.size() + replies_.size()) * sizeof(std::uint32_t) +
+           (input_.size() + node_mean_.size()) * sizeof(float) + node_.memory_bytes();
   }
   [[nodiscard]] State& state() { return state_; }
 
  private:
+  /// input_(i) = load(i, out of element i of the last exchange), for active elements.
+  template <class Load>
+  void write_input(const ExecutionSpace& exec, Phases& phases, const Load& load,
+                   const ActiveMask<MemorySpace>& active) {
+    const auto scope = phases.enter(exec, Phase::encode);
+    decode(exec, active, 0, chunks_of_all().elements(), WriteInput<Load, MemorySpace>{load, input_});
+  }
+  /// The mean of input_.
+  void exchange_in_two_levels(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
+                              const ActiveMask<MemorySpace>& active, const Arrived& arrived);
+
+  [[nodiscard]] const ChunkLayout& chunks_of_all() const { return codec_.message().chunks(); }
   /// One rank decodes what it encoded.
   [[nodiscard]] const Words<MemorySpace>& outgoing() const {
-    return chunks_.ranks() == 1 ? replies_ : messages_;
+    return chunks_.ranks() == 1 ? own_replies_ : messages_;
   }
   using Encode = std::function<void(const detail::BlockRange&)>;
   void run(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
            const ActiveMask<MemorySpace>& active, const Arrived& arrived, const Encode& encode);
   void reduce(const ExecutionSpace& exec, const Slice& slice, const ActiveMask<MemorySpace>& active) const;
 
-  ChunkLayout chunks_;
-  int rank_ = 0;
-  BlockCodec codec_;
+  NodeLevel node_;
+  BlockCodec codec_;      ///< of the whole vector
+  ChunkLayout chunks_;    ///< of what this rank compresses: with one level the whole vector, else its shard
+  int rank_ = 0;          ///< among those who own these chunks
+  BlockCodec of_chunks_;  ///< of these
   State state_;
   SlicedChunks slices_;
-  Words<MemorySpace> messages_;  ///< codes of h, of all chunks
-  Words<MemorySpace> received_;  ///< codes of h of the own chunk, from all ranks
-  Words<MemorySpace> replies_;   ///< codes of r, of all chunks
+  Vector<float> input_;             ///< y, of two levels
+  Vector<float> node_mean_;         ///< and the shard of its mean
+  Words<MemorySpace> messages_;     ///< codes of h, of chunks_
+  Words<MemorySpace> received_;     ///< codes of h of the own chunk, from all its ranks
+  Words<MemorySpace> replies_;      ///< codes of r, of the whole vector
+  Words<MemorySpace> own_replies_;  ///< of these, those of chunks_
 };
 
 }  // namespace kadam

@@ -1,31 +1,19 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/collectives/dense_mean.hpp>
-#include <kadam/collectives/pipelined_reduction.hpp>
-#include <kadam/kernels/ordered_mean.hpp>
-
-#include <array>
-#include <stdexcept>
-#include <type_traits>
 
 namespace kadam {
-namespace {
 
-/// Numbers in a buffer that serves several formats.
-template <Number T>
-Vector<T> numbers_in(const Vector<std::byte>& buffer, std::int64_t elements) {
-  using Unmanaged = Kokkos::View<T*, MemorySpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-  return Unmanaged(reinterpret_cast<T*>(buffer.data()), static_cast<std::size_t>(elements));
-}
-
-}  // namespace
-
-DenseMean::DenseMean(const ExecutionSpace& exec, const ChunkLayout& chunks, int rank, NumberFormat widest)
-    : chunks_(chunks), rank_(rank), own_(chunks.chunk(rank)) {
-  if (chunks.ranks() == 1) return;
+DenseMean::DenseMean(const ExecutionSpace& exec, const Communicator& communicator, std::int64_t elements,
+                     NumberFormat widest)
+    : elements_(elements), ranks_(communicator.size()), node_(exec, communicator, elements, widest) {
+  if (ranks_ == 1) return;
+  across_ = OrderedReduction(exec, NodeLevel::chunks_of_shard(communicator, elements),
+                             communicator.across().rank(), widest);
   const auto bytes = static_cast<std::int64_t>(bytes_per_number(widest));
-  parts_ = allocate<std::byte>(exec, "kadam::DenseMean::parts", bytes * own_.elements() * chunks.ranks());
-  mean_ = allocate<std::byte>(exec, "kadam::DenseMean::mean", bytes * chunks.elements());
+  mean_ = allocate<std::byte>(exec, "kadam::DenseMean::mean", bytes * elements);
+  if (!node_.exists()) return;
+  node_mean_ = allocate<std::byte>(exec, "kadam::DenseMean::node_mean", bytes * node_.shard().elements());
 }
 
 Vector<const float> DenseMean::operator()(const ExecutionSpace& exec, Communicator& communicator,
@@ -45,51 +33,44 @@ Numbers<MemorySpace> DenseMean::of_gradient(const ExecutionSpace& exec, Communic
 template <Number T>
 Vector<const T> DenseMean::mean_of(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
                                    const Vector<const T>& values, Traffic traffic) {
-  if (chunks_.ranks() == 1) return values;
-  if (mean_.size() < sizeof(T) * static_cast<std::size_t>(chunks_.elements())) {
-    throw std::logic_error("kadam::DenseMean: made for 16 bits, asked for the mean of a float32 vector");
+  if (ranks_ == 1) return values;
+  const Vector<T> mean = numbers_in<T>(mean_, elements_);
+  constexpr auto to_all = OrderedReduction::Replies::to_all;
+  if (!node_.exists()) {
+    across_(exec, communicator, phases, traffic, values, mean, to_all);
+    return mean;
   }
-  const std::int64_t own = own_.elements();
-  const Vector<T> parts = numbers_in<T>(parts_, own * chunks_.ranks());
-  const Vector<T> mean = numbers_in<T>(mean_, chunks_.elements());
-  const auto part_of = [](const auto& all, std::int64_t first, const Slice& slice) {
-    return Kokkos::subview(all, Kokkos::make_pair(first, first + slice.elements.elements()));
-  };
-  ReductionSteps steps;
-  steps.encode = [&](int chunk, const Slice& slice) {
-    if (chunk != rank_) return;
-    const std::int64_t in_chunk = slice.elements.begin - own_.begin;
-    Kokkos::deep_copy(exec, part_of(parts, rank_ * own + in_chunk, slice),
-                      part_of(values, slice.elements.begin, slice));
-  };
-  steps.reduce = [&](const Slice& slice) {
-    const auto scope = phases.enter(exec, Phase::decode);
-    const std::int64_t in_chunk = slice.elements.begin - own_.begin;
-    const Vector<T> first_parts = Kokkos::subview(parts, Kokkos::make_pair(in_chunk, own * chunks_.ranks()));
-    const Vector<T> out = part_of(mean, slice.elements.begin, slice);
-    ordered_mean<ExecutionSpace, MemorySpace>(exec, slice.elements.elements(), chunks_.ranks(), own,
-                                              first_parts, out);
-  };
-  SlicedChunks& slices = std::is_same_v<T, float> ? float32_slices_ : half_slices_;
-  cut_numbers<T>(slices, chunks_, communicator.piece_bytes());
-  const std::array<Lane, 2> lanes = {Lane{bytes_of(values), bytes_of(parts)},
-                                     Lane{bytes_of(mean), bytes_of(mean)}};
-  Exchange exchange(exec, communicator, traffic, lanes);
-  ReductionRun run(slices, rank_, ReductionRun::Replies::to_all, exchange, steps);
-  run_reduction(exec, phases, run);
+  const ElementRange& shard = node_.shard();
+  const Vector<T> node_mean = numbers_in<T>(node_mean_, shard.elements());
+  const Vector<T> own = Kokkos::subview(mean, Kokkos::make_pair(shard.begin, shard.end));
+  node_.mean(exec, communicator, phases, values, node_mean);
+  across_(exec, communicator.across(), phases, traffic, Vector<const T>(node_mean), own, to_all);
+  node_.gather(exec, communicator, phases, bytes_of(mean),
+               [](const ElementRange& range) { return numbers_piece(range, sizeof(T)); });
   return mean;
 }
 
 void DenseMean::reserve_staging(Communicator& communicator) const {
-  communicator.reserve_staging(0, mean_.size(), parts_.size());
-  communicator.reserve_staging(1, mean_.size(), mean_.size());
+  node_.reserve_staging(communicator);
+  across_.reserve_staging(communicator.across());
 }
 
-std::size_t DenseMean::bytes_sent(const ChunkLayout& chunks, int rank, NumberFormat format) {
-  const auto elements = static_cast<std::size_t>(chunks.elements());
-  const auto own = static_cast<std::size_t>(chunks.chunk(rank).elements());
-  const auto others = static_cast<std::size_t>(chunks.ranks() - 1);
-  return bytes_per_number(format) * (elements - own + others * own);
+std::size_t DenseMean::bytes_sent(const Communicator& communicator, std::int64_t elements,
+                                  NumberFormat format) {
+  return OrderedReduction::bytes_sent(NodeLevel::chunks_of_shard(communicator, elements),
+                                      communicator.across().rank(), format,
+                                      OrderedReduction::Replies::to_all);
+}
+
+std::size_t DenseMean::bytes_sent(NumberFormat format) const {
+  return across_.bytes_sent(format, OrderedReduction::Replies::to_all);
+}
+
+std::size_t DenseMean::node_bytes_sent(NumberFormat format) const {
+  const auto piece_of = [&](const ElementRange& range) {
+    return numbers_piece(range, bytes_per_number(format));
+  };
+  return node_.mean_bytes_sent(format) + node_.gather_bytes_sent(piece_of);
 }
 
 }  // namespace kadam

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/collectives/node_level.hpp>
+#include <kadam/collectives/ordered_reduction.hpp>
 #include <kadam/collectives/phases.hpp>
-#include <kadam/collectives/sliced_chunks.hpp>
 #include <kadam/comm/communicator.hpp>
 #include <kadam/execution.hpp>
 #include <kadam/kernels/numbers.hpp>
@@ -14,19 +15,22 @@
 namespace kadam {
 
 /// The mean of a vector over ranks, summed in rank order and times 1/n: bitwise equal on all ranks, whatever
-/// arrives first. All-to-all of chunks, sum by their owner, all-gather.
+/// arrives first. All-to-all of chunks, sum by their owner, all-gather. In two levels: the mean inside each
+/// node first, then that of the nodes' means.
 ///
 /// In the format of the vector: what has 16 bits is sent with 16 bits, there and back; the owner adds up in
-/// float32 and rounds the mean once.
+/// float32 and rounds the mean once (at each level).
 ///
-/// Wire: 2 (n - 1)/n 4d bytes per rank when chunks are equal, half of that in 16 bits. Memory: 4d for the
-/// parts, 4d for the result; half of that if nothing wider is ever exchanged.
-/// Worked number: d = 256, n = 4: 1536 bytes sent by each rank, 768 in 16 bits.
+/// Wire: 2 (n - 1)/n 4d bytes per rank when chunks are equal, half of that in 16 bits. In two levels, with g
+/// ranks in each of N nodes: 2 (N - 1)/N 4d/g between nodes and 2 (g - 1)/g 4d inside. Memory: 4d for the
+/// parts, 4d for the result, in two levels 4d + 4d/g more; half of that if nothing wider is ever exchanged.
+/// Worked number: d = 256, n = 4: 1536 bytes sent by each rank, 768 in 16 bits; in two levels, g = 2: 512
+/// between nodes and 1024 inside.
 class DenseMean {
  public:
   DenseMean() = default;
   /// widest: the format with the most bytes of those that are going to be exchanged.
-  DenseMean(const ExecutionSpace& exec, const ChunkLayout& chunks, int rank,
+  DenseMean(const ExecutionSpace& exec, const Communicator& communicator, std::int64_t elements,
             NumberFormat widest = NumberFormat::float32);
 
   /// Collective. The result is valid until the next call; with one rank it is `values` itself.
@@ -40,25 +44,26 @@ class DenseMean {
   /// For a mean that comes later than the first step: see Communicator::reserve_staging().
   void reserve_staging(Communicator& communicator) const;
 
-  /// What a rank sends in one call.
-  [[nodiscard]] static std::size_t bytes_sent(const ChunkLayout& chunks, int rank,
+  /// What a rank sends in one call: with one level all of it, with two what goes to other nodes.
+  [[nodiscard]] static std::size_t bytes_sent(const Communicator& communicator, std::int64_t elements,
                                               NumberFormat format = NumberFormat::float32);
-  [[nodiscard]] std::size_t bytes_sent(NumberFormat format = NumberFormat::float32) const {
-    return bytes_sent(chunks_, rank_, format);
+  [[nodiscard]] std::size_t bytes_sent(NumberFormat format = NumberFormat::float32) const;
+  /// What it sends inside its node.
+  [[nodiscard]] std::size_t node_bytes_sent(NumberFormat format = NumberFormat::float32) const;
+  [[nodiscard]] std::size_t memory_bytes() const {
+    return node_.memory_bytes() + node_mean_.size() + across_.memory_bytes() + mean_.size();
   }
-  [[nodiscard]] std::size_t memory_bytes() const { return parts_.size() + mean_.size(); }
 
  private:
   template <Number T>
   Vector<const T> mean_of(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
                           const Vector<const T>& values, Traffic traffic);
 
-  ChunkLayout chunks_;
-  int rank_ = 0;
-  ElementRange own_;
-  SlicedChunks float32_slices_;
-  SlicedChunks half_slices_;
-  Vector<std::byte> parts_;
+  std::int64_t elements_ = 0;
+  int ranks_ = 1;
+  NodeLevel node_;
+  OrderedReduction across_;
+  Vector<std::byte> node_mean_;  ///< [shard], of two levels
   Vector<std::byte> mean_;
 };
 

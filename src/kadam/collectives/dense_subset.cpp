@@ -4,8 +4,8 @@
 
 namespace kadam {
 
-DenseSubset::DenseSubset(const ExecutionSpace& exec, const std::vector<ElementRange>& ranges, int ranks,
-                         int rank) {
+DenseSubset::DenseSubset(const ExecutionSpace& exec, const Communicator& communicator,
+                         const std::vector<ElementRange>& ranges) {
   for (const ElementRange& range : ranges) elements_ += range.elements();
   if (elements_ == 0) return;
   index_ = allocate<std::int64_t>(exec, "kadam::DenseSubset::index", elements_);
@@ -17,7 +17,7 @@ DenseSubset::DenseSubset(const ExecutionSpace& exec, const std::vector<ElementRa
   }
   Kokkos::deep_copy(exec, index_, host);
   exec.fence("kadam::DenseSubset");
-  mean_ = DenseMean(exec, ChunkLayout(elements_, ranks), rank);
+  mean_ = DenseMean(exec, communicator, elements_);
 }
 
 }  // namespace kadam

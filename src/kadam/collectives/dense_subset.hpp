@@ -16,7 +16,8 @@ namespace kadam {
 class DenseSubset {
  public:
   DenseSubset() = default;
-  DenseSubset(const ExecutionSpace& exec, const std::vector<ElementRange>& ranges, int ranks, int rank);
+  DenseSubset(const ExecutionSpace& exec, const Communicator& communicator,
+              const std::vector<ElementRange>& ranges);
 
   /// Exchanges load(i) of all elements i of the ranges. Collective.
   template <class Load>
@@ -43,6 +44,7 @@ class DenseSubset {
   }
 
   [[nodiscard]] std::size_t bytes_sent() const { return elements_ == 0 ? 0 : mean_.bytes_sent(); }
+  [[nodiscard]] std::size_t node_bytes_sent() const { return elements_ == 0 ? 0 : mean_.node_bytes_sent(); }
   [[nodiscard]] std::size_t memory_bytes() const {
     return index_.size() * sizeof(std::int64_t) + packed_.size() * sizeof(float) + mean_.memory_bytes();
   }

@@ -21,33 +21,60 @@ struct SquareOfByteError {
 }  // namespace
 
 LowBitReduceScatter::LowBitReduceScatter(const ExecutionSpace& exec, const AnyQuantiser& quantiser,
-                                         const ChunkLayout& chunks, std::int64_t block_elements,
-                                         double error_beta, int rank)
-    : chunks_(chunks), rank_(rank), error_beta_(error_beta), codec_(quantiser, chunks, block_elements) {
-  mean_ = allocate<float>(exec, "kadam::LowBitReduceScatter::mean", chunks.chunk(rank).elements());
-  if (chunks.ranks() == 1) return;
-  error_.codes = allocate_zeros<std::uint8_t>(exec, "kadam::LowBitReduceScatter::error", chunks.elements());
+                                         const Communicator& communicator, std::int64_t elements,
+                                         std::int64_t block_elements, double error_beta,
+                                         NumberFormat gradients)
+    : shards_(communicator.size() / communicator.across().size()),
+      gradients_(gradients),
+      node_(exec, communicator, elements, gradients),
+      chunks_(NodeLevel::chunks_of_shard(communicator, elements)),
+      rank_(communicator.across().rank()),
+      error_beta_(error_beta),
+      codec_(quantiser, chunks_, block_elements) {
+  mean_ = allocate<float>(exec, "kadam::LowBitReduceScatter::mean", chunks_.chunk(rank_).elements());
+  if (node_.exists()) {
+    node_mean_ =
+        allocate<std::byte>(exec, "kadam::LowBitReduceScatter::node_mean",
+                            static_cast<std::int64_t>(bytes_per_number(gradients)) * chunks_.elements());
+  }
+  if (chunks_.ranks() == 1) return;
+  error_.codes = allocate_zeros<std::uint8_t>(exec, "kadam::LowBitReduceScatter::error", chunks_.elements());
   error_.steps =
       allocate_zeros<float>(exec, "kadam::LowBitReduceScatter::error_steps", codec_.message().map().blocks);
   messages_ = allocate<std::uint32_t>(exec, "kadam::LowBitReduceScatter::messages",
                                       words_of(codec_.message().total_bytes()));
   received_ = allocate<std::uint32_t>(exec, "kadam::LowBitReduceScatter::received",
-                                      words_of(codec_.message().piece(rank).bytes) * chunks.ranks());
+                                      words_of(codec_.message().piece(rank_).bytes) * chunks_.ranks());
+}
+
+Numbers<MemorySpace> LowBitReduceScatter::mean_of_node(const ExecutionSpace& exec, Communicator& communicator,
+                                                       Phases& phases, const Numbers<MemorySpace>& gradient) {
+  if (!node_.exists()) return gradient;
+  Numbers<MemorySpace> mean;
+  gradient.visit([&]<class T, class... P>(const Kokkos::View<const T*, P...>& values) {
+    const Vector<T> own = numbers_in<T>(node_mean_, chunks_.elements());
+    node_.mean(exec, communicator, phases, Vector<const T>(values), own);
+    mean = own;
+  });
+  return mean;
 }
 
 Vector<float> LowBitReduceScatter::operator()(const ExecutionSpace& exec, Communicator& communicator,
                                               Phases& phases, const Numbers<MemorySpace>& gradient,
                                               float gradient_scale, const ActiveMask<MemorySpace>& active) {
+  const Numbers<MemorySpace> input = mean_of_node(exec, communicator, phases, gradient);
+  ActiveMask<MemorySpace> active_in_shard = active;
+  active_in_shard.offset += node_.shard().begin;
   if (chunks_.ranks() == 1) {
     const auto scope = phases.enter(exec, Phase::decode);
-    scale_numbers(exec, gradient_scale, gradient, mean_);
+    scale_numbers(exec, gradient_scale, input, mean_);
     return mean_;
   }
   cut_messages(slices_, codec_.message(), communicator.piece_bytes());
   ReductionSteps steps;
   steps.encode = [&](int chunk, const Slice& slice) {
     const auto scope = phases.enter(exec, Phase::encode);
-    codec_.encode(exec, codec_.blocks_of(slice.elements), gradient, gradient_scale, active, error_,
+    codec_.encode(exec, codec_.blocks_of(slice.elements), input, gradient_scale, active_in_shard, error_,
                   Ema::make(error_beta_), messages_);
     if (chunk == rank_) keep_own_message(exec, slices_, rank_, slice, messages_, received_);
   };
@@ -57,7 +84,7 @@ Vector<float> LowBitReduceScatter::operator()(const ExecutionSpace& exec, Commun
                 mean_);
   };
   const Lane lane{bytes_of(messages_), bytes_of(received_)};
-  Exchange exchange(exec, communicator, Traffic::compressed, {&lane, 1});
+  Exchange exchange(exec, communicator.across(), Traffic::compressed, {&lane, 1});
   ReductionRun run(slices_, rank_, ReductionRun::Replies::none, exchange, steps);
   run_reduction(exec, phases, run);
   return mean_;
@@ -70,7 +97,8 @@ void LowBitReduceScatter::reset_error(const ExecutionSpace& exec) const {
 double LowBitReduceScatter::squared_error(const ExecutionSpace& exec,
                                           const SumSpace<MemorySpace>& space) const {
   if (chunks_.ranks() == 1) return 0.0;
-  return ordered_sum(exec, chunks_.elements(), SquareOfByteError{error_, codec_.message().map()}, space);
+  return shards_ *
+         ordered_sum(exec, chunks_.elements(), SquareOfByteError{error_, codec_.message().map()}, space);
 }
 
 std::size_t LowBitReduceScatter::bytes_sent() const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <kadam/codec/block_codec.hpp>
+#include <kadam/collectives/node_level.hpp>
 #include <kadam/collectives/phases.hpp>
 #include <kadam/collectives/sliced_chunks.hpp>
 #include <kadam/comm/communicator.hpp>
@@ -15,14 +16,19 @@ namespace kadam {
 ///   h = g + e;  q = C(h);  e <- C8(beta_e e + (1 - beta_e)(h - q))        every rank
 ///   chunk j of q goes to rank j, which takes the mean                      all-to-all
 ///
-/// One rank: the vector itself, without error. Memory: error d + 4 d/B, messages about 2 d bits/8, mean 4
-/// d/n. Wire: (n - 1)/n (d bits/8 + 4 d/B) bytes per rank when chunks are equal. Worked number: d = 2^20, n =
-/// 4, B = 256, 4 bits: 405 504 bytes.
+/// One rank: the vector itself, without error. In two levels, with g ranks in each of N nodes: g is the exact
+/// mean inside the node, in the format of the gradient; the rest is done by shards, between the N ranks that
+/// hold one. Memory: error d + 4 d/B, messages about 2 d bits/8, mean 4 d/n; in two levels all but the mean
+/// divided by g, and dense parts of 4 d + 4 d/g. Wire: (n - 1)/n (d bits/8 + 4 d/B) bytes per rank when
+/// chunks are equal; in two levels (N - 1)/N of that over g, and (g - 1)/g 4 d inside the node. Worked
+/// number: d = 2^20, n = 4, B = 256, 4 bits: 405 504 bytes.
 class LowBitReduceScatter {
  public:
   LowBitReduceScatter() = default;
-  LowBitReduceScatter(const ExecutionSpace& exec, const AnyQuantiser& quantiser, const ChunkLayout& chunks,
-                      std::int64_t block_elements, double error_beta, int rank);
+  /// gradients: the format that they will have.
+  LowBitReduceScatter(const ExecutionSpace& exec, const AnyQuantiser& quantiser,
+                      const Communicator& communicator, std::int64_t elements, std::int64_t block_elements,
+                      double error_beta, NumberFormat gradients = NumberFormat::float32);
 
   /// The mean of gradient_scale times `gradient` over the own chunk, in float32; valid until the next call.
   /// Inactive elements are sent as 0. Collective.
@@ -34,25 +40,35 @@ class LowBitReduceScatter {
   [[nodiscard]] const Vector<float>& mean() const { return mean_; }
   /// e <- 0.
   void reset_error(const ExecutionSpace& exec) const;
-  /// |e|^2. Waits for exec.
+  /// |e|^2, as a share: its mean over ranks is that over those who compress. Waits for exec.
   [[nodiscard]] double squared_error(const ExecutionSpace& exec, const SumSpace<MemorySpace>& space) const;
 
-  /// What this rank sends in one call.
+  /// What this rank sends in one call: with one level all of it, with two what goes to other nodes.
   [[nodiscard]] std::size_t bytes_sent() const;
+  /// What it sends inside its node.
+  [[nodiscard]] std::size_t node_bytes_sent() const { return node_.mean_bytes_sent(gradients_); }
   [[nodiscard]] std::size_t state_bytes() const {
     return error_.codes.size() + error_.steps.size() * sizeof(float);
   }
   [[nodiscard]] std::size_t workspace_bytes() const {
-    return (messages_.size() + received_.size()) * sizeof(std::uint32_t) + mean_.size() * sizeof(float);
+    return (messages_.size() + received_.size()) * sizeof(std::uint32_t) + mean_.size() * sizeof(float) +
+           node_.memory_bytes() + node_mean_.size();
   }
 
  private:
-  ChunkLayout chunks_;
-  int rank_ = 0;
+  [[nodiscard]] Numbers<MemorySpace> mean_of_node(const ExecutionSpace& exec, Communicator& communicator,
+                                                  Phases& phases, const Numbers<MemorySpace>& gradient);
+
+  int shards_ = 1;
+  NumberFormat gradients_ = NumberFormat::float32;
+  NodeLevel node_;
+  ChunkLayout chunks_;  ///< of what this rank compresses: with one level the whole vector, else its shard
+  int rank_ = 0;        ///< among those who own these chunks
   double error_beta_ = 0.0;
   BlockCodec codec_;
   ByteError<MemorySpace> error_;
   SlicedChunks slices_;
+  Vector<std::byte> node_mean_;  ///< [shard], of two levels
   Words<MemorySpace> messages_;
   Words<MemorySpace> received_;
   Vector<float> mean_;

@@ -3,6 +3,7 @@
 #include <kadam/comm/communicator.hpp>
 #include <kadam/comm/exchange.hpp>
 #include <kadam/comm/self_transport.hpp>
+#include <kadam/config.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -42,7 +43,13 @@ std::shared_ptr<Communicator> Communicator::self() {
 }
 
 std::string Communicator::description() const {
-  return transport_->description() + (staged_ ? ", staged through host memory" : "");
+  std::string text = transport_->description();
+  if (has_two_levels()) {
+    text += " in " + std::to_string(across_->size()) + " nodes of " + std::to_string(node_->size()) +
+            ", dense inside a node" +
+            (node_->collectives_ == nullptr ? "" : " (" + node_->collectives_->name() + ")");
+  }
+  return text + (staged_ ? ", staged through host memory" : "");
 }
 
 std::shared_ptr<Communicator> Communicator::duplicate() {
@@ -55,6 +62,41 @@ std::shared_ptr<Communicator> Communicator::split(int colour) {
 
 std::shared_ptr<Communicator> Communicator::split_by_node() {
   return std::make_shared<Communicator>(transport_->split_by_node(), options_);
+}
+
+std::unique_ptr<Communicator> Communicator::level(std::unique_ptr<Transport> transport) const {
+  auto communicator = std::make_unique<Communicator>(std::move(transport), options_);
+  communicator->counters_ = counters_;
+  return communicator;
+}
+
+void Communicator::form_levels(int ranks_per_node) {
+  const std::vector<std::string> names = {"the ranks per node"};
+  const std::vector<std::uint64_t> wanted = {static_cast<std::uint64_t>(ranks_per_node)};
+  require_equal(names, wanted);
+  if (ranks_per_node == 1) return;
+  if (ranks_per_node < 0 || (ranks_per_node > 0 && size() % ranks_per_node != 0)) {
+    throw std::invalid_argument("kadam::Communicator: " + std::to_string(ranks_per_node) +
+                                " ranks per node do not divide " + std::to_string(size()) +
+                                " ranks: give a divisor, or 0 for the ranks that share memory");
+  }
+  auto node =
+      level(ranks_per_node == 0 ? transport_->split_by_node() : transport_->split(rank() / ranks_per_node));
+  const auto own = static_cast<double>(node->size());
+  for (const double size : all_gather_values({&own, 1})) {
+    if (size != own) {
+      throw std::invalid_argument("kadam::Communicator: two levels need nodes of one size, got some with " +
+                                  std::to_string(node->size()) + " and with " +
+                                  std::to_string(static_cast<int>(size)) +
+                                  " ranks: start as many on each, or give 1 rank per node for one level");
+    }
+  }
+  if (node->size() == 1) return;
+#ifdef KADAM_ENABLE_NCCL
+  if (!staged_) node->collectives_ = make_nccl_collectives(*node);
+#endif
+  across_ = level(transport_->split(node->rank()));
+  node_ = std::move(node);
 }
 
 std::byte* Communicator::host_buffer(HostBytes& buffer, std::size_t bytes, const std::string& label) {
@@ -120,7 +162,7 @@ void Communicator::all_reduce_sum(const ExecutionSpace& exec, const Vector<float
     copy_bytes<MemorySpace, Kokkos::SharedHostPinnedSpace>(exec, bytes_of(values).data(), target, bytes);
   }
   const auto ranks = static_cast<std::size_t>(size());
-  counters_.add(Traffic::dense, 2 * (ranks - 1) * bytes / ranks);
+  counters_->add(Traffic::dense, 2 * (ranks - 1) * bytes / ranks);
 }
 
 std::vector<double> Communicator::all_gather_values(std::span<const double> values) {
@@ -133,7 +175,7 @@ std::vector<double> Communicator::all_gather_values(std::span<const double> valu
   std::copy(values.begin(), values.end(),
             all.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(rank()) * values.size()));
   transport_->all_gather(reinterpret_cast<std::byte*>(all.data()), pieces);
-  counters_.add(Traffic::control, values.size_bytes() * (ranks - 1));
+  counters_->add(Traffic::control, values.size_bytes() * (ranks - 1));
   return all;
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/comm/node_collectives.hpp>
 #include <kadam/comm/transport.hpp>
 #include <kadam/execution.hpp>
 
@@ -18,15 +19,17 @@
 
 namespace kadam {
 
-/// What bytes are sent for.
-enum class Traffic : std::uint8_t { control, dense, compressed, sparse, background };
-inline constexpr std::size_t traffic_classes = 5;
+/// What bytes are sent for; `node`: all that stays inside a node because exchanges have two levels.
+enum class Traffic : std::uint8_t { control, dense, compressed, sparse, background, node };
+inline constexpr std::size_t traffic_classes = 6;
 
 /// Bytes that this rank sent to other ranks, per class of traffic. Its own pieces do not count.
 class ByteCounters {
  public:
   [[nodiscard]] std::size_t sent(Traffic traffic) const { return sent_[static_cast<std::size_t>(traffic)]; }
   [[nodiscard]] std::size_t total() const;
+  /// Without what two levels keep inside a node.
+  [[nodiscard]] std::size_t between_nodes() const { return total() - sent(Traffic::node); }
   void add(Traffic traffic, std::size_t bytes) { sent_[static_cast<std::size_t>(traffic)] += bytes; }
 
  private:
@@ -75,7 +78,7 @@ class Communicator {
   [[nodiscard]] bool stages_through_host() const { return staged_; }
   [[nodiscard]] std::size_t piece_bytes() const { return options_.piece_bytes; }
   [[nodiscard]] std::string description() const;
-  [[nodiscard]] const ByteCounters& bytes_sent() const { return counters_; }
+  [[nodiscard]] const ByteCounters& bytes_sent() const { return *counters_; }
 
   /// The same ranks, those of one colour in the order of their ranks, those that share this rank's memory:
   /// each with options as these, and byte counters of their own. Collective.
@@ -83,11 +86,37 @@ class Communicator {
   [[nodiscard]] std::shared_ptr<Communicator> split(int colour);
   [[nodiscard]] std::shared_ptr<Communicator> split_by_node();
   /// Adds what another communicator sent for this one.
-  void count_sent(Traffic traffic, std::size_t bytes) { counters_.add(traffic, bytes); }
+  void count_sent(Traffic traffic, std::size_t bytes) { counters_->add(traffic, bytes); }
   /// Whether threads may exchange at the same time, each over a duplicate of its own.
   [[nodiscard]] bool allows_threads() const { return transport_->allows_threads(); }
   /// Whether an exchange is under way. May be asked by other threads.
-  [[nodiscard]] bool is_exchanging() const { return exchanges_; }
+  [[nodiscard]] bool is_exchanging() const {
+    return exchanges_ || (has_two_levels() && (node_->exchanges_ || across_->exchanges_));
+  }
+
+  /// From now on exchanges have two levels: dense between the `ranks_per_node` consecutive ranks of a node,
+  /// or with 0 between those that share memory; then over the network, between ranks that have the same
+  /// place in their nodes. 1: one level, as without this call. Once, before anything is exchanged.
+  ///
+  /// Collective. Errors: std::invalid_argument on all ranks if they give different numbers, if ranks_per_node
+  /// does not divide the number of ranks, or if nodes hold different numbers of ranks.
+  void form_levels(int ranks_per_node);
+  [[nodiscard]] bool has_two_levels() const { return node_ != nullptr; }
+  /// The ranks of this node, if there are two levels. Counts bytes for this communicator, as across() does.
+  [[nodiscard]] Communicator& node() { return *node_; }
+  [[nodiscard]] const Communicator& node() const { return *node_; }
+  /// The ranks with this rank's place in their nodes, in the order of their nodes; with one level all ranks.
+  [[nodiscard]] Communicator& across() { return has_two_levels() ? *across_ : *this; }
+  [[nodiscard]] const Communicator& across() const { return has_two_levels() ? *across_ : *this; }
+  /// Of node(): what exchanges inside a node instead of messages; null if nothing does. NCCL, where the
+  /// library was built with it, every rank has a device of its own, and messages are not staged.
+  [[nodiscard]] NodeCollectives* collectives() { return collectives_.get(); }
+  /// Which of size() chunks of a vector this rank owns: with one level that of its rank; with two levels
+  /// consecutive chunks belong to ranks with the same place. Worked number: rank 1 of 4, two nodes of ranks
+  /// 0, 1 and 2, 3, owns chunk 2.
+  [[nodiscard]] int own_chunk() const {
+    return has_two_levels() ? node_->rank() * across_->size() + across_->rank() : rank();
+  }
 
   /// Makes room for staging exchanges of up to so many bytes now, so that none allocates when it comes. For
   /// exchanges larger than that of the first step.
@@ -128,14 +157,18 @@ class Communicator {
     HostBytes receive;
   };
   static std::byte* host_buffer(HostBytes& buffer, std::size_t bytes, const std::string& label);
+  [[nodiscard]] std::unique_ptr<Communicator> level(std::unique_ptr<Transport> transport) const;
 
   std::unique_ptr<Transport> transport_;
   ExchangeOptions options_;
   bool staged_ = false;
-  ByteCounters counters_;
+  std::shared_ptr<ByteCounters> counters_ = std::make_shared<ByteCounters>();
   std::unique_ptr<Messages> messages_;
   std::array<StagedLane, 2> lanes_;
   std::atomic<bool> exchanges_ = false;  ///< an Exchange is at work
+  std::unique_ptr<Communicator> node_;
+  std::unique_ptr<Communicator> across_;
+  std::unique_ptr<NodeCollectives> collectives_;
 };
 
 }  // namespace kadam

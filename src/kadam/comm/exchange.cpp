@@ -83,7 +83,7 @@ void Exchange::make_ready(std::size_t lane, const Piece& piece) {
 void Exchange::start_send(std::size_t lane, int to, std::size_t number, const Piece& piece) {
   communicator_.messages_->send(to, tag_of(lane, number), places_[lane].send + piece.offset_bytes,
                                 piece.bytes);
-  communicator_.counters_.add(traffic_, piece.bytes);
+  communicator_.counters_->add(traffic_, piece.bytes);
 }
 
 const std::vector<std::size_t>& Exchange::arrivals(bool wait) {

@@ -15,13 +15,15 @@ struct MpiOptions {
   ExchangeOptions exchange;
   /// Longer messages travel in parts: MPI counts with an int.
   std::size_t largest_message_bytes = std::size_t{1} << 30;
+  /// 1: one level; 0, or more than 1: two, see Communicator::form_levels().
+  int ranks_per_node = 1;
 };
 
 /// A communicator over a duplicate of the caller's MPI communicator; the caller keeps and frees its own.
 ///
 /// Collective: by all ranks of the communicator; so is the destruction.
 /// Errors: MpiError when MPI is not initialised, already finalised, or refuses; std::invalid_argument unless
-/// 0 < largest_message_bytes <= 2^31 - 1.
+/// 0 < largest_message_bytes <= 2^31 - 1, and as Communicator::form_levels() has them.
 [[nodiscard]] std::shared_ptr<Communicator> make_mpi_communicator(MPI_Comm communicator,
                                                                   const MpiOptions& options = {});
 

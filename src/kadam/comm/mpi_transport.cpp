@@ -147,8 +147,10 @@ std::shared_ptr<Communicator> make_mpi_communicator(MPI_Comm communicator, const
   }
   MPI_Comm own = MPI_COMM_NULL;
   KADAM_MPI(MPI_Comm_dup(communicator, &own));
-  return std::make_shared<Communicator>(std::make_unique<MpiTransport>(own, options.largest_message_bytes),
-                                        options.exchange);
+  auto made = std::make_shared<Communicator>(
+      std::make_unique<MpiTransport>(own, options.largest_message_bytes), options.exchange);
+  made->form_levels(options.ranks_per_node);
+  return made;
 }
 
 }  // namespace kadam

@@ -37,7 +37,19 @@ class ChunkLayout {
     return {std::min(rank * chunk_elements_, elements_), std::min((rank + 1) * chunk_elements_, elements_)};
   }
 
+  /// Chunks [first, first + count) alone, the first element of the first one being element 0.
+  [[nodiscard]] ChunkLayout part(int first, int count) const {
+    return {chunk(first + count - 1).end - chunk(first).begin, count, chunk_elements_};
+  }
+  /// The same elements for ranks()/count owners, each of `count` consecutive chunks.
+  [[nodiscard]] ChunkLayout joined(int count) const {
+    return {elements_, ranks_ / count, count * chunk_elements_};
+  }
+
  private:
+  ChunkLayout(std::int64_t elements, int ranks, std::int64_t chunk_elements)
+      : elements_(elements), ranks_(ranks), chunk_elements_(chunk_elements) {}
+
   std::int64_t elements_ = 0;
   int ranks_ = 1;
   std::int64_t chunk_elements_ = 0;

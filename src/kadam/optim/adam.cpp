@@ -11,8 +11,7 @@ Adam::Adam(const Options& options, TensorLayout layout, std::shared_ptr<Communic
       options_(options) {
   const ExecutionSpace exec;
   moments_ = Moments::zeros(exec, "kadam::Adam", elements());
-  mean_ = DenseMean(exec, ChunkLayout(elements(), communicator().size()), communicator().rank(),
-                    common().gradients);
+  mean_ = DenseMean(exec, communicator(), elements(), common().gradients);
   exec.fence("kadam::Adam");
 }
 
@@ -30,7 +29,8 @@ MemoryUse Adam::memory() const {
 }
 
 std::vector<PlannedTraffic> Adam::traffic_plan() const {
-  return {{"dense", Traffic::dense, mean_.bytes_sent(common().gradients)}};
+  return {{"dense", Traffic::dense, mean_.bytes_sent(common().gradients)},
+          {"dense", Traffic::node, mean_.node_bytes_sent(common().gradients)}};
 }
 
 }  // namespace kadam

@@ -49,12 +49,10 @@ EfficientAdam::EfficientAdam(const Options& options, TensorLayout layout,
     : Optimizer("efficient_adam", std::move(layout), std::move(shared_communicator), options.common),
       options_(options) {
   const ExecutionSpace exec;
-  const int rank = communicator().rank();
-  const int ranks = communicator().size();
   moments_ = Moments::zeros(exec, "kadam::EfficientAdam", elements());
-  compressed_mean_ = CompressedMean(exec, make_quantiser(options.codec), ChunkLayout(elements(), ranks),
-                                    options.codec.block, rank);
-  kept_dense_ = DenseSubset(exec, groups().dense, ranks, rank);
+  compressed_mean_ =
+      CompressedMean(exec, make_quantiser(options.codec), communicator(), elements(), options.codec.block);
+  kept_dense_ = DenseSubset(exec, communicator(), groups().dense);
   coordinates_ = CompressedCoordinates(exec, elements(), left_out(groups()));
   exec.fence("kadam::EfficientAdam");
 }
@@ -65,7 +63,7 @@ void EfficientAdam::advance(const ExecutionSpace& exec, const Parameters& parame
   result.gradient_scale = clip_factor(result.gradient_norm);
   accumulate(exec, gradient, result);
   kept_dense_.exchange(exec, communicator(), phases(),
-                       ElementOf<MemorySpace>{compressed_mean_.state().worker_error});
+                       ElementOf<MemorySpace>{compressed_mean_.accumulator()});
   compressed_mean_.exchange_accumulated(
       exec, communicator(), phases(), coordinates_.active(), [&](const ElementRange& arrived) {
         groups().for_each_segment_in(arrived, [&](const Segment& segment) {
@@ -90,7 +88,7 @@ void EfficientAdam::accumulate(const ExecutionSpace& exec, const Gradient& gradi
         AdamDirection::make(1.0, result.learning_rate * segment.lr_scale, common().eps,
                             common().first_correction(t), common().second_correction(t));
     accumulate_adam_direction(exec, moments, direction, segment.range.begin, segment.range.end, moments_.m,
-                              moments_.v, gradient, compressed_mean_.state().worker_error);
+                              moments_.v, gradient, compressed_mean_.accumulator());
   }
 }
 
@@ -105,11 +103,12 @@ MemoryUse EfficientAdam::memory() const {
 
 std::vector<PlannedTraffic> EfficientAdam::traffic_plan() const {
   return {{"compressed", Traffic::compressed, compressed_mean_.bytes_sent()},
-          {"compressed", Traffic::dense, kept_dense_.bytes_sent()}};
+          {"compressed", Traffic::dense, kept_dense_.bytes_sent()},
+          {"compressed", Traffic::node, compressed_mean_.node_bytes_sent() + kept_dense_.node_bytes_sent()}};
 }
 
 void EfficientAdam::add_health(const ExecutionSpace& exec, Health& health) {
-  health.error_ratio = owed_ratio(squared_norm(exec, compressed_mean_.state().worker_error),
+  health.error_ratio = owed_ratio(compressed_mean_.squared_error(exec, sum_space()),
                                   compressed_mean_.squared_norm(exec, coordinates_.active(), sum_space()));
   health.variance_spread = spread_over_ranks(one_norm(exec, moments_.v));
 }

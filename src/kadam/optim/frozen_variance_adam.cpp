@@ -29,13 +29,11 @@ FrozenVarianceAdam::FrozenVarianceAdam(std::string_view name, const Options& opt
       options_(options),
       drift_(options.common.beta2) {
   const ExecutionSpace exec;
-  const int rank = communicator().rank();
-  const int ranks = communicator().size();
-  const ChunkLayout chunks(elements(), ranks);
   moments_ = Moments::zeros(exec, "kadam::FrozenVarianceAdam", elements());
-  dense_mean_ = DenseMean(exec, chunks, rank, common().gradients);
-  compressed_mean_ = CompressedMean(exec, make_quantiser(options.codec), chunks, options.codec.block, rank);
-  kept_dense_ = DenseSubset(exec, groups().dense, ranks, rank);
+  dense_mean_ = DenseMean(exec, communicator(), elements(), common().gradients);
+  compressed_mean_ =
+      CompressedMean(exec, make_quantiser(options.codec), communicator(), elements(), options.codec.block);
+  kept_dense_ = DenseSubset(exec, communicator(), groups().dense);
   coordinates_ = CompressedCoordinates(exec, elements(), groups().dense);
   if (options.warmup_steps.automatic) {
     stability_ = VarianceStability(common().beta2, common().learning_rate.lr_warmup_steps);
@@ -140,13 +138,15 @@ MemoryUse FrozenVarianceAdam::memory() const {
 std::vector<PlannedTraffic> FrozenVarianceAdam::traffic_plan() const {
   return {{"warm-up", Traffic::dense, dense_mean_.bytes_sent(common().gradients)},
           {"compressed", Traffic::compressed, compressed_mean_.bytes_sent()},
-          {"compressed", Traffic::dense, kept_dense_.bytes_sent()}};
+          {"compressed", Traffic::dense, kept_dense_.bytes_sent()},
+          {"warm-up", Traffic::node, dense_mean_.node_bytes_sent(common().gradients)},
+          {"compressed", Traffic::node, compressed_mean_.node_bytes_sent() + kept_dense_.node_bytes_sent()}};
 }
 
 void FrozenVarianceAdam::add_health(const ExecutionSpace& exec, Health& health) {
   if (!frozen_) return;
   health.variance_drift = drift_.ratio();
-  health.error_ratio = owed_ratio(squared_norm(exec, compressed_mean_.state().worker_error),
+  health.error_ratio = owed_ratio(compressed_mean_.squared_error(exec, sum_space()),
                                   compressed_mean_.squared_norm(exec, coordinates_.active(), sum_space()));
 }
 

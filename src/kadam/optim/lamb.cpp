@@ -22,8 +22,7 @@ Lamb::Lamb(const Options& options, TensorLayout layout, std::shared_ptr<Communic
       lamb_step_(options.trust, this->layout(), groups()) {
   const ExecutionSpace exec;
   moments_ = Moments::zeros(exec, "kadam::Lamb", elements());
-  mean_ = DenseMean(exec, ChunkLayout(elements(), communicator().size()), communicator().rank(),
-                    common().gradients);
+  mean_ = DenseMean(exec, communicator(), elements(), common().gradients);
   exec.fence("kadam::Lamb");
 }
 
@@ -44,7 +43,8 @@ MemoryUse Lamb::memory() const {
 }
 
 std::vector<PlannedTraffic> Lamb::traffic_plan() const {
-  return {{"dense", Traffic::dense, mean_.bytes_sent(common().gradients)}};
+  return {{"dense", Traffic::dense, mean_.bytes_sent(common().gradients)},
+          {"dense", Traffic::node, mean_.node_bytes_sent(common().gradients)}};
 }
 
 }  // namespace kadam

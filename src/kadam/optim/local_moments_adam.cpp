@@ -54,9 +54,9 @@ LocalMomentsAdam::LocalMomentsAdam(std::string_view name, const Options& options
   const int rank = communicator().rank();
   const int ranks = communicator().size();
   moments_ = Moments::zeros(exec, "kadam::LocalMomentsAdam", elements());
-  dense_mean_ = DenseMean(exec, ChunkLayout(elements(), ranks), rank);
+  dense_mean_ = DenseMean(exec, communicator(), elements());
   dense_mean_.reserve_staging(communicator());
-  kept_dense_ = DenseSubset(exec, groups().dense, ranks, rank);
+  kept_dense_ = DenseSubset(exec, communicator(), groups().dense);
   sparse_mean_ =
       SparseMean(exec, {options.density, options.select_block, options.exchange}, elements(), ranks, rank);
   exec.fence("kadam::LocalMomentsAdam");
@@ -117,12 +117,16 @@ MemoryUse LocalMomentsAdam::memory() const {
 
 std::vector<PlannedTraffic> LocalMomentsAdam::traffic_plan() const {
   std::vector<PlannedTraffic> plan;
-  if (warmup_steps_ > 0)
+  if (warmup_steps_ > 0) {
     plan.push_back({"warm-up", Traffic::dense, dense_mean_.bytes_sent(common().gradients)});
+    plan.push_back({"warm-up", Traffic::node, dense_mean_.node_bytes_sent(common().gradients)});
+  }
   plan.push_back({"compressed", Traffic::sparse, sparse_mean_.bytes_sent()});
   plan.push_back({"compressed", Traffic::dense, kept_dense_.bytes_sent()});
+  plan.push_back({"compressed", Traffic::node, kept_dense_.node_bytes_sent()});
   if (variance_sync_interval_ > 0) {
     plan.push_back({"compressed", Traffic::dense, dense_mean_.bytes_sent(), variance_sync_interval_});
+    plan.push_back({"compressed", Traffic::node, dense_mean_.node_bytes_sent(), variance_sync_interval_});
   }
   return plan;
 }

@@ -19,17 +19,6 @@ struct WriteFrom {
   }
 };
 
-std::vector<Piece> pieces_of(const ChunkLayout& chunks, std::size_t bytes_per_element) {
-  std::vector<Piece> pieces;
-  pieces.reserve(static_cast<std::size_t>(chunks.ranks()));
-  for (int r = 0; r < chunks.ranks(); ++r) {
-    const ElementRange chunk = chunks.chunk(r);
-    pieces.push_back({static_cast<std::size_t>(chunk.begin) * bytes_per_element,
-                      static_cast<std::size_t>(chunk.elements()) * bytes_per_element});
-  }
-  return pieces;
-}
-
 }  // namespace
 
 void Loco::Options::describe(OptionFields& fields) {
@@ -59,17 +48,15 @@ Loco::Loco(const Options& options, TensorLayout layout, std::shared_ptr<Communic
     : Optimizer("loco", std::move(layout), std::move(shared_communicator), options.common),
       options_(options) {
   const ExecutionSpace exec;
-  const int rank = communicator().rank();
-  const int ranks = communicator().size();
-  const ChunkLayout chunks(elements(), ranks);
-  rounds_ = options.parameters == "bf16" && ranks > 1;
-  own_ = chunks.chunk(rank);
+  rounds_ = options.parameters == "bf16" && communicator().size() > 1;
+  own_ = ChunkLayout(elements(), communicator().size()).chunk(communicator().own_chunk());
   moments_ = Moments::zeros(exec, "kadam::Loco", own_.elements());
-  reduce_scatter_ = LowBitReduceScatter(exec, make_quantiser(static_cast<int>(options.bits), SignScale::rms),
-                                        chunks, options.block, options.error_beta, rank);
-  kept_dense_ = DenseSubset(exec, groups().dense, ranks, rank);
+  reduce_scatter_ =
+      LowBitReduceScatter(exec, make_quantiser(static_cast<int>(options.bits), SignScale::rms),
+                          communicator(), elements(), options.block, options.error_beta, common().gradients);
+  kept_dense_ = DenseSubset(exec, communicator(), groups().dense);
   coordinates_ = CompressedCoordinates(exec, elements(), groups().dense);
-  parameter_pieces_ = pieces_of(chunks, rounds_ ? sizeof(Bfloat16) : sizeof(float));
+  gather_ = ChunkGather(communicator(), elements(), rounds_ ? sizeof(Bfloat16) : sizeof(float));
   if (rounds_) {
     master_ = allocate<float>(exec, "kadam::Loco::master", own_.elements());
     rounded_ = allocate<Bfloat16>(exec, "kadam::Loco::rounded", elements());
@@ -128,7 +115,7 @@ void Loco::gather_parameters(const ExecutionSpace& exec, const Vector<float>& x)
     gather_rounded_parameters(exec, x);
   } else {
     const auto scope = phases().enter(exec, Phase::exchange);
-    communicator().all_gather(exec, Traffic::dense, bytes_of(x), parameter_pieces_);
+    gather_(exec, communicator(), Traffic::dense, bytes_of(x));
   }
 }
 
@@ -140,7 +127,7 @@ void Loco::gather_rounded_parameters(const ExecutionSpace& exec, const Vector<fl
   }
   {
     const auto scope = phases().enter(exec, Phase::exchange);
-    communicator().all_gather(exec, Traffic::dense, bytes_of(rounded_), parameter_pieces_);
+    gather_(exec, communicator(), Traffic::dense, bytes_of(rounded_));
   }
   const auto scope = phases().enter(exec, Phase::decode);
   scale_numbers<ExecutionSpace, MemorySpace>(exec, 1.0F, rounded_, x);
@@ -161,10 +148,10 @@ MemoryUse Loco::memory() const {
 }
 
 std::vector<PlannedTraffic> Loco::traffic_plan() const {
-  const auto others = static_cast<std::size_t>(communicator().size() - 1);
-  const std::size_t own = parameter_pieces_[static_cast<std::size_t>(communicator().rank())].bytes;
   return {{"compressed", Traffic::compressed, reduce_scatter_.bytes_sent()},
-          {"compressed", Traffic::dense, others * own + kept_dense_.bytes_sent()}};
+          {"compressed", Traffic::dense, gather_.bytes_sent() + kept_dense_.bytes_sent()},
+          {"compressed", Traffic::node,
+           reduce_scatter_.node_bytes_sent() + gather_.node_bytes_sent() + kept_dense_.node_bytes_sent()}};
 }
 
 void Loco::add_health(const ExecutionSpace& exec, Health& health) {

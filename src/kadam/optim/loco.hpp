@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/collectives/chunk_gather.hpp>
 #include <kadam/collectives/dense_subset.hpp>
 #include <kadam/collectives/low_bit_reduce_scatter.hpp>
 #include <kadam/optim/compressed_coordinates.hpp>
@@ -65,7 +66,7 @@ class Loco final : public Optimizer {
   LowBitReduceScatter reduce_scatter_;
   DenseSubset kept_dense_;
   CompressedCoordinates coordinates_;
-  std::vector<Piece> parameter_pieces_;
+  ChunkGather gather_;
   Vector<Bfloat16> rounded_;
 };
 

@@ -86,14 +86,12 @@ OnebitLamb::OnebitLamb(const Options& options, TensorLayout layout,
       tensors_(allocate_tensors(lamb_step_.tiles())),
       momentum_scale_(groups().tensors.size(), 1.0F) {
   const ExecutionSpace exec;
-  const int rank = communicator().rank();
-  const int ranks = communicator().size();
-  const ChunkLayout chunks(elements(), ranks);
   moments_ = Moments::zeros(exec, "kadam::OnebitLamb", elements());
   fresh_ = allocate_zeros<float>(exec, "kadam::OnebitLamb::fresh", elements());
-  dense_mean_ = DenseMean(exec, chunks, rank, common().gradients);
-  compressed_mean_ = CompressedMean(exec, make_quantiser(options.codec), chunks, options.codec.block, rank);
-  kept_dense_ = DenseSubset(exec, groups().dense, ranks, rank);
+  dense_mean_ = DenseMean(exec, communicator(), elements(), common().gradients);
+  compressed_mean_ =
+      CompressedMean(exec, make_quantiser(options.codec), communicator(), elements(), options.codec.block);
+  kept_dense_ = DenseSubset(exec, communicator(), groups().dense);
   coordinates_ = CompressedCoordinates(exec, elements(), groups().dense);
   if (options.warmup_steps.automatic) {
     stability_ = VarianceStability(common().beta2, common().learning_rate.lr_warmup_steps);
@@ -178,14 +176,14 @@ void OnebitLamb::compressed_step(const ExecutionSpace& exec, const Vector<float>
                                  StepResult& result) {
   result.phase = "compressed";
   result.gradient_scale = clip_factor(result.gradient_norm);
-  const Vector<float>& error = compressed_mean_.state().worker_error;
+  const Vector<float>& input = compressed_mean_.accumulator();
   {
     const auto scope = phases().enter(exec, Phase::encode);
     add_scaled_momentum<ExecutionSpace, MemorySpace>(
         exec, lamb_step_.tiles(), tensors_, Ema::make(common().beta1),
-        static_cast<float>(result.gradient_scale), moments_.m, gradient, error);
+        static_cast<float>(result.gradient_scale), moments_.m, gradient, input);
   }
-  kept_dense_.exchange(exec, communicator(), phases(), ElementOf<MemorySpace>{error});
+  kept_dense_.exchange(exec, communicator(), phases(), ElementOf<MemorySpace>{input});
   compressed_mean_.exchange_accumulated(exec, communicator(), phases(), coordinates_.active());
 
   const auto scope = phases().enter(exec, Phase::decode);
@@ -233,13 +231,15 @@ MemoryUse OnebitLamb::memory() const {
 std::vector<PlannedTraffic> OnebitLamb::traffic_plan() const {
   return {{"warm-up", Traffic::dense, dense_mean_.bytes_sent(common().gradients)},
           {"compressed", Traffic::compressed, compressed_mean_.bytes_sent()},
-          {"compressed", Traffic::dense, kept_dense_.bytes_sent()}};
+          {"compressed", Traffic::dense, kept_dense_.bytes_sent()},
+          {"warm-up", Traffic::node, dense_mean_.node_bytes_sent(common().gradients)},
+          {"compressed", Traffic::node, compressed_mean_.node_bytes_sent() + kept_dense_.node_bytes_sent()}};
 }
 
 void OnebitLamb::add_health(const ExecutionSpace& exec, Health& health) {
   if (!frozen_) return;
   health.variance_drift = drift_.ratio();
-  health.error_ratio = owed_ratio(squared_norm(exec, compressed_mean_.state().worker_error),
+  health.error_ratio = owed_ratio(compressed_mean_.squared_error(exec, sum_space()),
                                   compressed_mean_.squared_norm(exec, coordinates_.active(), sum_space()));
 }
 

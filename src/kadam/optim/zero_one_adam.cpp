@@ -62,16 +62,14 @@ ZeroOneAdam::ZeroOneAdam(const Options& options, TensorLayout layout,
       options_(options),
       policy_(options.policy()) {
   const ExecutionSpace exec;
-  const int rank = communicator().rank();
-  const int ranks = communicator().size();
-  const ChunkLayout chunks(elements(), ranks);
   x_ = allocate<float>(exec, "kadam::ZeroOneAdam::x", elements());
   moments_ = Moments::zeros(exec, "kadam::ZeroOneAdam", elements());
   u_ = allocate_zeros<float>(exec, "kadam::ZeroOneAdam::u", elements());
-  dense_mean_ = DenseMean(exec, chunks, rank);
+  dense_mean_ = DenseMean(exec, communicator(), elements());
   dense_mean_.reserve_staging(communicator());
-  compressed_mean_ = CompressedMean(exec, make_quantiser(options.codec), chunks, options.codec.block, rank);
-  kept_dense_ = DenseSubset(exec, groups().dense, ranks, rank);
+  compressed_mean_ =
+      CompressedMean(exec, make_quantiser(options.codec), communicator(), elements(), options.codec.block);
+  kept_dense_ = DenseSubset(exec, communicator(), groups().dense);
   coordinates_ = CompressedCoordinates(exec, elements(), groups().dense);
   exec.fence("kadam::ZeroOneAdam");
 }
@@ -222,12 +220,14 @@ std::vector<PlannedTraffic> ZeroOneAdam::traffic_plan() const {
   return {{"variance", Traffic::dense, dense_mean_.bytes_sent(common().gradients)},
           {"sync", Traffic::compressed, compressed_mean_.bytes_sent()},
           {"sync", Traffic::dense, kept_dense_.bytes_sent()},
+          {"variance", Traffic::node, dense_mean_.node_bytes_sent(common().gradients)},
+          {"sync", Traffic::node, compressed_mean_.node_bytes_sent() + kept_dense_.node_bytes_sent()},
           {"local", Traffic::compressed, 0}};
 }
 
 void ZeroOneAdam::add_health(const ExecutionSpace& exec, Health& health) {
   if (steps_taken() <= options_.policy().freeze) return;
-  health.error_ratio = owed_ratio(squared_norm(exec, compressed_mean_.state().worker_error),
+  health.error_ratio = owed_ratio(compressed_mean_.squared_error(exec, sum_space()),
                                   compressed_mean_.squared_norm(exec, coordinates_.active(), sum_space()));
 }
 

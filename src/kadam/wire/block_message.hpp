@@ -35,7 +35,7 @@ class BlockMessage {
   /// Where chunk j's message lies when the messages of all chunks follow each other.
   [[nodiscard]] Piece piece(int chunk) const;
   [[nodiscard]] std::vector<Piece> pieces() const;
-  /// Where the message of some elements lies. Shape: they are whole blocks of one chunk.
+  /// Where the message of some elements lies. Shape: they are whole blocks.
   [[nodiscard]] Piece piece(const ElementRange& range) const;
   /// Of the messages of all chunks.
   [[nodiscard]] std::size_t total_bytes() const;

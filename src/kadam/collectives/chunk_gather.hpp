@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/comm/communicator.hpp>
+#include <kadam/layout/chunk_layout.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace kadam {
+
+/// Chunks of a vector of numbers go from their owners to all ranks; in two levels between nodes first, then
+/// inside them.
+///
+/// Wire: (n - 1) times the own chunk; in two levels with N nodes (N - 1) times between nodes, and the own
+/// shard to the rest of the node. Worked number: d = 256 float32, n = 4: 768 bytes; in two levels, N = 2: 256
+/// between nodes, 512 inside.
+class ChunkGather {
+ public:
+  ChunkGather() = default;
+  ChunkGather(const Communicator& communicator, std::int64_t elements, std::size_t bytes_per_number);
+
+  /// The own chunk lies in buffer already. Collective. Shape: buffer holds the vector.
+  void operator()(const ExecutionSpace& exec, Communicator& communicator, Traffic traffic,
+                  std::span<std::byte> buffer) const;
+
+  /// What this rank sends: with one level all of it, with two what goes to other nodes.
+  [[nodiscard]] std::size_t bytes_sent() const { return sent(chunks_, own_chunk_); }
+  /// What it sends inside its node.
+  [[nodiscard]] std::size_t node_bytes_sent() const { return sent(shards_, own_shard_); }
+
+ private:
+  [[nodiscard]] static std::size_t sent(const std::vector<Piece>& pieces, int own) {
+    return pieces.empty() ? 0 : (pieces.size() - 1) * pieces[static_cast<std::size_t>(own)].bytes;
+  }
+
+  std::vector<Piece> chunks_;  ///< that the ranks of across() own
+  int own_chunk_ = 0;
+  std::vector<Piece> shards_;  ///< of two levels: what the ranks of the node then hold
+  int own_shard_ = 0;
+};
+
+}  // namespace kadam

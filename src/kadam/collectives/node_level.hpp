@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/collectives/ordered_reduction.hpp>
+#include <kadam/collectives/phases.hpp>
+#include <kadam/comm/communicator.hpp>
+#include <kadam/execution.hpp>
+#include <kadam/kernels/numbers.hpp>
+#include <kadam/layout/chunk_layout.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace kadam {
+
+/// The dense level of an exchange in two levels: between the g ranks of a node, before and after what ranks
+/// with the same place in their nodes exchange.
+///
+///   mean     place l of the node gets shard l of the mean over its ranks      dense reduce-scatter
+///   gather   what the places then have of their shards goes to all of them    all-gather
+///
+/// Shard l is the chunks that belong to the ranks with place l. So the chunks and the scale blocks of a
+/// vector lie where they lie with one level; only other ranks own them. With one level the shard is the whole
+/// vector, and there is nothing to call. Both are exchanged by messages or, between devices, by
+/// Communicator::collectives(), which may sum in another order.
+///
+/// Memory: 4 d for the parts of a mean. Wire: (g - 1)/g 4 d bytes per rank for a mean, half of it in 16 bits,
+/// and (g - 1) times the own piece for a gather; all of it stays inside the node. Worked number: d = 1024,
+/// g = 2: 2048 bytes for a mean.
+class NodeLevel {
+ public:
+  NodeLevel() = default;
+  /// widest: the format with the most bytes of those that mean() is going to be asked for.
+  NodeLevel(const ExecutionSpace& exec, const Communicator& communicator, std::int64_t elements,
+            NumberFormat widest = NumberFormat::float32);
+
+  /// Whether there are two levels.
+  [[nodiscard]] bool exists() const { return shards_.ranks() > 1; }
+  /// What this rank exchanges with other nodes.
+  [[nodiscard]] const ElementRange& shard() const { return shard_; }
+  /// Its chunks, one for each rank of Communicator::across(), the first element of the shard as element 0.
+  [[nodiscard]] static ChunkLayout chunks_of_shard(const Communicator& communicator, std::int64_t elements);
+
+  /// out <- this rank's shard of the mean over the node. Collective. Shape: out [shard].
+  template <Number T>
+  void mean(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
+            const Vector<const T>& values, const Vector<T>& out) {
+    if (communicator.node().collectives() != nullptr) {
+      mean_by_library(exec, communicator, phases, values, bytes_of(out));
+      return;
+    }
+    reduction_(exec, communicator.node(), phases, Traffic::node, values, out,
+               OrderedReduction::Replies::none);
+  }
+
+  using PieceOf = std::function<Piece(const ElementRange&)>;
+  /// piece_of(shard l) of buffer comes from place l of the node; the own one lies there already. Collective.
+  void gather(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
+              std::span<std::byte> buffer, const PieceOf& piece_of) const;
+
+  /// For means that come later than the first step: see Communicator::reserve_staging().
+  void reserve_staging(Communicator& communicator) const;
+
+  /// What a rank sends in one mean, and in one gather.
+  [[nodiscard]] std::size_t mean_bytes_sent(NumberFormat format = NumberFormat::float32) const;
+  [[nodiscard]] std::size_t gather_bytes_sent(const PieceOf& piece_of) const;
+  [[nodiscard]] std::size_t memory_bytes() const { return reduction_.memory_bytes(); }
+
+ private:
+  void mean_by_library(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
+                       const Numbers<MemorySpace>& values, std::span<std::byte> out) const;
+  [[nodiscard]] std::vector<Piece> pieces(const PieceOf& piece_of) const;
+
+  ChunkLayout shards_;
+  ElementRange shard_;
+  OrderedReduction reduction_;
+};
+
+/// Where some elements lie in a buffer of numbers of so many bytes.
+[[nodiscard]] Piece numbers_piece(const ElementRange& range, std::size_t bytes_per_number);
+
+}  // namespace kadam

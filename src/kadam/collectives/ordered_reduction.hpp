@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/collectives/phases.hpp>
+#include <kadam/collectives/pipelined_reduction.hpp>
+#include <kadam/collectives/sliced_chunks.hpp>
+#include <kadam/comm/communicator.hpp>
+#include <kadam/execution.hpp>
+#include <kadam/kernels/numbers.hpp>
+#include <kadam/layout/chunk_layout.hpp>
+
+#include <cstddef>
+
+namespace kadam {
+
+/// Numbers in a buffer that serves several formats.
+template <Number T>
+[[nodiscard]] Vector<T> numbers_in(const Vector<std::byte>& buffer, std::int64_t elements) {
+  using Unmanaged = Kokkos::View<T*, MemorySpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  return Unmanaged(reinterpret_cast<T*>(buffer.data()), static_cast<std::size_t>(elements));
+}
+
+/// The mean of a dense vector over the owners of its chunks: summed in rank order in float32, times 1/n,
+/// rounded once to the format of the vector. Bitwise the same in every run, whatever arrives first.
+///
+/// Memory: 4 d for the parts, half of that if nothing wider than 16 bits is ever exchanged. Wire: 4 d less
+/// the own chunk; to all, (n - 1) times the own chunk more.
+class OrderedReduction {
+ public:
+  using Replies = ReductionRun::Replies;
+
+  OrderedReduction() = default;
+  /// chunks: chunk j belongs to rank j. widest: the format with the most bytes of those that will come.
+  OrderedReduction(const ExecutionSpace& exec, const ChunkLayout& chunks, int rank, NumberFormat widest);
+
+  /// out <- the mean: with Replies::to_all of the whole vector on every rank, else of the own chunk alone.
+  /// Collective. Shape: out [d], or [own chunk]. Errors: std::logic_error for a format wider than `widest`.
+  template <Number T>
+  void operator()(const ExecutionSpace& exec, Communicator& communicator, Phases& phases, Traffic traffic,
+                  const Vector<const T>& values, const Vector<T>& out, Replies replies);
+
+  /// For a mean that comes later than the first step: see Communicator::reserve_staging().
+  void reserve_staging(Communicator& communicator) const;
+
+  /// What a rank sends in one call.
+  [[nodiscard]] static std::size_t bytes_sent(const ChunkLayout& chunks, int rank, NumberFormat format,
+                                              Replies replies);
+  [[nodiscard]] std::size_t bytes_sent(NumberFormat format, Replies replies) const {
+    return bytes_sent(chunks_, rank_, format, replies);
+  }
+  [[nodiscard]] std::size_t memory_bytes() const { return parts_.size(); }
+
+ private:
+  ChunkLayout chunks_;
+  int rank_ = 0;
+  ElementRange own_;
+  std::size_t widest_bytes_ = sizeof(float);
+  SlicedChunks float32_slices_;
+  SlicedChunks half_slices_;
+  Vector<std::byte> parts_;  ///< of the own chunk, from all ranks
+};
+
+}  // namespace kadam
