@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t scale_block = 2048;
 constexpr std::int64_t loco_block = 256;
-constexpr std::int64_t select_block = 4096;
+constexpr std::int64_t exchange_select_block = 4096;
 
 /// Of this rank, and unlike those of others.
 Vector<float> own_vector(const std::string& label, const Place& at, float size) {
@@ -142,7 +142,7 @@ Exchange loco(const Place& at) {
 ExchangeCase sparse_mean(const std::string& name, SparseExchange exchange, double density) {
   return {name, [exchange, density](const Place& at) {
             const auto mean =
-                std::make_shared<SparseMean>(ExecutionSpace{}, SparseOptions{density, select_block, exchange},
+                std::make_shared<SparseMean>(ExecutionSpace{}, SparseOptions{density, exchange_select_block, exchange},
                                              at.elements, at.ranks, at.rank);
             const Vector<float> residual = own_vector("kadam-bench::residual", at, 1e-3F);
             const Vector<float> x = common_vector("kadam-bench::x", at, 1.0F);
