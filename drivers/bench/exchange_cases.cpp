@@ -141,9 +141,9 @@ Exchange loco(const Place& at) {
 /// Of a residual that has been gathered up for a while.
 ExchangeCase sparse_mean(const std::string& name, SparseExchange exchange, double density) {
   return {name, [exchange, density](const Place& at) {
-            const auto mean =
-                std::make_shared<SparseMean>(ExecutionSpace{}, SparseOptions{density, exchange_select_block, exchange},
-                                             at.elements, at.ranks, at.rank);
+            const auto mean = std::make_shared<SparseMean>(
+                ExecutionSpace{}, SparseOptions{density, exchange_select_block, exchange}, at.elements,
+                at.ranks, at.rank);
             const Vector<float> residual = own_vector("kadam-bench::residual", at, 1e-3F);
             const Vector<float> x = common_vector("kadam-bench::x", at, 1.0F);
             return Exchange{[mean, residual, x](const auto& exec, auto& communicator, auto& phases) {

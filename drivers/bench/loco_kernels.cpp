@@ -31,8 +31,9 @@ KernelCase encode_moving_average(const Vectors& vectors, int bits) {
   const ByteError<MemorySpace> error{
       Vector<std::uint8_t>("kadam-bench::error_codes", static_cast<std::size_t>(vectors.elements)),
       Vector<float>("kadam-bench::error_steps", static_cast<std::size_t>(codec.message().map().blocks))};
-  return {fmt::format("encode uniform {} bit, moving average", bits), 6.0 + 8.0 / gradient_block + bytes_of(bits),
-          vectors.elements, Limit::update, [&vectors, codec, error](const auto& exec) {
+  return {fmt::format("encode uniform {} bit, moving average", bits),
+          6.0 + 8.0 / gradient_block + bytes_of(bits), vectors.elements, Limit::update,
+          [&vectors, codec, error](const auto& exec) {
             codec.encode(exec, codec.message().map(), vectors.gradient, 1.0F, {}, error, Ema::make(0.8),
                          vectors.words);
           }};

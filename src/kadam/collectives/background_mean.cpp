@@ -105,6 +105,9 @@ class BackgroundMean::Work {
   void begin();
   void complete();
   void finish_job();
+  template <class Part>
+  void attempt(const Part& part);
+  void throw_failure();
   void keep_own_part(const Slice& slice) const;
   void reduce(const Slice& slice) const;
   [[nodiscard]] ReductionRun::State advance();
@@ -139,7 +142,7 @@ class BackgroundMean::Work {
   bool has_job_ = false;
   std::atomic<bool> stops_ = false;
   std::atomic<bool> is_awaited_ = false;
-  std::exception_ptr failure_;
+  std::exception_ptr failure_;  ///< read when no job is under way
 };
 
 BackgroundMean::Work::Work(const ExecutionSpace& exec, std::shared_ptr<Communicator> foreground,
@@ -169,7 +172,7 @@ BackgroundMean::Work::~Work() {
   // Other ranks come here too, unless something failed; then nobody may be waited for.
   try {
     if (exceptions_ == std::uncaught_exceptions()) complete();
-  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): nobody is left who could hear of it
+  } catch (...) {  // NOLINT(bugprone-empty-catch): nobody is left who could hear of it
   }
   {
     const std::lock_guard lock(mutex_);
@@ -185,10 +188,12 @@ void BackgroundMean::Work::start(const ExecutionSpace& exec, const Vector<const 
     return;
   }
   if (run_) throw std::logic_error("kadam::BackgroundMean: the last mean() was not asked for");
+  throw_failure();
   make_readable_by_host(exec, values, values_);
   exec.fence("kadam::BackgroundMean::start");
   foreground_->count_sent(Traffic::background, bytes_sent());
-  begin();
+  attempt([this] { begin(); });
+  throw_failure();
   if (progress_ == Progress::none) complete();
   poll();
 }
@@ -212,9 +217,12 @@ void BackgroundMean::Work::begin() {
 
 void BackgroundMean::Work::poll() {
   if (progress_ != Progress::poll || !run_ || !exchange_) return;
-  auto state = advance();
-  while (state == ReductionRun::State::working) state = advance();
-  if (state == ReductionRun::State::done) finish_job();
+  attempt([this] {
+    auto state = advance();
+    while (state == ReductionRun::State::working) state = advance();
+    if (state == ReductionRun::State::done) finish_job();
+  });
+  throw_failure();
 }
 
 ReductionRun::State BackgroundMean::Work::advance() {
@@ -231,13 +239,15 @@ void BackgroundMean::Work::complete() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return !has_job_; });
     is_awaited_ = false;
-    if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
   } else if (exchange_) {
-    for (auto state = advance(); state != ReductionRun::State::done; state = advance()) {
-      if (state == ReductionRun::State::waiting) run_->wait();
-    }
-    finish_job();
+    attempt([this] {
+      for (auto state = advance(); state != ReductionRun::State::done; state = advance()) {
+        if (state == ReductionRun::State::waiting) run_->wait();
+      }
+      finish_job();
+    });
   }
+  throw_failure();
   const auto seconds_of = [](Clock::duration length) {
     return std::chrono::duration<double>(length).count();
   };
@@ -252,8 +262,28 @@ void BackgroundMean::Work::finish_job() {
   exchange_.reset();
 }
 
+/// What fails is given up for good: other ranks may be anywhere in the exchange.
+template <class Part>
+void BackgroundMean::Work::attempt(const Part& part) {
+  try {
+    part();
+  } catch (...) {
+    failure_ = std::current_exception();
+    exchange_.reset();
+  }
+}
+
+void BackgroundMean::Work::throw_failure() {
+  if (failure_ == nullptr) return;
+  run_.reset();
+  std::rethrow_exception(failure_);
+}
+
 Vector<const float> BackgroundMean::Work::mean(const ExecutionSpace& exec) {
-  if (!run_) return result_;
+  if (!run_) {
+    throw_failure();
+    return result_;
+  }
   complete();
   Kokkos::deep_copy(exec, result_, mean_);
   run_.reset();
@@ -286,11 +316,7 @@ void BackgroundMean::Work::work_in_thread(std::optional<int> core) {
     changed_.wait(lock, [&] { return has_job_ || stops_; });
     if (stops_) return;
     lock.unlock();
-    try {
-      work_on_job();
-    } catch (const std::exception&) {
-      failure_ = std::current_exception();
-    }
+    attempt([this] { work_on_job(); });
     lock.lock();
     has_job_ = false;
     changed_.notify_all();
