@@ -14,7 +14,11 @@ target_compile_options(kadam_compile_flags INTERFACE
   # A fused h - q s would leave another error than the rounded q s that all ranks decode: no contraction, so that
   # nothing is lost and results do not depend on the compiler. Kernels wait for memory; it costs nothing.
   $<${kadam_host_cxx}:-ffp-contract=off>
-  $<${kadam_host_cxx}:-Wall -Wextra -Wpedantic -Wshadow -Wconversion>)
+  $<${kadam_host_cxx}:-Wall -Wextra -Wpedantic -Wconversion>)
+# Where files are united, a local name that a constant of another file has is no mistake.
+if(NOT CMAKE_UNITY_BUILD)
+  target_compile_options(kadam_compile_flags INTERFACE $<${kadam_host_cxx}:-Wshadow>)
+endif()
 if(KADAM_ENABLE_WARNINGS_AS_ERRORS)
   target_compile_options(kadam_compile_flags INTERFACE $<${kadam_host_cxx}:-Werror>)
 endif()

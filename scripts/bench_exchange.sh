@@ -67,15 +67,8 @@ while (($#)); do
 done
 ((hosts * ranks_per_host > 1)) || stop "One rank has nobody to exchange with: more --hosts or --ranks-per-host."
 
-if [[ -z $program ]]; then
-  program=$KADAM_ROOT/build/bin/kadam-bench
-  if [[ -t 1 ]]; then
-    "$here/setup.sh" --target kadam-bench
-  else
-    "$here/setup.sh" --target kadam-bench >/dev/null
-  fi
-fi
-[[ -x $program ]] || stop "$program is no program."
+ensure_program kadam-bench
+forget_openblas_settings
 
 exec "$here/netlab.sh" with --hosts "$hosts" -- python3 "$here/bench_exchange/main.py" --netlab "$here/netlab.sh" \
   --program "$program" --rates "$rates" --elements "$elements" --hosts "$hosts" --ranks-per-host "$ranks_per_host" \

@@ -74,11 +74,8 @@ arguments+=(--steps "$steps" --hosts "$hosts" --output "$output" --netlab "$here
 main=$here/bench_network/main.py
 python3 "$main" --check --program "${program:-none}" "${arguments[@]}"
 
-if [[ -z $program ]]; then
-  program=$KADAM_ROOT/build/bin/kadam-train
-  "$here/setup.sh" --target kadam-train >&2
-fi
-[[ -x $program ]] || stop "$program is no program."
+ensure_program kadam-train
+forget_openblas_settings
 if [[ $peers == true ]]; then
   python=$KADAM_CACHE/python-peers/bin/python
   if ! "$python" -c 'import torch' 2>/dev/null; then

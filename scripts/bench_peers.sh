@@ -92,15 +92,8 @@ install_peers() {
     say "DeepSpeed could not be installed and is left out; why is in $KADAM_CACHE/logs/peers-deepspeed.log" >&2
 }
 
-if [[ -z $program ]]; then
-  program=$KADAM_ROOT/build/bin/kadam-bench
-  if [[ -t 1 ]]; then
-    "$here/setup.sh" --target kadam-bench
-  else
-    "$here/setup.sh" --target kadam-bench >/dev/null
-  fi
-fi
-[[ -x $program ]] || stop "$program is no program."
+ensure_program kadam-bench
+forget_openblas_settings
 
 # DeepSpeed looks for ninja, and keeps what it compiled.
 export PATH=$peers/bin:$PATH TORCH_EXTENSIONS_DIR=$peers/extensions

@@ -51,9 +51,9 @@ done
 [[ -x $netlab ]] || stop "$netlab is needed to make hosts, and is no program."
 if [[ -z $programs ]]; then
   programs=$KADAM_ROOT/build/bin
-  "$here/setup.sh" --target kadam-plan >/dev/null
-  "$here/setup.sh" --target kadam-train >/dev/null
+  build_programs kadam-plan kadam-train
 fi
+forget_openblas_settings
 
 # shellcheck source=scripts/mpi_environment.sh
 source "$here/mpi_environment.sh"

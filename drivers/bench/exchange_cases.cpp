@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t scale_block = 2048;
 constexpr std::int64_t loco_block = 256;
-constexpr std::int64_t select_block = 4096;
+constexpr std::int64_t exchange_select_block = 4096;
 
 /// Of this rank, and unlike those of others.
 Vector<float> own_vector(const std::string& label, const Place& at, float size) {
@@ -127,9 +127,9 @@ Exchange loco(const Place& at) {
 /// Of a residual that has been gathered up for a while.
 ExchangeCase sparse_mean(const std::string& name, SparseExchange exchange, double density) {
   return {name, [exchange, density](const Place& at) {
-            const auto mean =
-                std::make_shared<SparseMean>(ExecutionSpace{}, SparseOptions{density, select_block, exchange},
-                                             at.elements, at.communicator.size(), at.communicator.rank());
+            const auto mean = std::make_shared<SparseMean>(
+                ExecutionSpace{}, SparseOptions{density, exchange_select_block, exchange}, at.elements,
+                at.communicator.size(), at.communicator.rank());
             const Vector<float> residual = own_vector("kadam-bench::residual", at, 1e-3F);
             const Vector<float> x = common_vector("kadam-bench::x", at, 1.0F);
             return Exchange{[mean, residual, x](const auto& exec, auto& communicator, auto& phases) {

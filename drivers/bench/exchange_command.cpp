@@ -13,19 +13,10 @@
 #include <bench/name_filter.hpp>
 #include <bench/transient_line.hpp>
 #include <cstdio>
+#include <launch/quantities.hpp>
 
 namespace kadam::bench {
 namespace {
-
-std::string check_rate(const std::string& text) {
-  if (parse_rate(text)) return "";
-  return "expected a number and bit, kbit, mbit or gbit, as in 100mbit, got " + text;
-}
-
-std::string check_latency(const std::string& text) {
-  if (parse_latency(text)) return "";
-  return "expected a number and us, ms or s, as in 200us, got " + text;
-}
 
 void print_now(const std::string& text) {
   fmt::print("{}", text);
@@ -37,8 +28,8 @@ std::string heading(int ranks, const std::optional<WireLimit>& wire) {
   std::string text = fmt::format("Kadam {}: {} ranks of {} thread{} of {}", KADAM_VERSION_STRING, ranks,
                                  threads, threads == 1 ? "" : "s", ExecutionSpace::name());
   if (wire) {
-    text += fmt::format(", limit: {:g} Mbit/s and {:g} ms for what a rank sends", wire->bits_per_second / 1e6,
-                        1e3 * wire->latency_seconds);
+    text += fmt::format(", limit: {:g} Mbit/s and {:g} ms for what a {} sends", wire->bits_per_second / 1e6,
+                        1e3 * wire->latency_seconds, wire->is_shared ? "host" : "rank");
   }
   return text + "\n\n" + exchange_table_head();
 }
@@ -75,11 +66,9 @@ ExchangeCommand::ExchangeCommand(CLI::App& program) {
   app->add_option("--rate", rate_,
                   "of each host's link, as in 100mbit: what is the limit; where ranks\n"
                   "share a host it needs --interface-bytes")
-      ->type_name("RATE")
-      ->check(CLI::Validator(check_rate, ""));
+      ->type_name("RATE");
   app->add_option("--latency", latency_, "of the link, as in 200us (default 0); needs --rate")
-      ->type_name("TIME")
-      ->check(CLI::Validator(check_latency, ""));
+      ->type_name("TIME");
   app->add_flag("--interface-bytes", counts_interface_bytes_,
                 "in JSON: also what this machine's network interfaces sent");
   app->add_flag("--json", json_, "a JSON object a line instead of the table");
@@ -102,29 +91,32 @@ std::vector<ExchangeCase> ExchangeCommand::wanted_cases() const {
 }
 
 std::optional<WireLimit> ExchangeCommand::wire() const {
+  if (rate_.empty() && !latency_.empty()) throw launch::UsageError("--latency needs --rate as well");
   if (rate_.empty()) return std::nullopt;
-  return WireLimit{parse_rate(rate_).value(), latency_.empty() ? 0.0 : parse_latency(latency_).value()};
+  return WireLimit{8.0 * launch::rate_of("--rate", rate_),
+                   latency_.empty() ? 0.0 : launch::seconds_of("--latency", latency_)};
 }
 
 int ExchangeCommand::run(const launch::Session& session) const {
   std::vector<ExchangeCase> cases;
+  std::optional<WireLimit> limit;
   session.prepare([&] {
     if (session.communicator()->size() == 1) {
       throw launch::UsageError(
           "exchanges need 2 ranks or more: start it as mpirun -n RANKS kadam-bench exchange");
     }
-    if (!latency_.empty() && rate_.empty()) throw launch::UsageError("--latency needs --rate as well");
+    limit = wire();
     cases = wanted_cases();
   });
-  measure_all(session, cases, elements_.empty() ? default_sizes(*session.communicator()) : elements_);
+  if (limit) limit->is_shared = shares_links(*session.communicator());
+  measure_all(session, cases, elements_.empty() ? default_sizes(*session.communicator()) : elements_, limit);
   return launch::exit_success;
 }
 
 void ExchangeCommand::measure_all(const launch::Session& session, const std::vector<ExchangeCase>& cases,
-                                  const std::vector<std::int64_t>& sizes) const {
+                                  const std::vector<std::int64_t>& sizes,
+                                  const std::optional<WireLimit>& limit) const {
   Communicator& communicator = *session.communicator();
-  auto limit = wire();
-  if (limit) limit->is_shared = shares_links(communicator);
   if (session.is_root() && !json_) print_now(heading(communicator.size(), limit));
   TransientLine line(session.is_root());
   std::size_t left = cases.size() * sizes.size();

@@ -30,9 +30,10 @@ class ExchangeCommand {
 
  private:
   [[nodiscard]] std::vector<ExchangeCase> wanted_cases() const;
+  /// Errors: launch::UsageError.
   [[nodiscard]] std::optional<WireLimit> wire() const;
   void measure_all(const launch::Session& session, const std::vector<ExchangeCase>& cases,
-                   const std::vector<std::int64_t>& sizes) const;
+                   const std::vector<std::int64_t>& sizes, const std::optional<WireLimit>& limit) const;
 
   const CLI::App* app_ = nullptr;
   std::vector<std::int64_t> elements_;

@@ -11,7 +11,7 @@
 namespace kadam::bench {
 namespace {
 
-constexpr std::int64_t block = 2048;
+constexpr std::int64_t raise_block = 2048;
 
 struct HasVariance {
   Vector<const float> v;
@@ -27,7 +27,7 @@ KernelCase fold(const Vectors& vectors) {
 
 /// With no variance small enough to be raised: v is read alone.
 KernelCase raise(const Vectors& vectors) {
-  const BlockMessage message(ChunkLayout(vectors.elements, 1), block, 1, true);
+  const BlockMessage message(ChunkLayout(vectors.elements, 1), raise_block, 1, true);
   return {"raise_variance", 4.0, vectors.elements, Limit::read, [&vectors, message](const auto& exec) {
             raise_variance<ExecutionSpace, MemorySpace>(exec, message.map(), 0.1, vectors.v);
           }};

@@ -10,8 +10,8 @@
 namespace kadam::bench {
 namespace {
 
-constexpr double gamma = 1e-3;
-constexpr double eps = 1e-8;
+constexpr double lamb_gamma = 1e-3;
+constexpr double lamb_eps = 1e-8;
 
 Vector<float> ones_of_tensors(const char* label) {
   const Vector<float> view(label, 4);
@@ -44,8 +44,8 @@ struct FourTensors {
 
 OnebitLambStep onebit_step() {
   OnebitLambStep rule;
-  rule.eps = static_cast<float>(eps);
-  rule.gamma = static_cast<float>(gamma);
+  rule.eps = static_cast<float>(lamb_eps);
+  rule.gamma = static_cast<float>(lamb_gamma);
   return rule;
 }
 
@@ -54,8 +54,8 @@ KernelCase lamb(const Vectors& vectors, const FourTensors& tensors) {
   LambStep rule;
   rule.first = Ema::make(0.9);
   rule.second = Ema::make(0.999);
-  rule.gamma = static_cast<float>(gamma);
-  rule.eps = static_cast<float>(eps);
+  rule.gamma = static_cast<float>(lamb_gamma);
+  rule.eps = static_cast<float>(lamb_eps);
   return {"lamb_update", 40.0, vectors.elements, Limit::update, [&vectors, tensors, rule](const auto& exec) {
             const auto& [tiles, dense, frozen] = tensors;
             lamb_moments<ExecutionSpace, MemorySpace>(exec, rule, tiles, dense, vectors.x, vectors.m,

@@ -13,26 +13,27 @@
 namespace kadam::bench {
 namespace {
 
-constexpr std::int64_t block = 256;
+constexpr std::int64_t gradient_block = 256;
 constexpr int ranks = 4;
 
 BlockCodec codec_of(const Vectors& vectors, int bits) {
-  return {make_quantiser(bits, SignScale::rms), ChunkLayout(vectors.elements, ranks), block};
+  return {make_quantiser(bits, SignScale::rms), ChunkLayout(vectors.elements, ranks), gradient_block};
 }
 
 /// Of a message, per element.
 double bytes_of(int bits) {
-  return bits / 8.0 + 4.0 / block;
+  return bits / 8.0 + 4.0 / gradient_block;
 }
 
 /// Reads g, the error and its steps, writes both.
-KernelCase encode(const Vectors& vectors, int bits) {
+KernelCase encode_moving_average(const Vectors& vectors, int bits) {
   const BlockCodec codec = codec_of(vectors, bits);
   const ByteError<MemorySpace> error{
       Vector<std::uint8_t>("kadam-bench::error_codes", static_cast<std::size_t>(vectors.elements)),
       Vector<float>("kadam-bench::error_steps", static_cast<std::size_t>(codec.message().map().blocks))};
-  return {fmt::format("encode uniform {} bit, moving average", bits), 6.0 + 8.0 / block + bytes_of(bits),
-          vectors.elements, Limit::update, [&vectors, codec, error](const auto& exec) {
+  return {fmt::format("encode uniform {} bit, moving average", bits),
+          6.0 + 8.0 / gradient_block + bytes_of(bits), vectors.elements, Limit::update,
+          [&vectors, codec, error](const auto& exec) {
             codec.encode(exec, codec.message().map(), vectors.gradient, 1.0F, {}, error, Ema::make(0.8),
                          vectors.words);
           }};
@@ -66,7 +67,7 @@ std::vector<KernelCase> conversions(const Vectors& vectors) {
 
 std::vector<KernelCase> loco_cases(const Vectors& vectors) {
   std::vector<KernelCase> cases;
-  for (const int bits : {2, 4, 8}) cases.push_back(encode(vectors, bits));
+  for (const int bits : {2, 4, 8}) cases.push_back(encode_moving_average(vectors, bits));
   for (const int bits : {4, 8}) cases.push_back(mean(vectors, bits));
   for (KernelCase& one : conversions(vectors)) cases.push_back(std::move(one));
   return cases;

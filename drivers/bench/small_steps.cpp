@@ -9,13 +9,13 @@
 namespace kadam::bench {
 namespace {
 
-constexpr std::int64_t elements = 10000;
+constexpr std::int64_t small_elements = 10000;
 
 KernelCase step_of(const std::string& name, const OptionMap& options) {
   const std::shared_ptr<Optimizer> optimizer =
-      make_optimizer(name, options, TensorLayout({{"weights", 0, elements}}), Communicator::self());
-  const auto vectors = std::make_shared<Vectors>(elements);
-  return {name + " step, d = 10000, 1 rank", 0.0, elements, Limit::none,
+      make_optimizer(name, options, TensorLayout({{"weights", 0, small_elements}}), Communicator::self());
+  const auto vectors = std::make_shared<Vectors>(small_elements);
+  return {name + " step, d = 10000, 1 rank", 0.0, small_elements, Limit::none,
           [optimizer, vectors](const auto& exec) { optimizer->step(exec, vectors->x, vectors->gradient); }};
 }
 

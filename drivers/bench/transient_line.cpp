@@ -4,29 +4,12 @@
 
 #include <bench/transient_line.hpp>
 #include <cstdio>
-#include <cstdlib>
-#include <fcntl.h>
+#include <launch/terminal.hpp>
 #include <unistd.h>
 
 namespace kadam::bench {
-namespace {
 
-/// Whether a person watches standard error. Under Open MPI it is a pipe: its parent, mpirun, knows where that
-/// ends.
-bool error_is_terminal() {
-  if (::isatty(STDERR_FILENO) == 1) return true;
-  if (std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr) return false;
-  const std::string parent = fmt::format("/proc/{}/fd/2", ::getppid());
-  const int descriptor = ::open(parent.c_str(), O_WRONLY | O_NOCTTY);
-  if (descriptor < 0) return false;
-  const bool terminal = ::isatty(descriptor) == 1;
-  ::close(descriptor);
-  return terminal;
-}
-
-}  // namespace
-
-TransientLine::TransientLine(bool enabled) : enabled_(enabled && error_is_terminal()) {}
+TransientLine::TransientLine(bool enabled) : enabled_(enabled && launch::is_terminal(STDERR_FILENO)) {}
 
 void TransientLine::says(const std::string& words) {
   if (!enabled_) return;

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
-#include <string>
 
 namespace kadam::bench {
 
@@ -19,10 +17,5 @@ struct WireLimit {
     return 8.0 * static_cast<double>(bytes) / bits_per_second + latency_seconds;
   }
 };
-
-/// "100mbit" is 1e8 bits per second: a number above 0 and bit, kbit, mbit or gbit. Nothing if it is none.
-[[nodiscard]] std::optional<double> parse_rate(const std::string& text);
-/// "200us" is 2e-4 seconds: a number from 0 on and us, ms or s. Nothing if it is none.
-[[nodiscard]] std::optional<double> parse_latency(const std::string& text);
 
 }  // namespace kadam::bench

@@ -63,7 +63,7 @@ constexpr std::array<const char*, 8> sums_of_others = {
     "onebit_lamb_ratios", "onebit_lamb_apply", "subtract_message, 1 %",     "clear_kept, 1 %",
     "reduce sign of 4",   "reduce sign of 64", "reduce uniform 4 bit of 4", "reduce uniform 8 bit of 4"};
 
-double seconds_of(const Timings& timings, const char* name) {
+double timing_of(const Timings& timings, const char* name) {
   const auto found = timings.find(name);
   if (found == timings.end()) {
     throw std::logic_error(std::string("kadam-plan: kadam-bench has no kernel '") + name + "' any more");
@@ -73,12 +73,12 @@ double seconds_of(const Timings& timings, const char* name) {
 
 /// A chunk costs n r + p per element: the sum of n messages and the code of the reply.
 void set_reductions(const Timings& timings, plan::KernelCosts& costs) {
-  const double of_4 = seconds_of(timings, "reduce sign of 4");
-  const double of_64 = seconds_of(timings, "reduce sign of 64");
+  const double of_4 = timing_of(timings, "reduce sign of 4");
+  const double of_64 = timing_of(timings, "reduce sign of 64");
   const double sign = std::max(0.0, (of_64 - of_4) / 60.0);
   const double reply = std::max(0.0, of_4 - 4.0 * sign);
   const auto per_message = [&](const char* name) {
-    return std::max(sign, (seconds_of(timings, name) - reply) / 4.0);
+    return std::max(sign, (timing_of(timings, name) - reply) / 4.0);
   };
   const double uniform = per_message("reduce uniform 4 bit of 4");
   costs.set(Kernel::reduce_1, sign);
@@ -109,12 +109,12 @@ std::vector<bench::KernelCase> wanted_cases(const bench::Vectors& vectors) {
 plan::KernelCosts costs_of(const Timings& timings) {
   plan::KernelCosts costs;
   for (const Source& source : sources)
-    costs.set(source.kernel, seconds_of(timings, source.name) / source.elements);
-  costs.set(Kernel::onebit_lamb_update, seconds_of(timings, "add_scaled_momentum") +
-                                            seconds_of(timings, "onebit_lamb_ratios") +
-                                            seconds_of(timings, "onebit_lamb_apply"));
+    costs.set(source.kernel, timing_of(timings, source.name) / source.elements);
+  costs.set(Kernel::onebit_lamb_update, timing_of(timings, "add_scaled_momentum") +
+                                            timing_of(timings, "onebit_lamb_ratios") +
+                                            timing_of(timings, "onebit_lamb_apply"));
   const double came_back =
-      seconds_of(timings, "subtract_message, 1 %") + seconds_of(timings, "clear_kept, 1 %");
+      timing_of(timings, "subtract_message, 1 %") + timing_of(timings, "clear_kept, 1 %");
   costs.set(Kernel::sparse_apply, came_back / percent);
   set_reductions(timings, costs);
   return costs;

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <launch/quantities.hpp>
 #include <launch/session.hpp>
-#include <plan/quantities.hpp>
 #include <plan/report.hpp>
 
 namespace kadam::plan_program {
@@ -71,7 +71,7 @@ Panel over_rates(const Forecast& forecast, const std::vector<Contestant>& all) {
 
 std::string beside_ranks(const Figures& figures) {
   if (!figures.has_link()) return " of one node";
-  return ", at " + rate_text(figures.network.link_bytes_per_second) + " a host";
+  return ", at " + launch::rate_text(figures.network.link_bytes_per_second) + " a host";
 }
 
 std::string script_of(const std::string& terminal, const std::string& file, const Forecast& forecast,

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <launch/command_line.hpp>
-#include <plan/quantities.hpp>
+#include <launch/quantities.hpp>
 #include <plan/settings.hpp>
 
 namespace kadam::plan_program {
@@ -127,14 +127,15 @@ void apply_options(const CommandLine& line, Figures& figures) {
 }
 
 void apply_network(const CommandLine& line, plan::Network& network) {
-  if (!line.rate.empty()) network.link_bytes_per_second = rate_of("--rate", line.rate);
-  if (!line.latency.empty()) network.latency_seconds = seconds_of("--latency", line.latency);
-  if (!line.message_cost.empty()) network.message_seconds = seconds_of("--message-cost", line.message_cost);
+  if (!line.rate.empty()) network.link_bytes_per_second = launch::rate_of("--rate", line.rate);
+  if (!line.latency.empty()) network.latency_seconds = launch::seconds_of("--latency", line.latency);
+  if (!line.message_cost.empty())
+    network.message_seconds = launch::seconds_of("--message-cost", line.message_cost);
   if (!line.ranks_per_node.empty())
-    network.ranks_per_node = counts_of("--ranks-per-node", line.ranks_per_node).front();
-  if (!line.node_rate.empty()) network.node_bytes_per_second = rate_of("--node-rate", line.node_rate);
+    network.ranks_per_node = launch::counts_of("--ranks-per-node", line.ranks_per_node).front();
+  if (!line.node_rate.empty()) network.node_bytes_per_second = launch::rate_of("--node-rate", line.node_rate);
   if (!line.node_latency.empty())
-    network.node_latency_seconds = seconds_of("--node-latency", line.node_latency);
+    network.node_latency_seconds = launch::seconds_of("--node-latency", line.node_latency);
 }
 
 }  // namespace
@@ -159,13 +160,13 @@ std::optional<int> parse(launch::Session& session, int argc, char** argv, Comman
 void apply(const CommandLine& line, Figures& figures) {
   apply_network(line, figures.network);
   if (!line.memory.empty()) {
-    figures.kernels = plan::KernelCosts::at_memory_speed(rate_of("--memory", line.memory));
+    figures.kernels = plan::KernelCosts::at_memory_speed(launch::rate_of("--memory", line.memory));
     figures.machine = "kernels at the speed of their bytes, " + line.memory;
   }
-  if (!line.parameters.empty()) figures.elements = count_of("--parameters", line.parameters);
-  if (!line.compute.empty()) figures.compute_seconds = seconds_of("--compute", line.compute);
-  if (!line.steps.empty()) figures.steps = count_of("--steps", line.steps);
-  if (!line.ranks.empty()) figures.ranks = counts_of("--ranks", line.ranks);
+  if (!line.parameters.empty()) figures.elements = launch::count_of("--parameters", line.parameters);
+  if (!line.compute.empty()) figures.compute_seconds = launch::seconds_of("--compute", line.compute);
+  if (!line.steps.empty()) figures.steps = launch::count_of("--steps", line.steps);
+  if (!line.ranks.empty()) figures.ranks = launch::counts_of("--ranks", line.ranks);
   if (line.backward_overlap) figures.overlap.backward = *line.backward_overlap;
   if (line.background_overlap) figures.overlap.background = *line.background_overlap;
   if (line.pieces) figures.overlap.pieces = *line.pieces;

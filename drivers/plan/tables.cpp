@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <plan/quantities.hpp>
+#include <launch/quantities.hpp>
 #include <plan/report.hpp>
 
 namespace kadam::plan_program {
@@ -14,21 +14,23 @@ std::string header(const Figures& figures) {
   const plan::Network& network = figures.network;
   std::string text = fmt::format("Kadam {}: d = {} parameters", KADAM_VERSION_STRING, figures.elements);
   if (!figures.title.empty()) text += ", " + figures.title;
-  text += fmt::format("\nstep      compute {}, {} of it beside a gradient's exchange; {} steps in the run\n",
-                      seconds_text(figures.compute_seconds),
-                      seconds_text(figures.overlap.backward * figures.compute_seconds), figures.steps);
+  text +=
+      fmt::format("\nstep      compute {}, {} of it beside a gradient's exchange; {} steps in the run\n",
+                  launch::seconds_text(figures.compute_seconds),
+                  launch::seconds_text(figures.overlap.backward * figures.compute_seconds), figures.steps);
   text += fmt::format("machine   {}; Adam's update takes {} per million parameters\n", figures.machine,
-                      seconds_text(1e6 * figures.kernels->per_element(plan::Kernel::adam_update)));
+                      launch::seconds_text(1e6 * figures.kernels->per_element(plan::Kernel::adam_update)));
   if (figures.has_link()) {
-    text += fmt::format("network   {} a host, latency {}, {} a message\n",
-                        rate_text(network.link_bytes_per_second), seconds_text(network.latency_seconds),
-                        seconds_text(network.message_seconds));
+    text += fmt::format(
+        "network   {} a host, latency {}, {} a message\n", launch::rate_text(network.link_bytes_per_second),
+        launch::seconds_text(network.latency_seconds), launch::seconds_text(network.message_seconds));
   } else {
     text += "network   no second host was seen: --rate says what lies beyond this one\n";
   }
   if (network.ranks_per_node > 1) {
     text += fmt::format("node      {} ranks, {} each inside it, latency {}\n", network.ranks_per_node,
-                        rate_text(network.node_bytes_per_second), seconds_text(network.node_latency_seconds));
+                        launch::rate_text(network.node_bytes_per_second),
+                        launch::seconds_text(network.node_latency_seconds));
   }
   return text;
 }
@@ -72,8 +74,8 @@ std::string in_detail(const Column& column, const Figures& figures) {
     const plan::StepSeconds& step = prediction.step;
     text += fmt::format("{:<26}{:>9}{:>9}{:>9}{:>9}{:>9}{:>11}{:>10}{:>7}\n", candidate.name,
                         cell(step.total()), cell(prediction.settled.total()), cell(step.kernels),
-                        cell(step.exchange), cell(step.exposed), bytes_text(prediction.bytes),
-                        bytes_text(memory_of(prediction, figures)), name_of(prediction.levels));
+                        cell(step.exchange), cell(step.exposed), launch::bytes_text(prediction.bytes),
+                        launch::bytes_text(memory_of(prediction, figures)), name_of(prediction.levels));
   }
   return text +
          "step: mean of the whole run; settled: after the warm-up; kernels: of the optimizer; exposed: of\n"
@@ -92,9 +94,9 @@ std::string verdict_of(const Forecast& forecast) {
     text += fmt::format("On {} ranks: dense ({}); {}.\n", column.ranks, verdict.best, verdict.reason);
   }
   if (!forecast.figures.has_link() || forecast.figures.network.nodes(column.ranks) == 1) return text;
-  return text + (forecast.pays_below
-                     ? fmt::format("Compression pays below {} a host.\n", rate_text(*forecast.pays_below))
-                     : std::string("Compression pays at no rate of the links.\n"));
+  return text + (forecast.pays_below ? fmt::format("Compression pays below {} a host.\n",
+                                                   launch::rate_text(*forecast.pays_below))
+                                     : std::string("Compression pays at no rate of the links.\n"));
 }
 
 std::string published_of(const std::vector<Reproduction>& rows) {

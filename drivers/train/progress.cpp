@@ -2,31 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <fcntl.h>
+#include <launch/terminal.hpp>
 #include <train/progress.hpp>
 #include <unistd.h>
 #include <utility>
 
 namespace kadam::train {
-namespace {
-
-/// Whether a person watches. Open MPI gives each rank a terminal of its own and passes on what is written
-/// there: only its parent, mpirun, knows where it ends.
-bool output_is_terminal() {
-  if (isatty(STDOUT_FILENO) == 0) return false;
-  if (std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr) return true;
-  const std::string parent = fmt::format("/proc/{}/fd/1", getppid());
-  const int descriptor = open(parent.c_str(), O_WRONLY | O_NOCTTY);
-  if (descriptor < 0) return false;
-  const bool terminal = isatty(descriptor) == 1;
-  close(descriptor);
-  return terminal;
-}
-
-}  // namespace
 
 std::string grouped(std::int64_t number) {
   const std::string digits = std::to_string(number);
@@ -48,7 +30,10 @@ std::string bytes_text(double bytes) {
 }
 
 Progress::Progress(std::string title, std::int64_t steps, bool enabled)
-    : title_(std::move(title)), steps_(steps), enabled_(enabled), terminal_(output_is_terminal()) {}
+    : title_(std::move(title)),
+      steps_(steps),
+      enabled_(enabled),
+      terminal_(launch::is_terminal(STDOUT_FILENO)) {}
 
 void Progress::update(std::int64_t step, const std::string& words) {
   if (!enabled_) return;

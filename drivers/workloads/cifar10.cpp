@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t pixels_per_record = std::size_t{3} * 32 * 32;
 constexpr std::size_t record_bytes = 1 + pixels_per_record;
-constexpr std::int64_t classes = 10;
+constexpr std::int64_t cifar_classes = 10;
 
 ImageSet empty_set() {
   return {3, 32, 32, {}, {}};
@@ -27,7 +27,7 @@ void append_cifar10(const std::filesystem::path& path, ImageSet& set) {
               "the end of a record of " + std::to_string(record_bytes) + " bytes, found the end of the file");
   }
   for (std::size_t begin = 0; begin < bytes.size(); begin += record_bytes) {
-    if (bytes[begin] >= classes) {
+    if (bytes[begin] >= cifar_classes) {
       file.fail(begin, "a label from 0 to 9, found " + std::to_string(bytes[begin]));
     }
     const auto record = bytes.begin() + static_cast<std::ptrdiff_t>(begin);
@@ -46,7 +46,7 @@ ImageDataset read_cifar10_dataset(const std::filesystem::path& folder) {
   }
   ImageSet held_out = empty_set();
   append_cifar10(folder / "test_batch.bin", held_out);
-  return ImageDataset(folder.string(), std::move(training), std::move(held_out), classes);
+  return ImageDataset(folder.string(), std::move(training), std::move(held_out), cifar_classes);
 }
 
 }  // namespace kadam::workloads

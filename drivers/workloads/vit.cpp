@@ -8,7 +8,7 @@
 namespace kadam::workloads {
 namespace {
 
-constexpr double embedding_deviation = 0.02;
+constexpr double initial_deviation = 0.02;
 
 }  // namespace
 
@@ -51,9 +51,9 @@ void Vit::initialise(const HostVector<float>& parameters, std::uint64_t seed) co
                    "allocate tensors().elements()");
   const Initialiser initialiser(parameters, seed);
   patches_.initialise(initialiser);
-  positions_.initialise(initialiser, embedding_deviation);
+  positions_.initialise(initialiser, initial_deviation);
   encoder_.initialise(initialiser);
-  head_.initialise(initialiser, embedding_deviation);
+  head_.initialise(initialiser, initial_deviation);
 }
 
 void Vit::check(const Batch& batch) const {

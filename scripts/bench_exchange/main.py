@@ -11,7 +11,7 @@ import sys
 
 import tables
 
-sys.path.append(str(pathlib.Path(__file__).parents[1] / "bench_peers"))
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
 import report  # noqa: E402
 
 MPI = "MPI all-reduce"

@@ -4,7 +4,7 @@
 import pathlib
 import sys
 
-sys.path.append(str(pathlib.Path(__file__).parents[1] / "bench_peers"))
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
 import report  # noqa: E402
 
 FLOAT32_BASELINES = ("MPI all-reduce", "dense mean, float32")

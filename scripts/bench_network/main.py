@@ -15,7 +15,7 @@ from cases import Bench, Records
 from lab import Lab
 from studies import METHODS, PEERS, RATES, ROUND, WORKLOADS
 
-sys.path.append(str(pathlib.Path(__file__).parents[1] / "bench_peers"))
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
 import report  # noqa: E402
 
 NOTABLE_SHARE = 0.05

@@ -1,7 +1,13 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Records of cases as Markdown."""
+import pathlib
+import sys
+
 from studies import METHODS, NO_EXCHANGE, PEERS
+
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
+from report import markdown  # noqa: E402
 
 HEAD = ("method", "step, ms", "compute", "encode", "exchange", "decode", "sent per step", "against dense",
         "against DDP", "steps to loss", "time to loss")
@@ -12,14 +18,6 @@ communication that is not hidden, the wait for slower hosts included; of PyTorch
 many hosts without exchange. Against dense, against DDP: the step of Kadam's best dense Adam, and of PyTorch's best \
 DDP, over this one. Loss: of training, mean of {window} steps; each step to it counts as a step of its phase, warm-up \
 included."""
-
-
-def markdown(rows):
-    """A table whose first row is its head; padded, so that it reads well in a terminal."""
-    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    lines = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths)) + " |" for row in rows]
-    lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
-    return "\n".join(lines)
 
 
 def milliseconds(seconds):

@@ -12,7 +12,8 @@ import subprocess
 import sys
 import time
 
-import report
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
+import report  # noqa: E402
 
 REPETITIONS = 7
 NOTABLE_SHARE = 0.05

@@ -7,7 +7,7 @@ import pathlib
 import sys
 import xml.etree.ElementTree
 
-sys.path.append(str(pathlib.Path(__file__).parents[1] / "bench_peers"))
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
 import report  # noqa: E402
 
 # A kernel of Kadam and what stands in its place in PyTorch.

@@ -50,6 +50,30 @@ with_lock() {
   ) 9>"$file"
 }
 
+# build_programs NAME...: in build/bin. On a terminal it says what it does.
+build_programs() {
+  local targets=() name
+  for name in "$@"; do targets+=(--target "$name"); done
+  if [[ -t 1 ]]; then
+    "$KADAM_ROOT/scripts/setup.sh" "${targets[@]}"
+  else
+    "$KADAM_ROOT/scripts/setup.sh" "${targets[@]}" >/dev/null
+  fi
+}
+
+# ensure_program NAME: `program` is the one that the user named, or build/bin/NAME, built first.
+ensure_program() {
+  if [[ -z $program ]]; then
+    build_programs "$1"
+    program=$KADAM_ROOT/build/bin/$1
+  fi
+  [[ -x $program ]] || stop "$program is no program."
+}
+
+# What is measured must not depend on how somebody set up OpenBLAS on this machine: with another processor's kernels or
+# cache size, its matrix products take 1.7 times as long.
+forget_openblas_settings() { unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE; }
+
 build_folder() {
   if [[ $1 == release ]]; then
     echo "$KADAM_ROOT/build"

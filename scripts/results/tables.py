@@ -2,7 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Rows as Markdown."""
 import math
+import pathlib
 import statistics
+import sys
+
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
+from report import markdown  # noqa: E402
 
 HEAD = ("method", "lr", "held-out loss", "against {first}", "accuracy", "sent per step",
         "less than float32", "than bf16", "foreground", "whole run")
@@ -58,14 +63,6 @@ def cells(row, first):
         times(dense, sent - background) if background > 0 else "",
         times(dense, row.mean("mean_bytes_per_step")),
     )
-
-
-def markdown(lines):
-    """Columns padded, so that the table reads well in a terminal too."""
-    widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
-    text = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths)) + " |" for line in lines]
-    text.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
-    return "\n".join(text)
 
 
 def table(rows):

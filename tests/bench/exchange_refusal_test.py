@@ -11,8 +11,8 @@ import sys
 PROGRAM, LAUNCHER = sys.argv[1], sys.argv[2:]
 # Part of the sentence, ranks, options.
 CASES = (("--latency needs --rate", 2, ["--latency", "1ms"]),
-         ("as in 100mbit, got 100", 2, ["--rate", "100"]),
-         ("as in 200us, got 5", 2, ["--rate", "1gbit", "--latency", "5"]),
+         ("--rate 100: expected a rate, as in 100mbit", 2, ["--rate", "100"]),
+         ("--latency 5m: expected seconds, as in", 2, ["--rate", "1gbit", "--latency", "5m"]),
          ("no exchange's name holds 'gossip'", 2, ["--only", "gossip"]),
          ("--elements", 2, ["--elements", "0"]),
          ("--repetitions", 2, ["--repetitions", "none"]),

@@ -22,27 +22,6 @@ ExchangeTiming timing_of(double seconds, std::size_t bytes) {
   return timing;
 }
 
-TEST(Rates, AreNumbersWithUnits) {
-  EXPECT_DOUBLE_EQ(parse_rate("100mbit").value(), 1e8);
-  EXPECT_DOUBLE_EQ(parse_rate("2.5gbit").value(), 2.5e9);
-  EXPECT_DOUBLE_EQ(parse_rate("64kbit").value(), 64e3);
-  EXPECT_DOUBLE_EQ(parse_rate("9bit").value(), 9.0);
-  for (const char* wrong : {"", "mbit", "100", "100 mbit", "100Mbit", "100mbits", "-1mbit", "0mbit",
-                            "1.2.3mbit", ".mbit", "1e3mbit", "100mbit/s"}) {
-    EXPECT_FALSE(parse_rate(wrong).has_value()) << wrong;
-  }
-}
-
-TEST(Latencies, AreNumbersWithUnits) {
-  EXPECT_DOUBLE_EQ(parse_latency("200us").value(), 2e-4);
-  EXPECT_DOUBLE_EQ(parse_latency("1.5ms").value(), 1.5e-3);
-  EXPECT_DOUBLE_EQ(parse_latency("2s").value(), 2.0);
-  EXPECT_DOUBLE_EQ(parse_latency("0s").value(), 0.0);
-  for (const char* wrong : {"", "200", "us", "-1ms", "1min", "1 ms"}) {
-    EXPECT_FALSE(parse_latency(wrong).has_value()) << wrong;
-  }
-}
-
 TEST(ExchangeResults, AreComparedWithTheWire) {
   // 12.5 MB take 1 s at 100 Mbit/s.
   const WireLimit wire{1e8, 0.25};

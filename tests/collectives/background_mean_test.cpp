@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <functional>
 #include <support/host_views.hpp>
 #include <support/mpi_options.hpp>
 #include <support/mpi_world.hpp>
@@ -107,6 +108,33 @@ TEST(BackgroundMean, SaysWhatAThreadNeeds) {
     EXPECT_NE(std::string(error.what()).find("needs MPI_THREAD_MULTIPLE"), std::string::npos) << error.what();
   }
   EXPECT_NO_THROW((void)BackgroundMean(ExecutionSpace{}, communicator, ChunkLayout(100, 2), Progress::poll));
+}
+
+std::string words_of_failure(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "nothing failed";
+}
+
+/// In the thread, in poll() or in mean().
+TEST(BackgroundMean, StaysFailedOnceAnExchangeHasFailed) {
+  const ExecutionSpace exec;
+  const auto values = test::to_device(test::random_gradient(100, 0, 1));
+  for (const Progress progress : {Progress::thread, Progress::poll, Progress::none}) {
+    auto transport = std::make_unique<test::ScriptedTransport>(0, 2, true);
+    transport->will_fail("the link is down");
+    const auto communicator = std::make_shared<Communicator>(std::move(transport));
+    BackgroundMean background(exec, communicator, ChunkLayout(100, 2), progress);
+    const auto start = [&] { background.start(exec, values); };
+    const auto mean = [&] { (void)background.mean(exec); };
+    EXPECT_EQ(words_of_failure([&] { start(), mean(); }), "the link is down");
+    EXPECT_EQ(words_of_failure(start), "the link is down");
+    EXPECT_EQ(words_of_failure(mean), "the link is down");
+    EXPECT_EQ(background.seconds().exchanges, 0);
+  }
 }
 
 }  // namespace

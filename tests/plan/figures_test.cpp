@@ -7,50 +7,10 @@
 #include <launch/session.hpp>
 #include <plan/figures.hpp>
 #include <plan/forecast.hpp>
-#include <plan/quantities.hpp>
 #include <string>
 
 namespace kadam::plan_program {
 namespace {
-
-TEST(Quantities, AreReadInTheirUnits) {
-  EXPECT_DOUBLE_EQ(seconds_of("--compute", "250ms"), 0.25);
-  EXPECT_DOUBLE_EQ(seconds_of("--compute", "50us"), 50e-6);
-  EXPECT_DOUBLE_EQ(seconds_of("--compute", "1.5s"), 1.5);
-  EXPECT_DOUBLE_EQ(seconds_of("--compute", "0"), 0.0);
-  EXPECT_DOUBLE_EQ(rate_of("--rate", "1gbit"), 125e6);
-  EXPECT_DOUBLE_EQ(rate_of("--rate", "100mbit"), 12.5e6);
-  EXPECT_DOUBLE_EQ(rate_of("--rate", "10GB/s"), 1e10);
-  EXPECT_EQ(count_of("--parameters", "340M"), 340000000);
-  EXPECT_EQ(count_of("--parameters", "0.5K"), 500);
-  EXPECT_EQ(counts_of("--ranks", "64,2,4,64"), (std::vector<int>{2, 4, 64}));
-}
-
-TEST(Quantities, AreRefusedInWords) {
-  const auto words_of = [](auto read) {
-    try {
-      (void)read();
-    } catch (const launch::UsageError& refusal) {
-      return std::string(refusal.what());
-    }
-    return std::string("accepted");
-  };
-  EXPECT_EQ(words_of([] { return seconds_of("--compute", "fast"); }),
-            "--compute fast: expected seconds, as in 250ms, 50us or 1.5s");
-  EXPECT_NE(words_of([] { return seconds_of("--compute", "-1s"); }), "accepted");
-  EXPECT_NE(words_of([] { return rate_of("--rate", "100"); }), "accepted");
-  EXPECT_NE(words_of([] { return rate_of("--rate", "0gbit"); }), "accepted");
-  EXPECT_NE(words_of([] { return count_of("--parameters", "1.5"); }), "accepted");
-  EXPECT_NE(words_of([] { return counts_of("--ranks", "2,,4"); }), "accepted");
-  EXPECT_NE(words_of([] { return counts_of("--ranks", "0"); }), "accepted");
-}
-
-TEST(Quantities, AreWrittenWithThreeFigures) {
-  EXPECT_EQ(seconds_text(0.0345), "34.5 ms");
-  EXPECT_EQ(seconds_text(0.9996), "1 s");
-  EXPECT_EQ(rate_text(0.5125e9), "4.1 Gbit/s");
-  EXPECT_EQ(bytes_text(1.36e9), "1.36 GB");
-}
 
 std::filesystem::path file_with(const std::string& text) {
   const auto file = std::filesystem::temp_directory_path() / ("kadam_figures_" + std::to_string(::getpid()));

@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <deque>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,7 +16,12 @@ namespace kadam::test {
 /// Plays one rank of n without the others: remembers what was sent, answers what the script says.
 class ScriptedTransport final : public Transport {
  public:
-  ScriptedTransport(int rank, int size) : rank_(rank), size_(size) {}
+  ScriptedTransport(int rank, int size, bool allows_threads = false)
+      : rank_(rank), size_(size), allows_threads_(allows_threads) {}
+
+  /// Messages of this transport and of its later duplicates throw std::runtime_error(words) when they are
+  /// moved.
+  void will_fail(std::string words) { failure_ = std::move(words); }
 
   /// What the next all-gather finds in its buffer, or the next message that is received.
   void will_receive(std::vector<std::byte> bytes) { answers_.push_back(std::move(bytes)); }
@@ -31,7 +37,7 @@ class ScriptedTransport final : public Transport {
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int size() const override { return size_; }
   [[nodiscard]] bool accepts_device_memory() const override { return false; }
-  [[nodiscard]] bool allows_threads() const override { return false; }
+  [[nodiscard]] bool allows_threads() const override { return allows_threads_; }
   [[nodiscard]] std::string description() const override { return "scripted"; }
 
   [[nodiscard]] std::unique_ptr<Messages> messages() override {
@@ -49,7 +55,9 @@ class ScriptedTransport final : public Transport {
   }
   void all_reduce_sum(float* /*values*/, std::size_t /*count*/) override {}
   [[nodiscard]] std::unique_ptr<Transport> duplicate() override {
-    return std::make_unique<ScriptedTransport>(rank_, size_);
+    auto copy = std::make_unique<ScriptedTransport>(rank_, size_, allows_threads_);
+    copy->will_fail(failure_);
+    return copy;
   }
   [[nodiscard]] std::unique_ptr<Transport> split(int /*colour*/) override { return duplicate(); }
   [[nodiscard]] std::unique_ptr<Transport> split_by_node() override { return duplicate(); }
@@ -67,6 +75,7 @@ class ScriptedTransport final : public Transport {
       ids_.push_back(id);
     }
     void progress(bool /*wait*/, std::vector<std::size_t>& arrived) override {
+      if (!transport_.failure_.empty()) throw std::runtime_error(transport_.failure_);
       arrived.insert(arrived.end(), ids_.begin(), ids_.end());
       ids_.clear();
     }
@@ -90,6 +99,8 @@ class ScriptedTransport final : public Transport {
 
   int rank_;
   int size_;
+  bool allows_threads_;
+  std::string failure_;
   std::deque<std::vector<std::byte>> answers_;
   std::vector<Sent> sent_;
   const std::byte* last_target_ = nullptr;

@@ -22,7 +22,7 @@
 namespace kadam {
 namespace {
 
-constexpr bool host_accessible = Kokkos::SpaceAccessibility<Kokkos::HostSpace, MemorySpace>::accessible;
+constexpr bool reads_in_place = Kokkos::SpaceAccessibility<Kokkos::HostSpace, MemorySpace>::accessible;
 using PinnedVector = Kokkos::View<float*, Kokkos::SharedHostPinnedSpace>;
 using Clock = std::chrono::steady_clock;
 
@@ -48,7 +48,7 @@ class Pause {
 /// On a CPU the values themselves; elsewhere a copy. A template, so that only one of the two is compiled.
 template <class Pinned>
 void make_readable_by_host(const ExecutionSpace& exec, const Vector<const float>& values, Pinned& readable) {
-  if constexpr (host_accessible) {
+  if constexpr (reads_in_place) {
     using Unmanaged = Kokkos::View<float*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
     // Nobody writes it; a View of const elements is no View of elements.
     readable = Unmanaged(const_cast<float*>(values.data()), values.size());
@@ -98,7 +98,7 @@ class BackgroundMean::Work {
                                         ReductionRun::Replies::to_all);
   }
   [[nodiscard]] std::size_t memory_bytes() const {
-    const std::size_t copies = host_accessible ? 0 : values_.size() + mean_.size();
+    const std::size_t copies = reads_in_place ? 0 : values_.size() + mean_.size();
     return (result_.size() + parts_.size() + copies) * sizeof(float);
   }
 
@@ -106,6 +106,9 @@ class BackgroundMean::Work {
   void begin();
   void complete();
   void finish_job();
+  template <class Part>
+  void attempt(const Part& part);
+  void throw_failure();
   void keep_own_part(const Slice& slice) const;
   void reduce(const Slice& slice) const;
   [[nodiscard]] ReductionRun::State advance();
@@ -140,7 +143,7 @@ class BackgroundMean::Work {
   bool has_job_ = false;
   std::atomic<bool> stops_ = false;
   std::atomic<bool> is_awaited_ = false;
-  std::exception_ptr failure_;
+  std::exception_ptr failure_;  ///< read when no job is under way
 };
 
 BackgroundMean::Work::Work(const ExecutionSpace& exec, std::shared_ptr<Communicator> foreground,
@@ -158,7 +161,7 @@ BackgroundMean::Work::Work(const ExecutionSpace& exec, std::shared_ptr<Communica
   };
   parts_ = pinned("kadam::BackgroundMean::parts", own_chunk_.elements() * chunks.ranks());
   mean_ = Kokkos::create_mirror_view(Kokkos::SharedHostPinnedSpace{}, result_);
-  if (!host_accessible) values_ = pinned("kadam::BackgroundMean::values", chunks.elements());
+  if (!reads_in_place) values_ = pinned("kadam::BackgroundMean::values", chunks.elements());
   cut_numbers<float>(slices_, chunks, foreground_->piece_bytes());
   steps_.encode = [this](int chunk, const Slice& slice) {
     if (chunk == foreground_->rank()) keep_own_part(slice);
@@ -170,7 +173,7 @@ BackgroundMean::Work::~Work() {
   // Other ranks come here too, unless something failed; then nobody may be waited for.
   try {
     if (exceptions_ == std::uncaught_exceptions()) complete();
-  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): nobody is left who could hear of it
+  } catch (...) {  // NOLINT(bugprone-empty-catch): nobody is left who could hear of it
   }
   {
     const std::lock_guard lock(mutex_);
@@ -186,10 +189,12 @@ void BackgroundMean::Work::start(const ExecutionSpace& exec, const Vector<const 
     return;
   }
   if (run_) throw std::logic_error("kadam::BackgroundMean: the last mean() was not asked for");
+  throw_failure();
   make_readable_by_host(exec, values, values_);
   exec.fence("kadam::BackgroundMean::start");
   foreground_->count_sent(Traffic::background, bytes_sent());
-  begin();
+  attempt([this] { begin(); });
+  throw_failure();
   if (progress_ == Progress::none) complete();
   poll();
 }
@@ -213,9 +218,12 @@ void BackgroundMean::Work::begin() {
 
 void BackgroundMean::Work::poll() {
   if (progress_ != Progress::poll || !run_ || !exchange_) return;
-  auto state = advance();
-  while (state == ReductionRun::State::working) state = advance();
-  if (state == ReductionRun::State::done) finish_job();
+  attempt([this] {
+    auto state = advance();
+    while (state == ReductionRun::State::working) state = advance();
+    if (state == ReductionRun::State::done) finish_job();
+  });
+  throw_failure();
 }
 
 ReductionRun::State BackgroundMean::Work::advance() {
@@ -232,13 +240,15 @@ void BackgroundMean::Work::complete() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return !has_job_; });
     is_awaited_ = false;
-    if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
   } else if (exchange_) {
-    for (auto state = advance(); state != ReductionRun::State::done; state = advance()) {
-      if (state == ReductionRun::State::waiting) run_->wait();
-    }
-    finish_job();
+    attempt([this] {
+      for (auto state = advance(); state != ReductionRun::State::done; state = advance()) {
+        if (state == ReductionRun::State::waiting) run_->wait();
+      }
+      finish_job();
+    });
   }
+  throw_failure();
   const auto seconds_of = [](Clock::duration length) {
     return std::chrono::duration<double>(length).count();
   };
@@ -253,8 +263,28 @@ void BackgroundMean::Work::finish_job() {
   exchange_.reset();
 }
 
+/// What fails is given up for good: other ranks may be anywhere in the exchange.
+template <class Part>
+void BackgroundMean::Work::attempt(const Part& part) {
+  try {
+    part();
+  } catch (...) {
+    failure_ = std::current_exception();
+    exchange_.reset();
+  }
+}
+
+void BackgroundMean::Work::throw_failure() {
+  if (failure_ == nullptr) return;
+  run_.reset();
+  std::rethrow_exception(failure_);
+}
+
 Vector<const float> BackgroundMean::Work::mean(const ExecutionSpace& exec) {
-  if (!run_) return result_;
+  if (!run_) {
+    throw_failure();
+    return result_;
+  }
   complete();
   Kokkos::deep_copy(exec, result_, mean_);
   run_.reset();
@@ -287,11 +317,7 @@ void BackgroundMean::Work::work_in_thread(std::optional<int> core) {
     changed_.wait(lock, [&] { return has_job_ || stops_; });
     if (stops_) return;
     lock.unlock();
-    try {
-      work_on_job();
-    } catch (const std::exception&) {
-      failure_ = std::current_exception();
-    }
+    attempt([this] { work_on_job(); });
     lock.lock();
     has_job_ = false;
     changed_.notify_all();

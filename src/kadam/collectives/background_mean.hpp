@@ -27,6 +27,9 @@ struct BackgroundSeconds {
 /// MPI makes no progress on its own between two calls: somebody has to call it. It yields to the exchanges of
 /// the communicator that it was made with: while one is under way, no new piece of the background leaves.
 ///
+/// Errors: an exchange that fails is given up; from then on start() and mean() throw what it failed with, and
+/// nothing is exchanged any more.
+///
 /// Memory: 4 d for the parts, 4 d for the result; on a device the same again and 4 d for the vector, in
 /// pinned host memory: the mean is taken by the host. Wire: 2 (n - 1)/n 4 d bytes per rank, as DenseMean.
 class BackgroundMean {

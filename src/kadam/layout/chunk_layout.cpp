@@ -1,18 +1,12 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/layout/ceil_divide.hpp>
 #include <kadam/layout/chunk_layout.hpp>
 
 #include <stdexcept>
 #include <string>
 
 namespace kadam {
-namespace {
-
-std::int64_t ceil_divide(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
-
-}  // namespace
 
 ChunkLayout::ChunkLayout(std::int64_t elements, int ranks) : elements_(elements), ranks_(ranks) {
   if (elements < 0 || ranks < 1) {
@@ -20,7 +14,8 @@ ChunkLayout::ChunkLayout(std::int64_t elements, int ranks) : elements_(elements)
                                 std::to_string(elements) + " elements and " + std::to_string(ranks) +
                                 " ranks");
   }
-  chunk_elements_ = alignment_elements * ceil_divide(ceil_divide(elements, ranks), alignment_elements);
+  chunk_elements_ =
+      alignment_elements * detail::ceil_divide(detail::ceil_divide(elements, ranks), alignment_elements);
 }
 
 }  // namespace kadam

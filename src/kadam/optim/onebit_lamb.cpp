@@ -28,7 +28,7 @@ struct FreshMoments {
   }
 };
 
-OnebitLambTensors<MemorySpace> allocate_tensors(const TensorTiles<MemorySpace>& tiles) {
+OnebitLambTensors<MemorySpace> allocate_frozen_tensors(const TensorTiles<MemorySpace>& tiles) {
   const auto tensors = static_cast<std::size_t>(tiles.tensor_count());
   return {Vector<float>("kadam::OnebitLamb::momentum_scale", tensors),
           Vector<float>("kadam::OnebitLamb::trust_ratio", tensors),
@@ -83,7 +83,7 @@ OnebitLamb::OnebitLamb(const Options& options, TensorLayout layout,
       options_(options),
       drift_(options.common.beta2),
       lamb_step_(options.trust, this->layout(), groups()),
-      tensors_(allocate_tensors(lamb_step_.tiles())),
+      tensors_(allocate_frozen_tensors(lamb_step_.tiles())),
       momentum_scale_(groups().tensors.size(), 1.0F) {
   const ExecutionSpace exec;
   moments_ = Moments::zeros(exec, "kadam::OnebitLamb", elements());

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/layout/ceil_divide.hpp>
 #include <kadam/wire/block_message.hpp>
 
 #include <algorithm>
@@ -7,15 +8,8 @@
 #include <string>
 
 namespace kadam {
-namespace {
 
-constexpr std::size_t word_bytes = 4;
-
-std::int64_t ceil_divide(std::int64_t a, std::int64_t b) {
-  return b == 0 ? 0 : (a + b - 1) / b;
-}
-
-}  // namespace
+using detail::ceil_divide;
 
 BlockMessage::BlockMessage(const ChunkLayout& chunks, std::int64_t block_elements, int bits, bool has_scale)
     : chunks_(chunks), bits_(bits) {
@@ -52,6 +46,7 @@ Piece BlockMessage::piece(int chunk) const {
 Piece BlockMessage::piece(const ElementRange& range) const {
   const std::int64_t first_word = words_before(range.begin);
   const std::int64_t words = range.elements() == 0 ? 0 : words_before(range.end) - first_word;
+  constexpr std::size_t word_bytes = sizeof(std::uint32_t);
   return {static_cast<std::size_t>(first_word) * word_bytes, static_cast<std::size_t>(words) * word_bytes};
 }
 

@@ -12,9 +12,10 @@ DOCUMENT = pathlib.Path(__file__).parents[2] / "docs" / "performance.md"
 
 
 def markdown(rows):
-    """A table whose first row is its head."""
-    lines = ["| " + " | ".join(cells) + " |" for cells in rows]
-    lines.insert(1, "|" + "---|" * len(rows[0]))
+    """A table whose first row is its head; padded, so that it reads well in a terminal."""
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    lines = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths)) + " |" for row in rows]
+    lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
     return "\n".join(lines)
 
 

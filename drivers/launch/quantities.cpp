@@ -4,16 +4,17 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <cstdlib>
+#include <launch/quantities.hpp>
 #include <launch/session.hpp>
 #include <limits>
 #include <optional>
-#include <plan/quantities.hpp>
 #include <sstream>
 #include <string_view>
 
-namespace kadam::plan_program {
+namespace kadam::launch {
 namespace {
 
 struct Unit {
@@ -24,6 +25,7 @@ struct Unit {
 /// The number in front of a unit, times the unit; nothing if that is not what the text is.
 template <std::size_t Count>
 std::optional<double> value_of(const std::string& text, const std::array<Unit, Count>& units) {
+  if (text.empty() || std::isspace(static_cast<unsigned char>(text.front())) != 0) return std::nullopt;
   char* end = nullptr;
   const double number = std::strtod(text.c_str(), &end);
   if (end == text.c_str() || !std::isfinite(number)) return std::nullopt;
@@ -35,7 +37,7 @@ std::optional<double> value_of(const std::string& text, const std::array<Unit, C
 }
 
 [[noreturn]] void refuse(const std::string& option, const std::string& text, const char* expected) {
-  throw launch::UsageError(fmt::format("{} {}: expected {}", option, text, expected));
+  throw UsageError(fmt::format("{} {}: expected {}", option, text, expected));
 }
 
 /// The largest unit that leaves 1 or more in front of it.
@@ -57,10 +59,12 @@ double seconds_of(const std::string& option, const std::string& text) {
 }
 
 double rate_of(const std::string& option, const std::string& text) {
-  constexpr std::array<Unit, 12> units = {{{"kbit", 125.0},
+  constexpr std::array<Unit, 14> units = {{{"bit", 0.125},
+                                           {"kbit", 125.0},
                                            {"mbit", 125e3},
                                            {"gbit", 125e6},
                                            {"tbit", 125e9},
+                                           {"bit/s", 0.125},
                                            {"kbit/s", 125.0},
                                            {"mbit/s", 125e3},
                                            {"gbit/s", 125e6},
@@ -117,4 +121,4 @@ std::string bytes_text(double bytes) {
   return bytes == 0.0 ? "0" : in_units(bytes, units);
 }
 
-}  // namespace kadam::plan_program
+}  // namespace kadam::launch

@@ -6,12 +6,13 @@
 #include <string>
 #include <vector>
 
-/// Figures as people write them. Errors: launch::UsageError "OPTION TEXT: expected ...".
-namespace kadam::plan_program {
+/// Figures as people write them. Errors: UsageError "OPTION TEXT: expected ...".
+namespace kadam::launch {
 
 /// "250ms", "50us", "1.5s", "0.25": seconds; 0 or more.
 [[nodiscard]] double seconds_of(const std::string& option, const std::string& text);
-/// "1gbit", "100mbit", "12.5MB", "10GB/s": bytes per second; more than 0. Worked number: 1gbit is 125e6.
+/// "1gbit", "100mbit/s", "12.5MB", "10GB/s": bytes per second; more than 0; in any case of letters.
+/// Worked number: 1gbit is 125e6.
 [[nodiscard]] double rate_of(const std::string& option, const std::string& text);
 /// "110M", "1.5G", "340000000": a whole number; 1 or more.
 [[nodiscard]] std::int64_t count_of(const std::string& option, const std::string& text);
@@ -25,4 +26,4 @@ namespace kadam::plan_program {
 /// "1.36 GB".
 [[nodiscard]] std::string bytes_text(double bytes);
 
-}  // namespace kadam::plan_program
+}  // namespace kadam::launch

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <launch/quantities.hpp>
+#include <launch/session.hpp>
+#include <string>
+
+namespace kadam::launch {
+namespace {
+
+TEST(Quantities, AreReadInTheirUnits) {
+  EXPECT_DOUBLE_EQ(seconds_of("--compute", "250ms"), 0.25);
+  EXPECT_DOUBLE_EQ(seconds_of("--compute", "50us"), 50e-6);
+  EXPECT_DOUBLE_EQ(seconds_of("--compute", "20ns"), 20e-9);
+  EXPECT_DOUBLE_EQ(seconds_of("--compute", "1.5s"), 1.5);
+  EXPECT_DOUBLE_EQ(seconds_of("--compute", "0"), 0.0);
+  EXPECT_DOUBLE_EQ(rate_of("--rate", "1gbit"), 125e6);
+  EXPECT_DOUBLE_EQ(rate_of("--rate", "100mbit"), 12.5e6);
+  EXPECT_DOUBLE_EQ(rate_of("--rate", "2.5Gbit/s"), 312.5e6);
+  EXPECT_DOUBLE_EQ(rate_of("--rate", "64kbit"), 8000.0);
+  EXPECT_DOUBLE_EQ(rate_of("--rate", "9bit"), 1.125);
+  EXPECT_DOUBLE_EQ(rate_of("--rate", "10GB/s"), 1e10);
+  EXPECT_EQ(count_of("--parameters", "340M"), 340000000);
+  EXPECT_EQ(count_of("--parameters", "0.5K"), 500);
+  EXPECT_EQ(counts_of("--ranks", "64,2,4,64"), (std::vector<int>{2, 4, 64}));
+}
+
+std::string words_of(const std::function<void()>& read) {
+  try {
+    read();
+  } catch (const UsageError& refusal) {
+    return refusal.what();
+  }
+  return "accepted";
+}
+
+TEST(Quantities, AreRefusedInWords) {
+  EXPECT_EQ(words_of([] { (void)seconds_of("--compute", "fast"); }),
+            "--compute fast: expected seconds, as in 250ms, 50us or 1.5s");
+  EXPECT_EQ(words_of([] { (void)rate_of("--rate", "100"); }),
+            "--rate 100: expected a rate, as in 100mbit, 25gbit or 10GB/s");
+  for (const char* wrong : {"", "us", "-1ms", "1min", "1 ms", " 1ms", "1.2.3s", "nan", "1MS"}) {
+    EXPECT_NE(words_of([&] { (void)seconds_of("--latency", wrong); }), "accepted") << wrong;
+  }
+  for (const char* wrong :
+       {"", "mbit", "100", "100 mbit", "100mbits", "-1mbit", "0gbit", "1.2.3mbit", ".mbit", "infmbit"}) {
+    EXPECT_NE(words_of([&] { (void)rate_of("--rate", wrong); }), "accepted") << wrong;
+  }
+  EXPECT_NE(words_of([] { (void)count_of("--parameters", "1.5"); }), "accepted");
+  EXPECT_NE(words_of([] { (void)counts_of("--ranks", "2,,4"); }), "accepted");
+  EXPECT_NE(words_of([] { (void)counts_of("--ranks", "0"); }), "accepted");
+}
+
+TEST(Quantities, AreWrittenWithThreeFigures) {
+  EXPECT_EQ(seconds_text(0.0345), "34.5 ms");
+  EXPECT_EQ(seconds_text(0.9996), "1 s");
+  EXPECT_EQ(rate_text(0.5125e9), "4.1 Gbit/s");
+  EXPECT_EQ(bytes_text(1.36e9), "1.36 GB");
+}
+
+}  // namespace
+}  // namespace kadam::launch
