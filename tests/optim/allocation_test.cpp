@@ -126,7 +126,10 @@ void AllocationTest::run(const std::string& name, const OptionMap& options, Stag
   const ExecutionSpace exec;
   optimizer->step(exec, with_model, gradients[0]);
   const Tools tools;
-  for (std::size_t t = 1; t < gradients.size(); ++t) optimizer->step(exec, with_model, gradients[t]);
+  for (std::size_t t = 1; t < gradients.size(); ++t) {
+    optimizer->gradient_ready(exec, gradients[t], {d / 3, d});
+    optimizer->step(exec, with_model, gradients[t]);
+  }
   exec.fence();
   EXPECT_EQ(allocations, std::vector<std::string>{});
   EXPECT_FALSE(kernels.empty());

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/collectives/dense_mean.hpp>
-#include <kadam/collectives/pipelined_reduction.hpp>
 #include <kadam/kernels/ordered_mean.hpp>
 
 #include <array>
 #include <stdexcept>
 #include <type_traits>
+#include <utility>
 
 namespace kadam {
 namespace {
@@ -31,21 +31,51 @@ DenseMean::DenseMean(const ExecutionSpace& exec, const ChunkLayout& chunks, int 
 Vector<const float> DenseMean::operator()(const ExecutionSpace& exec, Communicator& communicator,
                                           Phases& phases, const Vector<const float>& values,
                                           Traffic traffic) {
-  return mean_of(exec, communicator, phases, values, traffic);
+  return mean_of(exec, communicator, phases, values, traffic, nullptr);
 }
 
 Numbers<MemorySpace> DenseMean::of_gradient(const ExecutionSpace& exec, Communicator& communicator,
                                             Phases& phases, const Numbers<MemorySpace>& gradient) {
   Numbers<MemorySpace> mean;
-  gradient.visit(
-      [&](const auto& values) { mean = mean_of(exec, communicator, phases, values, Traffic::dense); });
+  gradient.visit([&](const auto& values) {
+    mean = mean_of(exec, communicator, phases, values, Traffic::dense, std::exchange(early_, nullptr));
+  });
   return mean;
+}
+
+void DenseMean::gradient_ready(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
+                               const Numbers<MemorySpace>& gradient, const ElementRange& range) {
+  if (chunks_.ranks() == 1) return;
+  gradient.visit([&](const auto& values) {
+    if (early_ == nullptr) early_ = start(exec, communicator, phases, values, Traffic::dense);
+  });
+  early_->ready(exec, range);
+}
+
+void DenseMean::poll() {
+  if (early_ != nullptr) early_->poll();
+}
+
+bool DenseMean::is_under_way_for(const Numbers<MemorySpace>& gradient) const {
+  bool same = false;
+  gradient.visit([&](const auto& values) { same = early_ && early_->vector() == bytes_of(values).data(); });
+  return same;
 }
 
 template <Number T>
 Vector<const T> DenseMean::mean_of(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
-                                   const Vector<const T>& values, Traffic traffic) {
+                                   const Vector<const T>& values, Traffic traffic,
+                                   std::unique_ptr<OverlappedReduction> run) {
   if (chunks_.ranks() == 1) return values;
+  if (run == nullptr) run = start(exec, communicator, phases, values, traffic);
+  run->finish(exec, phases);
+  return numbers_in<T>(mean_, chunks_.elements());
+}
+
+template <Number T>
+std::unique_ptr<OverlappedReduction> DenseMean::start(const ExecutionSpace& exec, Communicator& communicator,
+                                                      Phases& phases, const Vector<const T>& values,
+                                                      Traffic traffic) {
   if (mean_.size() < sizeof(T) * static_cast<std::size_t>(chunks_.elements())) {
     throw std::logic_error("kadam::DenseMean: made for 16 bits, asked for the mean of a float32 vector");
   }
@@ -55,14 +85,15 @@ Vector<const T> DenseMean::mean_of(const ExecutionSpace& exec, Communicator& com
   const auto part_of = [](const auto& all, std::int64_t first, const Slice& slice) {
     return Kokkos::subview(all, Kokkos::make_pair(first, first + slice.elements.elements()));
   };
+  // They are used after this call has returned: everything by value.
   ReductionSteps steps;
-  steps.encode = [&](int chunk, const Slice& slice) {
+  steps.encode = [=, this](int chunk, const Slice& slice) {
     if (chunk != rank_) return;
     const std::int64_t in_chunk = slice.elements.begin - own_.begin;
     Kokkos::deep_copy(exec, part_of(parts, rank_ * own + in_chunk, slice),
                       part_of(values, slice.elements.begin, slice));
   };
-  steps.reduce = [&](const Slice& slice) {
+  steps.reduce = [=, this, &phases](const Slice& slice) {
     const auto scope = phases.enter(exec, Phase::decode);
     const std::int64_t in_chunk = slice.elements.begin - own_.begin;
     const Vector<T> first_parts = Kokkos::subview(parts, Kokkos::make_pair(in_chunk, own * chunks_.ranks()));
@@ -74,10 +105,7 @@ Vector<const T> DenseMean::mean_of(const ExecutionSpace& exec, Communicator& com
   cut_numbers<T>(slices, chunks_, communicator.piece_bytes());
   const std::array<Lane, 2> lanes = {Lane{bytes_of(values), bytes_of(parts)},
                                      Lane{bytes_of(mean), bytes_of(mean)}};
-  Exchange exchange(exec, communicator, traffic, lanes);
-  ReductionRun run(slices, rank_, ReductionRun::Replies::to_all, exchange, steps);
-  run_reduction(exec, phases, run);
-  return mean;
+  return std::make_unique<OverlappedReduction>(exec, communicator, traffic, lanes, slices, std::move(steps));
 }
 
 void DenseMean::reserve_staging(Communicator& communicator) const {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/collectives/overlapped_reduction.hpp>
 #include <kadam/collectives/phases.hpp>
 #include <kadam/collectives/sliced_chunks.hpp>
 #include <kadam/comm/communicator.hpp>
@@ -10,6 +11,7 @@
 #include <kadam/layout/chunk_layout.hpp>
 
 #include <cstddef>
+#include <memory>
 
 namespace kadam {
 
@@ -37,6 +39,18 @@ class DenseMean {
   [[nodiscard]] Numbers<MemorySpace> of_gradient(const ExecutionSpace& exec, Communicator& communicator,
                                                  Phases& phases, const Numbers<MemorySpace>& gradient);
 
+  /// These elements of the gradient that of_gradient() is to be called with next are final once exec has done
+  /// what is enqueued on it, and stay as they are until then: those slices that are complete leave now. Other
+  /// ranks may say so of other elements, or of none. Until of_gradient() the communicator has an exchange
+  /// under way. Waits for no other rank.
+  void gradient_ready(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
+                      const Numbers<MemorySpace>& gradient, const ElementRange& range);
+  /// Moves on what gradient_ready() has started, without waiting.
+  void poll();
+  /// Whether gradient_ready() was called since the last of_gradient(); and whether with this gradient.
+  [[nodiscard]] bool is_under_way() const { return early_ != nullptr; }
+  [[nodiscard]] bool is_under_way_for(const Numbers<MemorySpace>& gradient) const;
+
   /// For a mean that comes later than the first step: see Communicator::reserve_staging().
   void reserve_staging(Communicator& communicator) const;
 
@@ -51,7 +65,11 @@ class DenseMean {
  private:
   template <Number T>
   Vector<const T> mean_of(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
-                          const Vector<const T>& values, Traffic traffic);
+                          const Vector<const T>& values, Traffic traffic,
+                          std::unique_ptr<OverlappedReduction> run);
+  template <Number T>
+  std::unique_ptr<OverlappedReduction> start(const ExecutionSpace& exec, Communicator& communicator,
+                                             Phases& phases, const Vector<const T>& values, Traffic traffic);
 
   ChunkLayout chunks_;
   int rank_ = 0;
@@ -60,6 +78,7 @@ class DenseMean {
   SlicedChunks half_slices_;
   Vector<std::byte> parts_;
   Vector<std::byte> mean_;
+  std::unique_ptr<OverlappedReduction> early_;  ///< the mean of the next gradient, while that is computed
 };
 
 }  // namespace kadam

@@ -45,7 +45,6 @@ class DivisibleAdam final : public LocalMomentsAdam {
   [[nodiscard]] OptionMap options() const override;
   [[nodiscard]] MemoryUse memory() const override;
   [[nodiscard]] std::vector<PlannedTraffic> traffic_plan() const override;
-  void progress() override { background_.poll(); }
 
  protected:
   void advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
@@ -54,6 +53,7 @@ class DivisibleAdam final : public LocalMomentsAdam {
   void consensus(const ExecutionSpace& exec, const Vector<const float>& parameters,
                  const Vector<float>& out) override;
   void add_health(const ExecutionSpace& exec, Health& health) override;
+  void poll_background() override { background_.poll(); }
 
  private:
   void exchange_in_background(const ExecutionSpace& exec);

@@ -38,6 +38,7 @@ class LocalMomentsAdam : public Optimizer {
 
  protected:
   void add_health(const ExecutionSpace& exec, Health& health) override;
+  [[nodiscard]] DenseMean* next_gradient_mean() override { return warms_up() ? &dense_mean_ : nullptr; }
 
   [[nodiscard]] bool warms_up() const { return steps_taken() < warmup_steps_; }
   [[nodiscard]] std::int64_t warmup_steps() const { return warmup_steps_; }
