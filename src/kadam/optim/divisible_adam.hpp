@@ -34,7 +34,6 @@ class DivisibleAdam final : public LocalMomentsAdam {
       step_ahead = 1.0;
     }
     StepsOrAuto background_steps{4, false};
-    Progress progress = Progress::thread;
 
     void describe(OptionFields& fields);
     void validate() const;
@@ -52,8 +51,8 @@ class DivisibleAdam final : public LocalMomentsAdam {
   void deliver_all(const ExecutionSpace& exec, const Vector<float>& parameters) override;
   void consensus(const ExecutionSpace& exec, const Vector<const float>& parameters,
                  const Vector<float>& out) override;
-  void add_health(const ExecutionSpace& exec, Health& health) override;
-  void poll_background() override { background_.poll(); }
+  void poll_background() override;
+  [[nodiscard]] BackgroundSeconds background_seconds() const override;
 
  private:
   void exchange_in_background(const ExecutionSpace& exec);
