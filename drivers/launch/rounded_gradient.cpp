@@ -12,11 +12,25 @@ RoundedGradient::RoundedGradient(const ExecutionSpace& exec, NumberFormat format
 }
 
 Gradient RoundedGradient::operator()(const ExecutionSpace& exec, const Vector<const float>& gradient) const {
+  round(exec, gradient, {0, static_cast<std::int64_t>(gradient.extent(0))});
+  return view(gradient);
+}
+
+Gradient RoundedGradient::view(const Vector<const float>& gradient) const {
   if (format_ == NumberFormat::float32) return gradient;
+  return format_ == NumberFormat::bfloat16 ? Gradient(bfloat16_) : Gradient(float16_);
+}
+
+void RoundedGradient::round(const ExecutionSpace& exec, const Vector<const float>& gradient,
+                            const ElementRange& range) const {
+  if (format_ == NumberFormat::float32) return;
+  const auto elements = Kokkos::make_pair(range.begin, range.end);
+  const Vector<const float> part = Kokkos::subview(gradient, elements);
   const bool is_bfloat16 = format_ == NumberFormat::bfloat16;
-  write_copy<ExecutionSpace, MemorySpace>(
-      exec, gradient, is_bfloat16 ? HalfCopy<MemorySpace>(bfloat16_) : HalfCopy<MemorySpace>(float16_));
-  return is_bfloat16 ? Gradient(bfloat16_) : Gradient(float16_);
+  write_copy<ExecutionSpace, MemorySpace>(exec, part,
+                                          is_bfloat16
+                                              ? HalfCopy<MemorySpace>(Kokkos::subview(bfloat16_, elements))
+                                              : HalfCopy<MemorySpace>(Kokkos::subview(float16_, elements)));
 }
 
 }  // namespace kadam::launch

@@ -16,6 +16,11 @@ class RoundedGradient {
   /// Valid until the next call. Memory: 6 B per element.
   [[nodiscard]] Gradient operator()(const ExecutionSpace& exec, const Vector<const float>& gradient) const;
 
+  /// The same in parts: where the rounded gradient lies, and the rounding of some of its elements.
+  [[nodiscard]] Gradient view(const Vector<const float>& gradient) const;
+  void round(const ExecutionSpace& exec, const Vector<const float>& gradient,
+             const ElementRange& range) const;
+
  private:
   NumberFormat format_ = NumberFormat::float32;
   Vector<Bfloat16> bfloat16_;

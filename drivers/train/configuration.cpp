@@ -72,6 +72,8 @@ void Configuration::describe(OptionFields& fields) {
   fields.add("training.steps", training.steps, "number of optimizer steps");
   fields.add("training.batch", training.batch, "examples per rank and gradient");
   fields.add("training.accumulate", training.accumulate, "gradients of a rank whose mean makes one step");
+  fields.add("training.overlap", training.overlap,
+             "send dense gradients while they are computed (not with accumulate above 1)");
   fields.add("training.seed", training.seed, "seed of the initial parameters and of the order of examples");
   fields.add("training.log_every", training.log_every, "steps per line of metrics");
   fields.add("training.evaluate_every", training.evaluate_every,

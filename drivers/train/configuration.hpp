@@ -20,6 +20,7 @@ struct TrainingOptions {
   std::int64_t steps = 500;
   std::int64_t batch = 32;
   std::int64_t accumulate = 1;
+  bool overlap = true;
   std::int64_t seed = 1;
   std::int64_t log_every = 10;
   std::int64_t evaluate_every = 0;

@@ -101,7 +101,7 @@ double Trainer::accumulate_gradient() {
     data_.training_batch(exec_, examples, sampler_.epoch(), batch_);
     const Vector<float>& target = k == 0 ? gradient_ : micro_gradient_;
     loss += model_->loss_and_gradient(exec_, parameters_, batch_, target,
-                                      [&](const ElementRange&) { optimizer_->progress(); });
+                                      [&](const ElementRange& range) { use_while_computing(range); });
     if (k > 0) add(exec_, gradient_, micro_gradient_);
   }
   if (batches > 1) scale(exec_, static_cast<float>(1.0 / static_cast<double>(batches)), gradient_);
@@ -109,12 +109,23 @@ double Trainer::accumulate_gradient() {
   return loss / static_cast<double>(batches);
 }
 
+/// These elements of the gradient of a batch are final.
+void Trainer::use_while_computing(const ElementRange& range) {
+  if (overlaps()) {
+    rounded_gradient_.round(exec_, gradient_, range);
+    optimizer_->gradient_ready(exec_, rounded_gradient_.view(gradient_), range);
+  }
+  optimizer_->progress();
+}
+
 void Trainer::take_step(std::int64_t step) {
   Kokkos::Timer timer;
+  const ByteCounters before = communicator_->bytes_sent();
   const double loss = accumulate_gradient();
   const double compute_seconds = timer.seconds();
-  const ByteCounters before = communicator_->bytes_sent();
-  const StepResult result = optimizer_->step(exec_, parameters_, rounded_gradient_(exec_, gradient_));
+  const StepResult result =
+      optimizer_->step(exec_, parameters_,
+                       overlaps() ? rounded_gradient_.view(gradient_) : rounded_gradient_(exec_, gradient_));
   statistics_.add({step, result.phase, result.skipped, loss, compute_seconds, optimizer_->phases().seconds(),
                    communicator_->bytes_sent().between_nodes() - before.between_nodes(),
                    communicator_->bytes_sent().sent(Traffic::background) - before.sent(Traffic::background)});

@@ -57,6 +57,7 @@ class Trainer {
  private:
   void open_folder(const std::filesystem::path& folder);
   double accumulate_gradient();
+  void use_while_computing(const ElementRange& range);
   void take_step(std::int64_t step);
   void log(const StepResult& result, std::int64_t step);
   void evaluate(std::int64_t step);
@@ -66,6 +67,10 @@ class Trainer {
   void summarise();
   [[nodiscard]] io::Metrics health();
   [[nodiscard]] double mean_over_ranks(double value);
+  /// Whether gradients are announced. One of several batches is never final before the last has been added.
+  [[nodiscard]] bool overlaps() const {
+    return configuration_.training.overlap && configuration_.training.accumulate == 1;
+  }
   [[nodiscard]] bool is_root() const { return communicator_->rank() == 0; }
 
   Configuration configuration_;

@@ -29,7 +29,9 @@ def command(program, workload, method, settings, data):
 
 def settings_of(method, options, training):
     of_optimizer = method.options | options
-    return {f"optimizer.{method.optimizer}.{key}": value for key, value in of_optimizer.items()} | training
+    of_training = {f"training.{key}": value for key, value in method.training.items()}
+    return ({f"optimizer.{method.optimizer}.{key}": value for key, value in of_optimizer.items()} | of_training
+            | training)
 
 
 def timed_command(program, workload, method, steps, data):

@@ -75,7 +75,8 @@ def measure(bench, workloads, methods, rates, with_curves):
         bench.lab.shape("none")
         for workload in workloads:
             for method in methods:
-                bench.train(workload, method)
+                if method.same_as is None:
+                    bench.train(workload, method)
     for rate in rates:
         bench.lab.shape(rate)
         for workload in workloads:
@@ -88,7 +89,7 @@ def measure(bench, workloads, methods, rates, with_curves):
 def told_to_loss(bench, workload, loss, records):
     """Adds the steps and the time to a loss, where there is a curve. Who computes the same needs as many steps."""
     curves = {method.label: bench.curve(workload, method) for method in METHODS}
-    same_as = {peer.label: peer.same_as for peer in PEERS if peer.same_as}
+    same_as = {one.label: one.same_as for one in (*METHODS, *PEERS) if one.same_as}
     for label, record in records.items():
         lines = curves.get(same_as.get(label, label))
         if "failed" in record or lines is None:

@@ -31,7 +31,9 @@ class Method:
     label: str
     optimizer: str
     options: dict = field(default_factory=dict)  # beside the file's
+    training: dict = field(default_factory=dict)  # of [training]
     dense: bool = False  # sends all of every gradient
+    same_as: str | None = None  # the method that computes the same; only that is trained
 
 
 @dataclass(frozen=True)
@@ -48,12 +50,16 @@ CNN = Workload("cnn", "CNN, Fashion-MNIST, 20 thousand parameters", ROOT / "exam
                20_490, 0.28, more_steps=8)
 WORKLOADS = (TRANSFORMER, CNN)
 
+_AFTERWARDS = {"overlap": "false"}
+_BF16 = {"gradients": "bf16"}
 METHODS = (
-    Method("adam", "adam", dense=True),
-    Method("adam bf16", "adam", {"gradients": "bf16"}, dense=True),
+    Method("adam", "adam", training=_AFTERWARDS, dense=True),
+    Method("adam, overlapped", "adam", dense=True, same_as="adam"),
+    Method("adam bf16", "adam", _BF16, training=_AFTERWARDS, dense=True),
+    Method("adam bf16, overlapped", "adam", _BF16, dense=True, same_as="adam bf16"),
     Method("lamb", "lamb", dense=True),
     Method("onebit_adam", "onebit_adam"),
-    Method("onebit_adam, bf16 warm-up", "onebit_adam", {"gradients": "bf16"}),
+    Method("onebit_adam, bf16 warm-up", "onebit_adam", _BF16),
     Method("apmsqueeze", "apmsqueeze"),
     Method("zero_one_adam", "zero_one_adam"),
     Method("onebit_lamb", "onebit_lamb"),

@@ -85,7 +85,8 @@ class Hosts:
 def trained(hosts, algorithm, steps, folder):
     """d, the seconds of a step and those of its phases, after the warm-up: medians, as others use this machine, too."""
     words = ["--config", str(folder / "train.toml"), "--set", f"data.path={folder / 'images'}", "--set",
-             f"training.steps={steps}", "--run", str(folder / algorithm), "--set", f"optimizer.name={algorithm}"]
+             f"training.steps={steps}", "--set", "training.overlap=false", "--set", f"optimizer.name={algorithm}",
+             "--run", str(folder / algorithm)]
     for key, value in ALGORITHMS[algorithm].items():
         words += ["--set", f"optimizer.{algorithm}.{key}={value}"]
     text = hosts.run("kadam-train", *words)

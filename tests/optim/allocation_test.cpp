@@ -90,6 +90,11 @@ std::vector<OptionMap> option_sets(const std::string& name) {
   std::vector<OptionMap> sets = {options, options};
   sets.back()["gradients"] = std::string("bf16");
   for (const OptionHelp& option : optimizer_options(name)) {
+    if (option.name == "variance_delay") {
+      sets.push_back(options);
+      sets.back()["variance_sync_interval"] = std::int64_t{2};
+      sets.back()["variance_delay"] = std::int64_t{1};
+    }
     if (option.name != "exchange") continue;
     for (const std::int64_t select_block : {64, 0}) {
       sets.push_back(options);
@@ -126,7 +131,10 @@ void AllocationTest::run(const std::string& name, const OptionMap& options, Stag
   const ExecutionSpace exec;
   optimizer->step(exec, with_model, gradients[0]);
   const Tools tools;
-  for (std::size_t t = 1; t < gradients.size(); ++t) optimizer->step(exec, with_model, gradients[t]);
+  for (std::size_t t = 1; t < gradients.size(); ++t) {
+    optimizer->gradient_ready(exec, gradients[t], {d / 3, d});
+    optimizer->step(exec, with_model, gradients[t]);
+  }
   exec.fence();
   EXPECT_EQ(allocations, std::vector<std::string>{});
   EXPECT_FALSE(kernels.empty());

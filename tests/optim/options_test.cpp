@@ -56,6 +56,12 @@ TEST(Options, WrongTypesAndRangesSayWhatIsExpected) {
                        "option 'gradients': expected \"float32\", \"bf16\" or \"fp16\", got \"half\""));
   EXPECT_EQ(refusal("adam", {{"gradients", std::string("fp16")}}), "accepted");
   for (const std::string name : {"locally_accumulated_adam", "divisible_adam"}) {
+    for (const std::int64_t interval : {0, 3}) {
+      EXPECT_TRUE(
+          contains(refusal(name, {{"variance_sync_interval", interval}, {"variance_delay", std::int64_t{3}}}),
+                   "'variance_delay': expected 0 (at once), or fewer steps"));
+    }
+    EXPECT_EQ(refusal(name, {{"variance_delay", std::int64_t{49}}}), "accepted");
     EXPECT_TRUE(contains(refusal(name, {{"exchange", std::string("ring")}}),
                          "option 'exchange': expected \"own\" or \"owner\", got \"ring\""));
     EXPECT_EQ(refusal(name, {{"exchange", std::string("owner")}}), "accepted");

@@ -44,7 +44,9 @@ std::vector<Case> cases() {
       {"locally_accumulated_adam", {{"step_ahead", 1.0}}},
       {"locally_accumulated_adam", {{"exchange", std::string("owner")}, {"warmup_steps", warm_up}}},
       {"locally_accumulated_adam", {{"exchange", std::string("owner")}, {"select_block", std::int64_t{0}}}},
+      {"locally_accumulated_adam", {{"variance_delay", two}}},
       {"divisible_adam", {{"background_steps", std::int64_t{7}}}},
+      {"divisible_adam", {{"variance_sync_interval", std::int64_t{9}}, {"variance_delay", two}}},
       {"divisible_adam", {{"variance_sync_interval", std::int64_t{0}}, {"warmup_steps", warm_up}}}};
 }
 

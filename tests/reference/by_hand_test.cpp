@@ -63,6 +63,16 @@ TEST(ZeroOnePolicyByHand, StepsSpreadOut) {
   EXPECT_EQ(sync, (std::vector<std::int64_t>{11, 12, 13, 15, 19, 23, 27}));
 }
 
+TEST(LocalMomentsByHand, ADelayedMeanOfTheVarianceKeepsWhatCameInBetween) {
+  const Hyper hyper = {.beta1 = 0.0, .beta2 = 0.5};
+  LocalMoments moments(hyper, 0, 2, 1, 2, 1);
+  for (int t = 1; t <= 2; ++t) (void)moments.directions({{2.0F}, {0.0F}});
+  EXPECT_EQ(moments.v, (Ranks{{3.0F}, {0.0F}}));
+  // As if both had been 1.5 at step 2: 1.5/2 + 4/2 and 1.5/2.
+  (void)moments.directions({{2.0F}, {0.0F}});
+  EXPECT_EQ(moments.v, (Ranks{{2.75F}, {0.75F}}));
+}
+
 TEST(DivisibleAdamByHand, FlushDeliversAllThatIsOwed) {
   const Options options = {{"lr", 0.1},           {"beta1", 0.0}, {"beta2", 0.0}, {"background_steps", 2.0},
                            {"select_block", 4.0}, {"eps", 0.0}};

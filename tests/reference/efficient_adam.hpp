@@ -15,7 +15,7 @@ struct EfficientAdam {
   CompressedMean mean;
 
   EfficientAdam(const Hyper& hyper, const Code& code, int ranks, std::int64_t elements)
-      : moments(hyper, 0, 0, ranks, elements), mean(code, ranks, elements) {}
+      : moments(hyper, 0, 0, 0, ranks, elements), mean(code, ranks, elements) {}
 
   void step(std::vector<float>& x, const Ranks& gradients) {
     const std::vector<float> step = mean(moments.directions(gradients), std::vector<bool>(x.size(), true));

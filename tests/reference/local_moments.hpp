@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <reference/adam.hpp>
 #include <vector>
@@ -13,12 +15,20 @@ struct LocalMoments {
   Hyper hyper;
   std::int64_t warmup_steps;
   std::int64_t variance_sync_interval;  ///< 0: never
+  std::int64_t variance_delay;          ///< steps from a mean of the variance to its use
   Ranks m;
   Ranks v;
+  Ranks v_then = {};  ///< what the mean on its way was made of
   std::int64_t t = 0;
 
-  LocalMoments(const Hyper& h, std::int64_t warmup, std::int64_t interval, int ranks, std::int64_t elements)
-      : hyper(h), warmup_steps(warmup), variance_sync_interval(interval), m(zeros(ranks, elements)), v(m) {}
+  LocalMoments(const Hyper& h, std::int64_t warmup, std::int64_t interval, std::int64_t delay, int ranks,
+               std::int64_t elements)
+      : hyper(h),
+        warmup_steps(warmup),
+        variance_sync_interval(interval),
+        variance_delay(delay),
+        m(zeros(ranks, elements)),
+        v(m) {}
 
   /// A step of dense Adam that feeds the moments of every rank, if the warm-up is not over.
   bool warm_up(std::vector<float>& x, const Ranks& gradients) {
@@ -36,7 +46,7 @@ struct LocalMoments {
   Ranks directions(const Ranks& gradients) {
     ++t;
     feed(gradients);
-    if (variance_sync_interval > 0 && t % variance_sync_interval == 0) v.assign(v.size(), dense_mean(v));
+    average_variance();
     const Hyper now = hyper.at(t);
     Ranks step = gradients;
     for (std::size_t r = 0; r < step.size(); ++r) {
@@ -45,6 +55,20 @@ struct LocalMoments {
       }
     }
     return step;
+  }
+
+  /// v <- mean at every variance_sync_interval steps; what came in since, if it is delayed, stays.
+  void average_variance() {
+    if (variance_sync_interval == 0) return;
+    if (t % variance_sync_interval == 0) v_then = v;
+    if (v_then.empty() || t % variance_sync_interval != variance_delay) return;
+    const std::vector<float> mean = dense_mean(v_then);
+    const auto kept = static_cast<float>(std::pow(hyper.beta2, static_cast<double>(variance_delay)));
+    for (std::size_t r = 0; r < v.size(); ++r) {
+      for (std::size_t i = 0; i < mean.size(); ++i) {
+        v[r][i] = variance_delay == 0 ? mean[i] : std::max(0.0F, v[r][i] + kept * (mean[i] - v_then[r][i]));
+      }
+    }
   }
 
   void feed(const Ranks& gradients) {

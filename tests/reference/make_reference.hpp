@@ -156,7 +156,12 @@ inline Loco make_loco(OptionReader& read, const World& world) {
 }
 
 inline LocalMoments make_local_moments(OptionReader& read, const World& world) {
-  return {read.hyper(), read.count("warmup_steps", 0), read.count("variance_sync_interval", 50), world.ranks,
+  (void)read.word("progress", "none");  // changes no result
+  return {read.hyper(),
+          read.count("warmup_steps", 0),
+          read.count("variance_sync_interval", 50),
+          read.count("variance_delay", 0),
+          world.ranks,
           world.elements};
 }
 
@@ -172,7 +177,6 @@ inline LocallyAccumulatedAdam make_locally_accumulated_adam(OptionReader& read, 
 }
 
 inline DivisibleAdam make_divisible_adam(OptionReader& read, const World& world) {
-  (void)read.word("progress", "none");  // changes no result
   return {make_local_moments(read, world), make_sparse_mean(read, 1.0 / 1024.0),
           read.count("background_steps", 4), read.number("step_ahead", 1.0)};
 }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/collectives/dense_mean.hpp>
 
+#include <utility>
+
 namespace kadam {
 
 DenseMean::DenseMean(const ExecutionSpace& exec, const Communicator& communicator, std::int64_t elements,
@@ -19,25 +21,49 @@ DenseMean::DenseMean(const ExecutionSpace& exec, const Communicator& communicato
 Vector<const float> DenseMean::operator()(const ExecutionSpace& exec, Communicator& communicator,
                                           Phases& phases, const Vector<const float>& values,
                                           Traffic traffic) {
-  return mean_of(exec, communicator, phases, values, traffic);
+  return mean_of(exec, communicator, phases, values, traffic, nullptr);
 }
 
 Numbers<MemorySpace> DenseMean::of_gradient(const ExecutionSpace& exec, Communicator& communicator,
                                             Phases& phases, const Numbers<MemorySpace>& gradient) {
   Numbers<MemorySpace> mean;
-  gradient.visit(
-      [&](const auto& values) { mean = mean_of(exec, communicator, phases, values, Traffic::dense); });
+  gradient.visit([&](const auto& values) {
+    mean = mean_of(exec, communicator, phases, values, Traffic::dense, std::exchange(early_, nullptr));
+  });
   return mean;
+}
+
+void DenseMean::gradient_ready(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
+                               const Numbers<MemorySpace>& gradient, const ElementRange& range) {
+  if (ranks_ == 1 || node_.exists()) return;
+  gradient.visit([&]<class T, class... P>(const Kokkos::View<const T*, P...>& values) {
+    if (early_ != nullptr) return;
+    early_ = across_.start(exec, communicator, phases, Traffic::dense, Vector<const T>(values),
+                           numbers_in<T>(mean_, elements_), OrderedReduction::Replies::to_all);
+  });
+  early_->ready(exec, range);
+}
+
+void DenseMean::poll() {
+  if (early_ != nullptr) early_->poll();
+}
+
+bool DenseMean::is_under_way_for(const Numbers<MemorySpace>& gradient) const {
+  bool same = false;
+  gradient.visit([&](const auto& values) { same = early_ && early_->vector() == bytes_of(values).data(); });
+  return same;
 }
 
 template <Number T>
 Vector<const T> DenseMean::mean_of(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
-                                   const Vector<const T>& values, Traffic traffic) {
+                                   const Vector<const T>& values, Traffic traffic,
+                                   std::unique_ptr<OverlappedReduction> run) {
   if (ranks_ == 1) return values;
   const Vector<T> mean = numbers_in<T>(mean_, elements_);
   constexpr auto to_all = OrderedReduction::Replies::to_all;
   if (!node_.exists()) {
-    across_(exec, communicator, phases, traffic, values, mean, to_all);
+    if (run == nullptr) run = across_.start(exec, communicator, phases, traffic, values, mean, to_all);
+    run->finish(exec, phases);
     return mean;
   }
   const ElementRange& shard = node_.shard();

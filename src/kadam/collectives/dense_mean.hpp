@@ -4,6 +4,7 @@
 
 #include <kadam/collectives/node_level.hpp>
 #include <kadam/collectives/ordered_reduction.hpp>
+#include <kadam/collectives/overlapped_reduction.hpp>
 #include <kadam/collectives/phases.hpp>
 #include <kadam/comm/communicator.hpp>
 #include <kadam/execution.hpp>
@@ -11,6 +12,7 @@
 #include <kadam/layout/chunk_layout.hpp>
 
 #include <cstddef>
+#include <memory>
 
 namespace kadam {
 
@@ -41,6 +43,19 @@ class DenseMean {
   [[nodiscard]] Numbers<MemorySpace> of_gradient(const ExecutionSpace& exec, Communicator& communicator,
                                                  Phases& phases, const Numbers<MemorySpace>& gradient);
 
+  /// These elements of the gradient that of_gradient() is to be called with next are final once exec has done
+  /// what is enqueued on it, and stay as they are until then: those slices that are complete leave now. Other
+  /// ranks may say so of other elements, or of none. Until of_gradient() the communicator has an exchange
+  /// under way. Waits for no other rank. In two levels it does nothing: what a rank sends first is the mean
+  /// of its node.
+  void gradient_ready(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
+                      const Numbers<MemorySpace>& gradient, const ElementRange& range);
+  /// Moves on what gradient_ready() has started, without waiting.
+  void poll();
+  /// Whether gradient_ready() was called since the last of_gradient(); and whether with this gradient.
+  [[nodiscard]] bool is_under_way() const { return early_ != nullptr; }
+  [[nodiscard]] bool is_under_way_for(const Numbers<MemorySpace>& gradient) const;
+
   /// For a mean that comes later than the first step: see Communicator::reserve_staging().
   void reserve_staging(Communicator& communicator) const;
 
@@ -57,7 +72,8 @@ class DenseMean {
  private:
   template <Number T>
   Vector<const T> mean_of(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
-                          const Vector<const T>& values, Traffic traffic);
+                          const Vector<const T>& values, Traffic traffic,
+                          std::unique_ptr<OverlappedReduction> run);
 
   std::int64_t elements_ = 0;
   int ranks_ = 1;
@@ -65,6 +81,7 @@ class DenseMean {
   OrderedReduction across_;
   Vector<std::byte> node_mean_;  ///< [shard], of two levels
   Vector<std::byte> mean_;
+  std::unique_ptr<OverlappedReduction> early_;  ///< the mean of the next gradient, while that is computed
 };
 
 }  // namespace kadam

@@ -6,6 +6,7 @@
 #include <array>
 #include <stdexcept>
 #include <type_traits>
+#include <utility>
 
 namespace kadam {
 namespace {
@@ -33,22 +34,31 @@ void OrderedReduction::operator()(const ExecutionSpace& exec, Communicator& comm
     Kokkos::deep_copy(exec, out, values);
     return;
   }
-  const std::int64_t own = own_.elements();
-  const std::int64_t received = own * chunks_.ranks();
+  start(exec, communicator, phases, traffic, values, out, replies)->finish(exec, phases);
+}
+
+template <Number T>
+std::unique_ptr<OverlappedReduction> OrderedReduction::start(const ExecutionSpace& exec,
+                                                             Communicator& communicator, Phases& phases,
+                                                             Traffic traffic, const Vector<const T>& values,
+                                                             const Vector<T>& out, Replies replies) {
   if (sizeof(T) > widest_bytes_) {
     throw std::logic_error(
         "kadam::OrderedReduction: made for 16 bits, asked for the mean of float32 numbers");
   }
+  const std::int64_t own = own_.elements();
+  const std::int64_t received = own * chunks_.ranks();
   const Vector<T> parts = numbers_in<T>(parts_, received);
   const std::int64_t origin = replies == Replies::to_all ? 0 : own_.begin;  // of out
+  // They are used after this call has returned: everything by value.
   ReductionSteps steps;
-  steps.encode = [&](int chunk, const Slice& slice) {
+  steps.encode = [=, this](int chunk, const Slice& slice) {
     if (chunk != rank_) return;
     const std::int64_t in_chunk = slice.elements.begin - own_.begin;
     Kokkos::deep_copy(exec, part_of(parts, rank_ * own + in_chunk, slice),
                       part_of(values, slice.elements.begin, slice));
   };
-  steps.reduce = [&](const Slice& slice) {
+  steps.reduce = [=, this, &phases](const Slice& slice) {
     const auto scope = phases.enter(exec, Phase::decode);
     const std::int64_t in_chunk = slice.elements.begin - own_.begin;
     const Vector<T> first_parts = Kokkos::subview(parts, Kokkos::make_pair(in_chunk, received));
@@ -60,19 +70,28 @@ void OrderedReduction::operator()(const ExecutionSpace& exec, Communicator& comm
   cut_numbers<T>(slices, chunks_, communicator.piece_bytes());
   const std::array<Lane, 2> lanes = {Lane{bytes_of(values), bytes_of(parts)},
                                      Lane{bytes_of(out), bytes_of(out)}};
-  Exchange exchange(exec, communicator, traffic, {lanes.data(), replies == Replies::to_all ? 2U : 1U});
-  ReductionRun run(slices, rank_, replies, exchange, steps);
-  run_reduction(exec, phases, run);
+  return std::make_unique<OverlappedReduction>(exec, communicator, traffic, lanes, slices, replies,
+                                               std::move(steps));
 }
 
-template void OrderedReduction::operator()<float>(const ExecutionSpace&, Communicator&, Phases&, Traffic,
-                                                  const Vector<const float>&, const Vector<float>&, Replies);
-template void OrderedReduction::operator()<Bfloat16>(const ExecutionSpace&, Communicator&, Phases&, Traffic,
-                                                     const Vector<const Bfloat16>&, const Vector<Bfloat16>&,
-                                                     Replies);
-template void OrderedReduction::operator()<Float16>(const ExecutionSpace&, Communicator&, Phases&, Traffic,
-                                                    const Vector<const Float16>&, const Vector<Float16>&,
-                                                    Replies);
+template void OrderedReduction::operator()(const ExecutionSpace&, Communicator&, Phases&, Traffic,
+                                           const Vector<const float>&, const Vector<float>&, Replies);
+template std::unique_ptr<OverlappedReduction> OrderedReduction::start(const ExecutionSpace&, Communicator&,
+                                                                      Phases&, Traffic,
+                                                                      const Vector<const float>&,
+                                                                      const Vector<float>&, Replies);
+template void OrderedReduction::operator()(const ExecutionSpace&, Communicator&, Phases&, Traffic,
+                                           const Vector<const Bfloat16>&, const Vector<Bfloat16>&, Replies);
+template std::unique_ptr<OverlappedReduction> OrderedReduction::start(const ExecutionSpace&, Communicator&,
+                                                                      Phases&, Traffic,
+                                                                      const Vector<const Bfloat16>&,
+                                                                      const Vector<Bfloat16>&, Replies);
+template void OrderedReduction::operator()(const ExecutionSpace&, Communicator&, Phases&, Traffic,
+                                           const Vector<const Float16>&, const Vector<Float16>&, Replies);
+template std::unique_ptr<OverlappedReduction> OrderedReduction::start(const ExecutionSpace&, Communicator&,
+                                                                      Phases&, Traffic,
+                                                                      const Vector<const Float16>&,
+                                                                      const Vector<Float16>&, Replies);
 
 void OrderedReduction::reserve_staging(Communicator& communicator) const {
   const auto all = static_cast<std::size_t>(chunks_.elements()) * widest_bytes_;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/collectives/overlapped_reduction.hpp>
 #include <kadam/collectives/phases.hpp>
 #include <kadam/collectives/pipelined_reduction.hpp>
 #include <kadam/collectives/sliced_chunks.hpp>
@@ -11,6 +12,7 @@
 #include <kadam/layout/chunk_layout.hpp>
 
 #include <cstddef>
+#include <memory>
 
 namespace kadam {
 
@@ -39,6 +41,13 @@ class OrderedReduction {
   template <Number T>
   void operator()(const ExecutionSpace& exec, Communicator& communicator, Phases& phases, Traffic traffic,
                   const Vector<const T>& values, const Vector<T>& out, Replies replies);
+  /// The same for values that are not all there yet: see OverlappedReduction. Shape: chunks for two ranks or
+  /// more. This object and `phases` have to stay where they are until it is finished.
+  template <Number T>
+  [[nodiscard]] std::unique_ptr<OverlappedReduction> start(const ExecutionSpace& exec,
+                                                           Communicator& communicator, Phases& phases,
+                                                           Traffic traffic, const Vector<const T>& values,
+                                                           const Vector<T>& out, Replies replies);
 
   /// For a mean that comes later than the first step: see Communicator::reserve_staging().
   void reserve_staging(Communicator& communicator) const;

@@ -25,7 +25,7 @@ class Phases {
 
   void measure(bool enabled) { measured_ = enabled; }
   void start_step() { seconds_.fill(0.0); }
-  /// Of the last step; zeros when not measured.
+  /// Of the last step, until the next gradient is announced; zeros when not measured.
   [[nodiscard]] const Seconds& seconds() const { return seconds_; }
 
   /// Ends the phase when it goes out of scope.

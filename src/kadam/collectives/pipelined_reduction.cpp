@@ -12,6 +12,7 @@ ReductionRun::ReductionRun(const SlicedChunks& chunks, int rank, Replies replies
       replies_(replies == Replies::to_all),
       exchange_(exchange),
       steps_(steps),
+      encoded_(chunks.most() * static_cast<std::size_t>(chunks.ranks()), false),
       parts_missing_(chunks.of_chunk(rank).size(), chunks.ranks()) {
   const std::vector<Slice>& own = chunks.of_chunk(rank);
   for (std::size_t s = 0; s < own.size(); ++s) {
@@ -20,8 +21,7 @@ ReductionRun::ReductionRun(const SlicedChunks& chunks, int rank, Replies replies
       const Piece& first = own[s].received;
       const std::size_t offset =
           first.offset_bytes + static_cast<std::size_t>(from) * chunks.stride_bytes(rank);
-      exchange_.receive(0, from, s, {offset, first.bytes},
-                        s * static_cast<std::size_t>(ranks_) + static_cast<std::size_t>(from));
+      exchange_.receive(0, from, s, {offset, first.bytes}, id_of(from, s));
     }
   }
   missing_ = own.size();
@@ -31,33 +31,45 @@ ReductionRun::ReductionRun(const SlicedChunks& chunks, int rank, Replies replies
 }
 
 ReductionRun::State ReductionRun::advance(bool may_encode) {
-  const std::size_t all = chunks_.most() * static_cast<std::size_t>(ranks_);
   collect(exchange_.arrivals(false));
-  const bool encodes = may_encode && next_ < all;
+  pass_encoded();
+  const bool encodes = may_encode && next_ < encoded_.size();
   if (encodes) encode_next();
   const bool works = encodes || !todo_.empty();
   finish_arrived();
   if (works) return State::working;
-  return next_ == all && missing_ == 0 && exchange_.sending() == 0 ? State::done : State::waiting;
+  const bool all_left = next_ == encoded_.size();
+  return all_left && missing_ == 0 && exchange_.sending() == 0 ? State::done : State::waiting;
+}
+
+/// The own chunk comes last: what others wait for first.
+int ReductionRun::chunk_at(std::size_t place) const {
+  return (rank_ + 1 + static_cast<int>(place % static_cast<std::size_t>(ranks_))) % ranks_;
+}
+
+void ReductionRun::pass_encoded() {
+  const auto ranks = static_cast<std::size_t>(ranks_);
+  while (next_ < encoded_.size() && encoded_[id_of(chunk_at(next_), next_ / ranks)]) ++next_;
 }
 
 void ReductionRun::encode_next() {
-  const auto ranks = static_cast<std::size_t>(ranks_);
-  const std::size_t number = next_ / ranks;
-  // The own chunk last: what others wait for first.
-  const int chunk = (rank_ + 1 + static_cast<int>(next_ % ranks)) % ranks_;
+  const std::size_t number = next_ / static_cast<std::size_t>(ranks_);
+  const int chunk = chunk_at(next_);
   ++next_;
-  if (number >= chunks_.of_chunk(chunk).size()) return;
+  if (number < chunks_.of_chunk(chunk).size()) encode(chunk, number);
+}
+
+void ReductionRun::encode(int chunk, std::size_t number) {
+  const std::size_t id = id_of(chunk, number);
+  if (encoded_[id]) return;
+  encoded_[id] = true;
   const Slice& slice = slice_of(chunk, number);
   steps_.encode(chunk, slice);
   if (chunk == rank_) {
-    todo_.push_back(number * ranks + static_cast<std::size_t>(rank_));
+    todo_.push_back(id);
     return;
   }
-  if (replies_) {
-    exchange_.receive(1, chunk, number, slice.sent,
-                      (chunks_.most() + number) * ranks + static_cast<std::size_t>(chunk));
-  }
+  if (replies_) exchange_.receive(1, chunk, number, slice.sent, encoded_.size() + id);
   exchange_.send(0, chunk, number, slice.sent);
 }
 

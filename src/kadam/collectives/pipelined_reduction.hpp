@@ -41,14 +41,23 @@ class ReductionRun {
   /// Does what can be done without waiting: at most one encode, and all that has arrived. may_encode = false:
   /// no new slice leaves this time.
   State advance(bool may_encode = true);
+  /// Encodes and sends this slice now, unless it has left: for slices that are complete before others. Needs
+  /// no order; nothing else is done.
+  void encode(int chunk, std::size_t number);
   /// Returns when something has arrived, which the next advance() deals with, or left.
   void wait() { collect(exchange_.arrivals(true)); }
 
  private:
+  [[nodiscard]] int chunk_at(std::size_t place) const;
+  void pass_encoded();
   void encode_next();
   void collect(const std::vector<std::size_t>& arrived);
   void finish_arrived();
   void reduce(std::size_t number);
+  /// Of a slice, among all numbers of all chunks.
+  [[nodiscard]] std::size_t id_of(int chunk, std::size_t number) const {
+    return number * static_cast<std::size_t>(ranks_) + static_cast<std::size_t>(chunk);
+  }
   [[nodiscard]] const Slice& slice_of(int chunk, std::size_t number) const {
     return chunks_.of_chunk(chunk)[number];
   }
@@ -60,6 +69,7 @@ class ReductionRun {
   Exchange& exchange_;
   const ReductionSteps& steps_;
   std::size_t next_ = 0;            ///< among the slices in the order in which they leave
+  std::vector<bool> encoded_;       ///< slices, by number and chunk
   std::size_t missing_ = 0;         ///< slices to be reduced, and slices of others that must come back
   std::vector<int> parts_missing_;  ///< of each own slice, messages of ranks
   std::vector<std::size_t> todo_;   ///< arrivals that nothing was done about yet

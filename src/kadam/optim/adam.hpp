@@ -35,6 +35,7 @@ class Adam final : public Optimizer {
  protected:
   void advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
                StepResult& result) override;
+  [[nodiscard]] DenseMean* next_gradient_mean() override { return &mean_; }
   [[nodiscard]] bool writes_model() const override { return true; }
 
  private:

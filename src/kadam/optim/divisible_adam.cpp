@@ -20,9 +20,6 @@ void subtract(const ExecutionSpace& exec, const Vector<float>& x, const Vector<c
 void DivisibleAdam::Options::describe(OptionFields& fields) {
   LocalMomentsAdam::Options::describe(fields);
   fields.add("background_steps", background_steps, "steps between background exchanges, or auto");
-  fields.add(
-      "progress", progress,
-      "what moves a background exchange on: a thread, poll (calls by the program), or none (it blocks)");
 }
 
 void DivisibleAdam::Options::validate() const {
@@ -131,9 +128,18 @@ std::vector<PlannedTraffic> DivisibleAdam::traffic_plan() const {
   return plan;
 }
 
-void DivisibleAdam::add_health(const ExecutionSpace& exec, Health& health) {
-  LocalMomentsAdam::add_health(exec, health);
-  if (background_.seconds().running > 0.0) health.background_hidden = background_.seconds().hidden_fraction();
+void DivisibleAdam::poll_background() {
+  LocalMomentsAdam::poll_background();
+  background_.poll();
+}
+
+BackgroundSeconds DivisibleAdam::background_seconds() const {
+  BackgroundSeconds sum = LocalMomentsAdam::background_seconds();
+  const BackgroundSeconds& own = background_.seconds();
+  sum.running += own.running;
+  sum.exposed += own.exposed;
+  sum.exchanges += own.exchanges;
+  return sum;
 }
 
 }  // namespace kadam

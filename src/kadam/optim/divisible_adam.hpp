@@ -34,7 +34,6 @@ class DivisibleAdam final : public LocalMomentsAdam {
       step_ahead = 1.0;
     }
     StepsOrAuto background_steps{4, false};
-    Progress progress = Progress::thread;
 
     void describe(OptionFields& fields);
     void validate() const;
@@ -45,7 +44,6 @@ class DivisibleAdam final : public LocalMomentsAdam {
   [[nodiscard]] OptionMap options() const override;
   [[nodiscard]] MemoryUse memory() const override;
   [[nodiscard]] std::vector<PlannedTraffic> traffic_plan() const override;
-  void progress() override { background_.poll(); }
 
  protected:
   void advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
@@ -53,7 +51,8 @@ class DivisibleAdam final : public LocalMomentsAdam {
   void deliver_all(const ExecutionSpace& exec, const Vector<float>& parameters) override;
   void consensus(const ExecutionSpace& exec, const Vector<const float>& parameters,
                  const Vector<float>& out) override;
-  void add_health(const ExecutionSpace& exec, Health& health) override;
+  void poll_background() override;
+  [[nodiscard]] BackgroundSeconds background_seconds() const override;
 
  private:
   void exchange_in_background(const ExecutionSpace& exec);

@@ -57,6 +57,7 @@ class FrozenVarianceAdam : public Optimizer {
  protected:
   void advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
                StepResult& result) override;
+  [[nodiscard]] DenseMean* next_gradient_mean() override { return frozen_ ? nullptr : &dense_mean_; }
   [[nodiscard]] bool writes_model() const override { return true; }
   void add_health(const ExecutionSpace& exec, Health& health) override;
 

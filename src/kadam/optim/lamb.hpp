@@ -33,6 +33,7 @@ class Lamb final : public Optimizer {
  protected:
   void advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
                StepResult& result) override;
+  [[nodiscard]] DenseMean* next_gradient_mean() override { return &mean_; }
 
  private:
   Options options_;

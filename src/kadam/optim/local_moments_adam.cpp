@@ -5,6 +5,7 @@
 #include <kadam/optim/local_moments_adam.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace kadam {
@@ -29,6 +30,11 @@ void LocalMomentsAdam::Options::describe(OptionFields& fields) {
   fields.add("select_block", select_block, "elements of which the largest are sent (0: all at once)");
   fields.add("variance_sync_interval", variance_sync_interval,
              "steps between exact means of the variance (0: never)");
+  fields.add("variance_delay", variance_delay,
+             "steps after which such a mean is applied, travelling meanwhile (0: at once)");
+  fields.add(
+      "progress", progress,
+      "what moves background exchanges on: a thread, poll (calls by the program), or none (they block)");
   fields.add("step_ahead", step_ahead, "part of the own residual that a rank works ahead by, 0 to 1");
   fields.add("exchange", exchange,
              "own: every rank sums all that is sent; owner: each a region, and selects again");
@@ -42,6 +48,9 @@ void LocalMomentsAdam::Options::validate(std::string_view owner) const {
                  "option 'select_block': expected 0 (the whole vector) to 65536 elements");
   require_option(variance_sync_interval >= 0, owner,
                  "option 'variance_sync_interval': expected a number of steps, or 0 for never");
+  require_option(variance_delay >= 0 && (variance_delay == 0 || variance_delay < variance_sync_interval),
+                 owner,
+                 "option 'variance_delay': expected 0 (at once), or fewer steps than variance_sync_interval");
   require_option(step_ahead >= 0.0 && step_ahead <= 1.0, owner, "option 'step_ahead': expected 0 to 1");
 }
 
@@ -49,7 +58,8 @@ LocalMomentsAdam::LocalMomentsAdam(std::string_view name, const Options& options
                                    std::shared_ptr<Communicator> shared_communicator)
     : Optimizer(name, std::move(layout), std::move(shared_communicator), options.common),
       warmup_steps_(options.warmup_steps),
-      variance_sync_interval_(options.variance_sync_interval) {
+      variance_sync_interval_(options.variance_sync_interval),
+      variance_delay_(options.variance_delay) {
   const ExecutionSpace exec;
   const int rank = communicator().rank();
   const int ranks = communicator().size();
@@ -59,6 +69,10 @@ LocalMomentsAdam::LocalMomentsAdam(std::string_view name, const Options& options
   kept_dense_ = DenseSubset(exec, communicator(), groups().dense);
   sparse_mean_ =
       SparseMean(exec, {options.density, options.select_block, options.exchange}, elements(), ranks, rank);
+  if (delays_variance()) {
+    variance_mean_ =
+        DelayedVarianceMean(exec, Optimizer::shared_communicator(), elements(), options.progress);
+  }
   exec.fence("kadam::LocalMomentsAdam");
 }
 
@@ -76,23 +90,43 @@ void LocalMomentsAdam::accumulate(const ExecutionSpace& exec, const Gradient& gr
   const auto& [m, v] = moments_;
   const MomentUpdate update{Ema::make(common().beta1), Ema::make(common().beta2),
                             static_cast<float>(result.gradient_scale)};
-  const bool synchronises = synchronises_variance(t);
-  if (synchronises) {
+  const bool needs_variance = is_variance_step(t) || arrives_variance(t);
+  if (needs_variance) {
     update_moments(exec, update, m, v, gradient);
-    Kokkos::deep_copy(exec, v, dense_mean_(exec, communicator(), phases(), v));
+    average_variance(exec, t);
   }
   const auto scope = phases().enter(exec, Phase::encode);
   for (const auto& [range, lr_scale, weight_decay] : groups().segments) {
     const AdamDirection direction =
         AdamDirection::make(keep, result.learning_rate * lr_scale, common().eps, common().first_correction(t),
                             common().second_correction(t));
-    if (synchronises) {
+    if (needs_variance) {
       accumulate_direction<ExecutionSpace, MemorySpace>(exec, direction, range.begin, range.end, m, v,
                                                         residual);
     } else {
       accumulate_adam_direction(exec, update, direction, range.begin, range.end, m, v, gradient, residual);
     }
   }
+}
+
+void LocalMomentsAdam::average_variance(const ExecutionSpace& exec, std::int64_t step) {
+  const Vector<float>& v = moments_.v;
+  if (!delays_variance()) {
+    Kokkos::deep_copy(exec, v, dense_mean_(exec, communicator(), phases(), v));
+  } else if (is_variance_step(step)) {
+    variance_mean_.start(exec, phases(), v);
+  } else {
+    const double kept = std::pow(common().beta2, static_cast<double>(variance_delay_));
+    variance_mean_.apply(exec, phases(), kept, v);
+  }
+}
+
+void LocalMomentsAdam::poll_background() {
+  if (delays_variance()) variance_mean_.poll();
+}
+
+BackgroundSeconds LocalMomentsAdam::background_seconds() const {
+  return delays_variance() ? variance_mean_.seconds() : BackgroundSeconds{};
 }
 
 void LocalMomentsAdam::deliver_largest(const ExecutionSpace& exec, const Vector<float>& residual,
@@ -111,8 +145,13 @@ void LocalMomentsAdam::deliver_largest(const ExecutionSpace& exec, const Vector<
 }
 
 MemoryUse LocalMomentsAdam::memory() const {
-  return {moments_.bytes(),
-          dense_mean_.memory_bytes() + kept_dense_.memory_bytes() + sparse_mean_.workspace_bytes()};
+  MemoryUse use = {moments_.bytes(),
+                   dense_mean_.memory_bytes() + kept_dense_.memory_bytes() + sparse_mean_.workspace_bytes()};
+  if (delays_variance()) {
+    use.state_bytes += variance_mean_.state_bytes();
+    use.workspace_bytes += variance_mean_.workspace_bytes();
+  }
+  return use;
 }
 
 std::vector<PlannedTraffic> LocalMomentsAdam::traffic_plan() const {
@@ -124,7 +163,9 @@ std::vector<PlannedTraffic> LocalMomentsAdam::traffic_plan() const {
   plan.push_back({"compressed", Traffic::sparse, sparse_mean_.bytes_sent()});
   plan.push_back({"compressed", Traffic::dense, kept_dense_.bytes_sent()});
   plan.push_back({"compressed", Traffic::node, kept_dense_.node_bytes_sent()});
-  if (variance_sync_interval_ > 0) {
+  if (delays_variance()) {
+    plan.push_back({"compressed", Traffic::background, variance_mean_.bytes_sent(), variance_sync_interval_});
+  } else if (variance_sync_interval_ > 0) {
     plan.push_back({"compressed", Traffic::dense, dense_mean_.bytes_sent(), variance_sync_interval_});
     plan.push_back({"compressed", Traffic::node, dense_mean_.node_bytes_sent(), variance_sync_interval_});
   }
@@ -135,6 +176,8 @@ void LocalMomentsAdam::add_health(const ExecutionSpace& exec, Health& health) {
   if (steps_taken() <= warmup_steps_) return;
   health.variance_spread = spread_over_ranks(one_norm(exec, moments_.v));
   health.support_overlap = sparse_mean_.overlap(exec, communicator());
+  const BackgroundSeconds background = background_seconds();
+  if (background.running > 0.0) health.background_hidden = background.hidden_fraction();
 }
 
 }  // namespace kadam

@@ -4,6 +4,7 @@
 
 #include <kadam/collectives/dense_subset.hpp>
 #include <kadam/collectives/sparse_mean.hpp>
+#include <kadam/optim/delayed_variance_mean.hpp>
 #include <kadam/optim/optimizer.hpp>
 
 #include <string_view>
@@ -15,6 +16,9 @@ namespace kadam {
 ///
 /// Clipping: by the norm of the mean gradient in the warm-up, by the root mean square of the ranks' norms
 /// afterwards. Tensors kept dense deliver their whole residual, as an exact mean, at every step.
+///
+/// Every T_v steps the variances of all ranks become their mean: at once, or, with variance_delay = k, in the
+/// background, k steps later (DelayedVarianceMean: 8 d + 4 d bytes more).
 class LocalMomentsAdam : public Optimizer {
  public:
   struct Options {
@@ -23,6 +27,8 @@ class LocalMomentsAdam : public Optimizer {
     double density = 0.01;
     std::int64_t select_block = 4096;
     std::int64_t variance_sync_interval = 50;
+    std::int64_t variance_delay = 0;
+    Progress progress = Progress::thread;  ///< of what travels in the background
     double step_ahead = 0.0;
     SparseExchange exchange = SparseExchange::own;
 
@@ -38,13 +44,17 @@ class LocalMomentsAdam : public Optimizer {
 
  protected:
   void add_health(const ExecutionSpace& exec, Health& health) override;
+  [[nodiscard]] DenseMean* next_gradient_mean() override { return warms_up() ? &dense_mean_ : nullptr; }
+  void poll_background() override;
+  /// Of all background exchanges.
+  [[nodiscard]] virtual BackgroundSeconds background_seconds() const;
 
   [[nodiscard]] bool warms_up() const { return steps_taken() < warmup_steps_; }
   [[nodiscard]] std::int64_t warmup_steps() const { return warmup_steps_; }
   /// `adam` on the mean gradient, which feeds m and v of every rank.
   void warm_up(const ExecutionSpace& exec, const Vector<float>& x, const Gradient& gradient,
                StepResult& result);
-  /// m, v by ema of the own g, g^2; v <- mean over ranks if t mod T_v = 0;
+  /// m, v by ema of the own g, g^2; v <- mean over ranks if t mod T_v = 0, or k steps later;
   /// residual <- keep residual + gamma (m/c1) / (sqrt(v/c2) + eps).
   void accumulate(const ExecutionSpace& exec, const Gradient& gradient, double keep,
                   const Vector<float>& residual, StepResult& result);
@@ -55,16 +65,24 @@ class LocalMomentsAdam : public Optimizer {
   [[nodiscard]] DenseMean& dense_mean() { return dense_mean_; }
 
  private:
-  [[nodiscard]] bool synchronises_variance(std::int64_t step) const {
-    return variance_sync_interval_ > 0 && step % variance_sync_interval_ == 0;
+  [[nodiscard]] bool delays_variance() const { return variance_delay_ > 0 && communicator().size() > 1; }
+  [[nodiscard]] bool is_variance_step(std::int64_t step) const {
+    return variance_sync_interval_ > 0 && step > warmup_steps_ && step % variance_sync_interval_ == 0;
   }
+  [[nodiscard]] bool arrives_variance(std::int64_t step) const {
+    return delays_variance() && is_variance_step(step - variance_delay_);
+  }
+  /// What a step does with v between its update and its use: the mean at once, or its start, or its end.
+  void average_variance(const ExecutionSpace& exec, std::int64_t step);
 
   std::int64_t warmup_steps_;
   std::int64_t variance_sync_interval_;
+  std::int64_t variance_delay_;
   Moments moments_;
   DenseMean dense_mean_;
   DenseSubset kept_dense_;
   SparseMean sparse_mean_;
+  DelayedVarianceMean variance_mean_;  ///< if it is delayed
 };
 
 }  // namespace kadam

@@ -58,6 +58,7 @@ class OnebitLamb final : public Optimizer {
  protected:
   void advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
                StepResult& result) override;
+  [[nodiscard]] DenseMean* next_gradient_mean() override { return frozen_ ? nullptr : &dense_mean_; }
   void add_health(const ExecutionSpace& exec, Health& health) override;
 
  private:

@@ -56,14 +56,16 @@ void Optimizer::require_agreement() {
 StepResult Optimizer::step(const ExecutionSpace& exec, const Parameters& parameters,
                            const Gradient& gradient) {
   require_extents(parameters);
-  require_extent("gradient", static_cast<std::size_t>(gradient.elements()), gradient.label());
-  require_format(gradient);
+  require_gradient(gradient);
+  require_announced(gradient);
   phases_.start_step();
   StepResult result;
   result.step = step_;
   if (elements() == 0) return result;
-  agree_on_gradient(exec, gradient, result);
+  const bool is_under_way = agree_on_gradient(exec, gradient, result);
   if (result.skipped) {
+    // Messages that have left must not meet those of a later exchange.
+    if (is_under_way) (void)next_gradient_mean()->of_gradient(exec, *communicator_, phases_, gradient);
     ++skipped_;
     return result;
   }
@@ -72,6 +74,26 @@ StepResult Optimizer::step(const ExecutionSpace& exec, const Parameters& paramet
   if (!writes_model()) write_model(exec, parameters);
   result.step = ++step_;
   return result;
+}
+
+void Optimizer::gradient_ready(const ExecutionSpace& exec, const Gradient& gradient,
+                               const ElementRange& range) {
+  require_gradient(gradient);
+  if (range.begin < 0 || range.begin > range.end || range.end > elements()) {
+    throw std::invalid_argument("kadam::Optimizer::gradient_ready (" + name_ + "): the range [" +
+                                std::to_string(range.begin) + ", " + std::to_string(range.end) +
+                                ") is not one of the " + std::to_string(elements()) + " elements");
+  }
+  require_announced(gradient);
+  DenseMean* const mean = next_gradient_mean();
+  if (mean == nullptr || range.elements() == 0) return;
+  mean->gradient_ready(exec, *communicator_, phases_, gradient, range);
+}
+
+void Optimizer::progress() {
+  DenseMean* const mean = next_gradient_mean();
+  if (mean != nullptr) mean->poll();
+  poll_background();
 }
 
 void Optimizer::flush(const ExecutionSpace& exec, const Parameters& parameters) {
@@ -154,19 +176,39 @@ void Optimizer::require_format(const Gradient& gradient) const {
   throw std::invalid_argument(text.append("\", or pass a gradient of that format"));
 }
 
+void Optimizer::require_gradient(const Gradient& gradient) const {
+  require_extent("gradient", static_cast<std::size_t>(gradient.elements()), gradient.label());
+  require_format(gradient);
+}
+
+void Optimizer::require_announced(const Gradient& gradient) {
+  const DenseMean* const mean = next_gradient_mean();
+  if (mean == nullptr || !mean->is_under_way() || mean->is_under_way_for(gradient)) return;
+  throw std::invalid_argument("kadam::Optimizer (" + name_ + "): the gradient View '" + gradient.label() +
+                              "' is not the one that gradient_ready() was called with: pass the same");
+}
+
 void Optimizer::write_model(const ExecutionSpace& exec, const Parameters& parameters) {
   if (!parameters.copy().exists()) return;
   const auto scope = phases_.enter(exec, Phase::decode);
   write_copy<ExecutionSpace, MemorySpace>(exec, parameters.master(), parameters.copy());
 }
 
-void Optimizer::agree_on_gradient(const ExecutionSpace& exec, const Gradient& gradient, StepResult& result) {
+bool Optimizer::agree_on_gradient(const ExecutionSpace& exec, const Gradient& gradient, StepResult& result) {
   const auto scope = phases_.enter(exec, Phase::check);
-  const double own = squared_norm(exec, gradient);
+  const DenseMean* const mean = next_gradient_mean();
+  // A squared norm has a sign to spare, NaN and all.
+  const double sign = mean != nullptr && mean->is_under_way() ? -1.0 : 1.0;
+  const double own = std::copysign(squared_norm(exec, gradient), sign);
   double sum = 0.0;
-  for (const double squared : communicator_->all_gather_values({&own, 1})) sum += squared;
+  bool is_under_way = false;
+  for (const double squared : communicator_->all_gather_values({&own, 1})) {
+    sum += std::fabs(squared);
+    is_under_way = is_under_way || std::signbit(squared);
+  }
   result.skipped = !std::isfinite(sum);
   result.gradient_norm = std::sqrt(sum / communicator_->size());
+  return is_under_way;
 }
 
 double Optimizer::clip_factor(double norm) const {

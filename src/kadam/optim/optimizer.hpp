@@ -75,6 +75,17 @@ class Optimizer {
   /// the step is skipped on all ranks, writes nothing and is counted.
   StepResult step(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient);
 
+  /// Says during the backward pass that some elements of this rank's next gradient are final: once what is
+  /// enqueued on exec is done they will not be written before step(). Where the next step takes the dense
+  /// mean of the gradient (adam, lamb, warm-ups, variance steps) what is complete is sent at once, and step()
+  /// waits for the rest; elsewhere this does nothing. Results are the same to the last bit.
+  ///
+  /// Ranks may announce different parts, in any order, or nothing; but whoever does has to take a step next,
+  /// with the same View, and until then nothing else may be exchanged over the communicator. Each call also
+  /// moves on what is under way, as progress() does. Waits for exec where something can be sent, for no other
+  /// rank. Errors: std::invalid_argument as of step(), and for a range that is not in it.
+  void gradient_ready(const ExecutionSpace& exec, const Gradient& gradient, const ElementRange& range);
+
   /// Delivers all that was held back between synchronisations, exactly; parameters are then equal on all
   /// ranks. Does nothing where they are equal after every step. Before the end of training; a step later, the
   /// algorithm goes on from there. A model is written in any case. Collective.
@@ -86,9 +97,10 @@ class Optimizer {
   void write_consensus(const ExecutionSpace& exec, const Vector<const float>& parameters,
                        const Parameters& out);
 
-  /// Moves on what travels in the background, if the option `progress` is "poll": to be called between parts
-  /// of the computation of a gradient, every millisecond or so. Waits for nothing; does nothing otherwise.
-  virtual void progress() {}
+  /// Moves on what travels while the program computes: gradients that were announced and, if the option
+  /// `progress` is "poll", background exchanges. To be called between parts of the computation of a gradient,
+  /// every millisecond or so. Waits for nothing; does nothing otherwise.
+  void progress();
 
   /// What can be known about whether training goes well. Reads the state; not meant for every step.
   /// Collective.
@@ -128,6 +140,11 @@ class Optimizer {
   /// kernel of its own does it after the step: 6 B per element instead of 2.
   [[nodiscard]] virtual bool writes_model() const { return false; }
 
+  /// What the next step takes the mean of the gradient with, on all ranks; null if it takes none.
+  [[nodiscard]] virtual DenseMean* next_gradient_mean() { return nullptr; }
+  /// progress() of background exchanges.
+  virtual void poll_background() {}
+
   /// flush() and write_consensus() of algorithms whose ranks differ between synchronisations.
   virtual void deliver_all(const ExecutionSpace& /*exec*/, const Vector<float>& /*parameters*/) {}
   virtual void consensus(const ExecutionSpace& exec, const Vector<const float>& parameters,
@@ -166,9 +183,13 @@ class Optimizer {
  private:
   void require_extent(const char* what, std::size_t got, const std::string& label) const;
   void require_extents(const Parameters& parameters) const;
+  void require_gradient(const Gradient& gradient) const;
   void require_format(const Gradient& gradient) const;
+  void require_announced(const Gradient& gradient);
   void write_model(const ExecutionSpace& exec, const Parameters& parameters);
-  void agree_on_gradient(const ExecutionSpace& exec, const Gradient& gradient, StepResult& result);
+  /// Whether the exchange of the gradient is under way on some rank.
+  [[nodiscard]] bool agree_on_gradient(const ExecutionSpace& exec, const Gradient& gradient,
+                                       StepResult& result);
 
   std::string name_;
   TensorLayout layout_;

@@ -81,6 +81,7 @@ void ZeroOneAdam::advance(const ExecutionSpace& exec, const Parameters& paramete
   if (t == 1) Kokkos::deep_copy(exec, x_, out);
   if (policy_.is_variance_step(t)) {
     variance_step(exec, out, gradient, result);
+    policy_.take_variance_step();
     policy_.synchronised_at(t);
     return;
   }

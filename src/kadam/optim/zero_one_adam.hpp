@@ -55,6 +55,9 @@ class ZeroOneAdam final : public Optimizer {
  protected:
   void advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
                StepResult& result) override;
+  [[nodiscard]] DenseMean* next_gradient_mean() override {
+    return policy_.is_variance_step(steps_taken() + 1) ? &dense_mean_ : nullptr;
+  }
   void deliver_all(const ExecutionSpace& exec, const Vector<float>& parameters) override;
   void consensus(const ExecutionSpace& exec, const Vector<const float>& parameters,
                  const Vector<float>& out) override;

@@ -14,11 +14,9 @@ std::int64_t power_of_two(std::int64_t exponent) {
 
 }  // namespace
 
-bool ZeroOnePolicy::is_variance_step(std::int64_t step) {
-  if (step != next_variance_step_ || step > options_.freeze) return false;
+void ZeroOnePolicy::take_variance_step() {
   next_variance_step_ += std::min(power_of_two(variance_index_ / options_.kappa), options_.freeze);
   ++variance_index_;
-  return true;
 }
 
 std::int64_t ZeroOnePolicy::gap(std::int64_t step) const {

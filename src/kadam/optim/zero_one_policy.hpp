@@ -23,8 +23,12 @@ class ZeroOnePolicy {
   ZeroOnePolicy() = default;
   explicit ZeroOnePolicy(const Options& options) : options_(options) {}
 
-  /// Whether step t is one. Ask for every step once, in order.
-  [[nodiscard]] bool is_variance_step(std::int64_t step);
+  /// Whether step t is one, the next that is taken.
+  [[nodiscard]] bool is_variance_step(std::int64_t step) const {
+    return step == next_variance_step_ && step <= options_.freeze;
+  }
+  /// Every variance step, in order.
+  void take_variance_step();
   [[nodiscard]] bool is_sync_step(std::int64_t step) const { return step - last_sync_ >= gap(step); }
   /// Every variance step is one, too.
   void synchronised_at(std::int64_t step) { last_sync_ = step; }

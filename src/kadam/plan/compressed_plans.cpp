@@ -63,6 +63,7 @@ ZeroOneSteps count_steps(const ZeroOnePolicy::Options& options, std::int64_t ste
   ZeroOnePolicy policy(options);
   for (std::int64_t t = 1; t <= steps; ++t) {
     if (policy.is_variance_step(t)) {
+      policy.take_variance_step();
       count.variance += 1.0;
     } else if (!policy.is_sync_step(t)) {
       count.local += 1.0;

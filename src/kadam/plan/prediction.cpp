@@ -68,6 +68,12 @@ double work_seconds(const StepPhase& phase, const KernelCosts& kernels) {
   return sum;
 }
 
+/// Of the steps from one background exchange to the next, those in which it may travel.
+double travelling_share(const Exchange& exchange) {
+  if (exchange.wanted_after == 0) return 1.0;
+  return static_cast<double>(exchange.wanted_after) / static_cast<double>(exchange.every);
+}
+
 StepSeconds add(StepSeconds sum, const StepSeconds& one, double weight) {
   sum.compute += weight * one.compute;
   sum.kernels += weight * one.kernels;
@@ -168,7 +174,7 @@ StepSeconds step_seconds(const StepPhase& phase, const Scenario& scenario, int r
     double hidden = 0.0;
     if (exchange.hiding == Hiding::backward) hidden = overlap.backward * seconds.compute;
     if (exchange.hiding == Hiding::background)
-      hidden = overlap.background * (seconds.compute + seconds.kernels);
+      hidden = travelling_share(exchange) * overlap.background * (seconds.compute + seconds.kernels);
     if (cut) hidden = std::min(seconds.kernels, spent) * (1.0 - 1.0 / overlap.pieces);
     seconds.exchange += spent;
     seconds.exposed += std::max(0.0, spent - hidden);

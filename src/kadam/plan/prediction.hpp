@@ -60,7 +60,8 @@ struct Prediction {
 ///
 ///   gradient's exchange X        exposed max(0, X - backward compute)
 ///   compressed, P pieces         K kernels and X exchange take (K + X)/P + (P - 1)/P max(K, X)
-///   background, every tau steps  exposed max(0, X/tau - background (compute + K))
+///   background, every tau steps  exposed max(0, X/tau - background (compute + K)); background k/tau if the
+///                                result is wanted k steps later
 ///
 /// Every step also exchanges 8 B of each rank: whether its gradient is finite. Cutting costs: every piece
 /// pays for latency and messages. In two levels (d/g elements between nodes) each exchange also has a dense

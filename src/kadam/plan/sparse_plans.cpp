@@ -12,12 +12,16 @@ SparseOptions sparse_options(const LocalMomentsAdam::Options& options) {
   return {options.density, options.select_block, options.exchange};
 }
 
+bool delays_variance(const LocalMomentsAdam::Options& options, const Problem& problem) {
+  return options.variance_delay > 0 && problem.ranks > 1;
+}
+
 std::vector<Work> once_in(std::int64_t steps, std::vector<Work> work) {
   for (Work& one : work) one.elements /= static_cast<double>(steps);
   return work;
 }
 
-/// Exact means of the variance now and then. They hide behind nothing: the step waits for them.
+/// Exact means of the variance now and then. If they are not delayed, the step waits for them.
 void add_variance_syncs(const LocalMomentsAdam::Options& options, const Problem& problem, StepPhase& phase) {
   const std::int64_t every = options.variance_sync_interval;
   if (every == 0) return;
@@ -25,7 +29,13 @@ void add_variance_syncs(const LocalMomentsAdam::Options& options, const Problem&
       dense_mean_plan(chunks_of(problem), NumberFormat::float32, NumberFormat::float32);
   append(phase.work, once_in(every, mean.work));
   append(phase.work, once_in(every, {{Kernel::copy, all(problem)}, {Kernel::scale, 2.0 * all(problem)}}));
-  phase.exchanges.push_back({Traffic::dense, Hiding::nothing, mean.transfers, every, sizeof(float)});
+  if (!delays_variance(options, problem)) {
+    phase.exchanges.push_back({Traffic::dense, Hiding::nothing, mean.transfers, every, sizeof(float)});
+    return;
+  }
+  append(phase.work, once_in(every, {{Kernel::copy, 3.0 * all(problem)}, {Kernel::scale, all(problem)}}));
+  phase.exchanges.push_back({Traffic::background, Hiding::background, mean.transfers, every, sizeof(float),
+                             options.variance_delay});
 }
 
 /// What both algorithms have in common.
@@ -50,6 +60,10 @@ AlgorithmPlan local_moments_plan(const LocalMomentsAdam::Options& options, const
   plan.phases.push_back(std::move(phase));
   plan.memory = {8 * static_cast<std::size_t>(problem.elements),
                  dense_workspace(problem, NumberFormat::float32) + sparse.workspace_bytes};
+  if (delays_variance(options, problem)) {
+    plan.memory.state_bytes += 4 * static_cast<std::size_t>(problem.elements);
+    plan.memory.workspace_bytes += dense_workspace(problem, NumberFormat::float32);
+  }
   return plan;
 }
 

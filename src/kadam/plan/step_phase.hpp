@@ -35,6 +35,8 @@ struct Exchange {
   std::int64_t every = 1;
   /// What ranks of one node exchange densely before and after, where there are two levels.
   std::size_t node_bytes_per_element = sizeof(float);
+  /// Of the background: the steps until its result is wanted; 0: until the next exchange.
+  std::int64_t wanted_after = 0;
 
   [[nodiscard]] std::size_t bytes() const {
     std::size_t sum = 0;

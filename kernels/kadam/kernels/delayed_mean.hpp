@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+
+namespace kadam {
+
+/// v(i) <- max(0, v(i) + kept (mean(i) - then(i))): a variance that was `then` goes on as if it had been
+/// `mean` instead, `kept` being how much of it is left since. Memory: 16 B per element.
+template <class Exec, class MemorySpace>
+void apply_delayed_mean(const Exec& exec, float kept, const Kokkos::View<const float*, MemorySpace>& mean,
+                        const Kokkos::View<const float*, MemorySpace>& then,
+                        const Kokkos::View<float*, MemorySpace>& v) {
+  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+  Kokkos::parallel_for(
+      "kadam::apply_delayed_mean", Policy(exec, 0, static_cast<std::int64_t>(v.extent(0))),
+      KOKKOS_LAMBDA(const std::int64_t i) {
+        const float moved = v(i) + kept * (mean(i) - then(i));
+        v(i) = moved > 0.0F ? moved : 0.0F;
+      });
+}
+
+}  // namespace kadam

@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/collectives/background_mean.hpp>
+#include <kadam/collectives/phases.hpp>
+
+namespace kadam {
+
+/// The mean over ranks of their variances, taken in the background and applied a fixed number of steps later.
+///
+///   step t:      s <- v, and the mean of s starts
+///   step t + k:  v <- max(0, v + beta2^k (mean - s)), after v has been updated
+///
+/// Until then each v goes on by its own gradients, and what came in between stays: but for rounding, v is
+/// what it would be had it been replaced by the mean at step t.
+///
+/// Memory: 4 d state bytes, and BackgroundMean's. Wire: 2 (n - 1)/n 4 d bytes per mean, in the background.
+class DelayedVarianceMean {
+ public:
+  DelayedVarianceMean() = default;
+  /// For more than one rank. Errors: as BackgroundMean.
+  DelayedVarianceMean(const ExecutionSpace& exec, const std::shared_ptr<Communicator>& communicator,
+                      std::int64_t elements, Progress progress);
+
+  /// The first line. Collective.
+  void start(const ExecutionSpace& exec, Phases& phases, const Vector<const float>& v);
+  /// The second; kept = beta2^k. Waits for the mean if it has not come. Collective.
+  void apply(const ExecutionSpace& exec, Phases& phases, double kept, const Vector<float>& v);
+  /// Moves the mean on, if it is polled.
+  void poll() { mean_.poll(); }
+
+  [[nodiscard]] const BackgroundSeconds& seconds() const { return mean_.seconds(); }
+  [[nodiscard]] std::size_t bytes_sent() const { return mean_.bytes_sent(); }
+  [[nodiscard]] std::size_t state_bytes() const { return snapshot_.size() * sizeof(float); }
+  [[nodiscard]] std::size_t workspace_bytes() const { return mean_.memory_bytes(); }
+
+ private:
+  Vector<float> snapshot_;  ///< s
+  BackgroundMean mean_;     ///< of s
+};
+
+}  // namespace kadam
