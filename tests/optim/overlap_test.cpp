@@ -177,8 +177,7 @@ TEST_P(OverlapTest, TravelsWhileTheProgramComputes) {
   MPI_Barrier(MPI_COMM_WORLD);
   const auto x = test::to_device(test::random_vector(d, 2));
   const bool is_dense = name_ != "efficient_adam" && name_ != "loco";
-  const std::size_t wanted =
-      is_dense ? DenseMean::bytes_sent(*own, d, optimizer->gradient_format()) : 0U;
+  const std::size_t wanted = is_dense ? DenseMean::bytes_sent(*own, d, optimizer->gradient_format()) : 0U;
   for (int wait = 0; wait < 2000 && sent_by(*own) - before < wanted; ++wait) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     optimizer->progress();
