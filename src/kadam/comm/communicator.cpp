@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/comm/communicator.hpp>
+#include <kadam/comm/copy_bytes.hpp>
 #include <kadam/comm/exchange.hpp>
 #include <kadam/comm/self_transport.hpp>
 #include <kadam/config.hpp>
@@ -15,13 +16,6 @@ namespace kadam {
 namespace {
 
 constexpr bool host_accessible = Kokkos::SpaceAccessibility<Kokkos::HostSpace, MemorySpace>::accessible;
-
-template <class To, class From>
-void copy_bytes(const ExecutionSpace& exec, std::byte* to, const std::byte* from, std::size_t bytes) {
-  using Target = Kokkos::View<std::byte*, To, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-  using Source = Kokkos::View<const std::byte*, From, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-  Kokkos::deep_copy(exec, Target(to, bytes), Source(from, bytes));
-}
 
 }  // namespace
 
@@ -129,8 +123,9 @@ void Communicator::all_to_all(const ExecutionSpace& exec, Traffic traffic, std::
     if (piece.bytes > 0) exchange.send(0, to, 0, piece);
   }
   const auto own = static_cast<std::size_t>(rank());
-  copy_bytes<MemorySpace, MemorySpace>(exec, receive.data() + receive_pieces[own].offset_bytes,
-                                       send.data() + send_pieces[own].offset_bytes, send_pieces[own].bytes);
+  detail::copy_bytes<MemorySpace, MemorySpace>(exec, receive.data() + receive_pieces[own].offset_bytes,
+                                               send.data() + send_pieces[own].offset_bytes,
+                                               send_pieces[own].bytes);
   while (missing > 0 || exchange.sending() > 0) missing -= exchange.arrivals(true).size();
 }
 
@@ -154,12 +149,14 @@ void Communicator::all_reduce_sum(const ExecutionSpace& exec, const Vector<float
   auto* target = reinterpret_cast<std::byte*>(values.data());
   if (staged_) {
     target = host_buffer(lanes_[0].receive, bytes, "kadam::Communicator::all_reduce_sum");
-    copy_bytes<Kokkos::SharedHostPinnedSpace, MemorySpace>(exec, target, bytes_of(values).data(), bytes);
+    detail::copy_bytes<Kokkos::SharedHostPinnedSpace, MemorySpace>(exec, target, bytes_of(values).data(),
+                                                                   bytes);
   }
   exec.fence("kadam::Communicator::all_reduce_sum");
   transport_->all_reduce_sum(reinterpret_cast<float*>(target), values.size());
   if (staged_) {
-    copy_bytes<MemorySpace, Kokkos::SharedHostPinnedSpace>(exec, bytes_of(values).data(), target, bytes);
+    detail::copy_bytes<MemorySpace, Kokkos::SharedHostPinnedSpace>(exec, bytes_of(values).data(), target,
+                                                                   bytes);
   }
   const auto ranks = static_cast<std::size_t>(size());
   counters_->add(Traffic::dense, 2 * (ranks - 1) * bytes / ranks);

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/comm/copy_bytes.hpp>
 #include <kadam/comm/exchange.hpp>
 
 #include <algorithm>
@@ -8,13 +9,6 @@
 
 namespace kadam {
 namespace {
-
-template <class To, class From>
-void stage_bytes(const ExecutionSpace& exec, std::byte* to, const std::byte* from, std::size_t bytes) {
-  using Target = Kokkos::View<std::byte*, To, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-  using Source = Kokkos::View<const std::byte*, From, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-  Kokkos::deep_copy(exec, Target(to, bytes), Source(from, bytes));
-}
 
 int tag_of(std::size_t lane, std::size_t number) {
   return static_cast<int>(lane * Exchange::most_numbers + number);
@@ -74,7 +68,7 @@ void Exchange::send_to_others(std::size_t lane, std::size_t number, const Piece&
 void Exchange::make_ready(std::size_t lane, const Piece& piece) {
   if (staged_) {
     auto& host = communicator_.lanes_[lane].send;
-    stage_bytes<Kokkos::SharedHostPinnedSpace, MemorySpace>(
+    detail::copy_bytes<Kokkos::SharedHostPinnedSpace, MemorySpace>(
         *exec_, host.data() + piece.offset_bytes, lanes_[lane].send.data() + piece.offset_bytes, piece.bytes);
   }
   if (exec_) exec_->fence("kadam::Exchange::send");
@@ -92,7 +86,7 @@ const std::vector<std::size_t>& Exchange::arrivals(bool wait) {
   if (staged_) {
     for (const std::size_t id : arrived_) {
       const auto& [lane, piece] = announced_[id];
-      stage_bytes<MemorySpace, Kokkos::SharedHostPinnedSpace>(
+      detail::copy_bytes<MemorySpace, Kokkos::SharedHostPinnedSpace>(
           *exec_, lanes_[lane].receive.data() + piece.offset_bytes,
           places_[lane].receive + piece.offset_bytes, piece.bytes);
     }

@@ -21,8 +21,8 @@ void for_each_part(std::size_t bytes, std::size_t largest, const Function& part)
 
 }  // namespace
 
-MpiMessages::MpiMessages(MPI_Comm communicator, std::size_t largest_bytes)
-    : communicator_(communicator), largest_bytes_(largest_bytes) {}
+MpiMessages::MpiMessages(MPI_Comm communicator, std::size_t largest_bytes, bool& gave_up)
+    : communicator_(communicator), largest_bytes_(largest_bytes), gave_up_(gave_up) {}
 
 MpiMessages::~MpiMessages() {
   int finalized = 0;
@@ -93,6 +93,7 @@ void MpiMessages::forget_finished() {
 }
 
 void MpiMessages::give_up() {
+  gave_up_ = gave_up_ || !requests_.empty();
   for (std::size_t k = 0; k < requests_.size(); ++k) {
     if (requests_[k] == MPI_REQUEST_NULL) continue;
     if (parts_[k].is_receive) {

@@ -16,8 +16,9 @@ namespace kadam {
 /// MPI counts bytes with an int: a longer message travels as several, of at most `largest_bytes` each.
 class MpiMessages final : public Messages {
  public:
-  /// The communicator has to outlive this object. 0 < largest_bytes <= 2^31 - 1.
-  MpiMessages(MPI_Comm communicator, std::size_t largest_bytes);
+  /// The communicator has to outlive this object, and so has gave_up, which becomes true where something is
+  /// given up. 0 < largest_bytes <= 2^31 - 1.
+  MpiMessages(MPI_Comm communicator, std::size_t largest_bytes, bool& gave_up);
   ~MpiMessages() override;
 
   void send(int to, int tag, const std::byte* data, std::size_t bytes) override;
@@ -38,6 +39,7 @@ class MpiMessages final : public Messages {
 
   MPI_Comm communicator_;
   std::size_t largest_bytes_;
+  bool& gave_up_;
   std::vector<MPI_Request> requests_;
   std::vector<Part> parts_;                 ///< of requests_
   std::vector<int> finished_;               ///< places in requests_

@@ -70,10 +70,12 @@ class MpiTransport final : public Transport {
     offsets_.resize(static_cast<std::size_t>(size_));
   }
 
+  /// A communicator with messages that nobody will receive is not freed: MPI may give its identity to the
+  /// next one (MPICH does), and they would be received there.
   ~MpiTransport() override {
     int finalized = 0;
     MPI_Finalized(&finalized);
-    if (finalized == 0) MPI_Comm_free(&communicator_);
+    if (finalized == 0 && !gave_up_) MPI_Comm_free(&communicator_);
   }
 
   [[nodiscard]] int rank() const override { return rank_; }
@@ -89,7 +91,7 @@ class MpiTransport final : public Transport {
   }
 
   [[nodiscard]] std::unique_ptr<Messages> messages() override {
-    return std::make_unique<MpiMessages>(communicator_, largest_message_bytes_);
+    return std::make_unique<MpiMessages>(communicator_, largest_message_bytes_, gave_up_);
   }
 
   void all_gather(std::byte* buffer, std::span<const Piece> pieces) override {
@@ -126,6 +128,7 @@ class MpiTransport final : public Transport {
  private:
   MPI_Comm communicator_;
   std::size_t largest_message_bytes_;
+  bool gave_up_ = false;
   int rank_ = 0;
   int size_ = 1;
   std::vector<int> counts_;
