@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/collectives/chunk_gather.hpp>
+#include <kadam/collectives/sliced_chunks.hpp>
 
 namespace kadam {
 namespace {
@@ -9,9 +10,7 @@ std::vector<Piece> pieces_of(const ChunkLayout& chunks, int first, int count, st
   std::vector<Piece> pieces;
   pieces.reserve(static_cast<std::size_t>(count));
   for (int j = first; j < first + count; ++j) {
-    const ElementRange chunk = chunks.chunk(j);
-    pieces.push_back({static_cast<std::size_t>(chunk.begin) * bytes_per_number,
-                      static_cast<std::size_t>(chunk.elements()) * bytes_per_number});
+    pieces.push_back(numbers_piece(chunks.chunk(j), bytes_per_number));
   }
   return pieces;
 }

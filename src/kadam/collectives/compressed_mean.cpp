@@ -111,8 +111,8 @@ void CompressedMean::exchange_in_two_levels(const ExecutionSpace& exec, Communic
 }
 
 double CompressedMean::squared_error(const ExecutionSpace& exec, const SumSpace<MemorySpace>& space) const {
-  const int shards = chunks_of_all().ranks() / chunks_.ranks();
-  return shards * ordered_sum(exec, chunks_.elements(), SquareOf<MemorySpace>{state_.worker_error}, space);
+  return node_.ranks() *
+         ordered_sum(exec, chunks_.elements(), SquareOf<MemorySpace>{state_.worker_error}, space);
 }
 
 std::size_t CompressedMean::bytes_sent() const {

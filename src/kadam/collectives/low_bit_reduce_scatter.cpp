@@ -24,8 +24,7 @@ LowBitReduceScatter::LowBitReduceScatter(const ExecutionSpace& exec, const AnyQu
                                          const Communicator& communicator, std::int64_t elements,
                                          std::int64_t block_elements, double error_beta,
                                          NumberFormat gradients)
-    : shards_(communicator.size() / communicator.across().size()),
-      gradients_(gradients),
+    : gradients_(gradients),
       node_(exec, communicator, elements, gradients),
       chunks_(NodeLevel::chunks_of_shard(communicator, elements)),
       rank_(communicator.across().rank()),
@@ -97,7 +96,7 @@ void LowBitReduceScatter::reset_error(const ExecutionSpace& exec) const {
 double LowBitReduceScatter::squared_error(const ExecutionSpace& exec,
                                           const SumSpace<MemorySpace>& space) const {
   if (chunks_.ranks() == 1) return 0.0;
-  return shards_ *
+  return node_.ranks() *
          ordered_sum(exec, chunks_.elements(), SquareOfByteError{error_, codec_.message().map()}, space);
 }
 

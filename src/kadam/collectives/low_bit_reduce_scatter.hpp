@@ -59,7 +59,6 @@ class LowBitReduceScatter {
   [[nodiscard]] Numbers<MemorySpace> mean_of_node(const ExecutionSpace& exec, Communicator& communicator,
                                                   Phases& phases, const Numbers<MemorySpace>& gradient);
 
-  int shards_ = 1;
   NumberFormat gradients_ = NumberFormat::float32;
   NodeLevel node_;
   ChunkLayout chunks_;  ///< of what this rank compresses: with one level the whole vector, else its shard

@@ -19,8 +19,9 @@ NodeLevel::NodeLevel(const ExecutionSpace& exec, const Communicator& communicato
 }
 
 ChunkLayout NodeLevel::chunks_of_shard(const Communicator& communicator, std::int64_t elements) {
-  const int nodes = communicator.across().size();
-  return ChunkLayout(elements, communicator.size()).part(place_in_node(communicator) * nodes, nodes);
+  const Communicator& owners = communicator.across();
+  return ChunkLayout(elements, communicator.size())
+      .part(communicator.own_chunk() - owners.rank(), owners.size());
 }
 
 void NodeLevel::mean_by_library(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
@@ -38,11 +39,6 @@ void NodeLevel::mean_by_library(const ExecutionSpace& exec, Communicator& commun
 void NodeLevel::gather(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
                        std::span<std::byte> buffer, const PieceOf& piece_of) const {
   const auto scope = phases.enter(exec, Phase::exchange);
-  if (NodeCollectives* const library = communicator.node().collectives()) {
-    library->gather(exec, buffer.data(), pieces(piece_of));
-    communicator.count_sent(Traffic::node, gather_bytes_sent(piece_of));
-    return;
-  }
   communicator.node().all_gather(exec, Traffic::node, buffer, pieces(piece_of));
 }
 
@@ -63,11 +59,6 @@ std::size_t NodeLevel::mean_bytes_sent(NumberFormat format) const {
 
 std::size_t NodeLevel::gather_bytes_sent(const PieceOf& piece_of) const {
   return static_cast<std::size_t>(shards_.ranks() - 1) * piece_of(shard_).bytes;
-}
-
-Piece numbers_piece(const ElementRange& range, std::size_t bytes_per_number) {
-  return {static_cast<std::size_t>(range.begin) * bytes_per_number,
-          static_cast<std::size_t>(range.elements()) * bytes_per_number};
 }
 
 }  // namespace kadam

@@ -37,8 +37,10 @@ class NodeLevel {
   NodeLevel(const ExecutionSpace& exec, const Communicator& communicator, std::int64_t elements,
             NumberFormat widest = NumberFormat::float32);
 
+  /// g, 1 with one level.
+  [[nodiscard]] int ranks() const { return shards_.ranks(); }
   /// Whether there are two levels.
-  [[nodiscard]] bool exists() const { return shards_.ranks() > 1; }
+  [[nodiscard]] bool exists() const { return ranks() > 1; }
   /// What this rank exchanges with other nodes.
   [[nodiscard]] const ElementRange& shard() const { return shard_; }
   /// Its chunks, one for each rank of Communicator::across(), the first element of the shard as element 0.
@@ -78,8 +80,5 @@ class NodeLevel {
   ElementRange shard_;
   OrderedReduction reduction_;
 };
-
-/// Where some elements lie in a buffer of numbers of so many bytes.
-[[nodiscard]] Piece numbers_piece(const ElementRange& range, std::size_t bytes_per_number);
 
 }  // namespace kadam

@@ -34,4 +34,9 @@ void SlicedChunks::cut(int chunks, const std::function<ElementRange(int)>& chunk
   }
 }
 
+Piece numbers_piece(const ElementRange& range, std::size_t bytes_per_number) {
+  return {static_cast<std::size_t>(range.begin) * bytes_per_number,
+          static_cast<std::size_t>(range.elements()) * bytes_per_number};
+}
+
 }  // namespace kadam

@@ -54,16 +54,16 @@ class SlicedChunks {
   std::size_t most_ = 0;
 };
 
+/// Where some elements lie in a buffer of numbers of so many bytes.
+[[nodiscard]] Piece numbers_piece(const ElementRange& range, std::size_t bytes_per_number);
+
 /// For a vector of numbers that are sent as they are.
 template <class T>
 void cut_numbers(SlicedChunks& slices, const ChunkLayout& chunks, std::size_t piece_bytes) {
   constexpr std::int64_t unit = ChunkLayout::alignment_elements;
   slices.cut(
       chunks.ranks(), [&](int j) { return chunks.chunk(j); }, piece_bytes, {unit, unit * sizeof(T)},
-      [](const ElementRange& range) -> Piece {
-        return {static_cast<std::size_t>(range.begin) * sizeof(T),
-                static_cast<std::size_t>(range.elements()) * sizeof(T)};
-      });
+      [](const ElementRange& range) { return numbers_piece(range, sizeof(T)); });
 }
 
 }  // namespace kadam

@@ -129,7 +129,7 @@ class Communicator {
                   std::span<const Piece> receive_pieces);
 
   /// Piece r of buffer comes from rank r; the own piece lies there already. Waits for exec, returns when
-  /// done. Wire: (n - 1) times the own piece.
+  /// done; by collectives(), it is enqueued on exec. Wire: (n - 1) times the own piece.
   void all_gather(const ExecutionSpace& exec, Traffic traffic, std::span<std::byte> buffer,
                   std::span<const Piece> pieces);
 
