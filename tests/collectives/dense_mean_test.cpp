@@ -81,9 +81,7 @@ TEST_P(DenseMeanTest, OfAGradientIsInItsOwnFormat) {
 TEST_P(DenseMeanTest, InTwoLevelsIsTheMeanOfTheNodesMeans) {
   for (const int g : {2, 3, 4}) {
     if (!test::divides_ranks(g)) continue;
-    MpiOptions options = test::mpi_options(GetParam());
-    options.ranks_per_node = g;
-    const auto levels = make_mpi_communicator(MPI_COMM_WORLD, options);
+    const auto levels = make_mpi_communicator(MPI_COMM_WORLD, test::mpi_options(GetParam(), g));
     for (const std::string name : {"float32", "bf16"}) {
       const auto format = reference::Format::named(name);
       for (const std::int64_t d : {0, 1, 65, 301, 4096, 100003}) {
@@ -116,9 +114,8 @@ TEST_P(DenseMeanTest, InTwoLevelsSendsOnePartBetweenNodes) {
     if (!test::divides_ranks(static_cast<int>(g))) continue;
     const auto n = static_cast<std::size_t>(size_);
     const std::size_t d = 64 * 12 * n;
-    MpiOptions options = test::mpi_options(GetParam());
-    options.ranks_per_node = static_cast<int>(g);
-    const auto levels = make_mpi_communicator(MPI_COMM_WORLD, options);
+    const auto levels =
+        make_mpi_communicator(MPI_COMM_WORLD, test::mpi_options(GetParam(), static_cast<int>(g)));
     const DenseMean mean(exec_, *levels, static_cast<std::int64_t>(d));
     EXPECT_EQ(mean.bytes_sent(), 2 * (n / g - 1) * 4 * d / n);
     EXPECT_EQ(mean.node_bytes_sent(), 2 * (g - 1) * 4 * d / g);

@@ -135,9 +135,7 @@ TEST(MpiTransport, SplitsByColour) {
 }
 
 MpiOptions nodes_of(int ranks_per_node) {
-  MpiOptions options;
-  options.ranks_per_node = ranks_per_node;
-  return options;
+  return test::mpi_options(Staging::automatic, ranks_per_node);
 }
 
 /// Consecutive ranks are a node; chunks of ranks with the same place follow each other.

@@ -128,9 +128,8 @@ class OptimizersTest : public testing::TestWithParam<std::tuple<OptimizerCase, E
 
  private:
   static MpiOptions mpi_options() {
-    MpiOptions options = test::mpi_options(std::get<1>(GetParam()).staging);
-    if (test::divides_ranks(ranks_per_node())) options.ranks_per_node = ranks_per_node();
-    return options;
+    return test::mpi_options(std::get<1>(GetParam()).staging,
+                             test::divides_ranks(ranks_per_node()) ? ranks_per_node() : 1);
   }
 
   std::shared_ptr<Communicator> communicator_ = make_mpi_communicator(MPI_COMM_WORLD, mpi_options());

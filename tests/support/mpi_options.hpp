@@ -7,9 +7,11 @@
 namespace kadam::test {
 
 /// Staged messages travel in many small pieces as well, each longer than what one message may be.
-inline MpiOptions mpi_options(Staging staging) {
-  if (staging == Staging::automatic) return {};
-  return {{staging, 400}, 256};
+inline MpiOptions mpi_options(Staging staging, int ranks_per_node = 1) {
+  MpiOptions options;
+  if (staging != Staging::automatic) options = {{staging, 400}, 256};
+  options.ranks_per_node = ranks_per_node;
+  return options;
 }
 
 }  // namespace kadam::test
