@@ -8,6 +8,7 @@ found_elsewhere() {
   case $1 in
     command:*) command -v "${1#*:}" >/dev/null ;;
     header:*) echo "#include <${1#*:}>" | "${CXX:-c++}" -E -x c++ - >/dev/null 2>&1 ;;
+    library:*) echo 'int main() {}' | "${CXX:-c++}" -x c++ - -l"${1#*:}" -o /dev/null 2>/dev/null ;;
     python:*) python3 -c "import ${1#*:}" 2>/dev/null ;;
     file:*) [[ -e ${1#*:} ]] ;;
   esac
