@@ -90,20 +90,24 @@ class Bench:
         return 180 + 4 * (SETTLE + steps) * (2 + dense_wire_seconds(workload, rate, self.lab.hosts))
 
     def time_method(self, workload, method, rate):
-        steps = measured_steps(self.steps, method.dense, workload, rate, self.lab.hosts)
+        steps = measured_steps(self.steps, method.dense, workload, rate, self.lab.hosts, method.round_steps)
         words = kadam_runs.timed_command(self.program, workload, method, steps, self.data)
         folder = self.output / "timed" / workload.name / rate / method.label.replace(" ", "_")
 
         def measure():
             before = self.lab.bytes_sent()
-            failed = kadam_runs.run(self.lab, words, folder, self.timeout(workload, rate, steps))
+            timeout = self.timeout(workload, rate, steps)
+            if method.exchanges:
+                failed = kadam_runs.run(self.lab, words, folder, timeout)
+            else:
+                failed = kadam_runs.run_alone(self.lab, words, folder, method.processes or self.lab.hosts, timeout)
             if failed:
                 return {"failed": failed}
-            return kadam_runs.timing_of(kadam_runs.lines_of(folder, method)) | {
+            return kadam_runs.timing_of(kadam_runs.lines_of(folder, method), method.round_steps) | {
                 "bytes_on_interface": self.lab.bytes_sent() - before}
 
         return self.case({"workload": workload.name, "method": method.label, "rate": rate, "of": "kadam",
-                          "steps": steps, "made_by": self.made_by(words)}, measure)
+                          "exchange": "own" if method.exchanges else "none", "steps": steps, "made_by": self.made_by(words)}, measure)
 
     def time_peer(self, workload, peer, rate):
         steps = measured_steps(self.steps, peer.exchange != "none", workload, rate, self.lab.hosts)

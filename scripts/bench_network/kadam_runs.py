@@ -7,11 +7,13 @@ import shutil
 import statistics
 import subprocess
 
-from lab import reason
+from lab import reason, reason_of_first
 from studies import SETTLE, median_round, timing_options
 
 PARTS = ("compute", "encode", "exchange", "decode")
 TIMED_TRAINING = {"training.log_every": 1, "training.held_out_examples": 8}
+# As scripts/netlab.sh run has it.
+ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_PROC_BIND": "false"}
 CURVE_TRAINING = {"training.log_every": 1}
 # Of the loss, over which it is averaged.
 WINDOW = 20
@@ -59,6 +61,16 @@ def run(lab, words, folder, timeout):
     return None if running.returncode == 0 else reason(said, running.returncode)
 
 
+def run_alone(lab, words, folder, processes, timeout):
+    """The same without an exchange: every host trains for itself, the first in this folder."""
+    folders = [folder.with_name(f"{folder.name}_{host}") if host else folder for host in range(processes)]
+    for one in folders:
+        shutil.rmtree(one, ignore_errors=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    codes, texts = lab.run_each(lambda host: [*words, "--run", folders[host]], processes, ENVIRONMENT, timeout)
+    return reason_of_first(codes, texts) if any(codes) else None
+
+
 def lines_of(folder, method):
     """A line of metrics per step."""
     text = (folder / method.optimizer / "metrics.jsonl").read_text(encoding="utf-8")
@@ -69,9 +81,9 @@ def step_seconds(line):
     return sum(line[f"{part}_seconds"] for part in PARTS)
 
 
-def timing_of(lines):
+def timing_of(lines, round_steps):
     """Means over the round of middling length; the seconds of a step of each phase, the very first step left out."""
-    measured = median_round(lines[SETTLE:], step_seconds)
+    measured = median_round(lines[SETTLE:], step_seconds, round_steps)
     phases = {}
     for line in lines[1:]:
         phases.setdefault(line["phase"], []).append(line)

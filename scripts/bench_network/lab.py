@@ -2,8 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The lab that scripts/netlab.sh has made around this program."""
 import json
+import os
+import pathlib
 import subprocess
 import sys
+import tempfile
+import time
 
 
 class Lab:
@@ -23,10 +27,42 @@ class Lab:
         """The words that run it on one."""
         return [self.netlab, "exec", str(host), "--", *map(str, program)]
 
+    def run_each(self, words_of, processes, environment, timeout):
+        """A program on each of the first hosts, words_of(host) its words: their exit codes, and what they said."""
+        with tempfile.TemporaryDirectory() as name:
+            said = [pathlib.Path(name, f"{host}") for host in range(processes)]
+            files = [path.open("w+", encoding="utf-8") for path in said]
+            started = [subprocess.Popen(self.exec_command(host, words_of(host)), stdin=subprocess.DEVNULL, stdout=file,
+                                        stderr=subprocess.STDOUT, env=os.environ | environment)
+                       for host, file in enumerate(files)]
+            codes = wait_for(started, timeout)
+            for file in files:
+                file.close()
+            return codes, [path.read_text(encoding="utf-8", errors="replace") for path in said]
+
     def bytes_sent(self):
         """By the interface of the first host, since the lab is up."""
         done = subprocess.run([self.netlab, "bytes"], capture_output=True, text=True, check=True)
         return json.loads(done.stdout)["hosts"][0]["sent"]
+
+
+def wait_for(processes, timeout):
+    """The exit codes. The first that fails, or the end of the time, ends them all: the others would wait for ever."""
+    end = time.monotonic() + timeout
+    while any(process.poll() is None for process in processes):
+        if any(process.poll() not in (None, 0) for process in processes) or time.monotonic() > end:
+            for process in processes:
+                process.terminate()
+            for process in processes:
+                process.wait()
+        time.sleep(0.05)
+    return [process.returncode for process in processes]
+
+
+def reason_of_first(codes, texts):
+    """Why one of several programs failed. Those that were ended did not fail first."""
+    first = next((k for k, code in enumerate(codes) if code not in (0, -15)), 0)
+    return reason(texts[first], codes[first])
 
 
 def reason(words, code):

@@ -75,7 +75,7 @@ def measure(bench, workloads, methods, rates, with_curves):
         bench.lab.shape("none")
         for workload in workloads:
             for method in methods:
-                if method.same_as is None:
+                if method.same_as is None and method.exchanges:
                     bench.train(workload, method)
     for rate in rates:
         bench.lab.shape(rate)

@@ -10,8 +10,10 @@ RATES = ("10mbit", "100mbit", "1gbit", "none")
 # Of a timed run, the first steps: two dense ones, and the first compressed one, which allocates.
 DENSE_STEPS = 2
 SETTLE = DENSE_STEPS + 1
-# Background exchanges and rare synchronisations come back after so many steps: only whole rounds are measured.
+# Rare synchronisations come back after so many steps: only whole rounds are measured.
 ROUND = 4
+# The same of divisible_adam's background exchanges, as the workload's file has it.
+BACKGROUND_STEPS = 8
 # A dense step that takes longer than this on the wire is measured in one round.
 SLOW_SECONDS = 3.0
 
@@ -33,6 +35,9 @@ class Method:
     options: dict = field(default_factory=dict)  # beside the file's
     training: dict = field(default_factory=dict)  # of [training]
     dense: bool = False  # sends all of every gradient
+    exchanges: bool = True  # else every host trains for itself
+    processes: int | None = None  # one per host unless told
+    round_steps: int = ROUND
     same_as: str | None = None  # the method that computes the same; only that is trained
 
 
@@ -52,7 +57,10 @@ WORKLOADS = (TRANSFORMER, CNN)
 
 _AFTERWARDS = {"overlap": "false"}
 _BF16 = {"gradients": "bf16"}
+NO_EXCHANGE = "adam, no exchange"
 METHODS = (
+    Method("adam, one process", "adam", exchanges=False, processes=1),
+    Method(NO_EXCHANGE, "adam", exchanges=False),
     Method("adam", "adam", training=_AFTERWARDS, dense=True),
     Method("adam, overlapped", "adam", dense=True, same_as="adam"),
     Method("adam bf16", "adam", _BF16, training=_AFTERWARDS, dense=True),
@@ -66,13 +74,13 @@ METHODS = (
     Method("efficient_adam", "efficient_adam"),
     Method("loco", "loco", {"parameters": "bf16"}),
     Method("locally_accumulated_adam", "locally_accumulated_adam"),
-    Method("divisible_adam", "divisible_adam"),
+    Method("divisible_adam", "divisible_adam", round_steps=BACKGROUND_STEPS),
 )
 
-NO_EXCHANGE = "PyTorch, no exchange"
+PEERS_NO_EXCHANGE = "PyTorch, no exchange"
 PEERS = (
     Peer("PyTorch, one process", "none", processes=1),
-    Peer(NO_EXCHANGE, "none"),
+    Peer(PEERS_NO_EXCHANGE, "none"),
     Peer("PyTorch DDP", "float32", same_as="adam"),
     Peer("PyTorch DDP, bf16 hook", "bf16", same_as="adam bf16"),
     Peer("PyTorch DDP, PowerSGD hook", "powersgd"),
@@ -95,9 +103,9 @@ def timing_options(optimizer):
     return TIMING.get(optimizer, {}) | {"lr": 1e-6, "lr_schedule": "constant", "lr_warmup_steps": 0}
 
 
-def median_round(steps, seconds_of):
+def median_round(steps, seconds_of, length=ROUND):
     """Of measured steps, the round of middling length (the shorter of two): what disturbed others is not in it."""
-    rounds = [steps[k:k + ROUND] for k in range(0, len(steps), ROUND)]
+    rounds = [steps[k:k + length] for k in range(0, len(steps), length)]
     rounds.sort(key=lambda one: sum(map(seconds_of, one)))
     return rounds[(len(rounds) - 1) // 2]
 
@@ -113,6 +121,6 @@ def dense_wire_seconds(workload, rate, hosts):
     return 8 * 4 * workload.parameters * 2 * (hosts - 1) / hosts / bits_per_second(rate) * 1514 / 1448
 
 
-def measured_steps(steps, dense, workload, rate, hosts):
+def measured_steps(steps, dense, workload, rate, hosts, round_steps=ROUND):
     slow = dense and dense_wire_seconds(workload, rate, hosts) > SLOW_SECONDS
-    return ROUND if slow else steps * workload.more_steps
+    return ROUND if slow else steps * workload.more_steps * round_steps // ROUND

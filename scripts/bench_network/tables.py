@@ -4,18 +4,19 @@
 import pathlib
 import sys
 
-from studies import METHODS, NO_EXCHANGE, PEERS
+from studies import METHODS, NO_EXCHANGE, PEERS, PEERS_NO_EXCHANGE
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
 from report import markdown  # noqa: E402
 
-HEAD = ("method", "step, ms", "compute", "encode", "exchange", "decode", "sent per step", "against dense",
-        "against DDP", "steps to loss", "time to loss")
+HEAD = ("method", "step, ms", "compute", "encode", "exchange", "decode", "sent per step", "to no exchange",
+        "against dense", "against DDP", "steps to loss", "time to loss")
 LEGEND = """\
-step: mean of the four measured steps of middling length, after the warm-up, and of it, in ms, what host 0 spent on \
-each part; exchange is the \
+step: mean of the measured round of middling length (four steps, or one of divisible_adam's background exchanges), \
+after the warm-up, and of it, in ms, what host 0 spent on each part; exchange is the \
 communication that is not hidden, the wait for slower hosts included; of PyTorch, what a step takes longer than on as \
-many hosts without exchange. Against dense, against DDP: the step of Kadam's best dense Adam, and of PyTorch's best \
+many hosts without exchange. No exchange: as many hosts at the same time, each training for itself; to it: the step \
+over that one, Kadam's for Kadam's methods, PyTorch's for PyTorch's. Against dense, against DDP: the step of Kadam's best dense Adam, and of PyTorch's best \
 DDP, over this one. Loss: of training, mean of {window} steps; each step to it counts as a step of its phase, warm-up \
 included."""
 
@@ -39,6 +40,16 @@ def times(baseline, seconds):
     return "" if baseline is None else f"{baseline / seconds:.2f}x"
 
 
+def no_exchange(record, records):
+    label = NO_EXCHANGE if record["of"] == "kadam" else PEERS_NO_EXCHANGE
+    return records.get(label, {}).get("step_seconds")
+
+
+def to_no_exchange(record, records):
+    base = no_exchange(record, records)
+    return "" if base is None else f"{record['step_seconds'] / base:.2f}"
+
+
 def best(records, labels):
     """The shortest step of those that were measured."""
     return min((records[label]["step_seconds"] for label in labels if "step_seconds" in records.get(label, {})),
@@ -57,7 +68,7 @@ def parts_of(record, records):
     """Seconds of compute, encode, exchange, decode."""
     if record["of"] == "kadam":
         return [record[f"{part}_seconds"] for part in ("compute", "encode", "exchange", "decode")]
-    compute = records.get(NO_EXCHANGE, {}).get("step_seconds")
+    compute = no_exchange(record, records)
     if record["exchange"] == "none" or compute is None:
         return [record["step_seconds"] if record["exchange"] == "none" else None, None, None, None]
     return [compute, None, max(0.0, record["step_seconds"] - compute), None]
@@ -71,6 +82,7 @@ def cells(label, records):
     steps = record.get("steps_to_loss")
     return (label, milliseconds(seconds), *map(milliseconds, parts_of(record, records)),
             bytes_text(record["bytes_per_step"]) if "bytes_per_step" in record else "",
+            to_no_exchange(record, records),
             times(best_dense(records), seconds), times(best_ddp(records), seconds),
             "" if steps is None else str(steps), seconds_text(record.get("seconds_to_loss")))
 

@@ -24,11 +24,8 @@ class PretendTransport final : public Transport {
 
   /// Nobody takes a step.
   [[nodiscard]] std::unique_ptr<Messages> messages() override { return nullptr; }
-  void all_gather(std::byte* buffer, std::span<const Piece> pieces) override {
-    for (const Piece& piece : pieces.subspan(1)) {
-      std::memcpy(buffer + piece.offset_bytes, buffer + pieces[0].offset_bytes,
-                  std::min(piece.bytes, pieces[0].bytes));
-    }
+  void all_gather(std::byte* all, std::size_t bytes) override {
+    for (int r = 1; r < size_; ++r) std::memcpy(all + static_cast<std::size_t>(r) * bytes, all, bytes);
   }
   void all_reduce_sum(float* /*values*/, std::size_t /*count*/) override {}
   [[nodiscard]] std::unique_ptr<Transport> duplicate() override {

@@ -95,7 +95,7 @@ def line(step, phase, seconds, loss=1.0):
 def tells_phases_apart():
     seconds = [50, 8, 7] + [1, 1, 1, 5] + [1, 1, 2, 6] + [90, 1, 1, 1]
     phases = ["variance", "variance", "sync"] + ["local", "local", "local", "sync"] * 3
-    timing = kadam_runs.timing_of([line(k + 1, *one) for k, one in enumerate(zip(phases, seconds))])
+    timing = kadam_runs.timing_of([line(k + 1, *one) for k, one in enumerate(zip(phases, seconds))], studies.ROUND)
     near(timing["step_seconds"], 10 / 4, "the round between a quick one and a disturbed one")
     near(timing["compute_seconds"], 10 / 16)
     near(timing["bytes_per_step"], 10 * (8 + 9 + 10 + 11) / 4)
@@ -127,7 +127,8 @@ def knows_the_wire():
              for dense, rate in ((True, "10mbit"), (True, "100mbit"), (False, "10mbit"))]
     expect(steps == [4, 12, 12], steps)
     for method in studies.METHODS:
-        expect(method.optimizer in studies.TIMING or method.dense or method.optimizer in ("efficient_adam", "loco"),
+        expect(method.optimizer in studies.TIMING or method.dense or not method.exchanges
+               or method.optimizer in ("efficient_adam", "loco"),
                method.label, "has no short warm-up")
 
 
@@ -167,6 +168,7 @@ def goes_on_after_a_failure():
         adam, bf16, onebit, ddp = (row_of(text, label) for label in ("adam", "adam bf16", "onebit_adam", "PyTorch DDP"))
         expect(adam["step, ms"] == "4000" and adam["exchange"] == "3250" and adam["against dense"] == "0.50x", adam)
         expect(bf16["against dense"] == "1.00x" and bf16["against DDP"] == "2.50x", bf16)
+        expect([row["to no exchange"] for row in (adam, onebit, ddp)] == ["1.00", "0.31", "1.67"], onebit, ddp)
         early = row_of(text, "adam, overlapped")
         expect(early["step, ms"] == "4000" and early["time to loss"] == "240 s", early)
         # Rounds of three steps of 1 s and one of 2 s.
@@ -179,7 +181,8 @@ def goes_on_after_a_failure():
 
         records = [json.loads(line) for line in (folder / "out" / "cases.jsonl").read_text().splitlines()]
         # What computes the same is trained once.
-        expect(len(records) == 5 + 2 * (7 + len(studies.PEERS)), len(records))
+        expect(len(records) == 5 + 2 * (9 + len(studies.PEERS)), len(records))
+        expect((folder / "out" / "timed" / "cnn" / "none" / "adam,_no_exchange_3" / "adam").is_dir(), "not 4 hosts alone")
         afterwards = {r["method"] for r in records if "training.overlap=false" in r["made_by"]}
         expect(afterwards == {"adam", "adam bf16"}, afterwards)
         timed = next(r for r in records if (r["method"], r["rate"]) == ("onebit_adam", "1gbit"))

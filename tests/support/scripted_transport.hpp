@@ -4,6 +4,7 @@
 
 #include <kadam/comm/transport.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <stdexcept>
@@ -33,6 +34,8 @@ class ScriptedTransport final : public Transport {
   };
   [[nodiscard]] const std::vector<Sent>& sent() const { return sent_; }
   [[nodiscard]] const std::byte* last_target() const { return last_target_; }
+  /// Synchronous sends that were under way at a time.
+  [[nodiscard]] std::size_t most_sending() const { return most_sending_; }
 
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int size() const override { return size_; }
@@ -43,15 +46,11 @@ class ScriptedTransport final : public Transport {
   [[nodiscard]] std::unique_ptr<Messages> messages() override {
     return std::make_unique<ScriptedMessages>(*this);
   }
-  void all_gather(std::byte* buffer, std::span<const Piece> pieces) override {
-    const Piece& own = pieces[static_cast<std::size_t>(rank_)];
-    remember(-1, buffer + own.offset_bytes, own.bytes);
-    for (std::size_t taken = 0; const Piece& piece : pieces) {
-      if (!answers_.empty())
-        std::memcpy(buffer + piece.offset_bytes, answers_.front().data() + taken, piece.bytes);
-      taken += piece.bytes;
-    }
-    if (!answers_.empty()) answers_.pop_front();
+  void all_gather(std::byte* all, std::size_t bytes) override {
+    remember(-1, all + static_cast<std::size_t>(rank_) * bytes, bytes);
+    if (answers_.empty()) return;
+    std::memcpy(all, answers_.front().data(), static_cast<std::size_t>(size_) * bytes);
+    answers_.pop_front();
   }
   void all_reduce_sum(float* /*values*/, std::size_t /*count*/) override {}
   [[nodiscard]] std::unique_ptr<Transport> duplicate() override {
@@ -63,12 +62,15 @@ class ScriptedTransport final : public Transport {
   [[nodiscard]] std::unique_ptr<Transport> split_by_node() override { return duplicate(); }
 
  private:
-  /// Sends are done at once, receives at the next progress().
+  /// Receives are done at the next progress(), standard sends at once, of the synchronous ones one per
+  /// progress().
   class ScriptedMessages final : public Messages {
    public:
     explicit ScriptedMessages(ScriptedTransport& transport) : transport_(transport) {}
-    void send(int to, int /*tag*/, const std::byte* data, std::size_t bytes) override {
+    void send(int to, int /*tag*/, const std::byte* data, std::size_t bytes, SendMode mode) override {
       transport_.remember(to, data, bytes);
+      if (mode == SendMode::synchronous) ++sending_;
+      transport_.most_sending_ = std::max(transport_.most_sending_, sending_);
     }
     void receive(int /*from*/, int /*tag*/, std::byte* data, std::size_t bytes, std::size_t id) override {
       transport_.answer(data, bytes);
@@ -78,13 +80,18 @@ class ScriptedTransport final : public Transport {
       if (!transport_.failure_.empty()) throw std::runtime_error(transport_.failure_);
       arrived.insert(arrived.end(), ids_.begin(), ids_.end());
       ids_.clear();
+      if (sending_ > 0) --sending_;
     }
-    [[nodiscard]] std::size_t sending() const override { return 0; }
-    void give_up() override { ids_.clear(); }
+    [[nodiscard]] std::size_t sending() const override { return sending_; }
+    void give_up() override {
+      ids_.clear();
+      sending_ = 0;
+    }
 
    private:
     ScriptedTransport& transport_;
     std::vector<std::size_t> ids_;
+    std::size_t sending_ = 0;
   };
 
   void remember(int to, const std::byte* data, std::size_t bytes) {
@@ -103,6 +110,7 @@ class ScriptedTransport final : public Transport {
   std::string failure_;
   std::deque<std::vector<std::byte>> answers_;
   std::vector<Sent> sent_;
+  std::size_t most_sending_ = 0;
   const std::byte* last_target_ = nullptr;
 };
 

@@ -3,6 +3,7 @@
 #include <kadam/collectives/background_mean.hpp>
 #include <kadam/collectives/ordered_reduction.hpp>
 #include <kadam/collectives/pipelined_reduction.hpp>
+#include <kadam/comm/patience.hpp>
 #include <kadam/comm/spare_core.hpp>
 #include <kadam/kernels/ordered_mean.hpp>
 
@@ -26,24 +27,9 @@ constexpr bool reads_in_place = Kokkos::SpaceAccessibility<Kokkos::HostSpace, Me
 using PinnedVector = Kokkos::View<float*, Kokkos::SharedHostPinnedSpace>;
 using Clock = std::chrono::steady_clock;
 
-/// Pieces on their way at a time: what a foreground exchange may have to wait for.
+/// Pieces on their way at a time: what a foreground exchange may have to wait for. MPI takes copies of short
+/// messages at once, all of them if one lets it: a vector's worth of them in front of the next message.
 constexpr std::size_t most_pieces_sending = 4;
-
-/// Waits longer and longer while nothing happens: a thread that asks MPI all the time takes a core away from
-/// those that compute.
-class Pause {
- public:
-  void reset() { length_ = shortest; }
-  void operator()(bool is_awaited) {
-    std::this_thread::sleep_for(is_awaited ? shortest : length_);
-    length_ = std::min(2 * length_, longest);
-  }
-
- private:
-  static constexpr std::chrono::microseconds shortest{50};
-  static constexpr std::chrono::microseconds longest{800};
-  std::chrono::microseconds length_ = shortest;
-};
 
 /// On a CPU the values themselves; elsewhere a copy. A template, so that only one of the two is compiled.
 template <class Pinned>
@@ -204,7 +190,7 @@ void BackgroundMean::Work::begin() {
   const std::array<Lane, 2> lanes = {Lane{bytes_of(values_), bytes_of(parts_)},
                                      Lane{bytes_of(mean_), bytes_of(mean_)}};
   exchange_.emplace(*own_, Traffic::background, lanes);
-  run_.emplace(slices_, own_->rank(), ReductionRun::Replies::to_all, *exchange_, steps_);
+  run_.emplace(slices_, own_->rank(), ReductionRun::Replies::to_all, *exchange_, steps_, most_pieces_sending);
   is_complete_ = false;
   started_ = Clock::now();
   if (progress_ != Progress::thread) return;
@@ -227,8 +213,9 @@ void BackgroundMean::Work::poll() {
 }
 
 ReductionRun::State BackgroundMean::Work::advance() {
-  const bool may_send = is_awaited_ || !foreground_->is_exchanging();
-  return run_->advance(may_send && exchange_->sending() < most_pieces_sending);
+  using MayLeave = ReductionRun::MayLeave;
+  const bool yields = !is_awaited_ && foreground_->is_exchanging();
+  return run_->advance(yields ? MayLeave::nothing : MayLeave::everything);
 }
 
 /// Waits for what is under way.
@@ -325,13 +312,10 @@ void BackgroundMean::Work::work_in_thread(std::optional<int> core) {
 }
 
 void BackgroundMean::Work::work_on_job() {
-  Pause pause;
+  Patience patience = patience_of_background();
   for (auto state = advance(); state != ReductionRun::State::done && !stops_; state = advance()) {
-    if (state == ReductionRun::State::working) {
-      pause.reset();
-    } else {
-      pause(is_awaited_);
-    }
+    if (state == ReductionRun::State::working || is_awaited_) patience.reset();
+    if (state == ReductionRun::State::waiting) patience();
   }
   finish_job();
 }

@@ -25,7 +25,9 @@ struct BackgroundSeconds {
 /// The exact mean of a vector over ranks, travelling while the program computes: DenseMean's bits.
 ///
 /// MPI makes no progress on its own between two calls: somebody has to call it. It yields to the exchanges of
-/// the communicator that it was made with: while one is under way, no new piece of the background leaves.
+/// the communicator that it was made with: while one is under way, no new piece of the background leaves, and
+/// at any time so few are on the wire (four pieces, or all replies to one) that nobody waits long behind
+/// them.
 ///
 /// Errors: an exchange that fails is given up; from then on start() and mean() throw what it failed with, and
 /// nothing is exchanged any more.

@@ -41,7 +41,7 @@ void OverlappedReduction::send_complete(int chunk, const ElementRange& added, co
 }
 
 void OverlappedReduction::poll() {
-  while (run_.advance(false) == ReductionRun::State::working) continue;
+  while (run_.advance(ReductionRun::MayLeave::replies) == ReductionRun::State::working) continue;
 }
 
 void OverlappedReduction::finish(const ExecutionSpace& exec, Phases& phases) {

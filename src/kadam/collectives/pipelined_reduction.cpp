@@ -5,7 +5,7 @@
 namespace kadam {
 
 ReductionRun::ReductionRun(const SlicedChunks& chunks, int rank, Replies replies, Exchange& exchange,
-                           const ReductionSteps& steps)
+                           const ReductionSteps& steps, std::size_t most_sending)
     : chunks_(chunks),
       rank_(rank),
       ranks_(chunks.ranks()),
@@ -13,6 +13,7 @@ ReductionRun::ReductionRun(const SlicedChunks& chunks, int rank, Replies replies
       exchange_(exchange),
       steps_(steps),
       encoded_(chunks.most() * static_cast<std::size_t>(chunks.ranks()), false),
+      most_sending_(most_sending),
       parts_missing_(chunks.of_chunk(rank).size(), chunks.ranks()) {
   const std::vector<Slice>& own = chunks.of_chunk(rank);
   for (std::size_t s = 0; s < own.size(); ++s) {
@@ -30,13 +31,16 @@ ReductionRun::ReductionRun(const SlicedChunks& chunks, int rank, Replies replies
   }
 }
 
-ReductionRun::State ReductionRun::advance(bool may_encode) {
+ReductionRun::State ReductionRun::advance(MayLeave may_leave) {
   collect(exchange_.arrivals(false));
-  pass_encoded();
-  const bool encodes = may_encode && next_ < encoded_.size();
-  if (encodes) encode_next();
-  const bool works = encodes || !todo_.empty();
+  bool works = !todo_.empty();
   finish_arrived();
+  if (may_leave != MayLeave::nothing && reduce_complete()) works = true;
+  pass_encoded();
+  if (may_leave == MayLeave::everything && next_ < encoded_.size() && may_start_send()) {
+    encode_next();
+    works = true;
+  }
   if (works) return State::working;
   const bool all_left = next_ == encoded_.size();
   return all_left && missing_ == 0 && exchange_.sending() == 0 ? State::done : State::waiting;
@@ -82,7 +86,7 @@ void ReductionRun::finish_arrived() {
   for (const std::size_t id : todo_) {
     const std::size_t number = id / ranks;
     if (number < chunks_.most()) {
-      if (--parts_missing_[number] == 0) reduce(number);
+      if (--parts_missing_[number] == 0) complete_.push_back(number);
       continue;
     }
     const auto chunk = static_cast<int>(id % ranks);
@@ -90,6 +94,13 @@ void ReductionRun::finish_arrived() {
     if (steps_.arrived) steps_.arrived(chunk, slice_of(chunk, number - chunks_.most()));
   }
   todo_.clear();
+}
+
+/// Whether there was any.
+bool ReductionRun::reduce_complete() {
+  const std::size_t before = reduced_;
+  while (reduced_ < complete_.size() && may_start_send()) reduce(complete_[reduced_++]);
+  return reduced_ > before;
 }
 
 void ReductionRun::reduce(std::size_t number) {

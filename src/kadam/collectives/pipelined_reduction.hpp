@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <vector>
 
 namespace kadam {
@@ -32,15 +33,17 @@ struct ReductionSteps {
 class ReductionRun {
  public:
   enum class Replies : std::uint8_t { to_all, none };
+  static constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();
 
-  /// Lane 0: messages to owners; lane 1: what comes back.
+  /// Lane 0: messages to owners; lane 1: what comes back. While so many sends are under way, no other is
+  /// started: one that starts may be all replies to a slice.
   ReductionRun(const SlicedChunks& chunks, int rank, Replies replies, Exchange& exchange,
-               const ReductionSteps& steps);
+               const ReductionSteps& steps, std::size_t most_sending = no_limit);
 
   enum class State : std::uint8_t { working, waiting, done };
-  /// Does what can be done without waiting: at most one encode, and all that has arrived. may_encode = false:
-  /// no new slice leaves this time.
-  State advance(bool may_encode = true);
+  enum class MayLeave : std::uint8_t { everything, replies, nothing };
+  /// Does what can be done without waiting: at most one encode, and all that has arrived.
+  State advance(MayLeave may_leave = MayLeave::everything);
   /// Encodes and sends this slice now, unless it has left: for slices that are complete before others. Needs
   /// no order; nothing else is done.
   void encode(int chunk, std::size_t number);
@@ -53,6 +56,8 @@ class ReductionRun {
   void encode_next();
   void collect(const std::vector<std::size_t>& arrived);
   void finish_arrived();
+  [[nodiscard]] bool reduce_complete();
+  [[nodiscard]] bool may_start_send() const { return exchange_.sending() < most_sending_; }
   void reduce(std::size_t number);
   /// Of a slice, among all numbers of all chunks.
   [[nodiscard]] std::size_t id_of(int chunk, std::size_t number) const {
@@ -68,11 +73,14 @@ class ReductionRun {
   bool replies_;
   Exchange& exchange_;
   const ReductionSteps& steps_;
-  std::size_t next_ = 0;            ///< among the slices in the order in which they leave
-  std::vector<bool> encoded_;       ///< slices, by number and chunk
-  std::size_t missing_ = 0;         ///< slices to be reduced, and slices of others that must come back
-  std::vector<int> parts_missing_;  ///< of each own slice, messages of ranks
-  std::vector<std::size_t> todo_;   ///< arrivals that nothing was done about yet
+  std::size_t next_ = 0;       ///< among the slices in the order in which they leave
+  std::vector<bool> encoded_;  ///< slices, by number and chunk
+  std::size_t missing_ = 0;    ///< slices to be reduced, and slices of others that must come back
+  std::size_t most_sending_;
+  std::vector<int> parts_missing_;     ///< of each own slice, messages of ranks
+  std::vector<std::size_t> todo_;      ///< arrivals that nothing was done about yet
+  std::vector<std::size_t> complete_;  ///< own slices without a part missing, in the order of their reduction
+  std::size_t reduced_ = 0;            ///< of complete_
 };
 
 /// A whole reduction; waits for it.

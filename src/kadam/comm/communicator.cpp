@@ -171,13 +171,9 @@ void Communicator::all_reduce_sum(const ExecutionSpace& exec, const Vector<float
 std::vector<double> Communicator::all_gather_values(std::span<const double> values) {
   const auto ranks = static_cast<std::size_t>(size());
   std::vector<double> all(ranks * values.size());
-  std::vector<Piece> pieces;
-  for (std::size_t r = 0; r < ranks; ++r) {
-    pieces.push_back({r * values.size_bytes(), values.size_bytes()});
-  }
   std::copy(values.begin(), values.end(),
             all.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(rank()) * values.size()));
-  transport_->all_gather(reinterpret_cast<std::byte*>(all.data()), pieces);
+  transport_->all_gather(reinterpret_cast<std::byte*>(all.data()), values.size_bytes());
   counters_->add(Traffic::control, values.size_bytes() * (ranks - 1));
   return all;
 }

@@ -76,7 +76,7 @@ void Exchange::make_ready(std::size_t lane, const Piece& piece) {
 
 void Exchange::start_send(std::size_t lane, int to, std::size_t number, const Piece& piece) {
   communicator_.messages_->send(to, tag_of(lane, number), places_[lane].send + piece.offset_bytes,
-                                piece.bytes);
+                                piece.bytes, exec_ ? SendMode::standard : SendMode::synchronous);
   communicator_.counters_->add(traffic_, piece.bytes);
 }
 

@@ -25,14 +25,15 @@ struct Lane {
 /// their sends. At most one exchange of a communicator at a time; a destroyed one gives up what is under way.
 class Exchange {
  public:
-  /// MPI promises tags up to 32767; there are two lanes.
-  static constexpr std::size_t most_numbers = 1U << 14U;
+  /// MPI promises tags up to 32767; there are two lanes. The last tags are left for others.
+  static constexpr std::size_t most_numbers = (1U << 14U) - 1;
 
   /// One or two lanes. Errors: std::logic_error if the communicator has an exchange already.
   Exchange(const ExecutionSpace& exec, Communicator& communicator, Traffic traffic,
            std::span<const Lane> lanes);
-  /// Lanes in host memory, complete when they are sent: nothing is staged, nothing waited for. For threads of
-  /// their own, with a communicator of their own.
+  /// Lanes in host memory, complete when they are sent: nothing is staged, nothing waited for. For what is
+  /// sent beside other exchanges, with a communicator of its own: sends are synchronous, so that sending()
+  /// tells how much is in the others' way.
   Exchange(Communicator& communicator, Traffic traffic, std::span<const Lane> lanes);
   ~Exchange();
   Exchange(const Exchange&) = delete;

@@ -3,9 +3,15 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace kadam {
+
+/// When a send is done, and its memory free again: `standard` as MPI thinks best, often as soon as it has a
+/// copy; `synchronous` when the receiver takes it. Only of synchronous sends does sending() tell what is on
+/// the wire.
+enum class SendMode : std::uint8_t { standard, synchronous };
 
 /// Messages on their way from and to this rank.
 ///
@@ -20,7 +26,7 @@ class Messages {
   /// Gives up what is under way, as give_up() does.
   virtual ~Messages() = default;
 
-  virtual void send(int to, int tag, const std::byte* data, std::size_t bytes) = 0;
+  virtual void send(int to, int tag, const std::byte* data, std::size_t bytes, SendMode mode) = 0;
   /// id: what arrivals will call it.
   virtual void receive(int from, int tag, std::byte* data, std::size_t bytes, std::size_t id) = 0;
 

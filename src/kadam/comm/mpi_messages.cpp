@@ -35,10 +35,11 @@ void MpiMessages::start(const Part& part, const MPI_Request& request) {
   parts_.push_back(part);
 }
 
-void MpiMessages::send(int to, int tag, const std::byte* data, std::size_t bytes) {
+void MpiMessages::send(int to, int tag, const std::byte* data, std::size_t bytes, SendMode mode) {
+  const auto start_send = mode == SendMode::synchronous ? MPI_Issend : MPI_Isend;
   for_each_part(bytes, largest_bytes_, [&](std::size_t offset, int count) {
     MPI_Request request = MPI_REQUEST_NULL;
-    KADAM_MPI(MPI_Isend(data + offset, count, MPI_BYTE, to, tag, communicator_, &request));
+    KADAM_MPI(start_send(data + offset, count, MPI_BYTE, to, tag, communicator_, &request));
     start({false, 0}, request);
     ++sending_;
   });

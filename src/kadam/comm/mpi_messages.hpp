@@ -21,7 +21,7 @@ class MpiMessages final : public Messages {
   MpiMessages(MPI_Comm communicator, std::size_t largest_bytes, bool& gave_up);
   ~MpiMessages() override;
 
-  void send(int to, int tag, const std::byte* data, std::size_t bytes) override;
+  void send(int to, int tag, const std::byte* data, std::size_t bytes, SendMode mode) override;
   void receive(int from, int tag, std::byte* data, std::size_t bytes, std::size_t id) override;
   void progress(bool wait, std::vector<std::size_t>& arrived) override;
   [[nodiscard]] std::size_t sending() const override { return sending_; }

@@ -1,10 +1,14 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/comm/exchange.hpp>
 #include <kadam/comm/mpi_communicator.hpp>
 #include <kadam/comm/mpi_error.hpp>
 #include <kadam/comm/mpi_messages.hpp>
+#include <kadam/comm/patience.hpp>
 #include <kadam/comm/transport.hpp>
 
+#include <algorithm>
+#include <array>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -58,6 +62,20 @@ bool library_is_device_aware() {
 #endif
 }
 
+/// No message of an exchange has it.
+constexpr int gather_tag = 32767;
+static_assert(2 * Exchange::most_numbers <= gather_tag);
+
+void wait_for(std::array<MPI_Request, 2>& requests) {
+  const Patience patience = patience_of_program();
+  for (;;) {
+    int done = 0;
+    KADAM_MPI(MPI_Testall(2, requests.data(), &done, MPI_STATUSES_IGNORE));
+    if (done != 0) return;
+    patience();
+  }
+}
+
 /// Owns an MPI communicator.
 class MpiTransport final : public Transport {
  public:
@@ -66,8 +84,6 @@ class MpiTransport final : public Transport {
     KADAM_MPI(MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN));
     KADAM_MPI(MPI_Comm_rank(communicator_, &rank_));
     KADAM_MPI(MPI_Comm_size(communicator_, &size_));
-    counts_.resize(static_cast<std::size_t>(size_));
-    offsets_.resize(static_cast<std::size_t>(size_));
   }
 
   /// A communicator with messages that nobody will receive is not freed: MPI may give its identity to the
@@ -94,13 +110,25 @@ class MpiTransport final : public Transport {
     return std::make_unique<MpiMessages>(communicator_, largest_message_bytes_, gave_up_);
   }
 
-  void all_gather(std::byte* buffer, std::span<const Piece> pieces) override {
-    for (std::size_t r = 0; r < pieces.size(); ++r) {
-      counts_[r] = to_count(pieces[r].bytes);
-      offsets_[r] = to_count(pieces[r].offset_bytes);
+  /// Bruck's algorithm: who has the bytes of `have` ranks, its own and the next ones', gets as many from the
+  /// rank that is so far ahead. MPI's own could only be waited for with a busy core.
+  void all_gather(std::byte* all, std::size_t bytes) override {
+    const auto ranks = static_cast<std::size_t>(size_);
+    const auto rank = static_cast<std::size_t>(rank_);
+    gathered_.resize(ranks * bytes);
+    std::copy_n(all + rank * bytes, bytes, gathered_.data());
+    for (std::size_t have = 1; have < ranks; have *= 2) {
+      const int count = to_count(std::min(have, ranks - have) * bytes);
+      std::array<MPI_Request, 2> requests = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+      KADAM_MPI(MPI_Irecv(gathered_.data() + have * bytes, count, MPI_BYTE,
+                          static_cast<int>((rank + have) % ranks), gather_tag, communicator_, &requests[0]));
+      KADAM_MPI(MPI_Isend(gathered_.data(), count, MPI_BYTE, static_cast<int>((rank + ranks - have) % ranks),
+                          gather_tag, communicator_, &requests[1]));
+      wait_for(requests);
     }
-    KADAM_MPI(MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, buffer, counts_.data(), offsets_.data(),
-                             MPI_BYTE, communicator_));
+    for (std::size_t k = 0; k < ranks; ++k) {
+      std::copy_n(gathered_.data() + k * bytes, bytes, all + (rank + k) % ranks * bytes);
+    }
   }
 
   void all_reduce_sum(float* values, std::size_t count) override {
@@ -131,8 +159,7 @@ class MpiTransport final : public Transport {
   bool gave_up_ = false;
   int rank_ = 0;
   int size_ = 1;
-  std::vector<int> counts_;
-  std::vector<int> offsets_;
+  std::vector<std::byte> gathered_;
 };
 
 }  // namespace

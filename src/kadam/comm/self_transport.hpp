@@ -16,7 +16,7 @@ class SelfTransport final : public Transport {
   [[nodiscard]] std::string description() const override { return "one rank, no exchange"; }
 
   [[nodiscard]] std::unique_ptr<Messages> messages() override { return std::make_unique<NoMessages>(); }
-  void all_gather(std::byte* /*buffer*/, std::span<const Piece> /*pieces*/) override {}
+  void all_gather(std::byte* /*all*/, std::size_t /*bytes*/) override {}
   void all_reduce_sum(float* /*values*/, std::size_t /*count*/) override {}
 
   [[nodiscard]] std::unique_ptr<Transport> duplicate() override { return std::make_unique<SelfTransport>(); }
@@ -27,7 +27,8 @@ class SelfTransport final : public Transport {
   /// There is nobody to send to.
   class NoMessages final : public Messages {
    public:
-    void send(int /*to*/, int /*tag*/, const std::byte* /*data*/, std::size_t /*bytes*/) override {}
+    void send(int /*to*/, int /*tag*/, const std::byte* /*data*/, std::size_t /*bytes*/,
+              SendMode /*mode*/) override {}
     void receive(int /*from*/, int /*tag*/, std::byte* /*data*/, std::size_t /*bytes*/,
                  std::size_t /*id*/) override {}
     void progress(bool /*wait*/, std::vector<std::size_t>& /*arrived*/) override {}

@@ -31,9 +31,9 @@ class Transport {
 
   /// Single messages between any two ranks.
   [[nodiscard]] virtual std::unique_ptr<Messages> messages() = 0;
-  /// pieces[r] of buffer comes from rank r; the own one lies there already. For small pieces, where the
-  /// number of messages counts and not their bytes. Collective.
-  virtual void all_gather(std::byte* buffer, std::span<const Piece> pieces) = 0;
+  /// So many bytes of every rank, rank 0's first; the own ones lie there already. For few bytes, where the
+  /// number of messages counts: log2 n in a row. Collective.
+  virtual void all_gather(std::byte* all, std::size_t bytes) = 0;
   /// Sum over ranks, in place, in whatever order the transport likes best. Collective.
   virtual void all_reduce_sum(float* values, std::size_t count) = 0;
 

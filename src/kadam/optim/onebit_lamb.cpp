@@ -4,6 +4,7 @@
 #include <kadam/kernels/freeze.hpp>
 #include <kadam/optim/onebit_lamb.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -20,11 +21,13 @@ struct FreshMoments {
   float inverse_sigma;
   float inverse_rest;  ///< 1 / (1 - beta1)
   KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean) const {
-    if (!(v(i) > 0.0F)) return;
+    // A choice of values, not of branches: it vectorises.
+    const bool active = v(i) > 0.0F;
     const float m_new = mean * inverse_sigma;
     const float g = (m_new - beta1 * m(i)) * inverse_rest;
-    w(i) = second(w(i), g * g);
-    m(i) = m_new;
+    const float w_new = second(w(i), g * g);
+    w(i) = active ? w_new : w(i);
+    m(i) = active ? m_new : m(i);
   }
 };
 
@@ -184,10 +187,10 @@ void OnebitLamb::compressed_step(const ExecutionSpace& exec, const Vector<float>
         static_cast<float>(result.gradient_scale), moments_.m, gradient, input);
   }
   kept_dense_.exchange(exec, communicator(), phases(), ElementOf<MemorySpace>{input});
-  compressed_mean_.exchange_accumulated(exec, communicator(), phases(), coordinates_.active());
+  compressed_mean_.exchange_accumulated(exec, communicator(), phases(), coordinates_.active(),
+                                        [&](const ElementRange& arrived) { update_moments(exec, arrived); });
 
   const auto scope = phases().enter(exec, Phase::decode);
-  update_moments(exec);
   OnebitLambStep rule;
   rule.eps = static_cast<float>(common().eps);
   rule.gamma = static_cast<float>(result.learning_rate);
@@ -201,10 +204,13 @@ void OnebitLamb::compressed_step(const ExecutionSpace& exec, const Vector<float>
                                                  tensors_, x, m, v);
 }
 
-void OnebitLamb::update_moments(const ExecutionSpace& exec) {
+/// Of elements whose mean is there.
+void OnebitLamb::update_moments(const ExecutionSpace& exec, const ElementRange& arrived) {
   const std::vector<Segment>& tensors = groups().tensors;
   for (std::size_t k = 0; k < tensors.size(); ++k) {
-    const ElementRange range = tensors[k].range;
+    const ElementRange range = {std::max(tensors[k].range.begin, arrived.begin),
+                                std::min(tensors[k].range.end, arrived.end)};
+    if (range.begin >= range.end) continue;
     const FreshMoments update{moments_.m,
                               moments_.v,
                               fresh_,

@@ -69,7 +69,7 @@ class OnebitLamb final : public Optimizer {
   void set_momentum_scales(const ExecutionSpace& exec);
   void compressed_step(const ExecutionSpace& exec, const Vector<float>& x, const Gradient& gradient,
                        StepResult& result);
-  void update_moments(const ExecutionSpace& exec);
+  void update_moments(const ExecutionSpace& exec, const ElementRange& arrived);
 
   Options options_;
   Moments moments_;
