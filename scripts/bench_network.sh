@@ -25,6 +25,7 @@ a step takes and where, and how long it takes to a given loss. Needs root; about
   --program PATH     the kadam-train to run (default: build/bin/kadam-train, built first)
   --output FOLDER    for cases.jsonl, network.md, network.svg and the runs (default results/network); cases that are
                      there and that the same program made are not run again
+  --write            also puts tables and picture into docs/end_to_end.md
   --help             this text
 
 Where the system allows no namespaces: one sentence on standard error and exit code 77.
@@ -64,7 +65,7 @@ while (($#)); do
     --output) output=$2 && shift 2 ;;
     --peers) peers=true && shift ;;
     --no-peers) peers=false && shift ;;
-    --no-curves) arguments+=("$1") && shift ;;
+    --no-curves | --write) arguments+=("$1") && shift ;;
     --help | -h) usage && exit ;;
     *) stop "Unknown option $1; see scripts/bench_network.sh --help." ;;
   esac

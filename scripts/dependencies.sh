@@ -16,7 +16,7 @@ KADAM_PYTHON_TEST_NEEDS=(numpy==2.4.6)
 
 # Debian package, and how to see without dpkg that it is not needed (a command, a header that the
 # compiler finds, a library that the linker finds, a module of python3, a file).
-# Of BLAS, a header is not enough: with Debian's reference BLAS the transformer trains 50 times more slowly.
+# Of BLAS, a header is not enough: with Debian's reference BLAS the transformer trains 20 times more slowly.
 KADAM_PACKAGES_BUILD="
 cmake                  command:cmake
 ninja-build            command:ninja

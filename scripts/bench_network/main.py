@@ -19,6 +19,7 @@ sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
 import report  # noqa: E402
 
 NOTABLE_SHARE = 0.05
+DOCUMENT = report.DOCUMENT.with_name("end_to_end.md")
 
 
 def words_of(text, known, what):
@@ -56,6 +57,7 @@ def parse():
     parser.add_argument("--algorithms", default=",".join(dict.fromkeys(method.optimizer for method in METHODS)))
     parser.add_argument("--loss", action="append", default=[])
     parser.add_argument("--no-curves", action="store_true")
+    parser.add_argument("--write", action="store_true")
     parser.add_argument("--check", action="store_true", help="only the options")
     return parser.parse_args()
 
@@ -147,6 +149,9 @@ def main():
     (output / "network.md").write_text(text, encoding="utf-8")
     picture.draw(output / "network.svg", panels)
     print(text, end="")
+    if arguments.write:
+        report.put_between_markers(DOCUMENT, "bench_network", text.rstrip("\n"))
+        picture.draw(DOCUMENT.parent / "pictures" / f"{DOCUMENT.stem}.svg", panels)
 
 
 if __name__ == "__main__":

@@ -69,6 +69,7 @@ METHODS = (
     Method("onebit_adam", "onebit_adam"),
     Method("onebit_adam, bf16 warm-up", "onebit_adam", _BF16),
     Method("apmsqueeze", "apmsqueeze"),
+    Method("apmsqueeze, 1 bit", "apmsqueeze", {"bits": 1}),
     Method("zero_one_adam", "zero_one_adam"),
     Method("onebit_lamb", "onebit_lamb"),
     Method("efficient_adam", "efficient_adam"),
