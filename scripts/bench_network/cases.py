@@ -107,7 +107,8 @@ class Bench:
                 "bytes_on_interface": self.lab.bytes_sent() - before}
 
         return self.case({"workload": workload.name, "method": method.label, "rate": rate, "of": "kadam",
-                          "exchange": "own" if method.exchanges else "none", "steps": steps, "made_by": self.made_by(words)}, measure)
+                          "exchange": "own" if method.exchanges else "none", "steps": steps,
+                          "made_by": self.made_by(words)}, measure)
 
     def time_peer(self, workload, peer, rate):
         steps = measured_steps(self.steps, peer.exchange != "none", workload, rate, self.lab.hosts)

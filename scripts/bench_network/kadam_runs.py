@@ -12,9 +12,9 @@ from studies import SETTLE, median_round, timing_options
 
 PARTS = ("compute", "encode", "exchange", "decode")
 TIMED_TRAINING = {"training.log_every": 1, "training.held_out_examples": 8}
+CURVE_TRAINING = {"training.log_every": 1}
 # As scripts/netlab.sh run has it.
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_PROC_BIND": "false"}
-CURVE_TRAINING = {"training.log_every": 1}
 # Of the loss, over which it is averaged.
 WINDOW = 20
 

@@ -16,9 +16,9 @@ step: mean of the measured round of middling length (four steps, or one of divis
 after the warm-up, and of it, in ms, what host 0 spent on each part; exchange is the \
 communication that is not hidden, the wait for slower hosts included; of PyTorch, what a step takes longer than on as \
 many hosts without exchange. No exchange: as many hosts at the same time, each training for itself; to it: the step \
-over that one, Kadam's for Kadam's methods, PyTorch's for PyTorch's. Against dense, against DDP: the step of Kadam's best dense Adam, and of PyTorch's best \
-DDP, over this one. Loss: of training, mean of {window} steps; each step to it counts as a step of its phase, warm-up \
-included."""
+over that one, Kadam's for Kadam's methods, PyTorch's for PyTorch's. Against dense, against DDP: the step of Kadam's \
+best dense Adam, and of PyTorch's best DDP, over this one. Loss: of training, mean of {window} steps; each step to it \
+counts as a step of its phase, warm-up included."""
 
 
 def milliseconds(seconds):

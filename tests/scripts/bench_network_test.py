@@ -182,7 +182,8 @@ def goes_on_after_a_failure():
         records = [json.loads(line) for line in (folder / "out" / "cases.jsonl").read_text().splitlines()]
         # What computes the same is trained once.
         expect(len(records) == 5 + 2 * (9 + len(studies.PEERS)), len(records))
-        expect((folder / "out" / "timed" / "cnn" / "none" / "adam,_no_exchange_3" / "adam").is_dir(), "not 4 hosts alone")
+        fourth = folder / "out" / "timed" / "cnn" / "none" / "adam,_no_exchange_3" / "adam"
+        expect(fourth.is_dir(), "not 4 hosts alone")
         afterwards = {r["method"] for r in records if "training.overlap=false" in r["made_by"]}
         expect(afterwards == {"adam", "adam bf16"}, afterwards)
         timed = next(r for r in records if (r["method"], r["rate"]) == ("onebit_adam", "1gbit"))

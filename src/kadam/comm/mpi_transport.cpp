@@ -8,7 +8,6 @@
 #include <kadam/comm/transport.hpp>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -66,16 +65,6 @@ bool library_is_device_aware() {
 constexpr int gather_tag = 32767;
 static_assert(2 * Exchange::most_numbers <= gather_tag);
 
-void wait_for(std::array<MPI_Request, 2>& requests) {
-  const Patience patience = patience_of_program();
-  for (;;) {
-    int done = 0;
-    KADAM_MPI(MPI_Testall(2, requests.data(), &done, MPI_STATUSES_IGNORE));
-    if (done != 0) return;
-    patience();
-  }
-}
-
 /// Owns an MPI communicator.
 class MpiTransport final : public Transport {
  public:
@@ -117,14 +106,20 @@ class MpiTransport final : public Transport {
     const auto rank = static_cast<std::size_t>(rank_);
     gathered_.resize(ranks * bytes);
     std::copy_n(all + rank * bytes, bytes, gathered_.data());
+    MpiMessages messages(communicator_, largest_message_bytes_, gave_up_);
+    std::vector<std::size_t> arrived;
     for (std::size_t have = 1; have < ranks; have *= 2) {
-      const int count = to_count(std::min(have, ranks - have) * bytes);
-      std::array<MPI_Request, 2> requests = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-      KADAM_MPI(MPI_Irecv(gathered_.data() + have * bytes, count, MPI_BYTE,
-                          static_cast<int>((rank + have) % ranks), gather_tag, communicator_, &requests[0]));
-      KADAM_MPI(MPI_Isend(gathered_.data(), count, MPI_BYTE, static_cast<int>((rank + ranks - have) % ranks),
-                          gather_tag, communicator_, &requests[1]));
-      wait_for(requests);
+      const std::size_t more = std::min(have, ranks - have) * bytes;
+      messages.receive(static_cast<int>((rank + have) % ranks), gather_tag, gathered_.data() + have * bytes,
+                       more, 0);
+      messages.send(static_cast<int>((rank + ranks - have) % ranks), gather_tag, gathered_.data(), more,
+                    SendMode::standard);
+      arrived.clear();
+      messages.progress(false, arrived);
+      for (const Patience patience = patience_of_program(); arrived.empty() || messages.sending() > 0;) {
+        patience();
+        messages.progress(false, arrived);
+      }
     }
     for (std::size_t k = 0; k < ranks; ++k) {
       std::copy_n(gathered_.data() + k * bytes, bytes, all + (rank + k) % ranks * bytes);

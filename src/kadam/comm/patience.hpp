@@ -13,7 +13,7 @@ namespace kadam {
 ///
 /// MPI's own waiting keeps a core busy, sched_yield() or not: where ranks, a solver's threads or background
 /// exchanges share cores, those who still compute pay for those who wait. Not for a stream of messages: MPI
-/// moves it only while it is called, and naps cost a tenth of a dense mean's rate (docs/performance.md). A
+/// moves it only while it is called, and naps cost a tenth of a dense mean's rate (docs/design.md). A
 /// nap prolongs a wait by a quarter of it, but the shortest nap at least and the longest at most.
 class Patience {
  public:
