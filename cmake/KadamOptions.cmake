@@ -8,7 +8,7 @@ option(KADAM_ENABLE_DRIVERS "Build the programs (kadam-train, kadam-replay, ...)
 option(KADAM_ENABLE_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(KADAM_ENABLE_NATIVE_ARCH "Compile for this machine's processor (never for packages)" OFF)
 option(KADAM_ENABLE_WARNINGS_AS_ERRORS "Treat compiler warnings as errors" OFF)
-option(KADAM_ENABLE_SANITIZERS "Build with AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
+set(KADAM_SANITIZERS "" CACHE STRING "What to build with, as -fsanitize= has it: address,undefined or thread")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)

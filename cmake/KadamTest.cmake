@@ -11,10 +11,12 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_
 
 # Kokkos warns of more threads than cores, which tests on small machines have on purpose.
 set(kadam_test_environment OMP_PROC_BIND=false OPENBLAS_NUM_THREADS=1 KOKKOS_DISABLE_WARNINGS=1)
-if(KADAM_ENABLE_SANITIZERS)
+if(KADAM_SANITIZERS)
   list(APPEND kadam_test_environment
     LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/scripts/lsan.supp:print_suppressions=0
-    UBSAN_OPTIONS=print_stacktrace=1)
+    UBSAN_OPTIONS=print_stacktrace=1
+    # MPI's own threads are not instrumented: what they do cannot be judged.
+    TSAN_OPTIONS=ignore_noninstrumented_modules=1:halt_on_error=1)
 endif()
 
 # The program, without its registration. Its label comes back in `kadam_test_label`.
@@ -50,6 +52,13 @@ function(kadam_add_test name)
   set_tests_properties(${name} PROPERTIES
     TIMEOUT ${arg_TIMEOUT} LABELS "${kadam_test_label};serial" PROCESSORS 2
     ENVIRONMENT "OMP_NUM_THREADS=2;${kadam_test_environment}")
+endfunction()
+
+# kadam_test_in_memory(<test>...): what writes many small files gets a file system in memory, where there is one.
+function(kadam_test_in_memory)
+  if(EXISTS /dev/shm)
+    set_property(TEST ${ARGV} APPEND PROPERTY ENVIRONMENT TMPDIR=/dev/shm)
+  endif()
 endfunction()
 
 # kadam_mpi_test_properties(<test> RANKS <count> LABEL <label> [TIMEOUT <seconds>])

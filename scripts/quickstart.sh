@@ -10,6 +10,9 @@ scripts/setup.sh "$@"
 
 # shellcheck source=scripts/mpi_environment.sh
 source scripts/mpi_environment.sh
+# shellcheck source=scripts/internal/common.sh
+source scripts/internal/common.sh
+help_openblas_with_new_processors
 # 4 ranks share this machine's cores.
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 OMP_PROC_BIND=false
 

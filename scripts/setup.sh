@@ -10,7 +10,7 @@ scripts/setup.sh [options] [-- CMAKE_ARGUMENT...]
 Installs what is missing, builds Kadam and prepares the example data. Call it again at any time: it does what is
 left to do. Programs are in build/bin (release) or build-<preset>/bin.
 
-  --preset NAME                   release (default), debug, asan, no-mpi, mpich, cuda, hip or install:
+  --preset NAME                   release (default), debug, asan, tsan, no-mpi, mpich, cuda, hip or install:
                                   see CMakePresets.json
   --backend NAME                  cuda or hip: the same as --preset NAME
   --target NAME                   build only this target (may be repeated)
@@ -70,7 +70,7 @@ checked=false
 case $preset in
   cuda | hip) backend=$preset ;;
   debug | asan) native=true checked=true ;;
-  release | no-mpi | mpich) native=true ;;
+  release | tsan | no-mpi | mpich) native=true ;;
 esac
 compiler=${CXX:-c++}
 compiler_arguments=()

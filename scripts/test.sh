@@ -35,6 +35,7 @@ while (($#)); do
 done
 
 if [[ $setup == true ]]; then "$here/setup.sh" --preset "$preset"; fi
+help_openblas_with_new_processors
 
 report=$(build_folder "$preset")/tests.xml
 rm -f "$report"

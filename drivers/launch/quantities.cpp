@@ -40,6 +40,36 @@ std::optional<double> value_of(const std::string& text, const std::array<Unit, C
   throw UsageError(fmt::format("{} {}: expected {}", option, text, expected));
 }
 
+/// "3h30min"
+std::optional<double> seconds_in_units(const std::string& text) {
+  constexpr std::array<Unit, 6> units = {
+      {{"", 1.0}, {"s", 1.0}, {"min", 60.0}, {"m", 60.0}, {"h", 3600.0}, {"d", 86400.0}}};
+  double seconds = 0.0;
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    // A number, then letters: up to the next number.
+    const std::size_t letters = std::min(text.find_first_not_of("0123456789.", begin), text.size());
+    const std::size_t end = std::min(text.find_first_of("0123456789.", letters), text.size());
+    const auto part = value_of(text.substr(begin, end - begin), units);
+    if (!part || letters == begin) return std::nullopt;
+    seconds += *part;
+    begin = end;
+  }
+  return seconds;
+}
+
+/// "2:15:00"
+std::optional<double> seconds_with_colons(const std::string& text) {
+  double seconds = 0.0;
+  std::istringstream parts(text + ":");
+  for (std::string part; std::getline(parts, part, ':');) {
+    const bool is_number = !part.empty() && part.find_first_not_of("0123456789") == std::string::npos;
+    if (!is_number || part.size() > 9) return std::nullopt;
+    seconds = 60.0 * seconds + std::stod(part);
+  }
+  return seconds;
+}
+
 /// The largest unit that leaves 1 or more in front of it.
 template <std::size_t Count>
 std::string in_units(double value, const std::array<Unit, Count>& largest_first) {
@@ -56,6 +86,13 @@ double seconds_of(const std::string& option, const std::string& text) {
   const auto value = value_of(text, units);
   if (!value || *value < 0.0) refuse(option, text, "seconds, as in 250ms, 50us or 1.5s");
   return *value;
+}
+
+double duration_of(const std::string& option, const std::string& text) {
+  const std::optional<double> seconds =
+      text.find(':') == std::string::npos ? seconds_in_units(text) : seconds_with_colons(text);
+  if (!seconds || !(*seconds > 0.0)) refuse(option, text, "a duration, as in 90s, 15min, 3h30min or 2:15:00");
+  return *seconds;
 }
 
 double rate_of(const std::string& option, const std::string& text) {

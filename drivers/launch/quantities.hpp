@@ -11,6 +11,8 @@ namespace kadam::launch {
 
 /// "250ms", "50us", "1.5s", "0.25": seconds; 0 or more.
 [[nodiscard]] double seconds_of(const std::string& option, const std::string& text);
+/// "90s", "15min", "3h30min", "2:15:00", "600": seconds; more than 0. Worked number: 1h30min is 5400.
+[[nodiscard]] double duration_of(const std::string& option, const std::string& text);
 /// "1gbit", "100mbit/s", "12.5MB", "10GB/s": bytes per second; more than 0; in any case of letters.
 /// Worked number: 1gbit is 125e6.
 [[nodiscard]] double rate_of(const std::string& option, const std::string& text);

@@ -16,6 +16,7 @@ enum ExitCode : int {
   exit_success = 0,
   exit_failure = 1,  ///< something failed while running; the job was ended
   exit_usage = 2,    ///< a wrong option, file or configuration; nothing was started
+  exit_stopped = 75  ///< asked to end: all is saved, the same command with --resume auto goes on
 };
 
 /// A mistake in the command line, a file or the configuration. May be thrown on some ranks alone if and only

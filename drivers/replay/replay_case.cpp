@@ -27,7 +27,7 @@ json read_json(const fs::path& file) {
     refuse(file, "cannot be read: a case is a folder with case.json, gradients.npy and parameters.npy");
   try {
     return json::parse(stream);
-  } catch (const json::parse_error& error) {
+  } catch (const json::exception& error) {  // of the text, or of a number that no double holds
     refuse(file, error.what());
   }
 }

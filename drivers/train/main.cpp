@@ -11,8 +11,12 @@
 #include <ctime>
 #include <filesystem>
 #include <launch/command_line.hpp>
+#include <launch/quantities.hpp>
 #include <launch/session.hpp>
+#include <launch/stop_signals.hpp>
+#include <launch/watchdog.hpp>
 #include <map>
+#include <optional>
 #include <train/comparison.hpp>
 #include <train/configuration.hpp>
 #include <train/key_help.hpp>
@@ -30,7 +34,55 @@ struct CommandLine {
   std::vector<std::string> assignments;
   std::vector<std::string> compare;
   std::string run;
+  std::string checkpoint;
+  std::string every;
+  std::string walltime;
+  std::string watchdog = "30min";
+  std::string on_failure = "stop";
+  std::vector<std::string> stop_on = {"TERM", "USR1"};
+  CheckpointOptions checkpoints;
 };
+
+void add_checkpoint_options(CLI::App& app, CommandLine& line) {
+  CheckpointOptions& options = line.checkpoints;
+  app.add_option("--checkpoint", line.checkpoint,
+                 "folder for checkpoints, seen by all ranks; with --compare one\nfor each optimizer in it")
+      ->type_name("FOLDER");
+  app.add_option(
+         "--checkpoint-every", line.every,
+         "steps, or minutes as in 15min, between checkpoints (default: at\nthe end, and when stopped)")
+      ->type_name("N|TIME");
+  app.add_option("--checkpoint-keep", options.keep, "newest checkpoints that stay (default 2; 0: all)")
+      ->type_name("N");
+  app.add_option("--checkpoint-failure", line.on_failure,
+                 "stop (default) or continue when one cannot be written;\nthose before it stay")
+      ->type_name("WHAT")
+      ->check(CLI::IsMember({"stop", "continue"}));
+  app.add_option(
+         "--resume", options.resume,
+         "auto: go on from the newest whole checkpoint in --checkpoint,\nif there is one; or that folder")
+      ->type_name("auto|PATH");
+  app.add_option(
+         "--stop-on", line.stop_on,
+         "signals, to any rank, on which all ranks save after the same\nstep and end with exit code 75 "
+         "(default TERM,USR1)")
+      ->type_name("NAME,NAME")
+      ->delimiter(',');
+  app.add_option("--walltime", line.walltime,
+                 "the same after this time, as in 3h50min: the job's limit, less\na step and a checkpoint")
+      ->type_name("TIME");
+}
+
+/// What the words above mean.
+CheckpointOptions checkpoint_options(const CommandLine& line) {
+  CheckpointOptions options = line.checkpoints;
+  options.folder = line.checkpoint;
+  if (!line.every.empty()) options.set_every(line.every);
+  if (!line.walltime.empty()) options.walltime_seconds = launch::duration_of("--walltime", line.walltime);
+  options.goes_on_unsaved = line.on_failure == "continue";
+  options.validate(!line.compare.empty());
+  return options;
+}
 
 /// The exit code when the program is to end here.
 std::optional<int> parse(Session& session, int argc, char** argv, CommandLine& line) {
@@ -50,6 +102,11 @@ std::optional<int> parse(Session& session, int argc, char** argv, CommandLine& l
       ->type_name("NAME,NAME")
       ->delimiter(',');
   app->add_option("--run", line.run, "folder for the results (default runs/DATE-TIME)")->type_name("FOLDER");
+  add_checkpoint_options(*app, line);
+  app->add_option("--watchdog", line.watchdog,
+                  "time without a step after which the job is ended and the rank\nnamed that is the reason "
+                  "(default 30min; off)")
+      ->type_name("TIME");
   app->footer(key_help());
   return launch::parse(*app, session, argc, argv);
 }
@@ -65,20 +122,34 @@ struct Plan {
   std::vector<std::string> algorithms;
   bool compares = false;  ///< each algorithm then has a folder of its own
   std::filesystem::path folder;
+  CheckpointOptions checkpoints;
+  double watchdog_seconds = 0.0;  ///< 0: none
   std::unique_ptr<workloads::Dataset> data;
 
+  [[nodiscard]] CheckpointOptions checkpoints_of(const std::string& algorithm) const {
+    CheckpointOptions options = checkpoints;
+    if (compares && !options.folder.empty()) options.folder /= algorithm;
+    return options;
+  }
   [[nodiscard]] std::filesystem::path folder_of(const std::string& algorithm) const {
     return compares ? folder / algorithm : folder;
   }
 };
 
-void create_folder(const std::filesystem::path& folder) {
+void create_folder(const char* option, const std::filesystem::path& folder) {
   std::error_code reason;
   std::filesystem::create_directories(folder, reason);
   if (reason) {
     throw launch::UsageError(
-        fmt::format("--run {}: the folder cannot be made: {}", folder.string(), reason.message()));
+        fmt::format("{} {}: the folder cannot be made: {}", option, folder.string(), reason.message()));
   }
+}
+
+/// What would go wrong in an hour is said now.
+void create_folders(const std::filesystem::path& run, const CheckpointOptions& checkpoints) {
+  create_folder("--run", run);
+  if (!checkpoints.folder.empty() && !checkpoints.goes_on_unsaved)
+    create_folder("--checkpoint", checkpoints.folder);
 }
 
 Plan make_plan(const Session& session, const CommandLine& line) {
@@ -90,7 +161,10 @@ Plan make_plan(const Session& session, const CommandLine& line) {
     plan.algorithms = line.compare;
     if (plan.algorithms.empty()) plan.algorithms = {plan.configuration.optimizer};
     plan.configuration.require_honoured_by(plan.algorithms);
-    if (session.is_root()) require_unused(plan.folder, plan.algorithms);
+    plan.checkpoints = checkpoint_options(line);
+    if (line.watchdog != "off") plan.watchdog_seconds = launch::duration_of("--watchdog", line.watchdog);
+    // A run that goes on finds what it has written before.
+    if (session.is_root() && plan.checkpoints.resume.empty()) require_unused(plan.folder, plan.algorithms);
     plan.data = workloads::make_dataset(plan.configuration.data);
   });
   // All are made before the first is run: a wrong option of the last one is said now, not in an hour.
@@ -99,7 +173,7 @@ Plan make_plan(const Session& session, const CommandLine& line) {
         [&] { const Trainer trial(plan.configuration, algorithm, *plan.data, session.communicator()); });
   }
   session.prepare([&] {
-    if (session.is_root()) create_folder(plan.folder);
+    if (session.is_root()) create_folders(plan.folder, plan.checkpoints);
   });
   return plan;
 }
@@ -157,16 +231,32 @@ void print_results(const Plan& plan, const std::vector<RunSummary>& runs) {
   fmt::print("Report:  {}\n", (plan.folder / "report.html").string());
 }
 
+void print_stop(const Plan& plan, const RunSummary& run) {
+  const std::string signal = launch::StopSignals::arrived();
+  fmt::print("{}: stopped after step {} of {} ({}), saved in {}; --resume auto goes on from there\n",
+             run.algorithm, run.steps, plan.configuration.training.steps,
+             signal.empty() ? "told by another rank, or the clock" : signal,
+             plan.checkpoints_of(run.algorithm).folder.string());
+}
+
 int run(Session& session, int argc, char** argv) {
   CommandLine line;
   if (const auto code = parse(session, argc, argv, line)) return *code;
   const Plan plan = make_plan(session, line);
+  // Without checkpoints a signal ends the program as it always does.
+  std::optional<launch::StopSignals> signals;
+  if (!plan.checkpoints.folder.empty()) session.prepare([&] { signals.emplace(line.stop_on); });
   if (session.is_root()) print_banner(session, plan);
+  launch::Watchdog watchdog("kadam-train", plan.watchdog_seconds);
   std::vector<RunSummary> runs;
   for (const std::string& algorithm : plan.algorithms) {
     Trainer trainer(plan.configuration, algorithm, *plan.data, session.communicator());
+    trainer.watch_with(watchdog);
     if (session.is_root()) print_plan(plan.configuration, trainer.optimizer());
-    runs.push_back(trainer.run(plan.folder_of(algorithm)));
+    runs.push_back(trainer.run(plan.folder_of(algorithm), plan.checkpoints_of(algorithm)));
+    if (!runs.back().was_stopped) continue;
+    if (session.is_root()) print_stop(plan, runs.back());
+    return launch::exit_stopped;
   }
   if (session.is_root()) print_results(plan, runs);
   return launch::exit_success;

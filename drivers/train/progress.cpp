@@ -35,10 +35,17 @@ Progress::Progress(std::string title, std::int64_t steps, bool enabled)
       enabled_(enabled),
       terminal_(launch::is_terminal(STDOUT_FILENO)) {}
 
+void Progress::start_after(std::int64_t step) {
+  first_ = step;
+  shown_tenths_ = step * 10 / steps_;
+  timer_.reset();
+  shown_at_ = 0.0;
+}
+
 void Progress::update(std::int64_t step, const std::string& words) {
   if (!enabled_) return;
   const double elapsed = timer_.seconds();
-  const double left = elapsed / static_cast<double>(step) * static_cast<double>(steps_ - step);
+  const double left = elapsed / static_cast<double>(step - first_) * static_cast<double>(steps_ - step);
   if (terminal_) {
     if (elapsed - shown_at_ < 0.1 && step < steps_) return;
     shown_at_ = elapsed;

@@ -19,6 +19,8 @@ class Progress {
  public:
   Progress(std::string title, std::int64_t steps, bool enabled);
 
+  /// The run goes on after this step: the time left is reckoned from those that follow.
+  void start_after(std::int64_t step);
   /// After a step; words is what is worth saying now.
   void update(std::int64_t step, const std::string& words);
   /// Clears the bar.
@@ -27,6 +29,7 @@ class Progress {
  private:
   std::string title_;
   std::int64_t steps_;
+  std::int64_t first_ = 0;  ///< the step before the first
   bool enabled_;
   bool terminal_;
   double shown_at_ = 0.0;

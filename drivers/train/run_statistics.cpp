@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fmt/format.h>
+
+#include <cstdio>
 #include <limits>
 #include <train/run_statistics.hpp>
 #include <utility>
@@ -48,6 +51,46 @@ void RunStatistics::add(const StepRecord& record) {
   last_phase_.add(record);
   whole_run_.add(record);
   if (record.step >= first_late_step_) late_.add(record);
+}
+
+std::string StepWindow::to_text() const {
+  const StepSeconds& s = seconds;
+  return fmt::format("{} {:a} {:a} {:a} {:a} {:a} {} {}", steps, loss, s.compute, s.encode, s.exchange,
+                     s.decode, bytes, background_bytes);
+}
+
+bool StepWindow::from_text(const std::string& text) {
+  StepWindow read;
+  StepSeconds& s = read.seconds;
+  long long count = 0;
+  int end = 0;
+  const int found =
+      std::sscanf(text.c_str(), "%lld %la %la %la %la %la %zu %zu%n", &count, &read.loss, &s.compute,
+                  &s.encode, &s.exchange, &s.decode, &read.bytes, &read.background_bytes, &end);
+  if (found != 8 || text.c_str()[end] != '\0' || count < 0) return false;
+  read.steps = count;
+  *this = read;
+  return true;
+}
+
+std::map<std::string, std::string> RunStatistics::to_texts() const {
+  return {{"phase", phase_},
+          {"bytes_sent", std::to_string(bytes_sent_)},
+          {"window", window_.to_text()},
+          {"last_phase", last_phase_.to_text()},
+          {"whole_run", whole_run_.to_text()},
+          {"late", late_.to_text()}};
+}
+
+bool RunStatistics::from_texts(const std::map<std::string, std::string>& texts) {
+  const auto text = [&](const char* name) {
+    const auto found = texts.find(name);
+    return found == texts.end() ? std::string() : found->second;
+  };
+  phase_ = text("phase");
+  return std::sscanf(text("bytes_sent").c_str(), "%zu", &bytes_sent_) == 1 &&
+         window_.from_text(text("window")) && last_phase_.from_text(text("last_phase")) &&
+         whole_run_.from_text(text("whole_run")) && late_.from_text(text("late"));
 }
 
 StepWindow RunStatistics::take_window() {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,11 @@ struct StepWindow {
 
   void add(const StepRecord& record);
 
+  /// All of it, to the last bit.
+  [[nodiscard]] std::string to_text() const;
+  /// False, and nothing is set, if the text is none.
+  [[nodiscard]] bool from_text(const std::string& text);
+
   /// NaN when there is no step.
   [[nodiscard]] double mean_loss() const;
   /// 0 when there is no step, as are the seconds.
@@ -63,6 +69,11 @@ class RunStatistics {
       : first_late_step_(steps - std::max<std::int64_t>(1, steps / 10) + 1) {}
 
   void add(const StepRecord& record);
+
+  /// What a checkpoint keeps: by name, as text.
+  [[nodiscard]] std::map<std::string, std::string> to_texts() const;
+  /// False if something is missing or no such text.
+  [[nodiscard]] bool from_texts(const std::map<std::string, std::string>& texts);
 
   /// The steps since the last call.
   StepWindow take_window();

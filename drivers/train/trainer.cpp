@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <fstream>
 #include <launch/learning_rates.hpp>
 #include <limits>
@@ -32,6 +33,18 @@ void add(const ExecutionSpace& exec, const Vector<float>& to, const Vector<const
   Kokkos::parallel_for(
       "kadam-train::add", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, x.extent(0)),
       KOKKOS_LAMBDA(const std::size_t i) { to(i) += x(i); });
+}
+
+std::vector<CurvePoint> curve_from(const std::string& text) {
+  std::vector<CurvePoint> curve;
+  long long step = 0;
+  double loss = 0.0;
+  int length = 0;
+  for (const char* at = text.c_str(); std::sscanf(at, "%lld %la%n", &step, &loss, &length) == 2;
+       at += length) {
+    curve.push_back({step, loss});
+  }
+  return curve;
 }
 
 }  // namespace
@@ -67,29 +80,109 @@ Trainer::Trainer(const Configuration& configuration, const std::string& algorith
   summary_.dense_bytes_per_step = static_cast<double>(DenseMean::bytes_sent(*communicator_, d));
 }
 
-RunSummary Trainer::run(const std::filesystem::path& folder) {
-  if (is_root()) open_folder(folder);
-  const Kokkos::Timer timer;
+RunSummary Trainer::run(const std::filesystem::path& folder, const CheckpointOptions& checkpoints) {
+  if (!checkpoints.resume.empty()) resume(checkpoints);
+  if (is_root()) open_folder(folder, !checkpoints.resume.empty());
+  timer_.reset();
+  SaveTimes times(checkpoints, is_root());
   const TrainingOptions& training = configuration_.training;
-  for (std::int64_t step = 1; step <= training.steps; ++step) {
-    take_step(step);
-    if (step == training.steps) optimizer_->flush(exec_, parameters_);
+  while (step_ < training.steps && !summary_.was_stopped) {
+    const std::int64_t step = ++step_;
+    const std::uint32_t raised = take_step(step, times.wishes());
+    const bool is_last = step == training.steps;
+    if (is_last) optimizer_->flush(exec_, parameters_);
     const bool asked = training.evaluate_every > 0 && step % training.evaluate_every == 0;
-    if (asked || step == training.steps) evaluate(step);
+    if (asked || is_last) evaluate(step);
+    if (times.is_due(step, raised) || (is_last && !checkpoints.folder.empty())) {
+      save(checkpoints);
+      times.saved();
+    }
+    summary_.was_stopped = SaveTimes::ends(raised) && !is_last;
+    if (watchdog_ != nullptr) watchdog_->saw_step(step);
   }
-  summary_.wall_seconds = timer.seconds();
+  summary_.wall_seconds = seconds_of_former_ + timer_.seconds();
   progress_.finish();
   summarise();
-  if (is_root()) write_parameters(folder);
+  if (is_root() && !summary_.was_stopped) write_parameters(folder);
   return summary_;
 }
 
-void Trainer::open_folder(const std::filesystem::path& folder) {
+void Trainer::open_folder(const std::filesystem::path& folder, bool goes_on) {
   std::filesystem::create_directories(folder);
   std::ofstream stream(folder / "config.toml");
   stream << to_toml(configuration_, optimizer_->name(), optimizer_->options());
   if (!stream.flush()) throw std::runtime_error((folder / "config.toml").string() + ": cannot be written");
-  metrics_ = std::make_unique<io::JsonLinesWriter>(folder / "metrics.jsonl");
+  const std::filesystem::path metrics = folder / "metrics.jsonl";
+  metrics_ = goes_on ? std::make_unique<io::JsonLinesWriter>(metrics, step_)
+                     : std::make_unique<io::JsonLinesWriter>(metrics);
+}
+
+void Trainer::resume(const CheckpointOptions& options) {
+  if (options.resume != "auto") {
+    adopt(checkpoint::restore(exec_, *optimizer_, parameters_, options.resume));
+    return;
+  }
+  const auto passed_over = [](const std::filesystem::path& path, const std::string& why) {
+    fmt::print(stderr, "warning: {} is passed over: {}\n", path.string(), why);
+  };
+  const auto restored =
+      checkpoint::restore_newest(exec_, *optimizer_, parameters_, options.folder, passed_over);
+  if (restored) {
+    adopt(*restored);
+  } else if (is_root()) {
+    fmt::print("{}: no checkpoint in {} yet: starts at step 1\n", optimizer_->name(),
+               options.folder.string());
+  }
+}
+
+void Trainer::save(const CheckpointOptions& options) {
+  try {
+    (void)checkpoint::save(exec_, *optimizer_, parameters_, options.folder, program_state(), options.keep);
+  } catch (const std::exception& error) {
+    // All ranks come here together.
+    if (!options.goes_on_unsaved) throw;
+    if (is_root()) fmt::print(stderr, "warning: step {} is not saved: {}\n", step_, error.what());
+  }
+}
+
+/// Where the data are, and what summary and curve need to be those of the whole run.
+checkpoint::ProgramState Trainer::program_state() const {
+  const workloads::SamplerState sampler = sampler_.state();
+  checkpoint::ProgramState state = statistics_.to_texts();
+  state["step"] = std::to_string(step_);
+  state["sampler"] = fmt::format("{} {} {}", sampler.seed, sampler.epoch, sampler.position);
+  state["wall_seconds"] = fmt::format("{:a}", seconds_of_former_ + timer_.seconds());
+  state["held_out"] = fmt::format("{:a} {:a}", summary_.held_out_loss, summary_.accuracy);
+  std::string& curve = state["curve"];
+  for (const CurvePoint& point : summary_.curve) curve += fmt::format("{} {:a} ", point.step, point.loss);
+  return state;
+}
+
+void Trainer::adopt(const checkpoint::Restored& restored) {
+  const auto text = [&](const char* name) {
+    const auto found = restored.program.find(name);
+    return found == restored.program.end() ? std::string() : found->second;
+  };
+  long long epoch = 0;
+  long long position = 0;
+  unsigned long long seed = 0;
+  long long step = 0;
+  const bool is_whole =
+      std::sscanf(text("sampler").c_str(), "%llu %lld %lld", &seed, &epoch, &position) == 3 &&
+      std::sscanf(text("step").c_str(), "%lld", &step) == 1 &&
+      std::sscanf(text("wall_seconds").c_str(), "%la", &seconds_of_former_) == 1 &&
+      std::sscanf(text("held_out").c_str(), "%la %la", &summary_.held_out_loss, &summary_.accuracy) == 2 &&
+      statistics_.from_texts(restored.program);
+  if (!is_whole) {
+    throw std::runtime_error(restored.path.string() +
+                             ": it was not written by kadam-train: where the run stood is missing");
+  }
+  sampler_.restore({seed, epoch, position});
+  step_ = step;
+  summary_.curve = curve_from(text("curve"));
+  progress_.start_after(step_);
+  if (is_root())
+    fmt::print("{}: goes on after step {} from {}\n", optimizer_->name(), step_, restored.path.string());
 }
 
 /// The mean gradient of `accumulate` batches; returns their mean loss.
@@ -118,8 +211,10 @@ void Trainer::use_while_computing(const ElementRange& range) {
   optimizer_->progress();
 }
 
-void Trainer::take_step(std::int64_t step) {
+/// Returns what any rank wishes.
+std::uint32_t Trainer::take_step(std::int64_t step, std::uint32_t wishes) {
   Kokkos::Timer timer;
+  optimizer_->raise(wishes);
   const ByteCounters before = communicator_->bytes_sent();
   const double loss = accumulate_gradient();
   const double compute_seconds = timer.seconds();
@@ -131,6 +226,7 @@ void Trainer::take_step(std::int64_t step) {
                    communicator_->bytes_sent().sent(Traffic::background) - before.sent(Traffic::background)});
   if (step % configuration_.training.log_every == 0 || step == configuration_.training.steps)
     log(result, step);
+  return result.raised;
 }
 
 void Trainer::log(const StepResult& result, std::int64_t step) {
@@ -220,7 +316,7 @@ double Trainer::mean_over_ranks(double value) {
 
 void Trainer::summarise() {
   const StepWindow& last = statistics_.last_phase();
-  summary_.steps = configuration_.training.steps;
+  summary_.steps = step_;
   summary_.training_loss = mean_over_ranks(statistics_.late().mean_loss());
   summary_.bytes_per_step = last.mean_bytes();
   summary_.background_bytes_per_step = last.mean_background_bytes();

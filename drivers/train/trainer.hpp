@@ -2,17 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/checkpoint/checkpoint.hpp>
 #include <kadam/io/json_lines.hpp>
 #include <kadam/optim/make_optimizer.hpp>
 
 #include <filesystem>
 #include <launch/rounded_gradient.hpp>
+#include <launch/watchdog.hpp>
 #include <memory>
 #include <set>
 #include <string>
 #include <train/configuration.hpp>
 #include <train/progress.hpp>
 #include <train/run_statistics.hpp>
+#include <train/save_times.hpp>
 #include <vector>
 #include <workloads/sampler.hpp>
 
@@ -38,6 +41,7 @@ struct RunSummary {
   double wall_seconds = 0.0;
   std::int64_t steps = 0;
   std::int64_t skipped_steps = 0;  ///< of these: a gradient was NaN or infinite on some rank
+  bool was_stopped = false;        ///< by a signal or the clock, saved before its last step
   std::vector<CurvePoint> curve;
 };
 
@@ -49,16 +53,24 @@ class Trainer {
           std::shared_ptr<Communicator> communicator);
 
   [[nodiscard]] const Optimizer& optimizer() const { return *optimizer_; }
+  /// Told of every step.
+  void watch_with(launch::Watchdog& watchdog) { watchdog_ = &watchdog; }
 
-  /// Trains. Rank 0 writes config.toml, metrics.jsonl and parameters.safetensors into the folder. Collective.
-  /// Errors: std::runtime_error when the ranks' parameters are no longer equal.
-  RunSummary run(const std::filesystem::path& folder);
+  /// Trains, from the newest checkpoint on if that is wanted. Rank 0 writes config.toml, metrics.jsonl and
+  /// parameters.safetensors into the folder. Collective.
+  /// Errors: std::runtime_error when the ranks' parameters are no longer equal, or a checkpoint can neither
+  /// be written nor done without.
+  RunSummary run(const std::filesystem::path& folder, const CheckpointOptions& checkpoints = {});
 
  private:
-  void open_folder(const std::filesystem::path& folder);
+  void open_folder(const std::filesystem::path& folder, bool goes_on);
+  void resume(const CheckpointOptions& options);
+  void save(const CheckpointOptions& options);
+  [[nodiscard]] checkpoint::ProgramState program_state() const;
+  void adopt(const checkpoint::Restored& restored);
   double accumulate_gradient();
   void use_while_computing(const ElementRange& range);
-  void take_step(std::int64_t step);
+  std::uint32_t take_step(std::int64_t step, std::uint32_t wishes);
   void log(const StepResult& result, std::int64_t step);
   void evaluate(std::int64_t step);
   /// The hash of the consensus that all ranks have. Errors: std::runtime_error where they differ.
@@ -87,6 +99,11 @@ class Trainer {
   launch::RoundedGradient rounded_gradient_;  ///< as the optimizer wants it
   Vector<float> micro_gradient_;              ///< of one batch, when several make a step
 
+  std::int64_t step_ = 0;           ///< the last one that was tried, skipped ones included
+  double seconds_of_former_ = 0.0;  ///< that the run had taken when it was interrupted
+  Kokkos::Timer timer_;
+
+  launch::Watchdog* watchdog_ = nullptr;
   std::unique_ptr<io::JsonLinesWriter> metrics_;
   std::set<std::string> warned_;  ///< kinds of warnings that were given
   Progress progress_;

@@ -60,5 +60,20 @@ TEST(Quantities, AreWrittenWithThreeFigures) {
   EXPECT_EQ(bytes_text(1.36e9), "1.36 GB");
 }
 
+TEST(Quantities, ReadsDurations) {
+  const auto read = [](const std::string& text) { return duration_of("--walltime", text); };
+  EXPECT_DOUBLE_EQ(read("90"), 90.0);
+  EXPECT_DOUBLE_EQ(read("0.5s"), 0.5);
+  EXPECT_DOUBLE_EQ(read("15min"), 900.0);
+  EXPECT_DOUBLE_EQ(read("3h30min"), 12600.0);
+  EXPECT_DOUBLE_EQ(read("1d2h3m4s"), 93784.0);
+  EXPECT_DOUBLE_EQ(read("2:15:00"), 8100.0);
+  EXPECT_DOUBLE_EQ(read("1:30"), 90.0);
+  for (const char* wrong : {"", "0", "0s", "-5s", "5 s", "s", "5parsecs", "1:", ":5", "1::5", "1:x", "nan",
+                            "inf", "1e999", "5s 3", "1:30s"}) {
+    EXPECT_NE(words_of([&] { (void)read(wrong); }), "accepted") << wrong;
+  }
+}
+
 }  // namespace
 }  // namespace kadam::launch

@@ -28,6 +28,19 @@ TEST(JsonLines, WritesNullForWhatIsNoNumber) {
   EXPECT_EQ(folder.read("m.jsonl"), "{\"a\":null,\"b\":null,\"c\":null}\n");
 }
 
+TEST(JsonLines, GoesOnAfterAStep) {
+  const TemporaryFolder folder;
+  const std::string kept = "{\"step\":1,\"loss\":0.5}\n{\"step\":2,\"held_out_loss\":null}\n";
+  const auto path =
+      folder.write("m.jsonl", kept + "{\"step\":3,\"loss\":0.25}\n[1]\n{\"loss\":1}\n{\"step\":2,\"lo");
+  io::JsonLinesWriter writer(path, 2);
+  EXPECT_EQ(folder.read("m.jsonl"), kept);
+  writer.write({{"step", std::int64_t{3}}});
+  EXPECT_EQ(folder.read("m.jsonl"), kept + "{\"step\":3}\n");
+  const io::JsonLinesWriter started(folder.path() / "none.jsonl", 2);
+  EXPECT_EQ(folder.read("none.jsonl"), "");
+}
+
 TEST(JsonLines, NamesTheFileThatCannotBeWritten) {
   const TemporaryFolder folder;
   const auto path = folder.path() / "none" / "m.jsonl";

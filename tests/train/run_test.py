@@ -66,5 +66,5 @@ with tempfile.TemporaryDirectory() as name:
         final = check_metrics(folder / gradients, 40, 7, [20, 40])
         expect(final["held_out_accuracy"] > 0.9, final)
         (whole, _), (half, _) = metrics(folder / "a"), metrics(folder / gradients)
-        control = 8 * (ranks - 1)
+        control = 16 * (ranks - 1)
         expect(half[0]["bytes_per_step"] - control == (whole[0]["bytes_per_step"] - control) / 2, whole[0], half[0])

@@ -133,6 +133,47 @@ struct EncodeWithMovingAverageError {
   }
 };
 
+template <class MemorySpace>
+struct DecodeByteError {
+  BlockMap map;
+  ByteError<MemorySpace> error;
+  Kokkos::View<float*, MemorySpace> out;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
+    const BlockMap::Block block = map.block(index);
+    const float step = error.steps(index);
+    member.for_each(block.elements, [&](const std::int64_t k) {
+      const std::int64_t i = block.first_element + k;
+      out(i) = UniformQuantiser<8>{}.decode(error.codes(i), step);
+    });
+  }
+};
+
+template <class MemorySpace>
+struct EncodeByteError {
+  BlockMap map;
+  Kokkos::View<const float*, MemorySpace> values;
+  bool with_its_steps;
+  ByteError<MemorySpace> error;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
+    const BlockMap::Block block = map.block(index);
+    const auto at = [&](const std::int64_t k) { return values(block.first_element + k); };
+    const float largest =
+        member.max(block.elements, [&](const std::int64_t k) { return Kokkos::fabs(at(k)); });
+    const float step = with_its_steps
+                           ? error.steps(index)
+                           : UniformQuantiser<8>{}.scale(static_cast<double>(largest), block.elements);
+    member.for_each(block.elements, [&](const std::int64_t k) {
+      error.codes(block.first_element + k) =
+          static_cast<std::uint8_t>(UniformQuantiser<8>{}.encode(at(k), step));
+    });
+    member.once([&] { error.steps(index) = step; });
+  }
+};
+
 template <Quantiser Q, class MemorySpace>
 struct MeanOfBlock {
   MeanOfMessages<Q, MemorySpace> source;
@@ -165,6 +206,26 @@ void encode_with_moving_average_error(const Exec& exec, const UniformQuantiser<B
       "kadam::encode_with_moving_average_error", exec, blocks.first, blocks.last,
       detail::EncodeWithMovingAverageError<UniformQuantiser<Bits>, MemorySpace>{
           quantiser, blocks.map, gradient, gradient_scale, active, error, average, message});
+}
+
+/// out <- e.
+/// Shape: out has map.elements elements. Memory: 5 B per element.
+template <class Exec, class MemorySpace>
+void decode_byte_error(const Exec& exec, const detail::BlockMap& map, const ByteError<MemorySpace>& error,
+                       const Kokkos::View<float*, MemorySpace>& out) {
+  detail::for_each_block("kadam::decode_byte_error", exec, 0, map.blocks,
+                         detail::DecodeByteError<MemorySpace>{map, error, out});
+}
+
+/// e <- C8(values), or, with the steps that e has already, the codes nearest to the values: what
+/// decode_byte_error() gave becomes the same codes again.
+/// Memory: 5 to 9 B per element.
+template <class Exec, class MemorySpace>
+void encode_byte_error(const Exec& exec, const detail::BlockMap& map,
+                       const Kokkos::View<const float*, MemorySpace>& values, bool with_its_steps,
+                       const ByteError<MemorySpace>& error) {
+  detail::for_each_block("kadam::encode_byte_error", exec, 0, map.blocks,
+                         detail::EncodeByteError<MemorySpace>{map, values, with_its_steps, error});
 }
 
 /// out(i) = (1/n) sum_r decode(message r, i), in rank order, for the elements of one chunk.

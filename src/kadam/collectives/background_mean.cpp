@@ -77,6 +77,10 @@ class BackgroundMean::Work {
   void poll();
   Vector<const float> mean(const ExecutionSpace& exec);
   void reset(const ExecutionSpace& exec) const { Kokkos::deep_copy(exec, result_, 0.0F); }
+  const Vector<float>& settled(const ExecutionSpace& exec) {
+    (void)mean(exec);
+    return result_;
+  }
 
   [[nodiscard]] const BackgroundSeconds& seconds() const { return seconds_; }
   [[nodiscard]] std::size_t bytes_sent() const {
@@ -336,6 +340,9 @@ void BackgroundMean::poll() {
 }
 Vector<const float> BackgroundMean::mean(const ExecutionSpace& exec) {
   return work_->mean(exec);
+}
+const Vector<float>& BackgroundMean::settled(const ExecutionSpace& exec) {
+  return work_->settled(exec);
 }
 void BackgroundMean::reset(const ExecutionSpace& exec) {
   work_->reset(exec);

@@ -52,6 +52,8 @@ class BackgroundMean {
   void poll();
   /// The mean of the last start, waited for if need be; 0 before the first and after a reset. Collective.
   [[nodiscard]] Vector<const float> mean(const ExecutionSpace& exec);
+  /// The vector that mean() gives, when nothing is under way: what a checkpoint saves, and restores.
+  [[nodiscard]] const Vector<float>& settled(const ExecutionSpace& exec);
   /// mean <- 0. Nothing may be under way.
   void reset(const ExecutionSpace& exec);
 

@@ -110,6 +110,25 @@ void CompressedMean::exchange_in_two_levels(const ExecutionSpace& exec, Communic
   arrived({0, chunks_of_all().elements()});
 }
 
+void CompressedMean::describe_state(StateFields& fields) const {
+  using IfMissing = StateVector::IfMissing;
+  const std::int64_t d = chunks_of_all().elements();
+  const ElementRange& shard = node_.shard();
+  fields.vector("worker_error", state_.worker_error,
+                {d, shard, chunks_.ranks(), chunks_.ranks() == 1 ? 0 : rank_}, IfMissing::zero);
+  if (chunks_.ranks() == 1) {
+    fields.vector("server_error", state_.worker_error, {d, shard, 1, 0}, IfMissing::keep);
+    return;
+  }
+  const ElementRange own = chunks_.chunk(rank_);
+  fields.vector("server_error", state_.server_error,
+                {d, {shard.begin + own.begin, shard.begin + own.end}, 1, 0}, IfMissing::zero);
+}
+
+void CompressedMean::describe_message(StateFields& fields) const {
+  fields.equal_bytes("message", replies_);
+}
+
 double CompressedMean::squared_error(const ExecutionSpace& exec, const SumSpace<MemorySpace>& space) const {
   return node_.ranks() *
          ordered_sum(exec, chunks_.elements(), SquareOf<MemorySpace>{state_.worker_error}, space);

@@ -8,6 +8,7 @@
 #include <kadam/collectives/sliced_messages.hpp>
 #include <kadam/comm/communicator.hpp>
 #include <kadam/kernels/write_input.hpp>
+#include <kadam/state/state_fields.hpp>
 
 #include <functional>
 
@@ -120,6 +121,11 @@ class CompressedMean {
            (input_.size() + node_mean_.size()) * sizeof(float) + node_.memory_bytes();
   }
   [[nodiscard]] State& state() { return state_; }
+  /// The errors. One rank, which compresses nothing, has no server error: it adds that of a checkpoint to its
+  /// own error, and delivers it all with the next exchange.
+  void describe_state(StateFields& fields) const;
+  /// What was decoded last, for exchange_continued().
+  void describe_message(StateFields& fields) const;
 
  private:
   /// input_(i) = load(i, out of element i of the last exchange), for active elements.

@@ -3,6 +3,7 @@
 #include <kadam/collectives/low_bit_reduce_scatter.hpp>
 #include <kadam/collectives/pipelined_reduction.hpp>
 #include <kadam/collectives/sliced_messages.hpp>
+#include <kadam/kernels/step_ahead.hpp>
 
 namespace kadam {
 namespace {
@@ -24,7 +25,8 @@ LowBitReduceScatter::LowBitReduceScatter(const ExecutionSpace& exec, const AnyQu
                                          const Communicator& communicator, std::int64_t elements,
                                          std::int64_t block_elements, double error_beta,
                                          NumberFormat gradients)
-    : gradients_(gradients),
+    : elements_(elements),
+      gradients_(gradients),
       node_(exec, communicator, elements, gradients),
       chunks_(NodeLevel::chunks_of_shard(communicator, elements)),
       rank_(communicator.across().rank()),
@@ -67,6 +69,7 @@ Vector<float> LowBitReduceScatter::operator()(const ExecutionSpace& exec, Commun
   if (chunks_.ranks() == 1) {
     const auto scope = phases.enter(exec, Phase::decode);
     scale_numbers(exec, gradient_scale, input, mean_);
+    if (owed_.size() > 0) deliver_owed(exec);
     return mean_;
   }
   cut_messages(slices_, codec_.message(), communicator.piece_bytes());
@@ -87,6 +90,40 @@ Vector<float> LowBitReduceScatter::operator()(const ExecutionSpace& exec, Commun
   ReductionRun run(slices_, rank_, ReductionRun::Replies::none, exchange, steps);
   run_reduction(exec, phases, run);
   return mean_;
+}
+
+/// mean <- mean + e;  e <- 0
+void LowBitReduceScatter::deliver_owed(const ExecutionSpace& exec) {
+  step_ahead<ExecutionSpace, MemorySpace>(exec, -1.0F, mean_, owed_, mean_);
+  exec.fence("kadam::LowBitReduceScatter::deliver_owed");
+  owed_ = {};
+}
+
+void LowBitReduceScatter::describe_state(const ExecutionSpace& exec, StateFields& fields) const {
+  using IfMissing = StateVector::IfMissing;
+  const std::int64_t d = chunks_.elements();
+  if (chunks_.ranks() == 1) {
+    const Vector<float> owed =
+        fields.saves() ? owed_ : allocate<float>(exec, "kadam::LowBitReduceScatter::owed", d);
+    if (owed.size() > 0) fields.vector("error", owed, {elements_, node_.shard(), 1, 0}, IfMissing::zero);
+    return;
+  }
+  const Vector<float> values = allocate<float>(exec, "kadam::LowBitReduceScatter::error_values", d);
+  if (fields.saves()) {
+    decode_byte_error<ExecutionSpace, MemorySpace>(exec, codec_.message().map(), error_, values);
+  }
+  fields.vector("error", values, {elements_, node_.shard(), chunks_.ranks(), rank_}, IfMissing::zero);
+  fields.bytes_of_each_rank("error_steps", error_.steps);
+}
+
+void LowBitReduceScatter::adopt_state(const ExecutionSpace& exec, const StateFields& fields,
+                                      bool with_its_steps) {
+  if (chunks_.ranks() == 1) {
+    owed_ = fields.vector("error");
+    return;
+  }
+  encode_byte_error<ExecutionSpace, MemorySpace>(exec, codec_.message().map(), fields.vector("error"),
+                                                 with_its_steps, error_);
 }
 
 void LowBitReduceScatter::reset_error(const ExecutionSpace& exec) const {

@@ -7,6 +7,7 @@
 #include <kadam/collectives/phases.hpp>
 #include <kadam/collectives/sliced_chunks.hpp>
 #include <kadam/comm/communicator.hpp>
+#include <kadam/state/state_fields.hpp>
 
 namespace kadam {
 
@@ -38,6 +39,11 @@ class LowBitReduceScatter {
 
   /// The result of the last call.
   [[nodiscard]] const Vector<float>& mean() const { return mean_; }
+  /// e as float32, and its steps to the last bit. Allocates 4 B per element of the shard.
+  void describe_state(const ExecutionSpace& exec, StateFields& fields) const;
+  /// e of fields that were read, in 8 bits again: with its own steps, or with new ones.
+  void adopt_state(const ExecutionSpace& exec, const StateFields& fields, bool with_its_steps);
+
   /// e <- 0.
   void reset_error(const ExecutionSpace& exec) const;
   /// |e|^2, as a share: its mean over ranks is that over those who compress. Waits for exec.
@@ -56,9 +62,11 @@ class LowBitReduceScatter {
   }
 
  private:
+  void deliver_owed(const ExecutionSpace& exec);
   [[nodiscard]] Numbers<MemorySpace> mean_of_node(const ExecutionSpace& exec, Communicator& communicator,
                                                   Phases& phases, const Numbers<MemorySpace>& gradient);
 
+  std::int64_t elements_ = 0;
   NumberFormat gradients_ = NumberFormat::float32;
   NodeLevel node_;
   ChunkLayout chunks_;  ///< of what this rank compresses: with one level the whole vector, else its shard
@@ -71,6 +79,8 @@ class LowBitReduceScatter {
   Words<MemorySpace> messages_;
   Words<MemorySpace> received_;
   Vector<float> mean_;
+  Vector<float>
+      owed_;  ///< e of a checkpoint of several ranks, until one rank alone has delivered it; else empty
 };
 
 }  // namespace kadam

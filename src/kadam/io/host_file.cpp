@@ -4,9 +4,11 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <ios>
 #include <stdexcept>
 #include <system_error>
+#include <unistd.h>
 #include <utility>
 
 namespace kadam::io::detail {
@@ -35,6 +37,13 @@ void HostFileReader::read(std::span<std::byte> bytes, const std::string& what) {
   offset_ += bytes.size();
 }
 
+void HostFileReader::seek(std::uint64_t offset) {
+  const std::uint64_t size = size_;
+  if (offset > size) fail(size, std::to_string(offset - size) + " bytes more");
+  stream_.seekg(static_cast<std::streamoff>(offset));
+  offset_ = offset;
+}
+
 void HostFileReader::fail(std::uint64_t offset, const std::string& expected) const {
   throw std::runtime_error(path_.string() + ": at byte " + std::to_string(offset) + ": expected " + expected);
 }
@@ -55,6 +64,8 @@ HostFileWriter::~HostFileWriter() {
 void HostFileWriter::write(std::span<const std::byte> bytes) {
   stream_.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   require_good("written");
+  bytes_written_ += bytes.size();
+  hash_.add(bytes);
 }
 
 void HostFileWriter::commit() {
@@ -72,6 +83,16 @@ void HostFileWriter::require_good(const char* action) const {
   if (!stream_) {
     throw std::runtime_error(temporary_.string() + ": cannot be " + action + ": " + std::strerror(errno));
   }
+}
+
+void sync_to_disk(const std::filesystem::path& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool done = file >= 0 && ::fsync(file) == 0;
+  const int reason = errno;
+  if (file >= 0) ::close(file);
+  // Some file systems have nothing to do for a folder, and say that it cannot be done.
+  if (!done && reason != EINVAL && reason != ENOTSUP)
+    throw std::runtime_error(path.string() + ": cannot be brought to the disk: " + std::strerror(reason));
 }
 
 }  // namespace kadam::io::detail

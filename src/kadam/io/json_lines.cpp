@@ -20,7 +20,26 @@ nlohmann::ordered_json to_json(const MetricValue& value) {
   return std::get<std::string>(value);
 }
 
+std::string lines_up_to(const std::filesystem::path& path, std::int64_t last_step) {
+  std::ifstream file(path);
+  std::string kept;
+  for (std::string line; std::getline(file, line);) {
+    const nlohmann::json metrics = nlohmann::json::parse(line, nullptr, false);
+    const bool counts =
+        metrics.is_object() && metrics.contains("step") && metrics["step"].is_number_integer();
+    if (counts && metrics["step"].get<std::int64_t>() <= last_step) kept += line + "\n";
+  }
+  return kept;
+}
+
 }  // namespace
+
+JsonLinesWriter::JsonLinesWriter(const std::filesystem::path& path, std::int64_t last_step) : path_(path) {
+  const std::string kept = lines_up_to(path, last_step);
+  stream_.open(path);
+  stream_ << kept << std::flush;
+  if (!stream_) throw std::runtime_error(path.string() + ": cannot be written: " + std::strerror(errno));
+}
 
 JsonLinesWriter::JsonLinesWriter(const std::filesystem::path& path) : path_(path), stream_(path) {
   if (!stream_) throw std::runtime_error(path.string() + ": cannot be written: " + std::strerror(errno));

@@ -22,6 +22,8 @@ class JsonLinesWriter {
  public:
   /// Errors: std::runtime_error with the file's name and the system's reason.
   explicit JsonLinesWriter(const std::filesystem::path& path);
+  /// Goes on with a file that may be there: what is of steps after this one, or no whole line, is dropped.
+  JsonLinesWriter(const std::filesystem::path& path, std::int64_t last_step);
 
   void write(const Metrics& metrics);
 

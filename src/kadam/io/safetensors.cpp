@@ -5,16 +5,12 @@
 #include <kadam/io/safetensors_header.hpp>
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cstdint>
 #include <stdexcept>
 #include <utility>
 
 namespace kadam::io {
 namespace {
-
-static_assert(std::endian::native == std::endian::little, "kadam::io writes float32 as it lies in memory");
 
 void require_size(const char* who, const TensorLayout& tensors, std::size_t values) {
   if (values != static_cast<std::size_t>(tensors.elements())) {
@@ -26,16 +22,19 @@ void require_size(const char* who, const TensorLayout& tensors, std::size_t valu
 
 }  // namespace
 
+std::vector<StoredTensor> stored_tensors(const TensorLayout& tensors) {
+  std::vector<StoredTensor> stored;
+  stored.reserve(tensors.tensors().size());
+  for (const Tensor& tensor : tensors.tensors()) {
+    stored.push_back({tensor.name, TensorType::f32, tensor.elements()});
+  }
+  return stored;
+}
+
 void write_safetensors(const std::filesystem::path& path, const TensorLayout& tensors,
                        std::span<const float> values, const Metadata& metadata) {
   require_size("write_safetensors", tensors, values.size());
-  std::string header = detail::safetensors_header_text(tensors, metadata);
-  header.resize((header.size() + 7) / 8 * 8, ' ');
-  const std::array<std::uint64_t, 1> length{header.size()};
-
-  detail::HostFileWriter file(path);
-  file.write(std::as_bytes(std::span(length)));
-  file.write(header);
+  TensorFileWriter file(path, stored_tensors(tensors), metadata);
   file.write(std::as_bytes(values));
   file.commit();
 }
@@ -43,7 +42,12 @@ void write_safetensors(const std::filesystem::path& path, const TensorLayout& te
 Safetensors read_safetensors(const std::filesystem::path& path) {
   detail::HostFileReader file(path);
   detail::SafetensorsHeader header = detail::read_safetensors_header(file);
-  Safetensors result{std::move(header.tensors), {}, std::move(header.metadata)};
+  TensorLayoutBuilder builder;
+  for (const StoredTensor& tensor : header.tensors) {
+    if (tensor.type != TensorType::f32) file.fail(8, "tensor '" + tensor.name + "' to have dtype F32");
+    builder.add(tensor.name, tensor.elements);
+  }
+  Safetensors result{builder.build(), {}, std::move(header.metadata)};
   result.values.resize(static_cast<std::size_t>(result.tensors.elements()));
   file.read(std::as_writable_bytes(std::span(result.values)), "tensors");
   return result;

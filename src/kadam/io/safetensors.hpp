@@ -2,18 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/io/tensor_file.hpp>
 #include <kadam/layout/tensor_layout.hpp>
 
 #include <filesystem>
-#include <map>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace kadam::io {
 
-/// Free text that travels with the tensors.
-using Metadata = std::map<std::string, std::string>;
+/// As a file holds them.
+[[nodiscard]] std::vector<StoredTensor> stored_tensors(const TensorLayout& tensors);
 
 /// A whole safetensors file of float32 tensors, in the order in which they lie in it.
 struct Safetensors {
@@ -26,8 +26,7 @@ struct Safetensors {
 /// dimension, its number of elements; a TensorLayout knows no more.
 ///
 /// Errors: std::invalid_argument when `values` are not tensors.elements(), a name is "__metadata__" or text
-/// is not UTF-8; std::runtime_error when writing fails. Wire: 8 bytes header length n (little-endian), n
-/// bytes of JSON padded with spaces to a multiple of 8, 4 B per element, little-endian.
+/// is not UTF-8; std::runtime_error when writing fails. Wire: as TensorFileWriter.
 void write_safetensors(const std::filesystem::path& path, const TensorLayout& tensors,
                        std::span<const float> values, const Metadata& metadata = {});
 

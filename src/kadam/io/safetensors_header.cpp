@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <stdexcept>
 #include <tuple>
@@ -58,9 +59,16 @@ bool is_count(const json& value) {
   return value.is_number_unsigned();
 }
 
-/// Name, first and last byte of one entry of the header.
+struct Type {
+  const char* name;
+  TensorType type;
+  std::uint64_t bytes;
+};
+constexpr std::array<Type, 2> types = {{{"F32", TensorType::f32, 4}, {"U8", TensorType::u8, 1}}};
+
+/// One entry of the header, its first and last byte.
 struct Entry {
-  std::string name;
+  StoredTensor tensor;
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
 };
@@ -74,26 +82,29 @@ Entry parse_entry(const HostFileReader& file, const std::string& name, const jso
   expect(value.is_object() && value.size() == 3 && value.contains("dtype") && value.contains("shape") &&
              value.contains("data_offsets"),
          "dtype, shape and data_offsets and nothing else");
-  expect(value["dtype"] == "F32", "dtype F32");
+  const auto* const type = std::find_if(types.begin(), types.end(),
+                                        [&](const Type& known) { return value["dtype"] == known.name; });
+  expect(type != types.end(), "dtype F32 or U8");
   const json& shape = value["shape"];
   const json& offsets = value["data_offsets"];
   expect(shape.is_array() && std::all_of(shape.begin(), shape.end(), is_count),
          "a shape of extents of 0 or more");
   expect(offsets.is_array() && offsets.size() == 2 && is_count(offsets[0]) && is_count(offsets[1]),
          "two data_offsets of 0 or more");
-  Entry entry{name, offsets[0].get<std::uint64_t>(), offsets[1].get<std::uint64_t>()};
+  Entry entry{{name, type->type, 0}, offsets[0].get<std::uint64_t>(), offsets[1].get<std::uint64_t>()};
   expect(entry.begin <= entry.end && entry.end <= file.bytes_left(), "data_offsets within the file");
-  std::uint64_t bytes = sizeof(float);
+  std::uint64_t bytes = type->bytes;
   for (const json& extent : shape) {
     const auto factor = extent.get<std::uint64_t>();
     expect(factor == 0 || bytes <= file.bytes_left() / factor, "a shape that fits into the file");
     bytes *= factor;
   }
   expect(entry.end - entry.begin == bytes, "as many bytes as its shape says");
+  entry.tensor.elements = static_cast<std::int64_t>(bytes / type->bytes);
   return entry;
 }
 
-TensorLayout read_layout(const HostFileReader& file, const json& header) {
+std::vector<StoredTensor> read_tensors(const HostFileReader& file, const json& header) {
   std::vector<Entry> entries;
   for (const auto& [name, value] : header.items()) {
     entries.push_back(parse_entry(file, name, value));
@@ -101,53 +112,63 @@ TensorLayout read_layout(const HostFileReader& file, const json& header) {
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return std::tie(a.begin, a.end) < std::tie(b.begin, b.end);
   });
-  TensorLayoutBuilder builder;
+  std::vector<StoredTensor> tensors;
   std::uint64_t expected = 0;
   for (const Entry& entry : entries) {
     if (entry.begin != expected) {
-      file.fail(header_begin, "tensor '" + entry.name + "' to begin at byte " + std::to_string(expected) +
-                                  " of the data, where the one before it ends, found " +
-                                  std::to_string(entry.begin));
+      file.fail(header_begin,
+                "tensor '" + entry.tensor.name + "' to begin at byte " + std::to_string(expected) +
+                    " of the data, where the one before it ends, found " + std::to_string(entry.begin));
     }
-    builder.add(entry.name, static_cast<std::int64_t>((entry.end - entry.begin) / sizeof(float)));
+    tensors.push_back(entry.tensor);
     expected = entry.end;
   }
   if (expected != file.bytes_left()) {
     file.fail(file.offset(), std::to_string(expected) + " bytes of tensors as the header says, found " +
                                  std::to_string(file.bytes_left()));
   }
-  return builder.build();
+  return tensors;
 }
 
 }  // namespace
 
-std::string safetensors_header_text(const TensorLayout& tensors, const Metadata& metadata) {
+std::string safetensors_header_bytes(const std::vector<StoredTensor>& tensors, const Metadata& metadata) {
   json header = json::object();
   if (!metadata.empty()) {
     header[metadata_key] = metadata;
   }
-  for (const Tensor& tensor : tensors.tensors()) {
+  std::uint64_t begin = 0;
+  for (const StoredTensor& tensor : tensors) {
     if (tensor.name == metadata_key) {
       throw std::invalid_argument(
-          "kadam::io::write_safetensors: a tensor is named __metadata__, which the format "
-          "keeps for itself: give it another name");
+          "kadam::io::TensorFileWriter: a tensor is named __metadata__, which the format keeps for itself: "
+          "give it another name");
     }
-    header[tensor.name] = {{"dtype", "F32"},
-                           {"shape", {tensor.elements()}},
-                           {"data_offsets", {4 * tensor.begin, 4 * tensor.end}}};
+    const auto* const type = std::find_if(types.begin(), types.end(),
+                                          [&](const Type& known) { return known.type == tensor.type; });
+    const std::uint64_t end = begin + type->bytes * static_cast<std::uint64_t>(tensor.elements);
+    header[tensor.name] = {
+        {"dtype", type->name}, {"shape", {tensor.elements}}, {"data_offsets", {begin, end}}};
+    begin = end;
   }
+  std::string text;
   try {
-    return header.dump();
+    text = header.dump();
   } catch (const json::exception& error) {
     throw std::invalid_argument(
-        std::string("kadam::io::write_safetensors: a name or metadata cannot be written: ") + error.what());
+        std::string("kadam::io::TensorFileWriter: a name or metadata cannot be written: ") + error.what());
   }
+  text.resize((text.size() + 7) / 8 * 8, ' ');
+  std::string bytes(sizeof(std::uint64_t), '\0');
+  const std::uint64_t length = text.size();
+  std::memcpy(bytes.data(), &length, sizeof(length));
+  return bytes + text;
 }
 
 SafetensorsHeader read_safetensors_header(HostFileReader& file) {
   json header = read_header(file);
   Metadata metadata = take_metadata(file, header);
-  return {read_layout(file, header), std::move(metadata)};
+  return {read_tensors(file, header), std::move(metadata)};
 }
 
 }  // namespace kadam::io::detail

@@ -20,6 +20,10 @@ void Adam::advance(const ExecutionSpace& exec, const Parameters& parameters, con
   dense_adam_step(exec, mean_, parameters, moments_, gradient, result);
 }
 
+void Adam::describe_state(const ExecutionSpace& /*exec*/, StateFields& fields) {
+  moments_.describe_state(fields);
+}
+
 OptionMap Adam::options() const {
   return show_options(options_);
 }

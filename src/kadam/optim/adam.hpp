@@ -36,6 +36,8 @@ class Adam final : public Optimizer {
   void advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
                StepResult& result) override;
   [[nodiscard]] DenseMean* next_gradient_mean() override { return &mean_; }
+  void describe_state(const ExecutionSpace& exec, StateFields& fields) override;
+  [[nodiscard]] bool has_dense_state() const override { return true; }
   [[nodiscard]] bool writes_model() const override { return true; }
 
  private:

@@ -4,6 +4,7 @@
 
 #include <kadam/collectives/background_mean.hpp>
 #include <kadam/collectives/phases.hpp>
+#include <kadam/state/state_fields.hpp>
 
 namespace kadam {
 
@@ -27,6 +28,11 @@ class DelayedVarianceMean {
   void start(const ExecutionSpace& exec, Phases& phases, const Vector<const float>& v);
   /// The second; kept = beta2^k. Waits for the mean if it has not come. Collective.
   void apply(const ExecutionSpace& exec, Phases& phases, double kept, const Vector<float>& v);
+  /// Waits for the mean.
+  void describe_state(const ExecutionSpace& exec, StateFields& fields) {
+    fields.of_each_rank("variance_snapshot", snapshot_);
+    fields.equal("variance_mean", mean_.settled(exec));
+  }
   /// Moves the mean on, if it is polled.
   void poll() { mean_.poll(); }
 

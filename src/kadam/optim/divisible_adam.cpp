@@ -109,6 +109,18 @@ void DivisibleAdam::consensus(const ExecutionSpace& exec, const Vector<const flo
   step_ahead<ExecutionSpace, MemorySpace>(exec, 1.0F, x_, arriving(exec), mean, out);
 }
 
+void DivisibleAdam::describe_state(const ExecutionSpace& exec, StateFields& fields) {
+  LocalMomentsAdam::describe_state(exec, fields);
+  fields.number("background_steps", background_steps_);
+  fields.number("background_from", background_from_);
+  fields.number("chooses_background_steps", chooses_background_steps_);
+  if (has_dense_state()) return;
+  fields.common_parameters(x_);
+  fields.of_each_rank("residual", residual_);
+  fields.of_each_rank("in_flight", in_flight_);
+  fields.equal("arriving", background_.settled(exec));
+}
+
 OptionMap DivisibleAdam::options() const {
   return show_options(options_);
 }

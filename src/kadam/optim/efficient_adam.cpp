@@ -92,6 +92,11 @@ void EfficientAdam::accumulate(const ExecutionSpace& exec, const Gradient& gradi
   }
 }
 
+void EfficientAdam::describe_state(const ExecutionSpace& /*exec*/, StateFields& fields) {
+  moments_.describe_own_state(fields);
+  compressed_mean_.describe_state(fields);
+}
+
 OptionMap EfficientAdam::options() const {
   return show_options(options_);
 }

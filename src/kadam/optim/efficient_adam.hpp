@@ -40,6 +40,7 @@ class EfficientAdam final : public Optimizer {
  protected:
   void advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
                StepResult& result) override;
+  void describe_state(const ExecutionSpace& exec, StateFields& fields) override;
   void add_health(const ExecutionSpace& exec, Health& health) override;
 
  private:

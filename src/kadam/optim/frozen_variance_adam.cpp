@@ -125,6 +125,35 @@ void FrozenVarianceAdam::freeze(const ExecutionSpace& exec, std::int64_t step) {
   frozen_ = true;
 }
 
+void FrozenVarianceAdam::describe_state(const ExecutionSpace& exec, StateFields& fields) {
+  fields.number("frozen", frozen_);
+  fields.number("momentum_is_in_message", momentum_is_in_message_);
+  stability_.describe_state(fields);
+  drift_.describe_state(fields);
+  if (fields.saves() && momentum_is_in_message_) write_momentum(exec);
+  moments_.describe_state(fields);
+  if (frozen_) compressed_mean_.describe_state(fields);
+  if (momentum_is_in_message_) compressed_mean_.describe_message(fields);
+}
+
+/// m <- what the message says, in place of what it was before the first exchange.
+void FrozenVarianceAdam::write_momentum(const ExecutionSpace& exec) const {
+  const auto& [m, v] = moments_;
+  if (options_.precondition) {
+    compressed_mean_.decode(exec, coordinates_.active(), 0, elements(),
+                            WritePreconditionedMomentum{m, v, static_cast<float>(common().eps)});
+  } else {
+    compressed_mean_.decode(exec, coordinates_.active(), 0, elements(), WriteMomentum{m});
+  }
+}
+
+void FrozenVarianceAdam::adopt_state(const ExecutionSpace& exec, const StateFields& /*fields*/,
+                                     const Restoration& restoration) {
+  if (!frozen_) return;
+  coordinates_.require_variance(exec, moments_.v);
+  momentum_is_in_message_ = momentum_is_in_message_ && restoration.to_the_last_bit;
+}
+
 OptionMap FrozenVarianceAdam::options() const {
   return show_options(options_);
 }

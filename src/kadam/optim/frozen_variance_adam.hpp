@@ -59,6 +59,10 @@ class FrozenVarianceAdam : public Optimizer {
                StepResult& result) override;
   [[nodiscard]] DenseMean* next_gradient_mean() override { return frozen_ ? nullptr : &dense_mean_; }
   [[nodiscard]] bool writes_model() const override { return true; }
+  void describe_state(const ExecutionSpace& exec, StateFields& fields) override;
+  [[nodiscard]] bool has_dense_state() const override { return !frozen_; }
+  void adopt_state(const ExecutionSpace& exec, const StateFields& fields,
+                   const Restoration& restoration) override;
   void add_health(const ExecutionSpace& exec, Health& health) override;
 
  private:
@@ -74,6 +78,7 @@ class FrozenVarianceAdam : public Optimizer {
   [[nodiscard]] AdamApply apply_of(const Segment& segment, const StepResult& result) const;
   [[nodiscard]] bool warm_up_ends(const ExecutionSpace& exec, std::int64_t step);
   void freeze(const ExecutionSpace& exec, std::int64_t step);
+  void write_momentum(const ExecutionSpace& exec) const;
 
   Options options_;
   Moments moments_;

@@ -34,6 +34,10 @@ void Lamb::advance(const ExecutionSpace& exec, const Parameters& parameters, con
   lamb_step_(exec, common(), steps_taken() + 1, result, parameters.master(), moments_, g);
 }
 
+void Lamb::describe_state(const ExecutionSpace& /*exec*/, StateFields& fields) {
+  moments_.describe_state(fields);
+}
+
 OptionMap Lamb::options() const {
   return show_options(options_);
 }

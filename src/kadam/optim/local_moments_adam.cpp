@@ -115,10 +115,35 @@ void LocalMomentsAdam::average_variance(const ExecutionSpace& exec, std::int64_t
     Kokkos::deep_copy(exec, v, dense_mean_(exec, communicator(), phases(), v));
   } else if (is_variance_step(step)) {
     variance_mean_.start(exec, phases(), v);
+    awaits_variance_ = true;
   } else {
     const double kept = std::pow(common().beta2, static_cast<double>(variance_delay_));
     variance_mean_.apply(exec, phases(), kept, v);
+    awaits_variance_ = false;
   }
+}
+
+void LocalMomentsAdam::describe_state(const ExecutionSpace& exec, StateFields& fields) {
+  fields.number("awaits_variance", awaits_variance_);
+  if (has_dense_state()) {
+    moments_.describe_state(fields);
+  } else {
+    moments_.describe_own_state(fields);
+  }
+  if (awaits_variance_ && delays_variance()) {
+    variance_mean_.describe_state(exec, fields);
+  } else {
+    // One rank has the mean already; what was to correct it is 0 in the mean over the ranks.
+    fields.not_needed("variance_snapshot");
+    fields.not_needed("variance_mean");
+  }
+}
+
+void LocalMomentsAdam::adopt_state(const ExecutionSpace& /*exec*/, const StateFields& /*fields*/,
+                                   const Restoration& /*restoration*/) {
+  // One rank, or options without a delay: the ranks' variances have their mean already, or are not to have
+  // one.
+  awaits_variance_ = awaits_variance_ && delays_variance();
 }
 
 void LocalMomentsAdam::poll_background() {

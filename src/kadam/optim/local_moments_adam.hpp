@@ -46,6 +46,10 @@ class LocalMomentsAdam : public Optimizer {
   void add_health(const ExecutionSpace& exec, Health& health) override;
   [[nodiscard]] DenseMean* next_gradient_mean() override { return warms_up() ? &dense_mean_ : nullptr; }
   void poll_background() override;
+  void describe_state(const ExecutionSpace& exec, StateFields& fields) override;
+  [[nodiscard]] bool has_dense_state() const override { return steps_taken() <= warmup_steps_; }
+  void adopt_state(const ExecutionSpace& exec, const StateFields& fields,
+                   const Restoration& restoration) override;
   /// Of all background exchanges.
   [[nodiscard]] virtual BackgroundSeconds background_seconds() const;
 
@@ -70,7 +74,7 @@ class LocalMomentsAdam : public Optimizer {
     return variance_sync_interval_ > 0 && step > warmup_steps_ && step % variance_sync_interval_ == 0;
   }
   [[nodiscard]] bool arrives_variance(std::int64_t step) const {
-    return delays_variance() && is_variance_step(step - variance_delay_);
+    return awaits_variance_ && is_variance_step(step - variance_delay_);
   }
   /// What a step does with v between its update and its use: the mean at once, or its start, or its end.
   void average_variance(const ExecutionSpace& exec, std::int64_t step);
@@ -83,6 +87,7 @@ class LocalMomentsAdam : public Optimizer {
   DenseSubset kept_dense_;
   SparseMean sparse_mean_;
   DelayedVarianceMean variance_mean_;  ///< if it is delayed
+  bool awaits_variance_ = false;       ///< it has been started, and is yet to be applied
 };
 
 }  // namespace kadam

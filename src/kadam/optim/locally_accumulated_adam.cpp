@@ -63,6 +63,13 @@ void LocallyAccumulatedAdam::consensus(const ExecutionSpace& exec, const Vector<
   step_ahead<ExecutionSpace, MemorySpace>(exec, 1.0F, common, owed, out);
 }
 
+void LocallyAccumulatedAdam::describe_state(const ExecutionSpace& exec, StateFields& fields) {
+  LocalMomentsAdam::describe_state(exec, fields);
+  if (has_dense_state()) return;
+  fields.of_each_rank("residual", e_);
+  if (steps_ahead()) fields.common_parameters(x_);
+}
+
 OptionMap LocallyAccumulatedAdam::options() const {
   return show_options(options_);
 }

@@ -42,6 +42,7 @@ class LocallyAccumulatedAdam final : public LocalMomentsAdam {
  protected:
   void advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
                StepResult& result) override;
+  void describe_state(const ExecutionSpace& exec, StateFields& fields) override;
   void deliver_all(const ExecutionSpace& exec, const Vector<float>& parameters) override;
   void consensus(const ExecutionSpace& exec, const Vector<const float>& parameters,
                  const Vector<float>& out) override;

@@ -137,6 +137,19 @@ Vector<float> Loco::shard_of(const Vector<float>& x) const {
   return Kokkos::subview(x, Kokkos::make_pair(own_.begin, own_.end));
 }
 
+void Loco::describe_state(const ExecutionSpace& exec, StateFields& fields) {
+  const Placement in_shards = {elements(), own_, 1, 0};
+  fields.vector("m", moments_.m, in_shards);
+  fields.vector("v", moments_.v, in_shards);
+  if (rounds_) fields.common_parameters(master_, in_shards);
+  reduce_scatter_.describe_state(exec, fields);
+}
+
+void Loco::adopt_state(const ExecutionSpace& exec, const StateFields& fields,
+                       const Restoration& restoration) {
+  reduce_scatter_.adopt_state(exec, fields, restoration.to_the_last_bit);
+}
+
 OptionMap Loco::options() const {
   return show_options(options_);
 }

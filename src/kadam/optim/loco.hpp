@@ -46,6 +46,9 @@ class Loco final : public Optimizer {
  protected:
   void advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
                StepResult& result) override;
+  void describe_state(const ExecutionSpace& exec, StateFields& fields) override;
+  void adopt_state(const ExecutionSpace& exec, const StateFields& fields,
+                   const Restoration& restoration) override;
   void add_health(const ExecutionSpace& exec, Health& health) override;
 
  private:

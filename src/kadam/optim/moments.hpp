@@ -3,6 +3,7 @@
 #pragma once
 
 #include <kadam/execution.hpp>
+#include <kadam/state/state_fields.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -20,6 +21,16 @@ struct Moments {
                                      std::int64_t elements) {
     return {allocate_zeros<float>(exec, label + "::m", elements),
             allocate_zeros<float>(exec, label + "::v", elements)};
+  }
+  /// The same on all ranks.
+  void describe_state(StateFields& fields) const {
+    fields.equal("m", m);
+    fields.equal("v", v);
+  }
+  /// Of each rank's own gradients.
+  void describe_own_state(StateFields& fields) const {
+    fields.of_each_rank("m", m);
+    fields.of_each_rank("v", v);
   }
   [[nodiscard]] std::size_t bytes() const { return (m.size() + v.size()) * sizeof(float); }
 };

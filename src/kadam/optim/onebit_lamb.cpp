@@ -122,8 +122,9 @@ void OnebitLamb::warm_up(const ExecutionSpace& exec, const Vector<float>& x, con
   const auto scope = phases().enter(exec, Phase::decode);
   result.gradient_scale = clip_factor_of(exec, g);
   lamb_step_(exec, common(), steps_taken() + 1, result, x, moments_, g);
-  average_trust_ratios(exec, steps_taken() == 0 ? Ema{0.0F, 1.0F} : Ema::make(options_.beta3),
+  average_trust_ratios(exec, has_trust_ratio_ ? Ema::make(options_.beta3) : Ema{0.0F, 1.0F},
                        lamb_step_.tensors().trust_ratio, tensors_.trust_ratio);
+  has_trust_ratio_ = true;
 }
 
 bool OnebitLamb::warm_up_ends(const ExecutionSpace& exec, std::int64_t step) {
@@ -221,6 +222,29 @@ void OnebitLamb::update_moments(const ExecutionSpace& exec, const ElementRange& 
     compressed_mean_.decode(exec, coordinates_.active(), range.begin, range.end, update);
     kept_dense_.decode(exec, range.begin, range.end, update);
   }
+}
+
+void OnebitLamb::describe_state(const ExecutionSpace& /*exec*/, StateFields& fields) {
+  fields.number("frozen", frozen_);
+  fields.number("has_trust_ratio", has_trust_ratio_);
+  stability_.describe_state(fields);
+  drift_.describe_state(fields);
+  moments_.describe_state(fields);
+  fields.equal("trust_ratio", tensors_.trust_ratio);
+  if (!frozen_) return;
+  fields.equal("w", fresh_);
+  fields.equal("momentum_scale", tensors_.momentum_scale);
+  fields.equal("ratio", tensors_.ratio);
+  compressed_mean_.describe_state(fields);
+}
+
+void OnebitLamb::adopt_state(const ExecutionSpace& exec, const StateFields& /*fields*/,
+                             const Restoration& /*restoration*/) {
+  if (!frozen_) return;
+  coordinates_.require_variance(exec, moments_.v);
+  exec.fence("kadam::OnebitLamb::adopt_state");
+  const auto scales = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, tensors_.momentum_scale);
+  std::copy_n(scales.data(), scales.size(), momentum_scale_.begin());
 }
 
 OptionMap OnebitLamb::options() const {

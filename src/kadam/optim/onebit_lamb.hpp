@@ -59,6 +59,10 @@ class OnebitLamb final : public Optimizer {
   void advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
                StepResult& result) override;
   [[nodiscard]] DenseMean* next_gradient_mean() override { return frozen_ ? nullptr : &dense_mean_; }
+  void describe_state(const ExecutionSpace& exec, StateFields& fields) override;
+  [[nodiscard]] bool has_dense_state() const override { return !frozen_; }
+  void adopt_state(const ExecutionSpace& exec, const StateFields& fields,
+                   const Restoration& restoration) override;
   void add_health(const ExecutionSpace& exec, Health& health) override;
 
  private:
@@ -80,6 +84,7 @@ class OnebitLamb final : public Optimizer {
   DenseMean dense_mean_;
   DenseLambStep lamb_step_;
   OnebitLambTensors<MemorySpace> tensors_;
+  bool has_trust_ratio_ = false;       ///< c has been averaged over a step at least
   std::vector<float> momentum_scale_;  ///< sigma on the host: one decode per tensor
   CompressedMean compressed_mean_;
   DenseSubset kept_dense_;

@@ -28,6 +28,10 @@ std::uint64_t hash_of(const std::vector<ParameterGroup>& groups) {
   return kadam::hash_of(text);
 }
 
+[[noreturn]] void refuse_state(const StateSource& source, const std::string& why) {
+  throw std::runtime_error("the state of " + source.algorithm() + " " + why);
+}
+
 }  // namespace
 
 Optimizer::Optimizer(std::string_view name, TensorLayout layout, std::shared_ptr<Communicator> communicator,
@@ -72,6 +76,7 @@ StepResult Optimizer::step(const ExecutionSpace& exec, const Parameters& paramet
   result.learning_rate = common_.learning_rate.at(step_ + 1);
   advance(exec, parameters, gradient, result);
   if (!writes_model()) write_model(exec, parameters);
+  synchronised_ = result.synchronised;
   result.step = ++step_;
   return result;
 }
@@ -99,6 +104,7 @@ void Optimizer::progress() {
 void Optimizer::flush(const ExecutionSpace& exec, const Parameters& parameters) {
   require_extents(parameters);
   if (step_ > 0 && elements() > 0) deliver_all(exec, parameters.master());
+  synchronised_ = true;
   write_model(exec, parameters);
 }
 
@@ -112,6 +118,86 @@ void Optimizer::write_consensus(const ExecutionSpace& exec, const Vector<const f
     Kokkos::deep_copy(exec, out.master(), parameters);
   }
   write_model(exec, out);
+}
+
+void Optimizer::describe_numbers(StateFields& fields) {
+  fields.number("step", step_);
+  fields.number("skipped", skipped_);
+  fields.number("synchronised", synchronised_);
+  fields.number("dense", state_is_dense_);
+}
+
+StateFields Optimizer::describe(const ExecutionSpace& exec, const Vector<float>& parameters,
+                                StateFields::Purpose purpose) {
+  StateFields fields(*communicator_, purpose);
+  describe_numbers(fields);
+  if (synchronised_) {
+    fields.equal("parameters", parameters);
+  } else {
+    fields.of_each_rank("parameters", parameters);
+  }
+  describe_state(exec, fields);
+  return fields;
+}
+
+StateFields Optimizer::state_to_save(const ExecutionSpace& exec, const Vector<float>& parameters) {
+  require_extents(parameters);
+  state_is_dense_ = has_dense_state();
+  return describe(exec, parameters, StateFields::Purpose::save);
+}
+
+void Optimizer::restore(const ExecutionSpace& exec, const Parameters& parameters, StateSource& source) {
+  require_extents(parameters);
+  Restoration restoration;
+  restoration.of_other_algorithm = source.algorithm() != name_;
+  StateFields numbers(*communicator_, StateFields::Purpose::load);
+  describe_numbers(numbers);
+  if (!restoration.of_other_algorithm) describe_state(exec, numbers);
+  for (const StateNumber& number : numbers.numbers()) {
+    if (!source.read(number)) refuse_state(source, "has no '" + number.name + "'");
+  }
+  if (restoration.of_other_algorithm && !state_is_dense_) {
+    refuse_state(
+        source,
+        "is no dense one: its ranks have moments of their own, or owe each other something, which "
+        "only the same algorithm can deliver. Go on with that, or take a checkpoint of adam, lamb or "
+        "a warm-up");
+  }
+  const StateFields fields = describe(exec, parameters.master(), StateFields::Purpose::load);
+  restore_vectors(exec, parameters.master(), source, fields, restoration.of_other_algorithm);
+  restoration.to_the_last_bit = !restoration.of_other_algorithm && source.has_same_arrangement();
+  for (const StateBytes& bytes : fields.bytes()) {
+    if (restoration.to_the_last_bit && !source.read(exec, bytes))
+      refuse_state(source, "has no '" + bytes.name + "'");
+  }
+  adopt_state(exec, fields, restoration);
+  write_model(exec, parameters);
+  exec.fence("kadam::Optimizer::restore");
+}
+
+void Optimizer::restore_vectors(const ExecutionSpace& exec, const Vector<float>& parameters,
+                                StateSource& source, const StateFields& fields, bool takes_over) {
+  for (const StateVector& field : fields.vectors()) {
+    using IfMissing = StateVector::IfMissing;
+    if (field.if_missing == IfMissing::zero) Kokkos::deep_copy(exec, field.values, 0.0F);
+    const bool found = source.read(exec, field);
+    // Another algorithm has no more than parameters and moments; what else there is starts as in the first
+    // step.
+    const bool is_needed =
+        !takes_over || field.name == "parameters" || field.name == "m" || field.name == "v";
+    if (!found && is_needed && field.if_missing == IfMissing::refuse)
+      refuse_state(source, "has no '" + field.name + "'");
+  }
+  for (const std::string& name : fields.not_needed()) source.pass_over(name);
+  const std::optional<StateVector>& common = fields.common_parameters();
+  if (common) {
+    if (source.read(exec, *common)) return;
+    const ElementRange& range = common->placement.range;
+    Kokkos::deep_copy(exec, common->values,
+                      Kokkos::subview(parameters, Kokkos::make_pair(range.begin, range.end)));
+  } else if (source.holds("x")) {
+    (void)source.read(exec, StateVector{"x", parameters, {elements(), {0, elements()}, 1, 0}});
+  }
 }
 
 Health Optimizer::health(const ExecutionSpace& exec) {
@@ -199,12 +285,15 @@ bool Optimizer::agree_on_gradient(const ExecutionSpace& exec, const Gradient& gr
   const DenseMean* const mean = next_gradient_mean();
   // A squared norm has a sign to spare, NaN and all.
   const double sign = mean != nullptr && mean->is_under_way() ? -1.0 : 1.0;
-  const double own = std::copysign(squared_norm(exec, gradient), sign);
+  const std::array<double, 2> own = {std::copysign(squared_norm(exec, gradient), sign),
+                                     static_cast<double>(std::exchange(raised_, 0))};
+  const std::vector<double> all = communicator_->all_gather_values(own);
   double sum = 0.0;
   bool is_under_way = false;
-  for (const double squared : communicator_->all_gather_values({&own, 1})) {
-    sum += std::fabs(squared);
-    is_under_way = is_under_way || std::signbit(squared);
+  for (std::size_t k = 0; k < all.size(); k += own.size()) {
+    sum += std::fabs(all[k]);
+    is_under_way = is_under_way || std::signbit(all[k]);
+    result.raised |= static_cast<std::uint32_t>(all[k + 1]);
   }
   result.skipped = !std::isfinite(sum);
   result.gradient_norm = std::sqrt(sum / communicator_->size());

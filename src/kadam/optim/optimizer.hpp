@@ -14,6 +14,7 @@
 #include <kadam/optim/health.hpp>
 #include <kadam/optim/moments.hpp>
 #include <kadam/optim/parameters.hpp>
+#include <kadam/state/state_fields.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -35,6 +36,7 @@ struct StepResult {
   double learning_rate = 0.0;   ///< gamma
   double gradient_norm = 0.0;   ///< root mean square of the ranks' gradient norms, before clipping
   double gradient_scale = 1.0;  ///< factor that clipping put on the gradient
+  std::uint32_t raised = 0;     ///< bits that ranks have raised since their last step: the same on all ranks
 };
 
 /// Memory per rank that an optimizer holds, beside parameters and gradient, in bytes.
@@ -50,6 +52,12 @@ struct PlannedTraffic {
   std::size_t bytes = 0;
   std::int64_t every = 1;
   std::int64_t after = 0;
+};
+
+/// How an optimizer came to a state that it did not compute itself.
+struct Restoration {
+  bool to_the_last_bit = false;     ///< StateBytes were restored, too
+  bool of_other_algorithm = false;  ///< moments and parameters alone
 };
 
 /// Minimises a loss over n ranks: one object per rank, the same options on all.
@@ -86,6 +94,11 @@ class Optimizer {
   /// rank. Errors: std::invalid_argument as of step(), and for a range that is not in it.
   void gradient_ready(const ExecutionSpace& exec, const Gradient& gradient, const ElementRange& range);
 
+  /// Bits that all ranks are to know of: those of all ranks come back together in the result of the next
+  /// step, with what the ranks tell each other anyway. So a signal that reached one rank, or a clock that
+  /// only one looks at, ends a run on all ranks after the same step.
+  void raise(std::uint32_t bits) { raised_ |= bits; }
+
   /// Delivers all that was held back between synchronisations, exactly; parameters are then equal on all
   /// ranks. Does nothing where they are equal after every step. Before the end of training; a step later, the
   /// algorithm goes on from there. A model is written in any case. Collective.
@@ -101,6 +114,19 @@ class Optimizer {
   /// `progress` is "poll", background exchanges. To be called between parts of the computation of a gradient,
   /// every millisecond or so. Waits for nothing; does nothing otherwise.
   void progress();
+
+  /// All that a continuation to the last bit needs, as it lies on this rank: valid until the next step.
+  /// Collective: waits for what is on its way in the background.
+  [[nodiscard]] StateFields state_to_save(const ExecutionSpace& exec, const Vector<float>& parameters);
+
+  /// Goes on from a state that was saved, on any number of ranks: what ranks owed each other is conserved but
+  /// for rounding. A state of another algorithm is taken over where its moments are those of mean gradients:
+  /// that of adam or lamb, or of any other in its warm-up. With the same algorithm, options and ranks all
+  /// that follows is as if there had been no interruption, to the last bit.
+  ///
+  /// Writes parameters, and their model. Errors: std::runtime_error if the state is of another kind, or lacks
+  /// something; then this optimizer is to be made anew. Waits for exec.
+  void restore(const ExecutionSpace& exec, const Parameters& parameters, StateSource& source);
 
   /// What can be known about whether training goes well. Reads the state; not meant for every step.
   /// Collective.
@@ -142,6 +168,15 @@ class Optimizer {
 
   /// What the next step takes the mean of the gradient with, on all ranks; null if it takes none.
   [[nodiscard]] virtual DenseMean* next_gradient_mean() { return nullptr; }
+  /// What this algorithm adds to the state: a second description of the same, after its numbers have been
+  /// read, says which vectors there are.
+  virtual void describe_state(const ExecutionSpace& exec, StateFields& fields) = 0;
+  /// Whether all moments are those of mean gradients, and nothing is owed.
+  [[nodiscard]] virtual bool has_dense_state() const { return false; }
+  /// After a state was read: brings up to date what follows from it.
+  virtual void adopt_state(const ExecutionSpace& /*exec*/, const StateFields& /*fields*/,
+                           const Restoration& /*restoration*/) {}
+
   /// progress() of background exchanges.
   virtual void poll_background() {}
 
@@ -187,6 +222,11 @@ class Optimizer {
   void require_format(const Gradient& gradient) const;
   void require_announced(const Gradient& gradient);
   void write_model(const ExecutionSpace& exec, const Parameters& parameters);
+  void describe_numbers(StateFields& fields);
+  [[nodiscard]] StateFields describe(const ExecutionSpace& exec, const Vector<float>& parameters,
+                                     StateFields::Purpose purpose);
+  void restore_vectors(const ExecutionSpace& exec, const Vector<float>& parameters, StateSource& source,
+                       const StateFields& fields, bool takes_over);
   /// Whether the exchange of the gradient is under way on some rank.
   [[nodiscard]] bool agree_on_gradient(const ExecutionSpace& exec, const Gradient& gradient,
                                        StepResult& result);
@@ -199,6 +239,9 @@ class Optimizer {
   Phases phases_;
   std::int64_t step_ = 0;
   std::int64_t skipped_ = 0;
+  std::uint32_t raised_ = 0;
+  bool synchronised_ = true;    ///< the parameters are equal on all ranks
+  bool state_is_dense_ = true;  ///< has_dense_state() of the state that was saved or read last
   SumSpace<MemorySpace> sum_space_;
 };
 

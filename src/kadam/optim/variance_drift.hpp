@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/state/state_fields.hpp>
+
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -25,6 +27,11 @@ class VarianceDrift {
     before_ = corrected();
     average_ = 0.0;
     count_ = 0;
+  }
+  void describe_state(StateFields& fields) {
+    fields.number("drift_average", average_);
+    fields.number("drift_count", count_);
+    fields.number("drift_before", before_);
   }
   /// Mean square since the freeze over that before; nothing before the first step after it.
   [[nodiscard]] std::optional<double> ratio() const {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/state/state_fields.hpp>
+
 #include <cstdint>
 #include <vector>
 
@@ -20,6 +22,8 @@ class VarianceStability {
 
   /// Records the norm of step t = 1, 2, ... and says whether the test holds. Call once a step, in order.
   [[nodiscard]] bool holds_at(std::int64_t step, double one_norm);
+
+  void describe_state(StateFields& fields) { fields.number("stability_norms", norms_); }
 
  private:
   static constexpr double threshold = 0.96;

@@ -207,6 +207,32 @@ void ZeroOneAdam::consensus(const ExecutionSpace& exec, const Vector<const float
   }
 }
 
+void ZeroOneAdam::describe_state(const ExecutionSpace& /*exec*/, StateFields& fields) {
+  policy_.describe_state(fields);
+  fields.number("gamma_sum", gamma_sum_);
+  fields.number("variance_steps", variance_steps_);
+  fields.number("momentum_differs", momentum_differs_);
+  fields.common_parameters(x_);
+  if (gamma_sum_ > 0.0 || momentum_differs_) {
+    fields.of_each_rank("m", moments_.m);
+  } else {
+    fields.equal("m", moments_.m);
+  }
+  fields.equal("v", moments_.v);
+  fields.of_each_rank("u", u_, StateVector::IfMissing::zero);
+  compressed_mean_.describe_state(fields);
+}
+
+void ZeroOneAdam::adopt_state(const ExecutionSpace& exec, const StateFields& /*fields*/,
+                              const Restoration& restoration) {
+  if (restoration.of_other_algorithm) {
+    // Every step was a dense one, which feeds the variance.
+    variance_steps_ = steps_taken();
+    policy_.start_after(steps_taken());
+  }
+  if (variance_steps_ > 0) coordinates_.require_variance(exec, moments_.v);
+}
+
 OptionMap ZeroOneAdam::options() const {
   return show_options(options_);
 }

@@ -58,6 +58,9 @@ class ZeroOneAdam final : public Optimizer {
   [[nodiscard]] DenseMean* next_gradient_mean() override {
     return policy_.is_variance_step(steps_taken() + 1) ? &dense_mean_ : nullptr;
   }
+  void describe_state(const ExecutionSpace& exec, StateFields& fields) override;
+  void adopt_state(const ExecutionSpace& exec, const StateFields& fields,
+                   const Restoration& restoration) override;
   void deliver_all(const ExecutionSpace& exec, const Vector<float>& parameters) override;
   void consensus(const ExecutionSpace& exec, const Vector<const float>& parameters,
                  const Vector<float>& out) override;

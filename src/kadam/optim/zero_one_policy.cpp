@@ -19,6 +19,11 @@ void ZeroOnePolicy::take_variance_step() {
   ++variance_index_;
 }
 
+void ZeroOnePolicy::start_after(std::int64_t step) {
+  while (next_variance_step_ <= step && next_variance_step_ <= options_.freeze) take_variance_step();
+  synchronised_at(step);
+}
+
 std::int64_t ZeroOnePolicy::gap(std::int64_t step) const {
   if (step <= options_.freeze) return 1;
   return std::min(options_.interval_max, power_of_two((step - options_.freeze - 1) / options_.doubling));

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/state/state_fields.hpp>
+
 #include <cstdint>
 
 namespace kadam {
@@ -33,6 +35,14 @@ class ZeroOnePolicy {
   /// Every variance step is one, too.
   void synchronised_at(std::int64_t step) { last_sync_ = step; }
   [[nodiscard]] std::int64_t gap(std::int64_t step) const;
+
+  /// As if this policy had been followed up to a step, and that had synchronised.
+  void start_after(std::int64_t step);
+  void describe_state(StateFields& fields) {
+    fields.number("next_variance_step", next_variance_step_);
+    fields.number("variance_index", variance_index_);
+    fields.number("last_sync", last_sync_);
+  }
 
  private:
   Options options_;

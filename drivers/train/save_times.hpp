@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <Kokkos_Timer.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace kadam::train {
+
+/// Whether, where and how often a run is saved, and what it goes on from.
+struct CheckpointOptions {
+  std::filesystem::path folder;   ///< empty: nothing is saved
+  std::int64_t every_steps = 0;   ///< 0: not by steps
+  double every_seconds = 0.0;     ///< 0: not by time
+  int keep = 2;                   ///< newest checkpoints that stay; 0: all
+  bool goes_on_unsaved = false;   ///< after one that could not be written
+  std::string resume;             ///< empty, "auto", or the folder of one checkpoint
+  double walltime_seconds = 0.0;  ///< of the program, after which it saves and ends; 0: none
+
+  /// Reads "500" (steps) or "15min" into the two above. Errors: UsageError.
+  void set_every(const std::string& text);
+  /// Errors: UsageError for what contradicts itself.
+  void validate(bool compares) const;
+};
+
+/// When a run is saved: after so many steps, after so much time, before its end is forced, and at its end.
+/// The clock is that of rank 0, and a signal may reach any rank: both are told to all with the next step.
+class SaveTimes {
+ public:
+  /// What ranks tell each other with Optimizer::raise().
+  enum Wish : std::uint32_t { wish_save = 1, wish_stop = 2 };
+
+  SaveTimes(const CheckpointOptions& options, bool has_clock) : options_(options), has_clock_(has_clock) {}
+
+  /// The wishes of this rank, before a step.
+  [[nodiscard]] std::uint32_t wishes() const;
+  /// Whether to save after this step, given the wishes of all.
+  [[nodiscard]] bool is_due(std::int64_t step, std::uint32_t raised) const;
+  /// Whether to end after it.
+  [[nodiscard]] static bool ends(std::uint32_t raised) { return (raised & wish_stop) != 0; }
+  void saved() { since_last_.reset(); }
+
+ private:
+  CheckpointOptions options_;
+  bool has_clock_;
+  Kokkos::Timer since_last_;
+};
+
+/// Seconds since the program started.
+[[nodiscard]] double program_seconds();
+
+}  // namespace kadam::train

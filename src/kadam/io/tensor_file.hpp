@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/io/host_file.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace kadam::io {
+
+/// Free text that travels with the tensors.
+using Metadata = std::map<std::string, std::string>;
+
+/// float32, or bytes.
+enum class TensorType : std::uint8_t { f32, u8 };
+[[nodiscard]] constexpr std::uint64_t bytes_per_element(TensorType type) {
+  return type == TensorType::f32 ? 4 : 1;
+}
+
+/// One tensor of a file: a name and a length; the extents of its dimensions are not kept.
+struct StoredTensor {
+  std::string name;
+  TensorType type = TensorType::f32;
+  std::int64_t elements = 0;
+
+  [[nodiscard]] std::uint64_t bytes() const {
+    return bytes_per_element(type) * static_cast<std::uint64_t>(elements);
+  }
+};
+
+/// Writes a safetensors file tensor by tensor, so that all of it need not be in memory at a time.
+///
+/// Wire: 8 bytes header length n (little-endian), n bytes of JSON padded with spaces to a multiple of 8, then
+/// the tensors. The file appears under its name, whole, by commit().
+class TensorFileWriter {
+ public:
+  /// Errors: std::invalid_argument when a name is "__metadata__" or text is not UTF-8; std::runtime_error,
+  /// here as in all that follows, when writing fails.
+  TensorFileWriter(const std::filesystem::path& path, const std::vector<StoredTensor>& tensors,
+                   const Metadata& metadata);
+
+  /// The next bytes of the tensors, in their order.
+  void write(std::span<const std::byte> bytes);
+  /// Errors: std::logic_error if bytes are missing.
+  void commit();
+
+  /// Of the whole file.
+  [[nodiscard]] std::uint64_t bytes_written() const { return file_.bytes_written(); }
+  [[nodiscard]] std::uint64_t hash() const { return file_.hash(); }
+
+ private:
+  detail::HostFileWriter file_;
+  std::uint64_t bytes_left_ = 0;
+};
+
+/// Reads a safetensors file of F32 and U8 tensors, any part of any of them.
+///
+/// Errors: std::runtime_error "<file>: at byte <offset>: expected ..." when it is malformed, has gaps or
+/// overlaps, or is shorter or longer than its header says. Nothing is allocated before sizes are checked.
+class TensorFile {
+ public:
+  explicit TensorFile(const std::filesystem::path& path);
+
+  [[nodiscard]] const std::vector<StoredTensor>& tensors() const { return tensors_; }
+  [[nodiscard]] const Metadata& metadata() const { return metadata_; }
+  /// Its index in tensors(), -1 if there is none.
+  [[nodiscard]] std::ptrdiff_t find(const std::string& name) const;
+  /// The bytes of a tensor from element `first` on, as many as there is room for.
+  void read(std::ptrdiff_t tensor, std::int64_t first, std::span<std::byte> bytes);
+  [[nodiscard]] const std::filesystem::path& path() const { return file_.path(); }
+
+ private:
+  detail::HostFileReader file_;
+  std::vector<StoredTensor> tensors_;
+  std::vector<std::uint64_t> begins_;  ///< of the tensors, bytes of the file
+  Metadata metadata_;
+};
+
+}  // namespace kadam::io

@@ -1,0 +1,259 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/checkpoint/checkpoint.hpp>
+#include <kadam/checkpoint/manifest.hpp>
+#include <kadam/comm/mpi_communicator.hpp>
+#include <kadam/optim/make_optimizer.hpp>
+
+#include <gtest/gtest.h>
+
+#include <checkpoint/shared_folder.hpp>
+#include <csignal>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <support/host_views.hpp>
+#include <support/mpi_world.hpp>
+#include <support/random_vectors.hpp>
+#include <sys/resource.h>
+
+/// A checkpoint that is not what was written is refused on all ranks, by the name of the file; the one before
+/// it is taken. One that cannot be written leaves everything as it was.
+namespace kadam {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t d = 1500;
+const TensorLayout layout({{"a", 0, 500}, {"b", 500, d}});
+const OptionMap options = {{"warmup_steps", std::int64_t{2}}};
+
+std::string read(const fs::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+void write(const fs::path& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+class BrokenCheckpoint : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (std::int64_t t = 1; t <= 5; ++t) step(*optimizer_, x_, t);
+    older_ = checkpoint::save(exec_, *optimizer_, x_, folder_.path(), {}, 0);
+    step(*optimizer_, x_, 6);
+    newer_ = checkpoint::save(exec_, *optimizer_, x_, folder_.path(), {}, 0);
+  }
+
+  [[nodiscard]] std::unique_ptr<Optimizer> make() const {
+    return make_optimizer("onebit_adam", options, layout, communicator_);
+  }
+  void step(Optimizer& optimizer, const Vector<float>& x, std::int64_t t) const {
+    const auto g = test::to_device(test::random_gradient(d, communicator_->rank(), t));
+    (void)optimizer.step(exec_, x, g);
+    exec_.fence();
+  }
+  /// Rank 0 does something to the files; then all have seen it.
+  void on_root(const std::function<void()>& change) const {
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (communicator_->rank() == 0) change();
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  [[nodiscard]] std::string refusal(const fs::path& path) const {
+    const auto optimizer = make();
+    const auto x = allocate<float>(exec_, "x", d);
+    try {
+      (void)checkpoint::restore(exec_, *optimizer, x, path);
+      return "";
+    } catch (const std::exception& error) {
+      return error.what();
+    }
+  }
+  /// Refused on all ranks, on one of them at least by that name.
+  void expect_refused(const std::string& name) const {
+    const std::string words = refusal(newer_);
+    EXPECT_FALSE(words.empty());
+    const double names = words.find(name) != std::string::npos ? 1.0 : 0.0;
+    double all = 0.0;
+    for (const double of_rank : communicator_->all_gather_values({&names, 1})) all += of_rank;
+    EXPECT_GT(all, 0.0) << words;
+    std::string passed_over;
+    const auto optimizer = make();
+    const auto x = allocate<float>(exec_, "x", d);
+    const auto restored = checkpoint::restore_newest(
+        exec_, *optimizer, x, folder_.path(),
+        [&](const fs::path& path, const std::string& /*why*/) { passed_over = path.filename().string(); });
+    ASSERT_TRUE(restored.has_value());
+    EXPECT_EQ(restored->step, 5);
+    EXPECT_EQ(passed_over, communicator_->rank() == 0 ? newer_.filename().string() : "");
+  }
+  /// A change of one file, which is undone afterwards.
+  void expect_refused_after(const std::string& name, const std::function<void(std::string&)>& change) const {
+    const fs::path path = newer_ / name;
+    std::string whole;
+    on_root([&] {
+      whole = read(path);
+      std::string changed = whole;
+      change(changed);
+      write(path, changed);
+    });
+    expect_refused(name);
+    on_root([&] { write(path, whole); });
+  }
+  [[nodiscard]] std::vector<std::string> files() const {
+    std::vector<std::string> names = {"MANIFEST", "parameters.safetensors"};
+    for (int rank = 0; rank < communicator_->size(); ++rank) {
+      names.push_back("state-" + std::to_string(rank) + "-of-" + std::to_string(communicator_->size()) +
+                      ".safetensors");
+    }
+    return names;
+  }
+
+  const ExecutionSpace exec_;
+  const std::shared_ptr<Communicator> communicator_ = make_mpi_communicator(MPI_COMM_WORLD);
+  test::SharedFolder folder_;
+  std::unique_ptr<Optimizer> optimizer_ = make();
+  Vector<float> x_ = test::to_device(test::random_vector(d, 2));
+  fs::path older_;
+  fs::path newer_;
+};
+
+TEST_F(BrokenCheckpoint, BitFlippedAnywhereIsRefusedByName) {
+  for (const std::string& name : files()) {
+    const std::size_t bytes = fs::file_size(newer_ / name);
+    // Length of the header, header, the first and last of the data: or the words of MANIFEST.
+    for (const std::size_t at :
+         {std::size_t{0}, std::size_t{7}, std::size_t{20}, bytes / 3, bytes / 2, bytes - 2}) {
+      SCOPED_TRACE(testing::Message() << name << ", byte " << at);
+      expect_refused_after(name, [&](std::string& text) { text[at] = static_cast<char>(text[at] ^ 1); });
+    }
+  }
+}
+
+TEST_F(BrokenCheckpoint, EveryByteOfTheManifestCounts) {
+  on_root([&] {
+    const std::string whole = read(newer_ / "MANIFEST");
+    for (std::size_t at = 0; at < whole.size(); ++at) {
+      for (const char flip : {'\x01', '\x10', '\x7f'}) {
+        std::string changed = whole;
+        changed[at] = static_cast<char>(changed[at] ^ flip);
+        write(newer_ / "MANIFEST", changed);
+        EXPECT_THROW((void)checkpoint::read_manifest(newer_), std::runtime_error) << at << " " << int{flip};
+      }
+      write(newer_ / "MANIFEST", whole.substr(0, at));
+      EXPECT_THROW((void)checkpoint::read_manifest(newer_), std::runtime_error) << "cut to " << at;
+    }
+    write(newer_ / "MANIFEST", whole + whole);
+    EXPECT_THROW((void)checkpoint::read_manifest(newer_), std::runtime_error);
+    write(newer_ / "MANIFEST", whole);
+    EXPECT_EQ(checkpoint::to_text(checkpoint::read_manifest(newer_)), whole);
+  });
+}
+
+TEST_F(BrokenCheckpoint, TruncatedAndGrownAreRefusedByName) {
+  for (const std::string& name : files()) {
+    SCOPED_TRACE(name);
+    expect_refused_after(name, [](std::string& text) { text.pop_back(); });
+    expect_refused_after(name, [](std::string& text) { text.resize(text.size() / 2); });
+    expect_refused_after(name, [](std::string& text) { text.clear(); });
+    expect_refused_after(name, [](std::string& text) { text += '\n'; });
+  }
+}
+
+TEST_F(BrokenCheckpoint, MissingSwappedAndForeignFilesAreRefusedByName) {
+  const std::string last = files().back();
+  const std::string first = files()[2];
+  on_root([&] { fs::rename(newer_ / last, newer_ / "elsewhere"); });
+  expect_refused(last);
+  on_root([&] { fs::rename(newer_ / "elsewhere", newer_ / last); });
+  std::string whole;
+  expect_refused_after(last, [&](std::string& text) { text = read(older_ / last); });
+  if (communicator_->size() > 1) {
+    on_root([&] {
+      fs::rename(newer_ / first, newer_ / "elsewhere");
+      fs::rename(newer_ / last, newer_ / first);
+      fs::rename(newer_ / "elsewhere", newer_ / last);
+    });
+    expect_refused(first);
+  }
+  on_root([&] { fs::remove(newer_ / "MANIFEST"); });
+  expect_refused("MANIFEST");
+}
+
+TEST_F(BrokenCheckpoint, NoneWholeIsAnErrorAndNoneAtAllIsNone) {
+  on_root([&] {
+    fs::remove(newer_ / "MANIFEST");
+    fs::remove(older_ / "MANIFEST");
+  });
+  EXPECT_THROW((void)checkpoint::restore_newest(exec_, *optimizer_, x_, folder_.path()), std::runtime_error);
+  EXPECT_FALSE(checkpoint::restore_newest(exec_, *optimizer_, x_, folder_.path() / "none").has_value());
+}
+
+TEST_F(BrokenCheckpoint, AnotherModelIsRefusedInWords) {
+  const auto expect_refused_by = [&](const TensorLayout& other, const std::string& words) {
+    const auto optimizer = make_optimizer("onebit_adam", options, other, communicator_);
+    const auto x = allocate<float>(exec_, "x", other.elements());
+    try {
+      (void)checkpoint::restore(exec_, *optimizer, x, newer_);
+      ADD_FAILURE() << "it was restored";
+    } catch (const std::runtime_error& error) {
+      EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
+    }
+  };
+  expect_refused_by(TensorLayout({{"a", 0, 500}}), "d = 1500 parameters, the model has d = 500");
+  expect_refused_by(TensorLayout({{"a", 0, 500}, {"c", 500, d}}), "tensors of other names");
+}
+
+TEST_F(BrokenCheckpoint, KeepsAsManyAsItIsTold) {
+  step(*optimizer_, x_, 7);
+  const fs::path newest =
+      checkpoint::save(exec_, *optimizer_, x_, folder_.path(), {{"words", "of the program"}}, 2);
+  EXPECT_TRUE(fs::exists(newest) && fs::exists(newer_));
+  EXPECT_FALSE(fs::exists(older_));
+  // The same step again, over the first.
+  (void)checkpoint::save(exec_, *optimizer_, x_, folder_.path(), {{"words", "said again"}}, 2);
+  const auto optimizer = make();
+  EXPECT_EQ(checkpoint::restore(exec_, *optimizer, x_, newest).program.at("words"), "said again");
+  on_root(
+      [&] { EXPECT_EQ(std::distance(fs::directory_iterator(folder_.path()), fs::directory_iterator()), 2); });
+}
+
+TEST_F(BrokenCheckpoint, OneThatCannotBeWrittenChangesNothing) {
+  const std::vector<float> before = test::to_host(x_);
+  // One rank alone may write no more than 1 kB to a file, as if its quota were used up.
+  rlimit usual{};
+  getrlimit(RLIMIT_FSIZE, &usual);
+  const bool is_limited = communicator_->rank() == communicator_->size() - 1;
+  const auto former = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit limited = {1024, usual.rlim_max};
+  if (is_limited) setrlimit(RLIMIT_FSIZE, &limited);
+  step(*optimizer_, x_, 7);
+  std::string words;
+  try {
+    (void)checkpoint::save(exec_, *optimizer_, x_, folder_.path());
+  } catch (const std::runtime_error& error) {
+    words = error.what();
+  }
+  setrlimit(RLIMIT_FSIZE, &usual);
+  (void)std::signal(SIGXFSZ, former);
+  EXPECT_FALSE(words.empty());
+  EXPECT_TRUE(!is_limited || words.find("state-") != std::string::npos) << words;
+  on_root([&] {
+    EXPECT_EQ(std::distance(fs::directory_iterator(folder_.path()), fs::directory_iterator()), 2)
+        << "left over";
+  });
+  // As without the attempt: the other optimizer takes the same steps from the checkpoint before.
+  const auto optimizer = make();
+  const auto x = allocate<float>(exec_, "x", d);
+  (void)checkpoint::restore(exec_, *optimizer, x, newer_);
+  EXPECT_TRUE(test::bitwise_equal(test::to_host(x), before));
+  for (std::int64_t t = 7; t <= 9; ++t) step(*optimizer, x, t);
+  for (std::int64_t t = 8; t <= 9; ++t) step(*optimizer_, x_, t);
+  EXPECT_TRUE(test::bitwise_equal(test::to_host(x), test::to_host(x_)));
+  // A file where the folder should be.
+  on_root([&] { write(folder_.path() / "file", "words"); });
+  EXPECT_THROW((void)checkpoint::save(exec_, *optimizer_, x_, folder_.path() / "file"), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace kadam

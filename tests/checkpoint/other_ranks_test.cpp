@@ -1,0 +1,238 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/checkpoint/checkpoint.hpp>
+#include <kadam/comm/mpi_communicator.hpp>
+#include <kadam/optim/make_optimizer.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <checkpoint/shared_folder.hpp>
+#include <cmath>
+#include <map>
+#include <optim/optimizer_cases.hpp>
+#include <support/gradients.hpp>
+#include <support/host_views.hpp>
+#include <support/mpi_world.hpp>
+#include <support/random_vectors.hpp>
+
+/// On another number of ranks nothing that is owed is lost: for every vector of the state, the mean over
+/// those who have one is what it was, errors of workers and servers taken together. And training goes on from
+/// there.
+namespace kadam {
+namespace {
+
+using test::OptimizerCase;
+
+constexpr std::int64_t d = 1500;
+constexpr std::int64_t steps_before = 13;
+constexpr std::int64_t steps_after = 7;
+const TensorLayout layout({{"a", 0, 500}, {"b", 500, d}});
+
+/// The state as if it were one vector of each kind: the mean over the copies, from all ranks.
+using Whole = std::map<std::string, std::vector<double>>;
+
+void add(Whole& whole, const StateVector& field, int rank) {
+  const bool is_error = field.name == "worker_error" || field.name == "server_error";
+  // Where the parameters are those of each rank, what they have in common counts.
+  std::vector<double>& sum = whole[is_error ? "errors" : field.name];
+  sum.resize(static_cast<std::size_t>(field.placement.elements));
+  const bool counts = !field.placement.is_replicated() || rank == 0;
+  const std::vector<float> values = test::to_host(field.values);
+  for (std::size_t i = 0; counts && i < values.size(); ++i) {
+    sum[static_cast<std::size_t>(field.placement.range.begin) + i] +=
+        static_cast<double>(values[i]) / field.placement.copies;
+  }
+}
+
+/// Collective over MPI_COMM_WORLD; optimizer is null on ranks that have no part in it.
+Whole whole_state(Optimizer* optimizer, const Vector<float>& parameters) {
+  Whole whole;
+  if (optimizer != nullptr) {
+    const ExecutionSpace exec;
+    const StateFields state = optimizer->state_to_save(exec, parameters);
+    exec.fence();
+    const int rank = optimizer->communicator().rank();
+    for (const StateVector& field : state.vectors()) {
+      if (field.if_missing != StateVector::IfMissing::keep) add(whole, field, rank);
+    }
+    if (state.common_parameters()) add(whole, *state.common_parameters(), rank);
+  }
+  for (const char* name : {"parameters", "x", "m", "v", "w", "errors", "error", "residual", "in_flight",
+                           "arriving", "u", "variance_snapshot", "variance_mean"}) {
+    std::vector<double>& values = whole[name];
+    values.resize(static_cast<std::size_t>(d));
+    values = test::sum_over_ranks(values);
+  }
+  return whole;
+}
+
+double largest(const std::vector<double>& values) {
+  double size = 0.0;
+  for (const double value : values) size = std::max(size, std::fabs(value));
+  return size;
+}
+
+void expect_conserved(const Whole& after, const Whole& before) {
+  for (const auto& [name, wanted] : before) {
+    if (wanted.size() != static_cast<std::size_t>(d)) continue;
+    const std::vector<double>& got = after.at(name);
+    // Of LoCo's error, which is kept in 8 bits.
+    const double tolerance = (name == "error" ? 1.0 / 200 : 1e-6) * largest(wanted);
+    // What all ranks work with follows from x and the rest where there is an x; in bf16, that is rounded.
+    if (name == "parameters" && largest(before.at("x")) > 0.0) continue;
+    // A mean of variances is on its way between ranks: one rank alone has none to wait for.
+    if (name.starts_with("variance_") && largest(got) == 0.0) continue;
+    // x is there only where ranks work ahead of it: elsewhere it lies in the parameters.
+    if (name == "x" && largest(wanted) == 0.0) continue;
+    if (name == "x" && largest(got) == 0.0) {
+      for (std::size_t i = 0; i < wanted.size(); ++i)
+        ASSERT_NEAR(after.at("parameters")[i], wanted[i], tolerance);
+      continue;
+    }
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      ASSERT_NEAR(got[i], wanted[i], tolerance) << name << " " << i;
+  }
+}
+
+struct Change {
+  int from;
+  int to;
+};
+
+class OtherRanksTest : public testing::TestWithParam<std::tuple<OptimizerCase, Change>> {
+ protected:
+  /// Null on the ranks that have no part in it.
+  [[nodiscard]] std::shared_ptr<Communicator> first_ranks(int count) const {
+    const bool takes_part = world_->rank() < count;
+    std::shared_ptr<Communicator> part = world_->split(takes_part ? 0 : 1);
+    return takes_part ? part : nullptr;
+  }
+
+  [[nodiscard]] static std::unique_ptr<Optimizer> make(const std::shared_ptr<Communicator>& communicator) {
+    const OptimizerCase& one = std::get<0>(GetParam());
+    return communicator == nullptr ? nullptr : make_optimizer(one.name, one.options, layout, communicator);
+  }
+
+  /// Of |x - 1|^2 / 2 and what makes each batch another.
+  [[nodiscard]] static Vector<const float> gradient(const Vector<float>& x, int rank, std::int64_t t) {
+    std::vector<float> values = test::to_host(x);
+    const std::vector<float> noise = test::random_gradient(d, rank, t);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] += 0.02F * std::tanh(noise[i]) - 1.0F;
+    return test::to_device(values);
+  }
+
+  static double loss(const std::vector<float>& x) {
+    double sum = 0.0;
+    for (const float value : x) sum += 0.5 * (value - 1.0F) * (value - 1.0F);
+    return sum;
+  }
+
+  void train(Optimizer& optimizer, const Vector<float>& x, std::int64_t first, std::int64_t last) const {
+    for (std::int64_t t = first; t <= last; ++t) {
+      exec_.fence();
+      (void)optimizer.step(exec_, x, gradient(x, optimizer.communicator().rank(), t));
+    }
+    exec_.fence();
+  }
+
+  [[nodiscard]] std::vector<float> consensus(Optimizer& optimizer, const Vector<float>& x) const {
+    const auto out = allocate<float>(exec_, "consensus", d);
+    optimizer.write_consensus(exec_, x, out);
+    exec_.fence();
+    return test::to_host(out);
+  }
+
+  const ExecutionSpace exec_;
+  std::shared_ptr<Communicator> world_ = make_mpi_communicator(MPI_COMM_WORLD);
+  test::SharedFolder folder_;
+};
+
+TEST_P(OtherRanksTest, LoseNothingAndGoOn) {
+  const auto [from, to] = std::get<1>(GetParam());
+  if (world_->size() < std::max(from, to)) GTEST_SKIP() << "needs " << std::max(from, to) << " ranks";
+  const auto parameters = test::to_device(std::vector<float>(d, 0.0F));
+  const std::shared_ptr<Communicator> before = first_ranks(from);
+  std::filesystem::path path;
+  double loss_before = 0.0;
+  double loss_after = 0.0;
+  const auto saved = make(before);
+  if (saved != nullptr) {
+    train(*saved, parameters, 1, steps_before);
+    path = checkpoint::save(exec_, *saved, parameters, folder_.path());
+    loss_before = loss(consensus(*saved, parameters));
+  }
+  const Whole owed_before = whole_state(saved.get(), parameters);
+
+  const std::shared_ptr<Communicator> after = first_ranks(to);
+  const auto resumed = make(after);
+  const auto x = test::to_device(std::vector<float>(d, 1e30F));
+  if (resumed != nullptr) {
+    // Other ranks wait below, whatever happens here.
+    try {
+      const auto restored = checkpoint::restore_newest(exec_, *resumed, x, folder_.path());
+      EXPECT_TRUE(restored.has_value() && restored->step == steps_before);
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << error.what();
+    }
+  }
+  const Whole owed_after = whole_state(resumed.get(), x);
+  expect_conserved(owed_after, owed_before);
+  if (HasFailure()) return;
+
+  if (resumed != nullptr) {
+    const double loss_at_start = loss(consensus(*resumed, x));
+    if (saved != nullptr) {
+      EXPECT_NEAR(loss_at_start, loss_before, 1e-3 * loss_before);
+    }
+    train(*resumed, x, steps_before + 1, steps_before + 1);
+    EXPECT_LE(loss(consensus(*resumed, x)), 1.1 * loss_at_start) << "a jump";
+    train(*resumed, x, steps_before + 2, steps_before + steps_after);
+    const double last = loss(consensus(*resumed, x));
+    for (const double of_rank : after->all_gather_values({&last, 1})) EXPECT_EQ(of_rank, last);
+    loss_after = last;
+  }
+  // Not worse than without a change.
+  if (saved == nullptr) return;
+  train(*saved, parameters, steps_before + 1, steps_before + steps_after);
+  const double undisturbed = loss(consensus(*saved, parameters));
+  if (resumed != nullptr) {
+    EXPECT_LE(loss_after, 1.0 + 2.0 * undisturbed);
+  }
+}
+
+std::vector<OptimizerCase> cases() {
+  const std::set<std::string> titles = {"adam",
+                                        "lamb",
+                                        "onebit_adam",
+                                        "onebit_adam_preconditioned",
+                                        "apmsqueeze_2",
+                                        "onebit_lamb",
+                                        "zero_one_adam",
+                                        "zero_one_adam_rates",
+                                        "efficient_adam",
+                                        "loco",
+                                        "loco_bf16",
+                                        "locally_accumulated_adam_64",
+                                        "locally_accumulated_adam_ahead",
+                                        "locally_accumulated_adam_delayed",
+                                        "divisible_adam_3_half_ahead",
+                                        "divisible_adam_4_not_ahead"};
+  std::vector<OptimizerCase> all = test::optimizer_cases();
+  std::erase_if(all, [&](const OptimizerCase& each) { return !titles.contains(each.title); });
+  return all;
+}
+
+std::string title(const testing::TestParamInfo<OtherRanksTest::ParamType>& test_info) {
+  const auto [from, to] = std::get<1>(test_info.param);
+  return std::get<0>(test_info.param).title + "_" + std::to_string(from) + "_to_" + std::to_string(to);
+}
+
+INSTANTIATE_TEST_SUITE_P(AllOptimizers, OtherRanksTest,
+                         testing::Combine(testing::ValuesIn(cases()),
+                                          testing::Values(Change{4, 2}, Change{2, 3}, Change{1, 4},
+                                                          Change{4, 1})),
+                         title);
+
+}  // namespace
+}  // namespace kadam
