@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The link of one of two hosts is down for some seconds while they train, and nothing else happens; a disk that is
-full: link_down_test.py NETLAB KADAM_TRAIN LAUNCHER..."""
+full, or read-only: link_down_test.py NETLAB KADAM_TRAIN LAUNCHER..."""
 import os
 import pathlib
 import subprocess
@@ -75,6 +75,10 @@ with tempfile.TemporaryDirectory() as name:
         expect(done.returncode == 1 and "No space left on device" in done.stderr, done.returncode, done.stderr)
         expect(steps_in(disk / "saved") == [40] and len(list((disk / "saved").iterdir())) == 1, "the old one is gone")
         (disk / "filler").unlink()
+        subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+        done = program.start(2, *longer, "--run", folder / "read-only")
+        expect(done.returncode == 1 and "Read-only file system" in done.stderr, done.returncode, done.stderr)
+        subprocess.run(["mount", "-o", "remount,rw", disk], check=True)
         expect("goes on after step 40 " in program.run(2, *longer, "--run", folder / "full"), "resumed")
     finally:
         subprocess.run(["umount", disk], check=True)
