@@ -27,7 +27,7 @@ with tempfile.TemporaryDirectory() as name:
         expect(line["loss"] is None and line["gradient_norm"] is None and line["learning_rate"] == 0, line)
         # The phase is that of the last step taken, and a skipped step sends nothing but the agreement.
         expect(line["phase"] == "compressed" and line["bytes_per_step"] == 0, line)
-    expect(lines[-1]["bytes_sent"] - lines[-2]["bytes_sent"] == 5 * 8, lines[-2:])
+    expect(lines[-1]["bytes_sent"] - lines[-2]["bytes_sent"] == 5 * 16, lines[-2:])
     expect(held_out[-1]["held_out_loss"] is None, held_out)
     (summary,) = json.loads((folder / "a" / "comparison.json").read_text())
     expect(summary["training_loss"] is None and summary["skipped_steps"] == 36, summary)
