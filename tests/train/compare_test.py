@@ -26,7 +26,7 @@ def message_bytes(elements, block=128):
 
 
 def sent_by_rank_0(chunk_bytes):
-    """All-to-all of the chunks, all-gather of the own one, and one number for the agreement on the gradient."""
+    """All-to-all of the chunks, all-gather of the own one, and two numbers for the agreement on the gradient."""
     return sum(chunk_bytes[1:]) + (ranks - 1) * (chunk_bytes[0] + 16)
 
 
