@@ -69,7 +69,7 @@ Vector<float> LowBitReduceScatter::operator()(const ExecutionSpace& exec, Commun
   if (chunks_.ranks() == 1) {
     const auto scope = phases.enter(exec, Phase::decode);
     scale_numbers(exec, gradient_scale, input, mean_);
-    if (owed_.size() > 0) deliver_owed(exec);
+    if (owed_.extent(0) > 0) deliver_owed(exec);
     return mean_;
   }
   cut_messages(slices_, codec_.message(), communicator.piece_bytes());
@@ -105,7 +105,7 @@ void LowBitReduceScatter::describe_state(const ExecutionSpace& exec, StateFields
   if (chunks_.ranks() == 1) {
     const Vector<float> owed =
         fields.saves() ? owed_ : allocate<float>(exec, "kadam::LowBitReduceScatter::owed", d);
-    if (owed.size() > 0) fields.vector("error", owed, {elements_, node_.shard(), 1, 0}, IfMissing::zero);
+    if (owed.extent(0) > 0) fields.vector("error", owed, {elements_, node_.shard(), 1, 0}, IfMissing::zero);
     return;
   }
   const Vector<float> values = allocate<float>(exec, "kadam::LowBitReduceScatter::error_values", d);
