@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/checkpoint/number_text.hpp>
 #include <kadam/checkpoint/state_file.hpp>
+#include <kadam/optim/tensor_hash.hpp>
 
 #include <algorithm>
 #include <span>
@@ -14,12 +15,6 @@ namespace {
 const std::string number_prefix = "number.";
 const std::string place_prefix = "place.";
 const std::string program_prefix = "program.";
-
-std::string text_of(const TensorLayout& layout) {
-  std::string text;
-  for (const Tensor& tensor : layout.tensors()) text += tensor.name + ":" + std::to_string(tensor.end) + ";";
-  return text;
-}
 
 /// What this rank writes of a vector, and where it lies in the View that the rank has of it.
 Placement written_part(const Placement& placement, const Communicator& communicator) {
@@ -69,7 +64,7 @@ ManifestFile write_state_file(const ExecutionSpace& exec, const std::filesystem:
                            {"ranks_per_node", std::to_string(arrangement.ranks_per_node)},
                            {"options", arrangement.options},
                            {"elements", std::to_string(optimizer.layout().elements())},
-                           {"tensors", std::to_string(hash_of(text_of(optimizer.layout())))}};
+                           {"tensors", std::to_string(hash_of(optimizer.layout()))}};
   for (const StateNumber& number : state.numbers())
     metadata[number_prefix + number.name] = to_text(number.place);
   for (const auto& [key, words] : program) metadata[program_prefix + key] = words;
@@ -157,7 +152,7 @@ void StateFiles::take_identity(const io::TensorFile& file, const Optimizer& opti
                              " parameters, the model has d = " + std::to_string(layout.elements()) +
                              ": it belongs to another model");
   }
-  if (word("tensors") != std::to_string(hash_of(text_of(layout)))) {
+  if (word("tensors") != std::to_string(hash_of(layout))) {
     throw std::runtime_error(
         file.path().string() +
         ": it was saved with tensors of other names or lengths than the model has, though "

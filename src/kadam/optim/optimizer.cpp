@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/kernels/ordered_sum.hpp>
 #include <kadam/optim/optimizer.hpp>
+#include <kadam/optim/tensor_hash.hpp>
 
 #include <algorithm>
 #include <array>
@@ -11,12 +12,6 @@
 
 namespace kadam {
 namespace {
-
-std::uint64_t hash_of(const TensorLayout& layout) {
-  std::string text;
-  for (const Tensor& tensor : layout.tensors()) text += tensor.name + ":" + std::to_string(tensor.end) + ";";
-  return kadam::hash_of(text);
-}
 
 std::uint64_t hash_of(const std::vector<ParameterGroup>& groups) {
   std::string text;
@@ -52,7 +47,7 @@ void Optimizer::require_agreement() {
       "the options (hash)",   "the parameter groups (hash)", "the length of exchanged pieces (bytes)"};
   const std::array<std::uint64_t, 6> values = {
       kadam::hash_of(name_),   static_cast<std::uint64_t>(elements()),
-      hash_of(layout_),        kadam::hash_of(options()),
+      kadam::hash_of(layout_), kadam::hash_of(options()),
       hash_of(common_.groups), communicator_->piece_bytes()};
   communicator_->require_equal(names, values);
 }
