@@ -138,7 +138,7 @@ void read_figures(const std::filesystem::path& file, Figures& figures) {
          read_object("overlap", value,
                      {{"backward", into(figures.overlap.backward)},
                       {"background", into(figures.overlap.background)},
-                      {"pieces", into(figures.overlap.pieces)}});
+                      {"piece_bytes", into(figures.overlap.piece_bytes)}});
        }},
       {"levels", [&](const Json& value) { figures.levels = levels_of("levels", value.get<std::string>()); }},
       {"ranks", into(figures.ranks)},

@@ -1,31 +1,34 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/collectives/pipelined_reduction.hpp>
+
 #include <algorithm>
+#include <array>
 #include <plan/measure_network.hpp>
 #include <vector>
 
 namespace kadam::plan_program {
 namespace {
 
-/// An all-to-all and an all-gather of as many bytes: what compressed and dense means consist of.
+/// To the owners of chunks and back to all, cut into pieces and without a kernel: what compressed and dense
+/// means consist of.
 class TwoWayExchange {
  public:
-  TwoWayExchange(Communicator& communicator, std::size_t piece_bytes)
+  /// message_bytes: from one rank to another in one direction; a multiple of shortest_message_bytes.
+  TwoWayExchange(Communicator& communicator, std::size_t message_bytes)
       : communicator_(communicator),
-        bytes_(exec_, piece_bytes * static_cast<std::size_t>(communicator.size())) {
-    for (std::size_t r = 0; r < static_cast<std::size_t>(communicator.size()); ++r) {
-      pieces_.push_back({r * piece_bytes, piece_bytes});
-    }
+        chunks_(static_cast<std::int64_t>(message_bytes / sizeof(float)) * communicator.size(),
+                communicator.size()),
+        bytes_(exec_, message_bytes * static_cast<std::size_t>(communicator.size())) {
+    cut_numbers<float>(slices_, chunks_, communicator.piece_bytes());
   }
+  static constexpr std::size_t shortest_message_bytes = sizeof(float) * ChunkLayout::alignment_elements;
 
   /// Seconds of one of the two, the slowest rank's, in the mean of `times` runs.
   double seconds(int times) {
     (void)slowest(0.0);  // all start together
     const Kokkos::Timer timer;
-    for (int k = 0; k < times; ++k) {
-      communicator_.all_to_all(exec_, Traffic::control, bytes_.send(), pieces_, bytes_.receive(), pieces_);
-      communicator_.all_gather(exec_, Traffic::control, bytes_.receive(), pieces_);
-    }
+    for (int k = 0; k < times; ++k) run();
     return slowest(timer.seconds()) / (2.0 * times);
   }
 
@@ -34,13 +37,21 @@ class TwoWayExchange {
   struct Buffers {
     Buffers(const ExecutionSpace& exec, std::size_t size)
         : sent(allocate_zeros<std::byte>(exec, "kadam-plan::sent", static_cast<std::int64_t>(size))),
-          received(allocate_zeros<std::byte>(exec, "kadam-plan::received", static_cast<std::int64_t>(size))) {
-    }
-    [[nodiscard]] std::span<const std::byte> send() const { return {sent.data(), sent.size()}; }
-    [[nodiscard]] std::span<std::byte> receive() const { return {received.data(), received.size()}; }
+          received(allocate_zeros<std::byte>(exec, "kadam-plan::received", static_cast<std::int64_t>(size))),
+          result(allocate_zeros<std::byte>(exec, "kadam-plan::result", static_cast<std::int64_t>(size))) {}
     Vector<std::byte> sent;
     Vector<std::byte> received;
+    Vector<std::byte> result;
   };
+
+  void run() {
+    const ReductionSteps nothing{[](int, const Slice&) {}, [](const Slice&) {}};
+    const std::array<Lane, 2> lanes{Lane{bytes_of(bytes_.sent), bytes_of(bytes_.received)},
+                                    Lane{bytes_of(bytes_.result), bytes_of(bytes_.result)}};
+    Exchange exchange(exec_, communicator_, Traffic::control, lanes);
+    ReductionRun reduction(slices_, communicator_.rank(), ReductionRun::Replies::to_all, exchange, nothing);
+    run_reduction(exec_, phases_, reduction);
+  }
 
   double slowest(double own) {
     const std::vector<double> all = communicator_.all_gather_values({&own, 1});
@@ -49,8 +60,10 @@ class TwoWayExchange {
 
   ExecutionSpace exec_;
   Communicator& communicator_;
+  ChunkLayout chunks_;
+  SlicedChunks slices_;
   Buffers bytes_;
-  std::vector<Piece> pieces_;
+  Phases phases_;
 };
 
 double median(std::vector<double> values) {
@@ -58,10 +71,10 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// Of an exchange of 8 bytes.
+/// Of an exchange of next to nothing.
 double empty_seconds(Communicator& communicator) {
   constexpr int rounds = 9;
-  TwoWayExchange exchange(communicator, 8);
+  TwoWayExchange exchange(communicator, TwoWayExchange::shortest_message_bytes);
   (void)exchange.seconds(1);
   // As many as fit in about 0.3 s in all; all ranks agree, because all see the slowest.
   const int times = std::clamp(static_cast<int>(0.03 / std::max(exchange.seconds(3), 1e-7)), 1, 200);
@@ -69,6 +82,12 @@ double empty_seconds(Communicator& communicator) {
   seconds.reserve(rounds);
   for (int k = 0; k < rounds; ++k) seconds.push_back(exchange.seconds(times));
   return median(std::move(seconds));
+}
+
+/// A share of so many bytes, rounded up.
+std::size_t message_bytes(std::size_t bytes, std::size_t ranks) {
+  constexpr std::size_t unit = TwoWayExchange::shortest_message_bytes;
+  return (bytes / ranks + unit - 1) / unit * unit;
 }
 
 /// Twice longer and longer, until one takes long enough: the first time finds out which does, and lets
@@ -80,16 +99,17 @@ std::vector<TimedExchange> measure_longer(Communicator& communicator) {
   constexpr std::size_t most_bytes = std::size_t{1} << 25;
   const auto ranks = static_cast<std::size_t>(communicator.size());
   std::size_t longest = least_bytes;
-  while (TwoWayExchange(communicator, longest / ranks).seconds(1) < long_enough && 4 * longest <= most_bytes)
+  while (TwoWayExchange(communicator, message_bytes(longest, ranks)).seconds(1) < long_enough &&
+         4 * longest <= most_bytes)
     longest *= 4;
   std::vector<TimedExchange> longer;
   for (std::size_t bytes = least_bytes; bytes <= longest; bytes *= 4) {
-    const std::size_t piece_bytes = bytes / ranks;
-    TwoWayExchange exchange(communicator, piece_bytes);
+    const std::size_t message = message_bytes(bytes, ranks);
+    TwoWayExchange exchange(communicator, message);
     std::vector<double> seconds;
     seconds.reserve(rounds);
     for (int k = 0; k < (bytes < longest ? rounds : 3); ++k) seconds.push_back(exchange.seconds(1));
-    longer.push_back({static_cast<double>(piece_bytes * (ranks - 1)), median(std::move(seconds))});
+    longer.push_back({static_cast<double>(message * (ranks - 1)), median(std::move(seconds))});
   }
   return longer;
 }

@@ -55,10 +55,10 @@ void add_overlap(CLI::App& app, CommandLine& line) {
   app.add_option("--background-overlap", line.background_overlap,
                  "part of compute and kernels beside which\ndivisible_adam's background runs (default 1)")
       ->type_name("X");
-  app.add_option("--pieces", line.pieces,
-                 "that compressed exchanges are cut into, so that\nencoding, sending and decoding overlap\n"
-                 "(default 1: they do not)")
-      ->type_name("N");
+  app.add_option("--piece-bytes", line.piece_bytes,
+                 "length of the pieces that messages are cut into,\nso that encoding, sending and decoding "
+                 "overlap\n(default 61440, as Kadam cuts; 0: they do not)")
+      ->type_name("BYTES");
   app.add_option(
          "--levels", line.levels,
          "flat: all ranks exchange with all; two: those of a\nnode densely first; best: the better one "
@@ -169,7 +169,7 @@ void apply(const CommandLine& line, Figures& figures) {
   if (!line.ranks.empty()) figures.ranks = launch::counts_of("--ranks", line.ranks);
   if (line.backward_overlap) figures.overlap.backward = *line.backward_overlap;
   if (line.background_overlap) figures.overlap.background = *line.background_overlap;
-  if (line.pieces) figures.overlap.pieces = *line.pieces;
+  if (line.piece_bytes) figures.overlap.piece_bytes = *line.piece_bytes;
   if (!line.levels.empty()) figures.levels = levels_of("--levels", line.levels);
   apply_options(line, figures);
 }

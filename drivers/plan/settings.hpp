@@ -27,7 +27,7 @@ struct CommandLine {
   std::string memory;
   std::optional<double> backward_overlap;
   std::optional<double> background_overlap;
-  std::optional<int> pieces;
+  std::optional<std::size_t> piece_bytes;
   std::string levels;
   double warmup = 0.15;
   std::string density;

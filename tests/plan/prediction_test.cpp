@@ -72,15 +72,21 @@ TEST(Predict, PiecesByHand) {
   phase.work = {{Kernel::scale, 2.5e6}};  // 2 ms at 8 B and 10 GB/s
   phase.exchanges = {{Traffic::compressed, Hiding::pieces, {{Pattern::all_to_all, 4000000}}, 1, 4}};
   Scenario scenario = simple();
-  scenario.overlap.pieces = 4;
+  scenario.overlap.piece_bytes = 400000;  // messages of 4 MB / 3: 3.3 of them
   const StepSeconds seconds = step_seconds(phase, scenario, 4, false);
   EXPECT_NEAR(seconds.total(), 4.5e-3 + agreement, 1e-12);
   EXPECT_NEAR(seconds.exposed, 2.5e-3 + agreement, 1e-12);
-  // Every piece pays for its latency; the agreement takes two rounds.
+  // The exchange pays for latency once; the agreement takes two rounds.
   scenario.network.latency_seconds = 1e-3;
-  EXPECT_NEAR(step_seconds(phase, scenario, 4, false).exposed, 2.5e-3 + 4e-3 + 2e-3 + agreement, 1e-12);
-  scenario.overlap.pieces = 1;
+  EXPECT_NEAR(step_seconds(phase, scenario, 4, false).exposed, 2.5e-3 + 1e-3 + 2e-3 + agreement, 1e-12);
+  scenario.overlap.piece_bytes = 0;
   EXPECT_NEAR(step_seconds(phase, scenario, 4, false).exposed, 5e-3 + 2e-3 + agreement, 1e-12);
+  // A gradient in pieces hides behind both: half of 3 ms of compute, and kernels as above.
+  phase.exchanges[0].hiding = Hiding::backward;
+  scenario.network.latency_seconds = 0.0;
+  scenario.overlap = {0.5, 1.0, 400000};
+  scenario.compute_seconds = 3e-3;
+  EXPECT_NEAR(step_seconds(phase, scenario, 4, false).exposed, 1e-3 + agreement, 1e-12);
 }
 
 TEST(Predict, TheBackgroundHidesBehindSteps) {
@@ -140,7 +146,7 @@ TEST(Predict, SlowerNetworksNeverHelp) {
       scenario.network.ranks_per_node = 4;
       scenario.network.link_bytes_per_second = rate;
       scenario.compute_seconds = 5e-3;
-      scenario.overlap = {0.6, 1.0, 4};
+      scenario.overlap = {0.6, 1.0, 61440};
       const double now = predict(name, options_of(name), scenario, 64).step.total();
       EXPECT_GE(now, before) << name << " at " << rate;
       before = now;
@@ -199,7 +205,6 @@ TEST(Predict, RefusesImpossibleFigures) {
   refuses([](Scenario& s) { s.steps = 0; });
   refuses([](Scenario& s) { s.compute_seconds = -1.0; });
   refuses([](Scenario& s) { s.overlap.backward = 1.5; });
-  refuses([](Scenario& s) { s.overlap.pieces = 0; });
   refuses([](Scenario& s) { s.network.link_bytes_per_second = 0.0; });
   EXPECT_THROW((void)predict("adam", none, simple(), 0), std::invalid_argument);
   EXPECT_THROW((void)KernelCosts::at_memory_speed(0.0), std::invalid_argument);

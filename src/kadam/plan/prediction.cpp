@@ -19,18 +19,24 @@ class Wires {
     between_ = scenario.network.between_nodes();
   }
 
-  /// Cut into pieces, one after the other.
-  [[nodiscard]] double seconds(const Exchange& exchange, int pieces) const {
+  [[nodiscard]] double seconds(const Exchange& exchange) const {
     double sum = 0.0;
-    for (const Transfer& transfer : exchange.transfers) {
-      sum += in_pieces(network(), ranks_, transfer, pieces);
-    }
+    for (const Transfer& transfer : exchange.transfers) sum += transfer_seconds(network(), ranks_, transfer);
     if (node_ranks_ > 1) {
       for (const Pattern pattern : {Pattern::all_to_all, Pattern::all_gather}) {
-        sum += in_pieces(scenario_.network, node_ranks_, {pattern, node_bytes(exchange)}, pieces);
+        sum += transfer_seconds(scenario_.network, node_ranks_, {pattern, node_bytes(exchange)});
       }
     }
     return sum;
+  }
+
+  /// That its longest message is cut into.
+  [[nodiscard]] double pieces(const Exchange& exchange) const {
+    if (scenario_.overlap.piece_bytes == 0 || ranks_ == 1) return 1.0;
+    std::size_t longest = 0;
+    for (const Transfer& transfer : exchange.transfers) longest = std::max(longest, transfer.bytes);
+    const double message = static_cast<double>(longest) / (ranks_ - 1);
+    return std::max(1.0, std::ceil(message / static_cast<double>(scenario_.overlap.piece_bytes)));
   }
 
  private:
@@ -39,10 +45,6 @@ class Wires {
     const auto others = static_cast<std::size_t>(node_ranks_ - 1);
     return exchange.node_bytes_per_element * static_cast<std::size_t>(scenario_.elements) * others /
            static_cast<std::size_t>(node_ranks_);
-  }
-  static double in_pieces(const Network& network, int ranks, const Transfer& transfer, int pieces) {
-    const Transfer piece{transfer.pattern, transfer.bytes / static_cast<std::size_t>(pieces)};
-    return pieces * transfer_seconds(network, ranks, piece);
   }
 
   const Scenario& scenario_;
@@ -121,7 +123,7 @@ std::int64_t background_steps(const OptionMap& options, const Scenario& scenario
   const AlgorithmPlan plan = plan_algorithm("divisible_adam", once, problem_of(scenario, ranks, two_levels));
   StepPhase phase = plan.phases.back();
   const Wires wires(scenario, ranks, two_levels);
-  const double exchange = wires.seconds(phase.exchanges.back(), 1);
+  const double exchange = wires.seconds(phase.exchanges.back());
   phase.exchanges.pop_back();
   const double step = step_seconds(phase, scenario, ranks, two_levels).total();
   return std::max(std::int64_t{1}, static_cast<std::int64_t>(std::ceil(1.2 * exchange / step)));
@@ -159,7 +161,6 @@ void Scenario::validate() const {
   require(std::isfinite(compute_seconds) && compute_seconds >= 0.0, "expected compute seconds, 0 or more");
   require(is_share(overlap.backward), "expected an overlap of the backward pass from 0 to 1");
   require(is_share(overlap.background), "expected an overlap of the background from 0 to 1");
-  require(overlap.pieces > 0, "expected 1 or more pieces");
 }
 
 StepSeconds step_seconds(const StepPhase& phase, const Scenario& scenario, int ranks, bool two_levels) {
@@ -168,14 +169,13 @@ StepSeconds step_seconds(const StepPhase& phase, const Scenario& scenario, int r
   const double agreement = agreement_seconds(scenario.network, ranks);
   StepSeconds seconds{scenario.compute_seconds, work_seconds(phase, scenario.kernels), agreement, agreement};
   for (const Exchange& exchange : phase.exchanges) {
-    const bool cut = exchange.hiding == Hiding::pieces && overlap.pieces > 1;
-    const double spent =
-        wires.seconds(exchange, cut ? overlap.pieces : 1) / static_cast<double>(exchange.every);
+    const double spent = wires.seconds(exchange) / static_cast<double>(exchange.every);
     double hidden = 0.0;
     if (exchange.hiding == Hiding::backward) hidden = overlap.backward * seconds.compute;
     if (exchange.hiding == Hiding::background)
       hidden = travelling_share(exchange) * overlap.background * (seconds.compute + seconds.kernels);
-    if (cut) hidden = std::min(seconds.kernels, spent) * (1.0 - 1.0 / overlap.pieces);
+    if (exchange.hiding == Hiding::backward || exchange.hiding == Hiding::pieces)
+      hidden += std::min(seconds.kernels, spent) * (1.0 - 1.0 / wires.pieces(exchange));
     seconds.exchange += spent;
     seconds.exposed += std::max(0.0, spent - hidden);
   }

@@ -14,7 +14,9 @@ namespace kadam::plan {
 struct Overlap {
   double backward = 0.0;    ///< part of the compute time beside which a gradient's exchange may run
   double background = 1.0;  ///< part of compute and kernels beside which the background's may run
-  int pieces = 1;           ///< that compressed exchanges are cut into: 1 overlaps nothing
+  /// Length of the pieces that messages are cut into, of which some travel while others are encoded or
+  /// decoded; 0: whole messages, nothing overlaps. ExchangeOptions::piece_bytes has Kadam's own.
+  std::size_t piece_bytes = 0;
 };
 
 /// Whether all ranks exchange with all, or those of a node densely first: the better one, unless told.
@@ -58,15 +60,16 @@ struct Prediction {
 
 /// A step of a phase.
 ///
-///   gradient's exchange X        exposed max(0, X - backward compute)
-///   compressed, P pieces         K kernels and X exchange take (K + X)/P + (P - 1)/P max(K, X)
+///   exchange X in P pieces       K kernels and X take (K + X)/P + (P - 1)/P max(K, X)
+///   of a gradient                exposed less by backward compute as well
 ///   background, every tau steps  exposed max(0, X/tau - background (compute + K)); background k/tau if the
 ///                                result is wanted k steps later
 ///
-/// Every step also exchanges 8 B of each rank: whether its gradient is finite. Cutting costs: every piece
-/// pays for latency and messages. In two levels (d/g elements between nodes) each exchange also has a dense
-/// reduce-scatter before and an all-gather after it, inside the node. Worked number: K = 2 ms, X = 4 ms
-/// without latency, P = 4: 1.5 + 3 = 4.5 ms, of which 2.5 ms are exposed (the agreement left out).
+/// P is that of the longest message. What cutting costs is in a rate that was measured with pieces. Every
+/// step also exchanges 8 B of each rank: whether its gradient is finite. In two levels (d/g elements between
+/// nodes) each exchange also has a dense reduce-scatter before and an all-gather after it, inside the node.
+/// Worked number: K = 2 ms, X = 4 ms, P = 4: 1.5 + 3 = 4.5 ms, of which 2.5 ms are exposed (the agreement
+/// left out).
 [[nodiscard]] StepSeconds step_seconds(const StepPhase& phase, const Scenario& scenario, int ranks,
                                        bool two_levels);
 

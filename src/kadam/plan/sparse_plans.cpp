@@ -45,7 +45,7 @@ AlgorithmPlan local_moments_plan(const LocalMomentsAdam::Options& options, const
                   1.0,
                   true,
                   {{Kernel::check, all(problem)}, {Kernel::accumulate_direction, all(problem)}},
-                  {{Traffic::sparse, Hiding::pieces, sparse.transfers, 1, sizeof(float)}}};
+                  {{Traffic::sparse, Hiding::nothing, sparse.transfers, 1, sizeof(float)}}};
   append(phase.work, sparse.work);
   if (options.common.weight_decay > 0.0) phase.work.push_back({Kernel::scale, all(problem)});
   add_variance_syncs(options, problem, phase);

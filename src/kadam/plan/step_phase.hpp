@@ -22,8 +22,8 @@ struct Work {
 /// What an exchange can hide behind.
 enum class Hiding : std::uint8_t {
   nothing,
-  backward,    ///< a gradient's: layers that are done are sent while others compute
-  pieces,      ///< a compressed one: one piece is sent while others are encoded and decoded
+  backward,    ///< a gradient's: layers that are done are sent while others compute; and as pieces
+  pieces,      ///< one piece is sent while others are encoded, reduced and decoded
   background,  ///< everything: its result is wanted some steps later
 };
 
