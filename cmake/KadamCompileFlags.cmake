@@ -13,14 +13,22 @@ target_compile_options(kadam_compile_flags INTERFACE
   $<${kadam_host_cxx}:-fno-math-errno -fno-trapping-math>
   # A fused h - q s would leave another error than the rounded q s that all ranks decode: no contraction, so that
   # nothing is lost and results do not depend on the compiler. Kernels wait for memory; it costs nothing.
-  $<${kadam_host_cxx}:-ffp-contract=off>
-  $<${kadam_host_cxx}:-Wall -Wextra -Wpedantic -Wconversion>)
-# Where files are united, a local name that a constant of another file has is no mistake.
-if(NOT CMAKE_UNITY_BUILD)
-  target_compile_options(kadam_compile_flags INTERFACE $<${kadam_host_cxx}:-Wshadow>)
+  $<${kadam_host_cxx}:-ffp-contract=off>)
+# As a part of another project, warnings would be those of its Kokkos.
+if(PROJECT_IS_TOP_LEVEL)
+  set(kadam_host_c $<COMPILE_LANG_AND_ID:C,GNU,Clang>)
+  target_compile_options(kadam_compile_flags INTERFACE
+    "$<$<OR:${kadam_host_cxx},${kadam_host_c}>:-Wall;-Wextra;-Wpedantic;-Wconversion>"
+    "$<$<COMPILE_LANG_AND_ID:Fortran,GNU>:-Wall;-Wextra;-std=f2018>")
+  # Where files are united, a local name that a constant of another file has is no mistake.
+  if(NOT CMAKE_UNITY_BUILD)
+    target_compile_options(kadam_compile_flags INTERFACE $<${kadam_host_cxx}:-Wshadow>)
+  endif()
 endif()
 if(KADAM_ENABLE_WARNINGS_AS_ERRORS)
-  target_compile_options(kadam_compile_flags INTERFACE $<${kadam_host_cxx}:-Werror>)
+  target_compile_options(kadam_compile_flags INTERFACE
+    $<${kadam_host_cxx}:-Werror> $<${kadam_host_c}:-Werror>
+    $<$<COMPILE_LANG_AND_ID:Fortran,GNU>:-Werror>)
 endif()
 if(KADAM_ENABLE_NATIVE_ARCH)
   target_compile_options(kadam_compile_flags INTERFACE $<${kadam_host_cxx}:-march=native>)

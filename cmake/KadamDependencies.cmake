@@ -1,8 +1,11 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The library needs Kokkos and, if enabled, MPI. All else belongs to the programs and the tests.
+# The library needs Kokkos and, if enabled, MPI; to build checkpoints, the headers of nlohmann_json. All else belongs to the programs and the tests.
 include(KadamKokkos)
-find_package(Kokkos ${KADAM_KOKKOS_VERSIONS} REQUIRED)
+# A project that has this one as a part may have its own Kokkos as another.
+if(NOT TARGET Kokkos::kokkos)
+  find_package(Kokkos ${KADAM_KOKKOS_VERSIONS} REQUIRED)
+endif()
 include(KadamDeviceLanguage)
 
 if(KADAM_ENABLE_MPI)
@@ -16,16 +19,32 @@ if(KADAM_ENABLE_NCCL)
   endif()
   find_package(NCCL REQUIRED)
 endif()
+if(KADAM_ENABLE_FORTRAN)
+  if(NOT KADAM_ENABLE_MPI)
+    message(FATAL_ERROR "KADAM_ENABLE_FORTRAN needs KADAM_ENABLE_MPI: its communicators are MPI's.")
+  endif()
+  enable_language(Fortran)
+  find_package(MPI REQUIRED COMPONENTS Fortran)
+  if(NOT MPI_Fortran_HAVE_F08_MODULE)
+    message(FATAL_ERROR "KADAM_ENABLE_FORTRAN needs the module mpi_f08, which this MPI has not got for "
+      "${CMAKE_Fortran_COMPILER}.")
+  endif()
+endif()
+if(KADAM_ENABLE_DRIVERS AND NOT KADAM_ENABLE_CHECKPOINT)
+  message(FATAL_ERROR "KADAM_ENABLE_DRIVERS needs KADAM_ENABLE_CHECKPOINT: kadam-train saves and restores.")
+endif()
 if(KADAM_ENABLE_DRIVERS)
   find_package(KokkosKernels REQUIRED)
   find_package(CLI11 REQUIRED)
   find_package(tomlplusplus REQUIRED)
-  find_package(ZLIB REQUIRED)
 endif()
 if(KADAM_ENABLE_DRIVERS OR KADAM_ENABLE_TESTS)
+  find_package(ZLIB REQUIRED)
   find_package(fmt REQUIRED)
   # fmt 9 mistrusts every nvcc with constexpr, and then calls functions without it from constant expressions.
   target_compile_definitions(fmt::fmt INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:FMT_USE_CONSTEXPR=1>)
+endif()
+if(KADAM_ENABLE_CHECKPOINT OR KADAM_ENABLE_TESTS)
   find_package(nlohmann_json REQUIRED)
 endif()
 if(KADAM_ENABLE_TESTS)

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# find_package(Kadam) for other projects: kadam::kadam and kadam::kernels.
+# find_package(Kadam) for other projects: kadam::kadam, kadam::kernels and, if built, kadam::fortran; pkg-config kadam;
+# the programs.
 include(CMakePackageConfigHelpers)
 
 set_target_properties(kadam_kernels PROPERTIES EXPORT_NAME kernels)
@@ -8,11 +9,23 @@ set_target_properties(kadam_kernels PROPERTIES EXPORT_NAME kernels)
 install(TARGETS kadam kadam_kernels EXPORT KadamTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-# The file formats of kadam::io belong to the programs.
+# What C is made of is nobody's business; npy and JSON lines belong to the programs.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/kernels/kadam ${PROJECT_SOURCE_DIR}/src/kadam
   ${KADAM_GENERATED_INCLUDE_DIR}/kadam
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-  FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" PATTERN "io" EXCLUDE)
+  FILES_MATCHING PATTERN "*.hpp" PATTERN "c_api" EXCLUDE PATTERN "fortran" EXCLUDE
+  PATTERN "npy*.hpp" EXCLUDE PATTERN "json_lines.hpp" EXCLUDE)
+install(FILES ${PROJECT_SOURCE_DIR}/src/kadam/c_api/kadam.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+if(KADAM_ENABLE_FORTRAN)
+  install(TARGETS kadam_fortran EXPORT KadamTargets
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  get_target_property(kadam_modules kadam_fortran Fortran_MODULE_DIRECTORY)
+  install(DIRECTORY ${kadam_modules}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+endif()
+if(KADAM_ENABLE_DRIVERS)
+  install(TARGETS kadam-train kadam-replay kadam-plan kadam-bench kadam-insitu kadam-doctor RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
 
 set(KADAM_INSTALL_CMAKEDIR ${CMAKE_INSTALL_LIBDIR}/cmake/Kadam)
 install(EXPORT KadamTargets NAMESPACE kadam:: DESTINATION ${KADAM_INSTALL_CMAKEDIR})
@@ -22,6 +35,7 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/KadamConfig.cmake.in
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/KadamConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/KadamConfig.cmake ${PROJECT_BINARY_DIR}/KadamConfigVersion.cmake
   DESTINATION ${KADAM_INSTALL_CMAKEDIR})
+include(KadamPkgConfig)
 if(KADAM_ENABLE_NCCL)
   install(FILES ${PROJECT_SOURCE_DIR}/cmake/FindNCCL.cmake DESTINATION ${KADAM_INSTALL_CMAKEDIR})
 endif()

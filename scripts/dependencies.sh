@@ -30,13 +30,15 @@ nlohmann-json3-dev     header:nlohmann/json.hpp
 libgtest-dev           header:gtest/gtest.h
 libopenblas-dev        library:openblas
 "
-# With it, iproute2 for the network of scripts/netlab.sh.
+# With it, a Fortran compiler for the module, and iproute2 for the network of scripts/netlab.sh.
 KADAM_PACKAGES_MPI="
+gfortran               command:gfortran
 openmpi-bin            command:mpirun
 libopenmpi-dev         command:mpicxx
 iproute2               command:ip
 "
 KADAM_PACKAGES_MPICH="
+gfortran               command:gfortran
 mpich                  command:mpiexec.mpich
 libmpich-dev           command:mpicxx.mpich
 "
@@ -61,6 +63,7 @@ clang-format           command:clang-format
 clang-tidy             command:clang-tidy
 libomp-dev             header:omp.h
 shellcheck             command:shellcheck
+pkg-config             command:pkg-config
 "
 
 # GPU architectures that the dependencies are built for where nothing else is said; Kadam follows its Kokkos.

@@ -1,0 +1,40 @@
+# SPDX-FileCopyrightText: The Kadam authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# kadam.pc, for programs that are built without CMake: mpicc -c $(pkg-config --cflags kadam), mpicxx $(pkg-config --libs
+# kadam). Kokkos has no such file of its own, so its libraries stand here with their places; MPI is the compiler
+# wrapper's business.
+set(kadam_pc_kokkos)
+foreach(library IN ITEMS kokkoscontainers kokkosalgorithms kokkossimd kokkoscore)
+  if(TARGET Kokkos::${library})
+    get_target_property(type Kokkos::${library} TYPE)
+    if(NOT type STREQUAL "INTERFACE_LIBRARY")
+      list(APPEND kadam_pc_kokkos $<TARGET_FILE:Kokkos::${library}>)
+    endif()
+  endif()
+endforeach()
+list(JOIN kadam_pc_kokkos " " kadam_pc_kokkos)
+set(kadam_pc_rpath)
+if(BUILD_SHARED_LIBS)
+  set(kadam_pc_rpath "-Wl,-rpath,\${libdir} ")
+endif()
+set(kadam_pc_system "-ldl -lpthread -lstdc++ -lm")
+if(Kokkos_ENABLE_OPENMP)
+  string(PREPEND kadam_pc_system "-fopenmp ")
+endif()
+set(kadam_pc_fortran)
+if(KADAM_ENABLE_FORTRAN)
+  set(kadam_pc_fortran "-lkadam_fortran ")
+endif()
+
+file(RELATIVE_PATH kadam_pc_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/kadam.pc CONTENT "prefix=\${pcfiledir}/${kadam_pc_prefix}
+includedir=\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}
+libdir=\${prefix}/${CMAKE_INSTALL_LIBDIR}
+
+Name: kadam
+Description: ${PROJECT_DESCRIPTION}
+Version: ${Kadam_VERSION}
+Cflags: -I\${includedir}
+Libs: ${kadam_pc_rpath}-L\${libdir} ${kadam_pc_fortran}-lkadam ${kadam_pc_kokkos} ${kadam_pc_system}
+")
+install(FILES ${PROJECT_BINARY_DIR}/kadam.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <doctor/findings.hpp>
+#include <map>
+#include <utility>
+
+namespace kadam::doctor {
+namespace {
+
+struct Share {
+  int ranks = 0;
+  int threads = 0;
+  int cores = 0;
+};
+
+/// Ranks of a node that may run on the same cores.
+std::map<std::pair<int, std::uint32_t>, Share> shares_of(const Findings& findings) {
+  std::map<std::pair<int, std::uint32_t>, Share> shares;
+  for (const Seat& seat : findings.seats) {
+    if (seat.cores == 0) continue;
+    Share& share = shares[{seat.node, seat.cores_hash}];
+    ++share.ranks;
+    share.threads += seat.threads;
+    share.cores = seat.cores;
+  }
+  return shares;
+}
+
+std::string crowded_text(const Share& share) {
+  const int threads = share.cores / share.ranks;
+  return fmt::format("{} rank{} with {} threads in all share {} core{}: they wait for each other. {}.",
+                     share.ranks, share.ranks == 1 ? "" : "s", share.threads, share.cores,
+                     share.cores == 1 ? "" : "s",
+                     threads > 0 ? fmt::format("Set OMP_NUM_THREADS to {}, or start fewer ranks", threads)
+                                 : "Start fewer ranks");
+}
+
+void advise_on_cores(const Findings& findings, std::vector<std::string>& all) {
+  if (findings.device) return;
+  bool crowded = false;
+  bool loose = false;
+  for (const auto& [key, share] : shares_of(findings)) {
+    if (share.threads > share.cores && !crowded) {
+      crowded = true;
+      all.push_back(crowded_text(share));
+    }
+    if (share.ranks > 1 && share.threads <= share.cores) loose = true;
+  }
+  if (loose) {
+    all.emplace_back(
+        "Ranks are not bound to cores of their own and may move: mpirun --bind-to core --map-by "
+        "slot:PE=THREADS, or srun --cpu-bind=cores --cpus-per-task=THREADS.");
+  }
+}
+
+void advise_on_network(const Findings& findings, std::vector<std::string>& all) {
+  if (findings.ranks() == 1) {
+    all.emplace_back(
+        findings.has_mpi
+            ? "There is one rank: nothing is exchanged. For more: mpirun -n RANKS kadam-doctor."
+            : "Built without MPI: one rank, nothing is exchanged. For more, build with KADAM_ENABLE_MPI=ON.");
+    return;
+  }
+  if (findings.nodes() == 1) {
+    all.emplace_back(
+        "All ranks share one node's memory: there is no slow network, and dense adam will be the fastest. "
+        "kadam-plan says from which network on compression pays.");
+  } else if (findings.ranks() > findings.nodes() && !findings.two_levels) {
+    all.emplace_back(
+        "Several ranks share a node's link: with KADAM_RANKS_PER_NODE=auto only 1/ranks of the bytes cross "
+        "it "
+        "(docs/two_levels.md).");
+  }
+  if (findings.device && findings.staged) {
+    all.emplace_back(
+        "Messages pass through host memory, because MPI did not say that it takes device memory. If yours "
+        "does, set KADAM_GPU_AWARE=on.");
+  }
+  if (!findings.threads_may_exchange) {
+    all.emplace_back(
+        "MPI gives no MPI_THREAD_MULTIPLE: background exchanges need the option progress = \"poll\", and "
+        "kadam-train has no watchdog.");
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> advice(const Findings& findings) {
+  std::vector<std::string> all;
+  if (!findings.optimised) all.emplace_back("This is a debug build: ten times slower than a release.");
+  if (!findings.parallel && findings.cores_on_node > findings.ranks() / std::max(1, findings.nodes())) {
+    all.emplace_back(
+        "Kokkos was built without a parallel backend: each rank uses one core. Kokkos_ENABLE_OPENMP=ON has "
+        "more.");
+  }
+  advise_on_cores(findings, all);
+  advise_on_network(findings, all);
+  return all;
+}
+
+}  // namespace kadam::doctor

@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/config.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <doctor/findings.hpp>
+#include <string_view>
+#include <thread>
+
+#ifdef __linux__
+#include <sched.h>
+#endif
+
+namespace kadam::doctor {
+namespace {
+
+/// The number of cores that this rank may run on, and a hash of which; zeros where that is not to be had.
+Seat own_seat() {
+  Seat seat;
+  seat.threads = ExecutionSpace().concurrency();
+#ifdef __linux__
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  if (sched_getaffinity(0, sizeof cores, &cores) != 0) return seat;
+  seat.cores_hash = 2166136261U;  // FNV-1a over the numbers of the cores
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (!CPU_ISSET(core, &cores)) continue;
+    ++seat.cores;
+    seat.cores_hash = (seat.cores_hash ^ static_cast<std::uint32_t>(core)) * 16777619U;
+  }
+#endif
+  return seat;
+}
+
+std::string environment(const char* name) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? "" : text;
+}
+
+/// The lowest rank that shares this one's memory.
+double first_of_node(Communicator& communicator) {
+  const double own = communicator.rank();
+  return communicator.split_by_node()->all_gather_values({&own, 1}).front();
+}
+
+}  // namespace
+
+int Findings::nodes() const {
+  int last = -1;
+  for (const Seat& seat : seats) last = std::max(last, seat.node);
+  return last + 1;
+}
+
+Findings look_around(Communicator& communicator) {
+  const Seat own = own_seat();
+  const std::vector<double> told = {first_of_node(communicator), static_cast<double>(own.cores),
+                                    static_cast<double>(own.cores_hash), static_cast<double>(own.threads)};
+  const std::vector<double> all = communicator.all_gather_values(told);
+  Findings findings;
+  std::vector<double> firsts;
+  for (std::size_t k = 0; k < all.size(); k += told.size()) {
+    auto place = std::find(firsts.begin(), firsts.end(), all[k]);
+    if (place == firsts.end()) place = firsts.insert(place, all[k]);
+    findings.seats.push_back({static_cast<int>(place - firsts.begin()), static_cast<int>(all[k + 1]),
+                              static_cast<std::uint32_t>(all[k + 2]), static_cast<int>(all[k + 3])});
+  }
+  findings.cores_on_node = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  findings.device = !Kokkos::SpaceAccessibility<ExecutionSpace, Kokkos::HostSpace>::accessible;
+  findings.parallel = findings.device || std::string_view(ExecutionSpace::name()) != "Serial";
+  findings.staged = communicator.stages_through_host();
+  findings.two_levels = communicator.has_two_levels();
+  findings.threads_may_exchange = communicator.allows_threads();
+#ifndef KADAM_ENABLE_MPI
+  findings.has_mpi = false;
+#endif
+  findings.optimised = std::string_view(KADAM_BUILD_TYPE) != "Debug";
+  findings.slurm_job = environment("SLURM_JOB_ID");
+  findings.slurm_partition = environment("SLURM_JOB_PARTITION");
+  return findings;
+}
+
+}  // namespace kadam::doctor

@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// kadam-doctor: what was built and found here, one exchange as a test, advice.
+#include <kadam/config.hpp>
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <doctor/findings.hpp>
+#include <doctor/self_test.hpp>
+#include <launch/build_info.hpp>
+#include <launch/command_line.hpp>
+#include <launch/quantities.hpp>
+
+namespace kadam::doctor {
+namespace {
+
+using launch::Session;
+
+const char* yes_no(bool value) {
+  return value ? "yes" : "no";
+}
+
+void print_build() {
+  fmt::print("{}, {}\n", launch::build_info("kadam-doctor"), KADAM_BUILD_TYPE);
+#ifdef KADAM_ENABLE_NCCL
+  fmt::print("NCCL inside a node: built in\n");
+#endif
+  fmt::print("\n");
+}
+
+/// The same for all ranks, or least to most.
+std::string span(const Findings& findings, int Seat::*of) {
+  int least = findings.seats.front().*of;
+  int most = least;
+  for (const Seat& seat : findings.seats) {
+    least = std::min(least, seat.*of);
+    most = std::max(most, seat.*of);
+  }
+  return least == most ? std::to_string(least) : fmt::format("{} to {}", least, most);
+}
+
+void print_findings(const Findings& findings, const Communicator& communicator) {
+  fmt::print("{:<32}{} on {} node{}\n", "ranks", findings.ranks(), findings.nodes(),
+             findings.nodes() == 1 ? "" : "s");
+  fmt::print("{:<32}{}\n", "threads of a rank", span(findings, &Seat::threads));
+  fmt::print("{:<32}{} of {} on the node\n", "cores a rank may use", span(findings, &Seat::cores),
+             findings.cores_on_node);
+  fmt::print("{:<32}{}\n", "exchange", communicator.description());
+  fmt::print("{:<32}{}\n", "messages through host memory", yes_no(findings.staged));
+  fmt::print("{:<32}{}\n", "background threads may send", yes_no(findings.threads_may_exchange));
+  if (!findings.slurm_job.empty())
+    fmt::print("{:<32}job {}, partition {}\n", "Slurm", findings.slurm_job, findings.slurm_partition);
+}
+
+void print_test(const SelfTest& test, int ranks) {
+  fmt::print("\n{:<32}{}: parameters {} on all ranks, {:.3f} from the minimum\n", "self-test",
+             test.passed() ? "passed" : "FAILED", test.equal_on_all_ranks ? "bitwise equal" : "DIFFER",
+             test.error);
+  if (ranks == 1) return;
+  fmt::print(
+      "{:<32}{}, {} sent a step (adam: {}, {})\n", "onebit_adam, 10^6 parameters",
+      launch::seconds_text(test.step_seconds), launch::bytes_text(static_cast<double>(test.sent_bytes)),
+      launch::seconds_text(test.dense_seconds), launch::bytes_text(static_cast<double>(test.dense_bytes)));
+}
+
+int run(Session& session, int argc, char** argv) {
+  const auto app = launch::make_command_line(
+      "kadam-doctor", "What was built and found here, an exchange between all ranks as a test, and advice.",
+      "mpirun -n RANKS kadam-doctor");
+  if (const auto code = launch::parse(*app, session, argc, argv)) return *code;
+  const Findings findings = look_around(*session.communicator());
+  if (session.is_root()) {
+    print_build();
+    print_findings(findings, *session.communicator());
+    std::fflush(stdout);
+  }
+  const SelfTest test = run_self_test(session.communicator());
+  if (session.is_root()) {
+    print_test(test, findings.ranks());
+    const std::vector<std::string> sentences = advice(findings);
+    fmt::print("\n{}\n", sentences.empty() ? "All is well." : "Advice:");
+    for (const std::string& sentence : sentences) fmt::print("- {}\n", sentence);
+  }
+  return test.passed() ? launch::exit_success : launch::exit_failure;
+}
+
+}  // namespace
+}  // namespace kadam::doctor
+
+int main(int argc, char** argv) {
+  return kadam::launch::run_program("kadam-doctor", argc, argv, kadam::doctor::run);
+}

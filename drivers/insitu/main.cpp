@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// kadam-insitu: a solver and a surrogate that is trained beside it.
+#include <CLI/CLI.hpp>
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+#include <insitu/report.hpp>
+#include <insitu/simulation.hpp>
+#include <launch/command_line.hpp>
+#include <train/report.hpp>
+#include <workloads/blas_threads.hpp>
+
+namespace kadam::insitu {
+namespace {
+
+using launch::Session;
+
+struct CommandLine {
+  std::string config;
+  std::vector<std::string> assignments;
+  std::string optimizer;
+  std::string run;
+};
+
+std::optional<int> parse(Session& session, int argc, char** argv, CommandLine& line) {
+  const auto app = launch::make_command_line(
+      "kadam-insitu",
+      "Solves a reaction-diffusion problem and trains a surrogate of the solver on its fields as they "
+      "arise,\n"
+      "with any of Kadam's optimizers. Then judges it on times that it has not seen.",
+      "mpirun -n RANKS kadam-insitu [--config FILE] [--optimizer NAME] [--set KEY=VALUE]...");
+  app->add_option("--config", line.config,
+                  "TOML file with the sections solver, surrogate, training,\noptimizer")
+      ->type_name("FILE");
+  app->add_option("--set", line.assignments,
+                  "a key of the configuration, as in solver.feed=0.03;\ncounts more than the file")
+      ->type_name("KEY=VALUE")
+      ->expected(1)
+      ->take_all();
+  app->add_option("--optimizer", line.optimizer, "counts more than optimizer.name (default adam)")
+      ->type_name("NAME");
+  app->add_option("--run", line.run, "folder for the results (default runs/DATE-TIME)")->type_name("FOLDER");
+  app->footer(key_help());
+  return launch::parse(*app, session, argc, argv);
+}
+
+std::filesystem::path run_folder(const std::string& wanted) {
+  if (!wanted.empty()) return wanted;
+  return fmt::format("runs/{:%Y%m%d-%H%M%S}", fmt::localtime(std::time(nullptr)));
+}
+
+void open_folder(const std::filesystem::path& folder, const Settings& settings, const Optimizer& optimizer) {
+  std::error_code reason;
+  std::filesystem::create_directories(folder, reason);
+  if (reason) {
+    throw launch::UsageError(
+        fmt::format("--run {}: the folder cannot be made: {}", folder.string(), reason.message()));
+  }
+  std::ofstream stream(folder / "config.toml");
+  stream << to_toml(settings, optimizer.options());
+  if (!stream.flush()) throw launch::UsageError((folder / "config.toml").string() + ": cannot be written");
+}
+
+void print_results(const std::filesystem::path& folder, const Settings& settings, const Summary& summary) {
+  fmt::print("{}", results_text(settings, summary));
+  if (write_picture(folder, summary.last)) {
+    fmt::print("Picture: {}\n", (folder / "unseen.png").string());
+  } else {
+    fmt::print("No picture: gnuplot is not installed here; unseen.gnuplot draws it where it is\n");
+  }
+  fmt::print("Results: {}\n", folder.string());
+}
+
+int run(Session& session, int argc, char** argv) {
+  CommandLine line;
+  if (const auto code = parse(session, argc, argv, line)) return *code;
+  const std::filesystem::path folder = run_folder(line.run);
+  Settings settings;
+  session.prepare([&] {
+    settings = read_settings(line.config, line.assignments, line.optimizer);
+    if (session.is_root()) train::require_unused(folder, {});
+  });
+  workloads::set_blas_threads(ExecutionSpace().concurrency());
+  std::unique_ptr<Simulation> simulation;
+  session.prepare([&] { simulation = std::make_unique<Simulation>(settings, session.communicator()); });
+  session.prepare([&] {
+    if (session.is_root()) open_folder(folder, settings, simulation->training().optimizer());
+  });
+  if (session.is_root()) {
+    fmt::print("{}", banner(settings, *simulation, *session.communicator()));
+    std::fflush(stdout);
+  }
+  const Summary summary = simulation->run(folder);
+  if (session.is_root()) print_results(folder, settings, summary);
+  return launch::exit_success;
+}
+
+}  // namespace
+}  // namespace kadam::insitu
+
+int main(int argc, char** argv) {
+  return kadam::launch::run_program("kadam-insitu", argc, argv, kadam::insitu::run);
+}

@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/c_api/guarded.hpp>
+#include <kadam/c_api/optimizer.hpp>
+#include <kadam/config.hpp>
+
+#ifdef KADAM_ENABLE_CHECKPOINT
+#include <kadam/checkpoint/checkpoint.hpp>
+#endif
+
+using kadam::c_api::Failure;
+using kadam::c_api::guarded;
+using kadam::c_api::required;
+using kadam::c_api::usable;
+
+#ifdef KADAM_ENABLE_CHECKPOINT
+
+namespace {
+
+constexpr const char* words_key = "words";
+
+/// read(optimizer, parameters): what was restored, if anything.
+template <class Read>
+kadam_status load(kadam_optimizer* optimizer, float* parameters, int64_t* step, kadam_error* error,
+                  const Read& read) {
+  return guarded(error, [&] {
+    kadam_optimizer& of = usable(optimizer);
+    const kadam::Parameters own = of.in(parameters);
+    const std::optional<kadam::checkpoint::Restored> restored = read(of, own);
+    if (!restored) throw Failure(KADAM_NO_CHECKPOINT, "there is no checkpoint");
+    of.give_back(own, parameters);
+    const auto words = restored->program.find(words_key);
+    of.words = words == restored->program.end() ? std::string() : words->second;
+    if (step != nullptr) *step = restored->step;
+  });
+}
+
+}  // namespace
+
+kadam_status kadam_save(kadam_optimizer* optimizer, const float* parameters, const char* folder, int keep,
+                        const char* words, kadam_error* error) {
+  return guarded(error, [&] {
+    kadam_optimizer& of = usable(optimizer);
+    const std::filesystem::path path = &required(folder, "the folder");
+    if (keep < 0) throw std::invalid_argument("kadam_save: expected to keep 0 (all) or more checkpoints");
+    kadam::checkpoint::ProgramState program;
+    if (words != nullptr) program[words_key] = words;
+    // save() reads them alone.
+    const kadam::Parameters own = of.in(const_cast<float*>(parameters));
+    kadam::checkpoint::save(of.exec, *of.optimizer, own.master(), path, program, keep);
+  });
+}
+
+kadam_status kadam_load(kadam_optimizer* optimizer, float* parameters, const char* checkpoint, int64_t* step,
+                        kadam_error* error) {
+  return load(optimizer, parameters, step, error, [&](kadam_optimizer& of, const kadam::Parameters& own) {
+    return std::optional(kadam::checkpoint::restore(of.exec, *of.optimizer, own,
+                                                    &required(checkpoint, "the path of the checkpoint")));
+  });
+}
+
+kadam_status kadam_load_newest(kadam_optimizer* optimizer, float* parameters, const char* folder,
+                               int64_t* step, kadam_error* error) {
+  return load(optimizer, parameters, step, error, [&](kadam_optimizer& of, const kadam::Parameters& own) {
+    return kadam::checkpoint::restore_newest(of.exec, *of.optimizer, own, &required(folder, "the folder"));
+  });
+}
+
+#else
+
+namespace {
+
+kadam_status not_built(kadam_error* error) {
+  return guarded(error, [] {
+    throw Failure(KADAM_NOT_BUILT, "this library was built without checkpoints (KADAM_ENABLE_CHECKPOINT)");
+  });
+}
+
+}  // namespace
+
+kadam_status kadam_save(kadam_optimizer* /*optimizer*/, const float* /*parameters*/, const char* /*folder*/,
+                        int /*keep*/, const char* /*words*/, kadam_error* error) {
+  return not_built(error);
+}
+
+kadam_status kadam_load(kadam_optimizer* /*optimizer*/, float* /*parameters*/, const char* /*checkpoint*/,
+                        int64_t* /*step*/, kadam_error* error) {
+  return not_built(error);
+}
+
+kadam_status kadam_load_newest(kadam_optimizer* /*optimizer*/, float* /*parameters*/, const char* /*folder*/,
+                               int64_t* /*step*/, kadam_error* error) {
+  return not_built(error);
+}
+
+#endif
+
+const char* kadam_words(const kadam_optimizer* optimizer) {
+  return optimizer == nullptr ? "" : optimizer->words.c_str();
+}

@@ -1,0 +1,234 @@
+/* SPDX-FileCopyrightText: The Kadam authors */
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+
+/* Kadam for C, and for all that calls C.
+ *
+ *   kadam_setup* setup = kadam_setup_create("onebit_adam");
+ *   kadam_setup_real(setup, "lr", 1e-3);
+ *   kadam_setup_tensor(setup, "weights", 7840);
+ *   kadam_optimizer* optimizer = NULL;
+ *   if (kadam_create(setup, MPI_COMM_WORLD, &optimizer, &error) != KADAM_SUCCESS) puts(error.text);
+ *   kadam_setup_destroy(setup);
+ *   ...
+ *   kadam_step(optimizer, parameters, gradient, NULL, &error);
+ *   ...
+ *   kadam_destroy(&optimizer, NULL);
+ *
+ * What options exist and what they mean: docs/configuration.md, docs/algorithms/. The library initialises
+ * neither MPI nor Kokkos, prints nothing, ends no program and keeps nothing outside of the objects here. An
+ * object is used by one thread at a time. Functions with "collective" in their description are called by all
+ * ranks of the optimizer's communicator; one that fails on a rank may leave others waiting, unless it says
+ * that it fails on all.
+ */
+/* NOLINTBEGIN: this is C, and has its names */
+#ifndef KADAM_H
+#define KADAM_H
+
+#include <kadam/config.hpp> /* macros alone */
+
+#include <stdint.h>
+#ifdef KADAM_ENABLE_MPI
+#include <mpi.h>
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- errors ---- */
+
+typedef enum kadam_status {
+  KADAM_SUCCESS = 0,
+  KADAM_INVALID_ARGUMENT = 1, /* an option, a size or a pointer is not what it has to be */
+  KADAM_NOT_READY = 2,        /* Kokkos is not initialised, or not any more */
+  KADAM_MPI_FAILURE = 3,      /* MPI refused a call */
+  KADAM_PEER_FAILURE = 4,     /* another rank failed; the reason is there */
+  KADAM_FAILURE = 5,          /* a file, a checkpoint or a state could not be written, read or used */
+  KADAM_NO_CHECKPOINT = 6,    /* kadam_load_newest: there is none at all */
+  KADAM_OUT_OF_MEMORY = 7,
+  KADAM_NOT_BUILT = 8 /* this library was built without it */
+} kadam_status;
+
+enum { KADAM_ERROR_LENGTH = 1024 };
+
+/* What went wrong, in words: the last argument of most functions, filled in by every call. NULL if nobody
+ * asks. */
+typedef struct kadam_error {
+  kadam_status status;
+  char text[KADAM_ERROR_LENGTH]; /* ends with a zero; longer texts are cut */
+} kadam_error;
+
+/* ---- library ---- */
+
+/* As "0.1.0". */
+const char* kadam_version(void);
+/* Where kernels run, as Kokkos names it: "OpenMP", "Cuda", "HIP", "Serial". */
+const char* kadam_execution_space(void);
+
+/* Kokkos, for programs that do not use it themselves: once, after MPI_Init, and before MPI_Finalize.
+ * threads: of this rank; 0: as OMP_NUM_THREADS and Kokkos have it. */
+kadam_status kadam_kokkos_initialize(int threads, kadam_error* error);
+kadam_status kadam_kokkos_finalize(kadam_error* error);
+
+/* ---- what to make ---- */
+
+/* The description of an optimizer. These functions do not fail: kadam_create() says what is wrong with it. */
+typedef struct kadam_setup kadam_setup;
+
+kadam_setup* kadam_setup_create(const char* optimizer); /* NULL without memory, which all others accept */
+void kadam_setup_destroy(kadam_setup* setup);
+
+/* An option by name; the last value counts. Where a number of steps may be "auto", that is a text. */
+void kadam_setup_real(kadam_setup* setup, const char* option, double value);
+void kadam_setup_integer(kadam_setup* setup, const char* option, int64_t value);
+void kadam_setup_flag(kadam_setup* setup, const char* option, int value);
+void kadam_setup_text(kadam_setup* setup, const char* option, const char* value);
+void kadam_setup_reals(kadam_setup* setup, const char* option, int count, const double* values);
+
+/* The next tensor of the flat vector of parameters. */
+void kadam_setup_tensor(kadam_setup* setup, const char* name, int64_t elements);
+/* Tensors whose names fit a pattern (* stands for any characters; the first group that fits counts) have
+ * another learning rate and weight decay (NAN: the optimizer's), and are exchanged as an exact mean if dense
+ * is not 0. */
+void kadam_setup_group(kadam_setup* setup, const char* tensors, double lr_scale, double weight_decay,
+                       int dense);
+
+typedef enum kadam_memory {
+  KADAM_MEMORY_HOST = 0,  /* where kernels run on a device, every call copies there and back */
+  KADAM_MEMORY_DEVICE = 1 /* that of the execution space: nothing is copied */
+} kadam_memory;
+/* Where all arrays live that are given to the optimizer. Default: host. */
+void kadam_setup_memory(kadam_setup* setup, kadam_memory memory);
+
+/* How to exchange; the same on all ranks. ranks_per_node: 1, the default, is one level; 0 two levels with
+ * those that share memory, or so many consecutive ranks in a node. gpu_aware: "auto", "on", "off". */
+void kadam_setup_ranks_per_node(kadam_setup* setup, int ranks);
+void kadam_setup_gpu_aware(kadam_setup* setup, const char* word);
+void kadam_setup_piece_bytes(kadam_setup* setup, int64_t bytes);
+
+/* ---- an optimizer ---- */
+
+typedef struct kadam_optimizer kadam_optimizer;
+
+#ifdef KADAM_ENABLE_MPI
+/* Collective over the communicator, of which it keeps a duplicate. A setup that is wrong, or differs between
+ * ranks, fails on all. kadam_create_fortran takes the communicator as Fortran has it. */
+kadam_status kadam_create(const kadam_setup* setup, MPI_Comm communicator, kadam_optimizer** optimizer,
+                          kadam_error* error);
+kadam_status kadam_create_fortran(const kadam_setup* setup, MPI_Fint communicator,
+                                  kadam_optimizer** optimizer, kadam_error* error);
+#endif
+/* On one rank, without MPI. */
+kadam_status kadam_create_alone(const kadam_setup* setup, kadam_optimizer** optimizer, kadam_error* error);
+/* Collective. Writes NULL; of NULL it does nothing. Before Kokkos and MPI end. */
+kadam_status kadam_destroy(kadam_optimizer** optimizer, kadam_error* error);
+
+/* The stream that kernels are launched on: a cudaStream_t or hipStream_t, that of the default instance unless
+ * told. Fails where kernels run on the host. */
+kadam_status kadam_set_stream(kadam_optimizer* optimizer, void* stream, kadam_error* error);
+
+typedef enum kadam_format { KADAM_FLOAT32 = 0, KADAM_BFLOAT16 = 1, KADAM_FLOAT16 = 2 } kadam_format;
+/* From now on every call that writes parameters writes them there as well, rounded to 16 bits. NULL: nowhere.
+ */
+kadam_status kadam_set_model(kadam_optimizer* optimizer, void* model, kadam_format format,
+                             kadam_error* error);
+
+typedef struct kadam_step_result {
+  int64_t step;      /* steps taken so far; a skipped one does not count */
+  const char* phase; /* "dense", "warm-up", "compressed", ...; valid for ever */
+  double learning_rate;
+  double gradient_norm;  /* root mean square of the ranks' gradient norms, before clipping */
+  double gradient_scale; /* factor that clipping put on the gradient */
+  int32_t skipped;       /* a gradient was NaN or infinite on some rank: nothing was changed anywhere */
+  int32_t synchronised;  /* parameters are now equal on all ranks */
+  uint32_t raised;       /* bits given to kadam_raise() on any rank: the same on all */
+} kadam_step_result;
+
+/* One step: parameters are updated from this rank's gradient, in the format that the option "gradients" names
+ * (float unless told). Both have as many elements as all tensors together. Collective.
+ *
+ * Arrays in host memory are written when it returns; those in device memory when the stream has come there,
+ * see kadam_wait(). result may be NULL. A NaN is no error: see skipped. */
+kadam_status kadam_step(kadam_optimizer* optimizer, float* parameters, const void* gradient,
+                        kadam_step_result* result, kadam_error* error);
+
+/* During the backward pass: elements [begin, end) of the next gradient are final and may be sent. Only a
+ * hint, for arrays that kernels can reach; the next kadam_step() has to be given the same gradient. Waits for
+ * no other rank. */
+kadam_status kadam_gradient_ready(kadam_optimizer* optimizer, const void* gradient, int64_t begin,
+                                  int64_t end, kadam_error* error);
+/* Moves on what travels in the background; now and then during the computation of a gradient. */
+kadam_status kadam_progress(kadam_optimizer* optimizer, kadam_error* error);
+/* Bits that all ranks find in the result of the next step: so that all stop after the same one. */
+kadam_status kadam_raise(kadam_optimizer* optimizer, uint32_t bits, kadam_error* error);
+/* Delivers what was held back between synchronisations: at the end of training. Collective. */
+kadam_status kadam_flush(kadam_optimizer* optimizer, float* parameters, kadam_error* error);
+/* Writes the parameters that kadam_flush() would leave into out, and changes nothing else. Collective. */
+kadam_status kadam_consensus(kadam_optimizer* optimizer, const float* parameters, float* out,
+                             kadam_error* error);
+/* Waits until the stream has done all that was launched. */
+kadam_status kadam_wait(kadam_optimizer* optimizer, kadam_error* error);
+
+/* ---- checkpoints: docs/checkpoints.md ---- */
+
+/* Saves all that is needed to go on to the last bit, in folder/step-..., and keeps so many checkpoints (0:
+ * all). words: of the program, to go on with; may be NULL. Collective, fails on all; then nothing has
+ * changed. */
+kadam_status kadam_save(kadam_optimizer* optimizer, const float* parameters, const char* folder, int keep,
+                        const char* words, kadam_error* error);
+/* Goes on from a checkpoint, or from the newest whole one in a folder, on any number of ranks. step may be
+ * NULL. Collective, fails on all. After a failure the optimizer is to be made anew; KADAM_NO_CHECKPOINT
+ * changed nothing. */
+kadam_status kadam_load(kadam_optimizer* optimizer, float* parameters, const char* checkpoint, int64_t* step,
+                        kadam_error* error);
+kadam_status kadam_load_newest(kadam_optimizer* optimizer, float* parameters, const char* folder,
+                               int64_t* step, kadam_error* error);
+/* What was given to kadam_save(), after kadam_load(); else "". Valid until the next call of kadam_load(). */
+const char* kadam_words(const kadam_optimizer* optimizer);
+
+/* ---- what can be known ---- */
+
+typedef struct kadam_statistics {
+  int64_t elements;
+  int64_t steps_taken;
+  int64_t steps_skipped;
+  uint64_t state_bytes;     /* on this rank, beside parameters and gradient: what a checkpoint holds, */
+  uint64_t workspace_bytes; /* and messages */
+  uint64_t sent_bytes;      /* by this rank to others, all in all; of this: */
+  uint64_t sent_control_bytes;
+  uint64_t sent_dense_bytes;
+  uint64_t sent_compressed_bytes;
+  uint64_t sent_sparse_bytes;
+  uint64_t sent_background_bytes;
+  uint64_t sent_node_bytes; /* inside a node, with two levels */
+  /* Of the last step, if kadam_measure_phases() asked for it. */
+  double check_seconds;
+  double encode_seconds;
+  double exchange_seconds;
+  double decode_seconds;
+} kadam_statistics;
+
+kadam_status kadam_get_statistics(const kadam_optimizer* optimizer, kadam_statistics* statistics,
+                                  kadam_error* error);
+/* Waits for the stream after every phase if on is not 0. */
+kadam_status kadam_measure_phases(kadam_optimizer* optimizer, int on, kadam_error* error);
+
+/* NAN where an algorithm, or its present phase, has no such figure. docs/algorithms/ says what is good. */
+typedef struct kadam_health {
+  double error_ratio;
+  double variance_drift;
+  double variance_spread;
+  double support_overlap;
+  double background_hidden;
+  double inactive_fraction;
+} kadam_health;
+
+/* Reads the whole state: not for every step. Collective. */
+kadam_status kadam_get_health(kadam_optimizer* optimizer, kadam_health* health, kadam_error* error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
+/* NOLINTEND */

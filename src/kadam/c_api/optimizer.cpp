@@ -1,0 +1,166 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/c_api/guarded.hpp>
+#include <kadam/c_api/optimizer.hpp>
+#include <kadam/config.hpp>
+
+#include <utility>
+
+#ifdef KADAM_ENABLE_MPI
+#include <kadam/comm/mpi_communicator.hpp>
+#endif
+
+using kadam::c_api::guarded;
+using kadam::c_api::required;
+using kadam::c_api::usable;
+
+namespace {
+
+constexpr bool host_is_reachable =
+    Kokkos::SpaceAccessibility<kadam::ExecutionSpace, Kokkos::HostSpace>::accessible;
+
+}  // namespace
+
+kadam_optimizer::kadam_optimizer(std::unique_ptr<kadam::Optimizer> made, kadam_memory where)
+    : optimizer(std::move(made)),
+      memory(where),
+      copies(where == KADAM_MEMORY_HOST && !host_is_reachable),
+      master_array_("kadam::c_api::parameters", copies),
+      model_array_("kadam::c_api::model", copies),
+      gradient_array_("kadam::c_api::gradient", copies) {}
+
+kadam::Parameters kadam_optimizer::with_model(const kadam::Vector<float>& master) {
+  if (model == nullptr) return master;
+  if (model_format == KADAM_FLOAT16)
+    return {master, model_array_.out(exec, static_cast<kadam::Float16*>(model), elements())};
+  return {master, model_array_.out(exec, static_cast<kadam::Bfloat16*>(model), elements())};
+}
+
+kadam::Parameters kadam_optimizer::in(float* parameters) {
+  return with_model(master_array_.in(exec, &required(parameters, "the array of parameters"), elements()));
+}
+
+kadam::Parameters kadam_optimizer::out(float* parameters) {
+  return with_model(master_array_.out(exec, &required(parameters, "the array of parameters"), elements()));
+}
+
+void kadam_optimizer::give_back(const kadam::Parameters& written, float* parameters) {
+  master_array_.give_back(exec, written.master(), parameters);
+  if (model_format == KADAM_FLOAT16) {
+    auto* data = static_cast<kadam::Float16*>(model);
+    if (data != nullptr) model_array_.give_back(exec, model_array_.out(exec, data, elements()), data);
+  } else {
+    auto* data = static_cast<kadam::Bfloat16*>(model);
+    if (data != nullptr) model_array_.give_back(exec, model_array_.out(exec, data, elements()), data);
+  }
+  finish();
+}
+
+kadam::Gradient kadam_optimizer::gradient_of(const void* data) {
+  (void)required(static_cast<const std::byte*>(data), "the array of the gradient");
+  // Read, never written: Views of the copy are not const, and Views of both are of one type.
+  auto* array = const_cast<void*>(data);
+  switch (optimizer->gradient_format()) {
+    case kadam::NumberFormat::bfloat16:
+      return gradient_array_.in(exec, static_cast<kadam::Bfloat16*>(array), elements());
+    case kadam::NumberFormat::float16:
+      return gradient_array_.in(exec, static_cast<kadam::Float16*>(array), elements());
+    default:
+      return gradient_array_.in(exec, static_cast<float*>(array), elements());
+  }
+}
+
+namespace kadam::c_api {
+
+void require_kokkos() {
+  if (Kokkos::is_initialized()) return;
+  throw Failure(
+      KADAM_NOT_READY,
+      Kokkos::is_finalized()
+          ? "Kokkos was finalised already: destroy optimizers before"
+          : "Kokkos is not initialised: call kadam_kokkos_initialize() or Kokkos::initialize() first");
+}
+
+kadam_optimizer& usable(kadam_optimizer* optimizer) {
+  require_kokkos();
+  return required(optimizer, "the optimizer");
+}
+
+namespace {
+
+void create(const kadam_setup* setup, kadam_optimizer** optimizer,
+            const std::shared_ptr<Communicator>& communicator) {
+  *optimizer = new kadam_optimizer(setup->make(communicator), setup->memory);
+}
+
+/// What can be wrong before there is a communicator.
+void require_creatable(const kadam_setup* setup, kadam_optimizer** optimizer) {
+  required(optimizer, "the place for the optimizer") = nullptr;
+  (void)required(setup, "the setup");
+  require_kokkos();
+}
+
+}  // namespace
+}  // namespace kadam::c_api
+
+kadam_status kadam_create_alone(const kadam_setup* setup, kadam_optimizer** optimizer, kadam_error* error) {
+  return guarded(error, [&] {
+    kadam::c_api::require_creatable(setup, optimizer);
+    kadam::c_api::create(setup, optimizer, kadam::Communicator::self());
+  });
+}
+
+#ifdef KADAM_ENABLE_MPI
+
+kadam_status kadam_create(const kadam_setup* setup, MPI_Comm communicator, kadam_optimizer** optimizer,
+                          kadam_error* error) {
+  return guarded(error, [&] {
+    kadam::c_api::require_creatable(setup, optimizer);
+    kadam::MpiOptions options;
+    options.exchange = setup->exchange;
+    options.ranks_per_node = setup->ranks_per_node;
+    kadam::c_api::create(setup, optimizer, kadam::make_mpi_communicator(communicator, options));
+  });
+}
+
+kadam_status kadam_create_fortran(const kadam_setup* setup, MPI_Fint communicator,
+                                  kadam_optimizer** optimizer, kadam_error* error) {
+  return kadam_create(setup, MPI_Comm_f2c(communicator), optimizer, error);
+}
+
+#endif
+
+kadam_status kadam_destroy(kadam_optimizer** optimizer, kadam_error* error) {
+  return guarded(error, [&] {
+    kadam_optimizer*& own = required(optimizer, "the place of the optimizer");
+    if (own == nullptr) return;
+    kadam::c_api::require_kokkos();
+    delete std::exchange(own, nullptr);
+  });
+}
+
+kadam_status kadam_set_stream(kadam_optimizer* optimizer, void* stream, kadam_error* error) {
+  return guarded(error, [&] {
+    kadam_optimizer& of = usable(optimizer);
+    of.exec.fence("kadam::c_api: another stream");
+#if defined(KOKKOS_ENABLE_CUDA)
+    of.exec = kadam::ExecutionSpace(static_cast<cudaStream_t>(stream));
+#elif defined(KOKKOS_ENABLE_HIP)
+    of.exec = kadam::ExecutionSpace(static_cast<hipStream_t>(stream));
+#else
+    (void)stream;
+    throw kadam::c_api::Failure(KADAM_NOT_BUILT, "kernels run on the host here: there are no streams");
+#endif
+  });
+}
+
+kadam_status kadam_set_model(kadam_optimizer* optimizer, void* model, kadam_format format,
+                             kadam_error* error) {
+  return guarded(error, [&] {
+    kadam_optimizer& of = usable(optimizer);
+    if (model != nullptr && format != KADAM_BFLOAT16 && format != KADAM_FLOAT16)
+      throw std::invalid_argument("kadam_set_model: expected KADAM_BFLOAT16 or KADAM_FLOAT16");
+    of.model = model;
+    of.model_format = format;
+  });
+}

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/c_api/caller_array.hpp>
+#include <kadam/c_api/setup.hpp>
+#include <kadam/optim/optimizer.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+/// An optimizer, and what calls with pointers need beside it.
+struct kadam_optimizer {
+  kadam_optimizer(std::unique_ptr<kadam::Optimizer> made, kadam_memory memory);
+
+  /// The caller's parameters, with their model if there is one: to be read and written, to be written.
+  [[nodiscard]] kadam::Parameters in(float* parameters);
+  [[nodiscard]] kadam::Parameters out(float* parameters);
+  void give_back(const kadam::Parameters& written, float* parameters);
+  /// A gradient in the optimizer's format.
+  [[nodiscard]] kadam::Gradient gradient_of(const void* data);
+  [[nodiscard]] std::int64_t elements() const { return optimizer->layout().elements(); }
+  /// What host memory is promised: that all is done.
+  void finish() const {
+    if (memory == KADAM_MEMORY_HOST) exec.fence("kadam::c_api: host memory");
+  }
+
+  std::unique_ptr<kadam::Optimizer> optimizer;
+  kadam::ExecutionSpace exec;
+  kadam_memory memory;
+  bool copies;  ///< kernels cannot reach the caller's arrays
+  void* model = nullptr;
+  kadam_format model_format = KADAM_FLOAT32;
+  std::string words;  ///< of the checkpoint that was loaded
+
+ private:
+  [[nodiscard]] kadam::Parameters with_model(const kadam::Vector<float>& master);
+
+  kadam::c_api::CallerArray master_array_;
+  kadam::c_api::CallerArray model_array_;
+  kadam::c_api::CallerArray gradient_array_;
+};
+
+namespace kadam::c_api {
+
+/// Errors: std::invalid_argument for NULL, Failure if Kokkos does not run any more.
+[[nodiscard]] kadam_optimizer& usable(kadam_optimizer* optimizer);
+
+/// Errors: Failure unless Kokkos runs.
+void require_kokkos();
+
+}  // namespace kadam::c_api

@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/c_api/guarded.hpp>
+#include <kadam/c_api/setup.hpp>
+
+#include <cmath>
+#include <exception>
+#include <new>
+#include <string_view>
+#include <utility>
+
+using kadam::c_api::required;
+
+namespace {
+
+/// A change of a setup that may go wrong: then the first one that did is remembered.
+template <class Change>
+void change(kadam_setup* setup, const Change& apply) noexcept {
+  if (setup == nullptr) return;
+  kadam_error error;
+  const kadam_status status = kadam::c_api::guarded(&error, [&] { apply(*setup); });
+  if (status == KADAM_SUCCESS || !setup->mistake.empty()) return;
+  (void)kadam::c_api::guarded(nullptr, [&] { setup->mistake = error.text; });
+}
+
+void set_option(kadam_setup* setup, const char* option, const kadam::OptionValue& value) noexcept {
+  change(setup, [&](kadam_setup& of) { of.options[&required(option, "the name of an option")] = value; });
+}
+
+kadam::Staging staging_of(std::string_view word) {
+  if (word == "auto") return kadam::Staging::automatic;
+  if (word == "on") return kadam::Staging::never;
+  if (word == "off") return kadam::Staging::always;
+  throw std::invalid_argument("kadam_setup_gpu_aware: expected auto, on or off, not " + std::string(word));
+}
+
+}  // namespace
+
+std::unique_ptr<kadam::Optimizer> kadam_setup::make(
+    const std::shared_ptr<kadam::Communicator>& communicator) const {
+  kadam::TensorLayout layout;
+  std::exception_ptr own;
+  try {
+    if (!mistake.empty()) throw std::invalid_argument(mistake);
+    layout = tensors.build();
+  } catch (...) {
+    own = std::current_exception();
+  }
+  communicator->require_success(own);
+  return kadam::make_optimizer(optimizer, options, std::move(layout), communicator, groups);
+}
+
+kadam_setup* kadam_setup_create(const char* optimizer) {
+  auto* setup = new (std::nothrow) kadam_setup;
+  change(setup, [&](kadam_setup& of) { of.optimizer = &required(optimizer, "the optimizer's name"); });
+  return setup;
+}
+
+void kadam_setup_destroy(kadam_setup* setup) {
+  delete setup;
+}
+
+void kadam_setup_real(kadam_setup* setup, const char* option, double value) {
+  set_option(setup, option, value);
+}
+
+void kadam_setup_integer(kadam_setup* setup, const char* option, int64_t value) {
+  set_option(setup, option, std::int64_t{value});
+}
+
+void kadam_setup_flag(kadam_setup* setup, const char* option, int value) {
+  set_option(setup, option, value != 0);
+}
+
+void kadam_setup_text(kadam_setup* setup, const char* option, const char* value) {
+  change(setup, [&](kadam_setup& of) {
+    of.options[&required(option, "the name of an option")] =
+        std::string(&required(value, "the text of an option"));
+  });
+}
+
+void kadam_setup_reals(kadam_setup* setup, const char* option, int count, const double* values) {
+  change(setup, [&](kadam_setup& of) {
+    if (count < 0) throw std::invalid_argument("kadam_setup_reals: expected a count of 0 or more");
+    if (count > 0) (void)required(values, "the values of an option");
+    of.options[&required(option, "the name of an option")] = std::vector<double>(values, values + count);
+  });
+}
+
+void kadam_setup_tensor(kadam_setup* setup, const char* name, int64_t elements) {
+  change(setup, [&](kadam_setup& of) {
+    const std::string text = &required(name, "the name of a tensor");
+    if (elements < 0) {
+      throw std::invalid_argument("kadam_setup_tensor: tensor " + text + " has " + std::to_string(elements) +
+                                  " elements; expected 0 or more");
+    }
+    of.tensors.add(text, elements);
+  });
+}
+
+void kadam_setup_group(kadam_setup* setup, const char* tensors, double lr_scale, double weight_decay,
+                       int dense) {
+  change(setup, [&](kadam_setup& of) {
+    kadam::ParameterGroup group{&required(tensors, "the pattern of a group"), lr_scale, {}, dense != 0};
+    if (!std::isnan(weight_decay)) group.weight_decay = weight_decay;
+    of.groups.push_back(std::move(group));
+  });
+}
+
+void kadam_setup_memory(kadam_setup* setup, kadam_memory memory) {
+  change(setup, [&](kadam_setup& of) {
+    if (memory != KADAM_MEMORY_HOST && memory != KADAM_MEMORY_DEVICE)
+      throw std::invalid_argument("kadam_setup_memory: expected KADAM_MEMORY_HOST or KADAM_MEMORY_DEVICE");
+    of.memory = memory;
+  });
+}
+
+void kadam_setup_ranks_per_node(kadam_setup* setup, int ranks) {
+  change(setup, [&](kadam_setup& of) {
+    if (ranks < 0) throw std::invalid_argument("kadam_setup_ranks_per_node: expected 0 or more ranks");
+    of.ranks_per_node = ranks;
+  });
+}
+
+void kadam_setup_gpu_aware(kadam_setup* setup, const char* word) {
+  change(setup, [&](kadam_setup& of) {
+    of.exchange.staging = staging_of(&required(word, "the word of kadam_setup_gpu_aware"));
+  });
+}
+
+void kadam_setup_piece_bytes(kadam_setup* setup, int64_t bytes) {
+  change(setup, [&](kadam_setup& of) {
+    if (bytes < 1) throw std::invalid_argument("kadam_setup_piece_bytes: expected 1 or more bytes");
+    of.exchange.piece_bytes = static_cast<std::size_t>(bytes);
+  });
+}

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Steps, and what goes with them.
+#include <kadam/c_api/guarded.hpp>
+#include <kadam/c_api/optimizer.hpp>
+
+using kadam::c_api::guarded;
+using kadam::c_api::required;
+using kadam::c_api::usable;
+
+kadam_status kadam_step(kadam_optimizer* optimizer, float* parameters, const void* gradient,
+                        kadam_step_result* result, kadam_error* error) {
+  return guarded(error, [&] {
+    kadam_optimizer& of = usable(optimizer);
+    const kadam::Parameters own = of.in(parameters);
+    const kadam::StepResult step = of.optimizer->step(of.exec, own, of.gradient_of(gradient));
+    of.give_back(own, parameters);
+    if (result == nullptr) return;
+    *result = {step.step,           step.phase,           step.learning_rate,        step.gradient_norm,
+               step.gradient_scale, step.skipped ? 1 : 0, step.synchronised ? 1 : 0, step.raised};
+  });
+}
+
+kadam_status kadam_gradient_ready(kadam_optimizer* optimizer, const void* gradient, int64_t begin,
+                                  int64_t end, kadam_error* error) {
+  return guarded(error, [&] {
+    kadam_optimizer& of = usable(optimizer);
+    // A copy is only complete in kadam_step().
+    if (!of.copies) of.optimizer->gradient_ready(of.exec, of.gradient_of(gradient), {begin, end});
+  });
+}
+
+kadam_status kadam_progress(kadam_optimizer* optimizer, kadam_error* error) {
+  return guarded(error, [&] { usable(optimizer).optimizer->progress(); });
+}
+
+kadam_status kadam_raise(kadam_optimizer* optimizer, uint32_t bits, kadam_error* error) {
+  return guarded(error, [&] { usable(optimizer).optimizer->raise(bits); });
+}
+
+kadam_status kadam_flush(kadam_optimizer* optimizer, float* parameters, kadam_error* error) {
+  return guarded(error, [&] {
+    kadam_optimizer& of = usable(optimizer);
+    const kadam::Parameters own = of.in(parameters);
+    of.optimizer->flush(of.exec, own);
+    of.give_back(own, parameters);
+  });
+}
+
+kadam_status kadam_consensus(kadam_optimizer* optimizer, const float* parameters, float* out,
+                             kadam_error* error) {
+  return guarded(error, [&] {
+    kadam_optimizer& of = usable(optimizer);
+    (void)required(parameters, "the array of parameters");
+    kadam::c_api::CallerArray present("kadam::c_api::consensus", of.copies);
+    // Read, never written, as in gradient_of().
+    const kadam::Vector<const float> own = present.in(of.exec, const_cast<float*>(parameters), of.elements());
+    const kadam::Parameters result = of.out(out);
+    of.optimizer->write_consensus(of.exec, own, result);
+    of.give_back(result, out);
+    of.exec.fence("kadam::c_api: the copy ends");
+  });
+}
+
+kadam_status kadam_wait(kadam_optimizer* optimizer, kadam_error* error) {
+  return guarded(error, [&] { usable(optimizer).exec.fence("kadam_wait"); });
+}

@@ -1,0 +1,44 @@
+# SPDX-FileCopyrightText: The Kadam authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""kadam-doctor on 1 and 4 ranks: program_test.py KADAM_DOCTOR LAUNCHER..."""
+import os
+import subprocess
+import sys
+
+program, *launcher = sys.argv[1:]
+
+
+def expect(holds, *said):
+    if not holds:
+        sys.exit(" ".join(map(str, said)))
+
+
+def run(ranks, *options, **environment):
+    return subprocess.run([*launcher, str(ranks), program, *options], capture_output=True, text=True, check=False,
+                          env=os.environ | environment, timeout=50)
+
+
+def told(done):
+    """The lines that have a name, by it."""
+    return {line[:32].strip(): line[32:] for line in done.stdout.splitlines() if len(line) > 32}
+
+
+for ranks in 1, 4:
+    done = run(ranks)
+    expect(done.returncode == 0 and not done.stderr, done)
+    lines = told(done)
+    expect(lines["ranks"] == f"{ranks} on 1 node", done.stdout)
+    expect(lines["threads of a rank"] == "1", done.stdout)
+    expect(lines["self-test"].startswith("passed: parameters bitwise equal"), done.stdout)
+    expect("dense adam will be" in done.stdout if ranks > 1 else "one rank" in done.stdout, done.stdout)
+# 1 bit of 32, and scales: 2 (n - 1)/n of 10^6/8 B.
+expect("190 kB sent a step (adam:" in done.stdout, done.stdout)
+
+staged = run(2, KADAM_GPU_AWARE="off")
+expect(told(staged)["messages through host memory"] == "yes", staged)
+crowded = run(2, OMP_NUM_THREADS="3")
+expect("they wait for each other" in crowded.stdout, crowded)
+help_text = run(1, "--help")
+expect(help_text.returncode == 0 and "mpirun -n RANKS kadam-doctor" in help_text.stdout, help_text)
+refused = run(1, "--nonsense")
+expect(refused.returncode == 2 and "--nonsense" in refused.stderr, refused)

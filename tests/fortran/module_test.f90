@@ -1,0 +1,300 @@
+! SPDX-FileCopyrightText: The Kadam authors
+! SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+!> The Fortran module: every procedure once, its mistakes, and Adam's first steps worked by hand.
+program module_test
+  use, intrinsic :: iso_c_binding, only: c_loc, c_null_ptr
+  use, intrinsic :: iso_fortran_env, only: int16, int32, int64, real32, real64, error_unit
+  use, intrinsic :: ieee_arithmetic, only: ieee_is_nan, ieee_quiet_nan, ieee_value
+  use mpi_f08
+  use kadam
+  implicit none
+
+  integer, parameter :: d = 1000
+  integer :: rank, ranks, stat, failed, all_failed
+  character(len=512) :: message
+
+  call MPI_Init()
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank)
+  call MPI_Comm_size(MPI_COMM_WORLD, ranks)
+  failed = 0
+
+  call needs_kokkos()
+  call kadam_kokkos_initialize(stat, message, threads=1)
+  call expect(stat == kadam_success, 'Kokkos: '//message)
+  call expect(len(kadam_version()) >= 5, 'version')
+  call expect(len(kadam_execution_space()) >= 4, 'execution space')
+
+  call steps_by_hand()
+  call options_of_all_types()
+  call mistakes_in_words()
+  call half_gradients_and_model()
+  call local_steps_and_consensus()
+  call device_pointers_and_announcements()
+  call saved_and_restored()
+
+  call kadam_kokkos_finalize(stat, message)
+  call expect(stat == kadam_success, 'Kokkos ends: '//message)
+  call MPI_Allreduce(failed, all_failed, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
+  call MPI_Finalize()
+  if (all_failed > 0) error stop 1
+
+contains
+
+  subroutine expect(holds, what)
+    logical, intent(in) :: holds
+    character(len=*), intent(in) :: what
+    if (holds) return
+    failed = failed + 1
+    write (error_unit, '(a, i0, 2a)') 'rank ', rank, ': ', trim(what)
+  end subroutine
+
+  subroutine expect_words(words, what)
+    character(len=*), intent(in) :: words, what
+    call expect(stat == kadam_invalid_argument, what//': another status')
+    call expect(index(message, words) > 0, what//': '//message)
+  end subroutine
+
+  pure logical function same_bits(a, b)
+    real(real32), intent(in) :: a(:), b(:)
+    same_bits = all(transfer(a, [0_int32]) == transfer(b, [0_int32]))
+  end function
+
+  subroutine make(optimizer, name, gradients)
+    type(kadam_optimizer), intent(inout) :: optimizer
+    character(len=*), intent(in) :: name
+    character(len=*), intent(in), optional :: gradients
+    type(kadam_setup) :: setup
+    call setup%create(name)
+    call setup%set('lr', 0.01)
+    if (present(gradients)) call setup%set('gradients', gradients)
+    if (name == 'onebit_adam') call setup%set('warmup_steps', 3)
+    if (name == 'zero_one_adam') call setup%set('variance_freeze_step', 3)
+    call setup%tensor('weights', 900)
+    call setup%tensor('bias', 100_int64)
+    call optimizer%create(setup, MPI_COMM_WORLD, stat, message)
+    call expect(stat == kadam_success, name//' is made: '//message)
+    call setup%destroy()
+  end subroutine
+
+  subroutine destroy(optimizer)
+    type(kadam_optimizer), intent(inout) :: optimizer
+    call optimizer%destroy(stat, message)
+    call expect(stat == kadam_success, 'destroyed: '//message)
+  end subroutine
+
+  subroutine needs_kokkos()
+    type(kadam_optimizer) :: optimizer
+    type(kadam_setup) :: setup
+    call setup%create('adam')
+    call setup%tensor('x', d)
+    call optimizer%create(setup, MPI_COMM_WORLD, stat, message)
+    call expect(stat == kadam_not_ready .and. index(message, 'kadam_kokkos_initialize') > 0, 'Kokkos: '//message)
+    call setup%destroy()
+  end subroutine
+
+  !> The mean gradient of rank r with r + 1 is (n + 1)/2; the first two steps of Adam then have length lr.
+  subroutine steps_by_hand()
+    type(kadam_optimizer) :: optimizer
+    type(kadam_step_result) :: result
+    type(kadam_statistics) :: statistics
+    real(real32) :: x(d), gradient(d)
+    integer :: step
+    call make(optimizer, 'adam')
+    x = 1
+    gradient = real(rank + 1, real32)
+    if (rank == ranks - 1) call optimizer%raise(2_int32, stat, message)
+    do step = 1, 2
+      call optimizer%step(x, gradient, stat, message, result)
+      call expect(stat == kadam_success, 'step: '//message)
+      call expect(all(abs(x - (1 - 0.01*step)) < 1e-6), 'x after a step')
+      call expect(result%step == step .and. result%phase == 'dense', 'what the step did: '//result%phase)
+      call expect(abs(result%learning_rate - 0.01_real64) < 1e-15, 'lr is what was written')
+      call expect(result%raised == merge(2, 0, step == 1), 'raised bits')
+      call expect(result%synchronised .and. .not. result%skipped, 'flags')
+    end do
+    gradient(3) = ieee_value(gradient(3), ieee_quiet_nan)
+    call optimizer%step(x, gradient, stat, message, result)
+    call expect(stat == kadam_success .and. result%skipped .and. result%step == 2, 'a NaN is skipped')
+    call optimizer%statistics(statistics, stat, message)
+    call expect(statistics%elements == d .and. statistics%steps_taken == 2 .and. statistics%steps_skipped == 1, &
+      'counts')
+    call expect((statistics%sent_dense_bytes > 0) .eqv. (ranks > 1), 'bytes')
+    call destroy(optimizer)
+  end subroutine
+
+  subroutine options_of_all_types()
+    type(kadam_optimizer) :: optimizer
+    type(kadam_setup) :: setup
+    call setup%create('onebit_adam')
+    call setup%set('lr', 1e-3_real64)
+    call setup%set('beta2', 0.99)
+    call setup%set('warmup_steps', 'auto')
+    call setup%set('block', 256_int64)
+    call setup%set('clip_norm', 1.0)
+    call setup%tensor('weights', d)
+    call setup%tensor('bias', 10)
+    call setup%group('bias', lr_scale=2.0_real64, dense=.true.)
+    call setup%group('w*', weight_decay=0.0_real64)
+    call setup%ranks_per_node(1)
+    call setup%gpu_aware('off')
+    call optimizer%create(setup, MPI_COMM_WORLD, stat, message)
+    call expect(stat == kadam_success, 'options: '//message)
+    call destroy(optimizer)
+    call setup%set('precondition', .true.)
+    call setup%set('lr', [1e-3_real64, 2e-3_real64])
+    call optimizer%create(setup, MPI_COMM_WORLD, stat, message)
+    call expect(stat == kadam_success, 'a list of learning rates: '//message)
+    call destroy(optimizer)
+    call setup%set('beta2', [1.0_real64, 2.0_real64])
+    call optimizer%create(setup, MPI_COMM_WORLD, stat, message)
+    call expect_words('beta2', 'a list is no number')
+    call setup%destroy()
+  end subroutine
+
+  subroutine mistakes_in_words()
+    type(kadam_optimizer) :: optimizer, none
+    type(kadam_setup) :: setup
+    real(real32) :: x(d), short(5)
+    x = 0
+    short = 0
+    call none%step(x, x, stat, message)
+    call expect_words('NULL', 'a step without optimizer')
+    call setup%create('no_adam')
+    call optimizer%create(setup, MPI_COMM_WORLD, stat, message)
+    call expect_words('divisible_adam', 'unknown names list those that are known')
+    call setup%destroy()
+    call make(optimizer, 'adam')
+    call optimizer%step(x, short, stat, message)
+    call expect_words('gradient has 5 elements', 'a short gradient')
+    call optimizer%step(short, x, stat, message)
+    call expect_words('1000', 'short parameters')
+    call optimizer%flush(short, stat, message)
+    call expect_words('x has 5', 'short parameters to flush')
+    call optimizer%save(short, '/nowhere', stat, message)
+    call expect_words('x has 5', 'short parameters to save')
+    call optimizer%gradient_ready(x(1:d), 1_int64, 2000_int64, stat, message)
+    call expect(stat == kadam_invalid_argument, 'a range that is not in the gradient')
+    call optimizer%step(x, x, stat)
+    call expect(stat == kadam_success, 'the mistakes changed nothing')
+    call destroy(optimizer)
+    call destroy(optimizer)
+  end subroutine
+
+  !> 1 in bfloat16 is 3F80, in float16 3C00.
+  subroutine half_gradients_and_model()
+    type(kadam_optimizer) :: optimizer
+    real(real32) :: x(d)
+    integer(int16) :: gradient(d)
+    integer(int16), pointer, contiguous :: model(:), none(:)
+    allocate (model(d))
+    nullify (none)
+    call make(optimizer, 'adam', 'bf16')
+    x = 1.01
+    gradient = int(z'3F80', int16)
+    call optimizer%set_model(model, kadam_float16, stat, message)
+    call expect(stat == kadam_success, 'model: '//message)
+    call optimizer%step(x, gradient, stat, message)
+    call expect(stat == kadam_success, 'half step: '//message)
+    call expect(all(abs(x - 1) < 1e-5), 'x after a half gradient')
+    call expect(all(model == int(z'3C00', int16)), 'the model')
+    model = 0
+    call optimizer%set_model(none, kadam_float16, stat, message)
+    call optimizer%step(x, gradient, stat, message)
+    call expect(all(model == 0_int16), 'no model any more')
+    call destroy(optimizer)
+    deallocate (model)
+  end subroutine
+
+  subroutine local_steps_and_consensus()
+    type(kadam_optimizer) :: optimizer
+    type(kadam_health) :: health
+    real(real32) :: x(d), gradient(d), consensus(d), lowest(d), highest(d)
+    integer :: step
+    call make(optimizer, 'zero_one_adam')
+    call optimizer%measure_phases(.true., stat, message)
+    x = 0
+    do step = 1, 7
+      gradient = real(1 + modulo(rank + step, 3), real32)
+      call optimizer%progress(stat, message)
+      call optimizer%step(x, gradient, stat, message)
+      call expect(stat == kadam_success, 'local step: '//message)
+    end do
+    call optimizer%wait(stat, message)
+    call optimizer%health(health, stat, message)
+    call expect(stat == kadam_success .and. ieee_is_nan(health%support_overlap), 'health: '//message)
+    call optimizer%consensus(x, consensus, stat, message)
+    call optimizer%flush(x, stat, message)
+    call expect(same_bits(x, consensus), 'the consensus is what flush leaves')
+    call MPI_Allreduce(x, lowest, d, MPI_REAL, MPI_MIN, MPI_COMM_WORLD)
+    call MPI_Allreduce(x, highest, d, MPI_REAL, MPI_MAX, MPI_COMM_WORLD)
+    call expect(same_bits(lowest, highest) .and. all(x < 0), 'the same on all ranks')
+    call destroy(optimizer)
+  end subroutine
+
+  subroutine device_pointers_and_announcements()
+    type(kadam_optimizer) :: optimizer
+    real(real32), target :: x(d), gradient(d)
+    real(real32) :: apart(2*d)
+    character(len=:), allocatable :: space
+    call make(optimizer, 'adam')
+    x = 1
+    gradient = -1
+    apart = -1
+    call optimizer%gradient_ready(apart(::2), 1_int64, int(d, int64), stat, message)
+    call expect_words('contiguous', 'a gradient with gaps')
+    call optimizer%gradient_ready(gradient, 501_int64, int(d, int64), stat, message)
+    call optimizer%gradient_ready(gradient, 1_int64, 500_int64, stat, message)
+    call expect(stat == kadam_success, 'announced: '//message)
+    call optimizer%step(c_loc(x), c_loc(gradient), stat, message)
+    call expect(stat == kadam_success .and. all(abs(x - 1.01) < 1e-6), 'by pointers: '//message)
+    call optimizer%set_stream(c_null_ptr, stat, message)
+    space = kadam_execution_space()
+    call expect((stat == kadam_not_built) .neqv. (space == 'Cuda' .or. space == 'HIP'), 'streams: '//message)
+    call destroy(optimizer)
+  end subroutine
+
+  subroutine saved_and_restored()
+    type(kadam_optimizer) :: optimizer, other
+    real(real32) :: x(d), y(d), gradient(d)
+    integer(int64) :: step
+    character(len=:), allocatable :: folder
+    character(len=256) :: temporary
+    integer :: k
+    call get_environment_variable('TMPDIR', temporary)
+    if (temporary == '') temporary = '/tmp'
+    if (rank == 0) call system_clock(k)
+    call MPI_Bcast(k, 1, MPI_INTEGER, 0, MPI_COMM_WORLD)
+    allocate (character(len=len_trim(temporary) + 30) :: folder)
+    write (folder, '(2a, i0)') trim(temporary), '/kadam-fortran-', k
+    call make(optimizer, 'onebit_adam')
+    call optimizer%load_newest(x, folder, stat, message)
+    call expect(stat == kadam_no_checkpoint, 'nothing there yet: '//message)
+    x = [(0.001*k, k=1, d)]
+    do k = 1, 9
+      if (k == 6) then
+        call optimizer%save(x, folder, stat, message, keep=1, words='line 17')
+        call expect(stat == kadam_success, 'saved: '//message)
+      end if
+      gradient = x + 0.1*k + 0.01*rank
+      call optimizer%step(x, gradient, stat, message)
+    end do
+    call make(other, 'onebit_adam')
+    y = 0
+    call other%load_newest(y, folder, stat, message, step)
+    call expect(stat == kadam_success .and. step == 5, 'restored: '//message)
+    call expect(other%words() == 'line 17', 'words: '//other%words())
+    do k = 6, 9
+      gradient = y + 0.1*k + 0.01*rank
+      call other%step(y, gradient, stat, message)
+    end do
+    call expect(same_bits(x, y), 'the same to the last bit')
+    call other%load(y, trim(folder)//'/step-000000000005', stat, message)
+    call expect(stat == kadam_success, 'restored by path: '//message)
+    call other%load(y, trim(folder)//'/step-000000000099', stat, message)
+    call expect(stat /= kadam_success .and. index(message, 'step-000000000099') > 0, 'no such checkpoint: '//message)
+    call destroy(optimizer)
+    call destroy(other)
+    if (rank == 0) call execute_command_line('rm -r '//trim(folder))
+  end subroutine
+end program module_test

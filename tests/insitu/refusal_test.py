@@ -1,0 +1,63 @@
+# SPDX-FileCopyrightText: The Kadam authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Mistakes end kadam-insitu with exit code 2 and one sentence, and nothing is written: refusal_test.py KADAM_INSITU
+LAUNCHER..."""
+import concurrent.futures
+import pathlib
+import sys
+import tempfile
+
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "train"))
+from program import Program, expect  # noqa: E402
+
+program = Program(sys.argv[1:])
+
+# (part of the sentence, options, ranks); 0 ranks: without the launcher.
+CASES = [
+    ("not expected: --frobnicate", ["--frobnicate"], 2),
+    ("there is no optimizer 'onebit': choose one of adam", ["--optimizer", "onebit"], 2),
+    ("a grid of 5 x 3 cells cannot be cut for 2 ranks into blocks of at least 3 x 3 cells",
+     ["--set", "solver.width=5", "--set", "solver.height=3"], 2),
+    ("used holds metrics.jsonl already", ["--run", "used"], 2),
+    ("adam has no option 'beta'", ["--set", "optimizer.beta=1"], 0),
+    ("onebit_adam", ["--optimizer", "onebit_adam"], 0),  # needs warmup_steps
+    ("'time_step': 2 is not stable", ["--set", "solver.time_step=2"], 0),
+    ("has no option 'solver.with'", ["--set", "solver.with=2"], 0),
+    ("expected section.key=value", ["--set", "solver"], 0),
+    ("'lr' is a list of 2 entries for a run of 3000 steps", ["--set", "optimizer.lr=[0.1, 0.2]"], 0),
+    ("nowhere.toml: there is no such file", ["--config", "nowhere.toml"], 0),
+    ("the folder cannot be made", ["--run", "file/run"], 0),
+]
+
+
+def failure(folder, expected, options, ranks):
+    if "--run" not in options:
+        options = ["--run", folder / "run", *options]
+    options = [folder / o if o in ("used", "file/run") else o for o in options]
+    done = program.start(ranks, *options)
+    sentences = [line for line in done.stderr.splitlines() if line.startswith("kadam-insitu: ")]
+    print(done.returncode, *sentences)
+    if done.returncode == 2 and len(sentences) == 1 and expected in sentences[0] and not done.stdout:
+        return ""
+    return f"expected exit code 2 and, once: {expected}\ngot {done.returncode}\n{done.stderr}{done.stdout}"
+
+
+with tempfile.TemporaryDirectory() as name:
+    folder = pathlib.Path(name)
+    (folder / "used").mkdir()
+    (folder / "used" / "metrics.jsonl").write_text("")
+    (folder / "file").write_text("")
+    before = sorted(folder.rglob("*"))
+    # Most of the time is the launcher waiting for processes that have ended.
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        failures = list(filter(None, pool.map(lambda case: failure(folder, *case), CASES)))
+    written = [str(path) for path in sorted(folder.rglob("*")) if path not in before]
+    if failures or written:
+        sys.exit("\n".join(failures + written))
+
+    # A field that does not change is no mistake of the options: it is seen when the run has begun.
+    still = program.start(2, "--set", "solver.spots=0", "--set", "solver.noise=0", "--run", folder / "still")
+    expect(still.returncode not in (0, 2) and "nothing to learn" in still.stderr, still.stderr)
+    help_text = program.run(0, "--help")
+    expect("solver.feed" in help_text and "(default 0.018)" in help_text and "--optimizer" in help_text, help_text)
+    expect(program.run(0, "--version").startswith("kadam-insitu "), "--version")
