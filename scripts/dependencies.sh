@@ -58,6 +58,13 @@ llvm-16                command:llvm-config-16
 libclang-rt-16-dev     file:/usr/lib/llvm-16/lib/clang/16/lib/linux/libclang_rt.builtins-x86_64.a
 lld-16                 command:ld.lld-16
 "
+# For scripts/slurmlab.sh.
+KADAM_PACKAGES_SLURM="
+slurmctld              command:slurmctld
+slurmd                 command:slurmd
+slurm-client           command:sbatch
+munge                  command:munged
+"
 KADAM_PACKAGES_CI="
 clang-format           command:clang-format
 clang-tidy             command:clang-tidy

@@ -130,14 +130,17 @@ void refuse_singletons(int size) {
   if (size != 1) return;
   for (const char* name : {"SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
     // Inside an sbatch script SLURM_NTASKS is set, but only a step's task has SLURM_STEP_ID and a process id.
-    const bool slurm_task = std::getenv("SLURM_PROCID") != nullptr && std::getenv("SLURM_STEP_ID") != nullptr;
+    // That of mpirun's daemon on another node has them too, and its ranks inherit them.
+    const bool slurm_task = std::getenv("SLURM_PROCID") != nullptr &&
+                            std::getenv("SLURM_STEP_ID") != nullptr &&
+                            std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr;
     if (std::string(name) == "SLURM_NTASKS" && !slurm_task) continue;
     const char* value = std::getenv(name);
     if (value != nullptr && std::atoi(value) > 1) {
       throw UsageError(
           std::string("the launcher started ") + value + " tasks (" + name +
           "), but MPI sees one rank in each: start the program with the mpirun of the MPI it was "
-          "built with, or with srun --mpi=pmix");
+          "built with, or with srun --mpi=pmix (Open MPI), srun --mpi=pmi2 (MPICH)");
     }
   }
 }

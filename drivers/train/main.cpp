@@ -237,6 +237,8 @@ void print_stop(const Plan& plan, const RunSummary& run) {
              run.algorithm, run.steps, plan.configuration.training.steps,
              signal.empty() ? "told by another rank, or the clock" : signal,
              plan.checkpoints_of(run.algorithm).folder.string());
+  // A launcher may end this rank as soon as another one has left.
+  std::fflush(stdout);
 }
 
 int run(Session& session, int argc, char** argv) {
