@@ -3,6 +3,7 @@
 #include <kadam/kernels/ordered_sum.hpp>
 #include <kadam/optim/optimizer.hpp>
 #include <kadam/optim/tensor_hash.hpp>
+#include <kadam/wire/format_version.hpp>
 
 #include <algorithm>
 #include <array>
@@ -42,13 +43,18 @@ Optimizer::Optimizer(std::string_view name, TensorLayout layout, std::shared_ptr
 }
 
 void Optimizer::require_agreement() {
-  const std::array<std::string, 6> names = {
-      "the algorithm (hash)", "d, the number of parameters", "the tensors' names and sizes (hash)",
-      "the options (hash)",   "the parameter groups (hash)", "the length of exchanged pieces (bytes)"};
-  const std::array<std::uint64_t, 6> values = {
-      kadam::hash_of(name_),   static_cast<std::uint64_t>(elements()),
-      kadam::hash_of(layout_), kadam::hash_of(options()),
-      hash_of(common_.groups), communicator_->piece_bytes()};
+  const std::array<std::string, 7> names = {
+      "the version of the messages' layout: all need the same build of Kadam",
+      "the algorithm (hash)",
+      "d, the number of parameters",
+      "the tensors' names and sizes (hash)",
+      "the options (hash)",
+      "the parameter groups (hash)",
+      "the length of exchanged pieces (bytes)"};
+  const std::array<std::uint64_t, 7> values = {
+      wire_format_version,         kadam::hash_of(name_),     static_cast<std::uint64_t>(elements()),
+      kadam::hash_of(layout_),     kadam::hash_of(options()), hash_of(common_.groups),
+      communicator_->piece_bytes()};
   communicator_->require_equal(names, values);
 }
 

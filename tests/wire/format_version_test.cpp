@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/optim/options.hpp>
+#include <kadam/wire/block_message.hpp>
+#include <kadam/wire/format_version.hpp>
+#include <kadam/wire/sparse_message.hpp>
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace kadam {
+namespace {
+
+void add(std::string& text, const Piece& piece) {
+  text += std::to_string(piece.offset_bytes) + "+" + std::to_string(piece.bytes) + " ";
+}
+
+/// Where everything lies in messages of all kinds.
+std::string layouts() {
+  std::string text;
+  for (const std::int64_t d : {1, 301, 5000, 100003}) {
+    for (const int ranks : {1, 3, 8}) {
+      const ChunkLayout chunks(d, ranks);
+      for (const int bits : {1, 2, 4, 8}) {
+        for (const std::int64_t block : {0, 64, 1000, 4096}) {
+          const BlockMessage message(chunks, block, bits, true);
+          for (const Piece& piece : message.pieces()) add(text, piece);
+        }
+      }
+      for (const double density : {0.001, 0.01, 0.37}) {
+        const SparseMessage message(d, 4096, density);
+        for (int r = 0; r < ranks; ++r) add(text, message.piece(message.region(ranks, r)));
+        text += std::to_string(message.map().block(0).first_index_word) + "\n";
+      }
+    }
+  }
+  return text;
+}
+
+TEST(WireFormatVersion, GoesUpWithEveryChangeOfALayout) {
+  EXPECT_EQ(wire_format_version, 1U);
+  EXPECT_EQ(hash_of(layouts()), 11029578151239257922U)
+      << "the byte layout of messages has changed: raise wire_format_version, and put this number here";
+}
+
+}  // namespace
+}  // namespace kadam
