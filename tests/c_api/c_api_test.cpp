@@ -21,12 +21,6 @@ std::int64_t d() {
   return c_layout.elements();
 }
 
-int world_rank() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
-
 OptionMap options_of(const std::string& name) {
   OptionMap options = options_with_warmup(name, 4);
   options["lr"] = 0.01;

@@ -14,6 +14,12 @@ namespace kadam::test {
 
 inline const TensorLayout c_layout({{"weights", 0, 900}, {"bias", 900, 930}, {"more", 930, 2003}});
 
+inline int world_rank() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+
 inline void set(kadam_setup* setup, const std::string& name, const OptionValue& value) {
   if (const auto* flag = std::get_if<bool>(&value)) kadam_setup_flag(setup, name.c_str(), *flag ? 1 : 0);
   if (const auto* number = std::get_if<std::int64_t>(&value))

@@ -10,12 +10,6 @@
 namespace kadam::test {
 namespace {
 
-int world_rank() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
-
 int world_size() {
   int size = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &size);

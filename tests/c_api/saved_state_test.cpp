@@ -12,10 +12,8 @@ namespace kadam::test {
 namespace {
 
 void take_steps(COptimizer& of, std::vector<float>& x, std::int64_t first, std::int64_t last) {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   for (std::int64_t t = first; t <= last; ++t) {
-    const std::vector<float> gradient = random_gradient(c_layout.elements(), rank, t);
+    const std::vector<float> gradient = random_gradient(c_layout.elements(), world_rank(), t);
     ASSERT_EQ(kadam_step(of.optimizer, x.data(), gradient.data(), nullptr, &of.error), KADAM_SUCCESS)
         << of.error.text;
   }
@@ -61,8 +59,7 @@ TEST(CSavedState, IsRefusedInWordsWhereItIsBroken) {
   std::vector<float> x = random_vector(c_layout.elements(), 7);
   take_steps(of, x, 1, 2);
   ASSERT_EQ(kadam_save(of.optimizer, x.data(), path.c_str(), 2, nullptr, nullptr), KADAM_SUCCESS);
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const int rank = world_rank();
   const auto file = folder.path() / "saved" / "step-000000000002" / "state-0-of-";
   if (rank == 0) {
     int size = 1;
