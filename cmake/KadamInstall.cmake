@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # find_package(Kadam) for other projects: kadam::kadam, kadam::kernels and, if built, kadam::fortran; pkg-config kadam;
-# the programs.
+# the programs; the Python module.
 include(CMakePackageConfigHelpers)
 
 set_target_properties(kadam_kernels PROPERTIES EXPORT_NAME kernels)
@@ -13,7 +13,7 @@ install(TARGETS kadam kadam_kernels EXPORT KadamTargets
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/kernels/kadam ${PROJECT_SOURCE_DIR}/src/kadam
   ${KADAM_GENERATED_INCLUDE_DIR}/kadam
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-  FILES_MATCHING PATTERN "*.hpp" PATTERN "c_api" EXCLUDE PATTERN "fortran" EXCLUDE
+  FILES_MATCHING PATTERN "*.hpp" PATTERN "c_api" EXCLUDE PATTERN "fortran" EXCLUDE PATTERN "python" EXCLUDE
   PATTERN "npy*.hpp" EXCLUDE PATTERN "json_lines.hpp" EXCLUDE)
 install(FILES ${PROJECT_SOURCE_DIR}/src/kadam/c_api/kadam.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 if(KADAM_ENABLE_FORTRAN)
@@ -23,8 +23,12 @@ if(KADAM_ENABLE_FORTRAN)
   get_target_property(kadam_modules kadam_fortran Fortran_MODULE_DIRECTORY)
   install(DIRECTORY ${kadam_modules}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endif()
+if(KADAM_ENABLE_PYTHON)
+  install(TARGETS kadam_python LIBRARY DESTINATION ${KADAM_PYTHON_INSTALL_DIR})
+  install(FILES ${PROJECT_BINARY_DIR}/python/kadam.pyi DESTINATION ${KADAM_PYTHON_INSTALL_DIR})
+endif()
 if(KADAM_ENABLE_DRIVERS)
-  install(TARGETS kadam-train kadam-replay kadam-plan kadam-bench kadam-insitu kadam-doctor RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS kadam-train kadam-report kadam-replay kadam-plan kadam-bench kadam-insitu kadam-doctor RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
 set(KADAM_INSTALL_CMAKEDIR ${CMAKE_INSTALL_LIBDIR}/cmake/Kadam)

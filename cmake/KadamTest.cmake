@@ -19,6 +19,17 @@ if(KADAM_SANITIZERS)
     TSAN_OPTIONS=ignore_noninstrumented_modules=1:halt_on_error=1)
 endif()
 
+# Builds a target with `kadam_tests` and with this folder's tests, whose label comes back in `kadam_test_label`.
+function(kadam_test_needs target)
+  cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME label)
+  if(NOT TARGET kadam_tests_${label})
+    add_custom_target(kadam_tests_${label})
+  endif()
+  add_dependencies(kadam_tests ${target})
+  add_dependencies(kadam_tests_${label} ${target})
+  set(kadam_test_label ${label} PARENT_SCOPE)
+endfunction()
+
 # The program, without its registration. Its label comes back in `kadam_test_label`.
 function(kadam_add_test_program name main)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "SOURCES;LIBS")
@@ -30,13 +41,8 @@ function(kadam_add_test_program name main)
   target_link_libraries(${name} PRIVATE ${arg_LIBS} ${main} kadam::kadam GTest::gtest kadam_compile_flags)
   kadam_device_sources(${name})
 
-  cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME label)
-  add_dependencies(kadam_tests ${name})
-  if(NOT TARGET kadam_tests_${label})
-    add_custom_target(kadam_tests_${label})
-  endif()
-  add_dependencies(kadam_tests_${label} ${name})
-  set(kadam_test_label ${label} PARENT_SCOPE)
+  kadam_test_needs(${name})
+  set(kadam_test_label ${kadam_test_label} PARENT_SCOPE)
 endfunction()
 
 # kadam_add_test(<name> SOURCES <file>... [LIBS <target>...] [TIMEOUT <seconds>] [ARGS <word>...])
@@ -96,4 +102,21 @@ function(kadam_add_mpi_test name)
         $<TARGET_FILE:${name}> ${MPIEXEC_POSTFLAGS} ${arg_ARGS})
     kadam_mpi_test_properties(${name}_np${ranks} RANKS ${ranks} LABEL ${kadam_test_label} TIMEOUT ${arg_TIMEOUT})
   endforeach()
+endfunction()
+
+# kadam_add_program_test(<name> SCRIPT <file.py> PROGRAM <target> RANKS <count> [TIMEOUT <seconds>] [ARGS <word>...])
+#
+# A Python script that runs an installed program under mpirun: it gets the ARGS, the program's path, and mpirun -n. Does
+# nothing without MPI.
+function(kadam_add_program_test name)
+  if(NOT KADAM_ENABLE_MPI)
+    return()
+  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SCRIPT;PROGRAM;RANKS;TIMEOUT" "ARGS")
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  kadam_test_needs(${arg_PROGRAM})
+  add_test(NAME ${name}
+    COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/${arg_SCRIPT} ${arg_ARGS} $<TARGET_FILE:${arg_PROGRAM}>
+      ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG})
+  kadam_mpi_test_properties(${name} RANKS ${arg_RANKS} LABEL ${kadam_test_label} TIMEOUT ${arg_TIMEOUT})
 endfunction()

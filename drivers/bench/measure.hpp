@@ -4,17 +4,12 @@
 
 #include <bench/kernel_case.hpp>
 #include <functional>
+#include <launch/timing.hpp>
 #include <vector>
 
 namespace kadam::bench {
 
-/// Seconds of one run: the middle one, and how far apart the quarters around it are.
-struct Timing {
-  double median = 0.0;
-  double spread = 0.0;  ///< (third quartile - first) / median
-
-  static Timing of(std::vector<double> seconds);
-};
+using launch::Timing;
 
 /// Runs all cases in turn, `repetitions` times, after one run that is not counted: what disturbs the machine
 /// for a while disturbs all of them, and ratios stay true. Runs shorter than a millisecond are timed in

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/config.hpp>
+#include <kadam/kernels/detail/backend.hpp>
+#include <kadam/optim/options.hpp>
 
 #include <algorithm>
 #include <cstdlib>
@@ -23,12 +25,13 @@ Seat own_seat() {
   cpu_set_t cores;
   CPU_ZERO(&cores);
   if (sched_getaffinity(0, sizeof cores, &cores) != 0) return seat;
-  seat.cores_hash = 2166136261U;  // FNV-1a over the numbers of the cores
+  std::string numbers;
   for (int core = 0; core < CPU_SETSIZE; ++core) {
     if (!CPU_ISSET(core, &cores)) continue;
     ++seat.cores;
-    seat.cores_hash = (seat.cores_hash ^ static_cast<std::uint32_t>(core)) * 16777619U;
+    numbers += std::to_string(core) + ' ';
   }
+  seat.cores_hash = hash_of(numbers) >> 11U;
 #endif
   return seat;
 }
@@ -63,10 +66,10 @@ Findings look_around(Communicator& communicator) {
     auto place = std::find(firsts.begin(), firsts.end(), all[k]);
     if (place == firsts.end()) place = firsts.insert(place, all[k]);
     findings.seats.push_back({static_cast<int>(place - firsts.begin()), static_cast<int>(all[k + 1]),
-                              static_cast<std::uint32_t>(all[k + 2]), static_cast<int>(all[k + 3])});
+                              static_cast<std::uint64_t>(all[k + 2]), static_cast<int>(all[k + 3])});
   }
   findings.cores_on_node = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  findings.device = !Kokkos::SpaceAccessibility<ExecutionSpace, Kokkos::HostSpace>::accessible;
+  findings.device = !detail::runs_on_host<ExecutionSpace>;
   findings.parallel = findings.device || std::string_view(ExecutionSpace::name()) != "Serial";
   findings.staged = communicator.stages_through_host();
   findings.two_levels = communicator.has_two_levels();

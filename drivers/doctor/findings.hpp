@@ -15,7 +15,7 @@ namespace kadam::doctor {
 struct Seat {
   int node = 0;                  ///< 0, 1, ...
   int cores = 0;                 ///< that the rank may run on; 0: not known
-  std::uint32_t cores_hash = 0;  ///< equal for the same cores
+  std::uint64_t cores_hash = 0;  ///< equal for the same cores; below 2^53, for a double
   int threads = 1;               ///< of its kernels
 };
 

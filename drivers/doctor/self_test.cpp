@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <doctor/self_test.hpp>
+#include <launch/equal_replicas.hpp>
+#include <launch/timing.hpp>
+#include <stdexcept>
+#include <utility>
 #include <vector>
 
 namespace kadam::doctor {
@@ -28,7 +31,7 @@ struct PullTo {
 namespace {
 
 struct Training {
-  std::vector<float> x;
+  Vector<float> x;
   double seconds = 0.0;  ///< of a step, median of those after the warm-up
   std::size_t bytes = 0;
 };
@@ -51,25 +54,24 @@ Training train(const std::string& name, const OptionMap& options,
     exec.fence("kadam-doctor: a step ends");
     if (t > warmup) seconds.push_back(timer.seconds());
   }
-  std::nth_element(seconds.begin(), seconds.begin() + seconds.size() / 2, seconds.end());
-  Training done;
-  done.seconds = seconds[seconds.size() / 2];
-  done.bytes = optimizer->bytes_sent_in(steps, phase);
-  done.x.resize(static_cast<std::size_t>(elements));
-  Kokkos::deep_copy(
-      Kokkos::View<float*, Kokkos::HostSpace, Kokkos::MemoryUnmanaged>(done.x.data(), done.x.size()), x);
-  return done;
+  return {x, launch::Timing::of(std::move(seconds)).median, optimizer->bytes_sent_in(steps, phase)};
 }
 
-/// Of the bits, in a double that holds all of it.
-double hash_of_bits(const std::vector<float>& values) {
-  std::uint32_t hash = 2166136261U;
-  for (const float value : values) {
-    std::uint32_t bits = 0;
-    std::memcpy(&bits, &value, sizeof bits);
-    hash = (hash ^ bits) * 16777619U;
+bool equal_on_all_ranks(Communicator& communicator, const Vector<float>& x) {
+  try {
+    (void)launch::require_equal_replicas(communicator, ExecutionSpace(), x);
+    return true;
+  } catch (const std::runtime_error&) {
+    return false;
   }
-  return hash;
+}
+
+double largest_distance(const Vector<float>& x, double from) {
+  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, x);
+  double largest = 0.0;
+  for (std::size_t i = 0; i < host.size(); ++i)
+    largest = std::max(largest, std::fabs(static_cast<double>(host(i)) - from));
+  return largest;
 }
 
 }  // namespace
@@ -82,14 +84,11 @@ SelfTest run_self_test(const std::shared_ptr<Communicator>& communicator) {
   options["warmup_steps"] = warmup;
   const Training compressed = train("onebit_adam", options, communicator);
   SelfTest test;
-  for (const float value : compressed.x)
-    test.error = std::max(test.error, std::fabs(static_cast<double>(value) - mean) / std::max(1.0, mean));
-  const std::vector<double> own = {hash_of_bits(compressed.x), hash_of_bits(dense.x), test.error};
-  const std::vector<double> all = communicator->all_gather_values(own);
-  test.equal_on_all_ranks = true;
-  for (std::size_t k = 0; k < all.size(); ++k) {
-    if (all[k] != all[k % own.size()]) test.equal_on_all_ranks = false;
-  }
+  const double own_error = largest_distance(compressed.x, mean) / std::max(1.0, mean);
+  for (const double error : communicator->all_gather_values({&own_error, 1}))
+    test.error = std::max(test.error, error);
+  test.equal_on_all_ranks =
+      equal_on_all_ranks(*communicator, compressed.x) && equal_on_all_ranks(*communicator, dense.x);
   test.step_seconds = compressed.seconds;
   test.dense_seconds = dense.seconds;
   test.sent_bytes = compressed.bytes;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <algorithm>
 #include <insitu/online_training.hpp>
+#include <launch/equal_replicas.hpp>
 #include <launch/learning_rates.hpp>
-#include <string_view>
 #include <workloads/batch_fill.hpp>
 #include <workloads/random.hpp>
 
@@ -76,13 +76,7 @@ OnlineStep OnlineTraining::step(const ExecutionSpace& exec, const History& histo
 
 std::uint64_t OnlineTraining::update_consensus(const ExecutionSpace& exec) {
   optimizer_->write_consensus(exec, parameters_, consensus_);
-  exec.fence("kadam-insitu: consensus");
-  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, consensus_);
-  const std::string_view bytes(reinterpret_cast<const char*>(host.data()), host.size() * sizeof(float));
-  const std::vector<std::string> names = {"the parameters (hash)"};
-  const std::vector<std::uint64_t> hashes = {hash_of(bytes)};
-  optimizer_->communicator().require_equal(names, hashes);
-  return hashes.front();
+  return launch::require_equal_replicas(optimizer_->communicator(), exec, consensus_);
 }
 
 void OnlineTraining::predict(const ExecutionSpace& exec, const Field& before, const Field& after) {

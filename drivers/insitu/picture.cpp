@@ -7,10 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdlib>
-#include <fstream>
 #include <insitu/picture.hpp>
-#include <stdexcept>
+#include <launch/gnuplot.hpp>
 #include <string>
 #include <vector>
 
@@ -114,13 +112,6 @@ std::string script_of(const UnseenTime& unseen, const HostField& difference, std
   return text + "unset multiplot\n";
 }
 
-/// A word for the shell.
-std::string shell_quoted(const std::string& text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 }  // namespace
 
 bool write_picture(const std::filesystem::path& folder, const UnseenTime& unseen) {
@@ -130,14 +121,7 @@ bool write_picture(const std::filesystem::path& folder, const UnseenTime& unseen
   write_field(folder / "difference.npy", difference);
   const std::size_t drawn_bytes = difference.extent(1) * difference.extent(2) * sizeof(float);
   const std::size_t skip = std::filesystem::file_size(folder / "difference.npy") - drawn_bytes;
-  const std::filesystem::path script = folder / "unseen.gnuplot";
-  std::ofstream stream(script);
-  stream << script_of(unseen, difference, skip);
-  if (!stream.flush()) throw std::runtime_error(script.string() + ": cannot be written");
-  stream.close();
-  const std::string command =
-      "cd " + shell_quoted(folder.string()) + " && gnuplot unseen.gnuplot 2>/dev/null";
-  return std::system(command.c_str()) == 0;
+  return launch::run_gnuplot(folder / "unseen.gnuplot", script_of(unseen, difference, skip));
 }
 
 }  // namespace kadam::insitu

@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/collectives/pipelined_reduction.hpp>
+#include <kadam/layout/ceil_divide.hpp>
 
 #include <algorithm>
 #include <array>
+#include <launch/timing.hpp>
 #include <plan/measure_network.hpp>
 #include <vector>
 
@@ -66,11 +68,6 @@ class TwoWayExchange {
   Phases phases_;
 };
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 /// Of an exchange of next to nothing.
 double empty_seconds(Communicator& communicator) {
   constexpr int rounds = 9;
@@ -81,13 +78,14 @@ double empty_seconds(Communicator& communicator) {
   std::vector<double> seconds;
   seconds.reserve(rounds);
   for (int k = 0; k < rounds; ++k) seconds.push_back(exchange.seconds(times));
-  return median(std::move(seconds));
+  return launch::Timing::of(std::move(seconds)).median;
 }
 
 /// A share of so many bytes, rounded up.
 std::size_t message_bytes(std::size_t bytes, std::size_t ranks) {
   constexpr std::size_t unit = TwoWayExchange::shortest_message_bytes;
-  return (bytes / ranks + unit - 1) / unit * unit;
+  const auto share = static_cast<std::int64_t>(bytes / ranks);
+  return static_cast<std::size_t>(detail::ceil_divide(share, unit)) * unit;
 }
 
 /// Twice longer and longer, until one takes long enough: the first time finds out which does, and lets
@@ -109,7 +107,8 @@ std::vector<TimedExchange> measure_longer(Communicator& communicator) {
     std::vector<double> seconds;
     seconds.reserve(rounds);
     for (int k = 0; k < (bytes < longest ? rounds : 3); ++k) seconds.push_back(exchange.seconds(1));
-    longer.push_back({static_cast<double>(message * (ranks - 1)), median(std::move(seconds))});
+    longer.push_back(
+        {static_cast<double>(message * (ranks - 1)), launch::Timing::of(std::move(seconds)).median});
   }
   return longer;
 }

@@ -4,11 +4,11 @@
 
 #include <array>
 #include <cmath>
-#include <cstdlib>
-#include <fstream>
+#include <launch/gnuplot.hpp>
 #include <launch/quantities.hpp>
 #include <launch/session.hpp>
 #include <plan/report.hpp>
+#include <stdexcept>
 
 namespace kadam::plan_program {
 namespace {
@@ -79,15 +79,15 @@ std::string script_of(const std::string& terminal, const std::string& file, cons
   const Panel ranks = over_ranks(forecast);
   const Panel rates = over_rates(forecast, all);
   return fmt::format(
-      "set terminal {}\nset output '{}'\n{}{}set multiplot\nset lmargin at screen 0.27\nset rmargin at "
+      "set terminal {}\nset output {}\n{}{}set multiplot\nset lmargin at screen 0.27\nset rmargin at "
       "screen 0.61\nset logscale xy\n"
       "set grid lc rgb '#e6e6e6'\nset border 3 lc rgb '#888888'\nset tics nomirror\n"
       "set key at screen 0.01,0.8 left top Left reverse font ',10'\nset ylabel 'seconds per step'\n"
       "set xlabel 'ranks{}'\nset logscale x 2\n{}"
       "unset key\nset lmargin at screen 0.69\nset rmargin at screen 0.98\nset logscale x 10\nset xlabel "
       "'Gbit/s of a host, on {} ranks'\n{}unset multiplot\n",
-      terminal, file, ranks.data, rates.data, beside_ranks(forecast.figures), ranks.command,
-      forecast.columns.back().ranks, rates.command);
+      terminal, launch::gnuplot_text(file), ranks.data, rates.data, beside_ranks(forecast.figures),
+      ranks.command, forecast.columns.back().ranks, rates.command);
 }
 
 }  // namespace
@@ -97,18 +97,15 @@ bool draw(const std::filesystem::path& file, const Forecast& forecast, const std
   if (!vector_picture && file.extension() != ".png") {
     throw launch::UsageError("--plot " + file.string() + ": expected a name that ends in .svg or .png");
   }
-  if (file.string().find('\'') != std::string::npos) {
-    throw launch::UsageError("--plot " + file.string() + ": a name with a quotation mark does not work");
-  }
   std::filesystem::path script = file;
   script.replace_extension(".gnuplot");
   const char* terminal = vector_picture ? "svg size 1250,440 dynamic background 'white' font 'sans,12'"
                                         : "png size 1250,440 font 'sans,11'";
-  std::ofstream stream(script);
-  stream << script_of(terminal, file.string(), forecast, all);
-  if (!stream.flush()) throw launch::UsageError("--plot " + file.string() + ": cannot be written");
-  stream.close();
-  return std::system(("gnuplot '" + script.string() + "' 2>/dev/null").c_str()) == 0;
+  try {
+    return launch::run_gnuplot(script, script_of(terminal, file.filename().string(), forecast, all));
+  } catch (const std::runtime_error& error) {
+    throw launch::UsageError("--plot " + file.string() + ": " + error.what());
+  }
 }
 
 }  // namespace kadam::plan_program

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <fmt/format.h>
 
-#include <array>
-#include <cstdio>
 #include <fstream>
+#include <launch/gnuplot.hpp>
+#include <sstream>
 #include <stdexcept>
 #include <train/comparison.hpp>
 #include <train/report.hpp>
@@ -36,6 +36,7 @@ std::string escaped(const std::string& text) {
 std::string curve_commands(const std::vector<RunSummary>& runs) {
   std::string commands =
       "set terminal svg size 900,420 dynamic background 'white' font 'sans,13'\n"
+      "set output 'curves.svg'\n"
       "set xlabel 'step'\nset ylabel 'training loss (nats)'\nset logscale y\nset grid\nset key top right\n";
   std::string plots;
   for (std::size_t k = 0; k < runs.size(); ++k) {
@@ -49,29 +50,15 @@ std::string curve_commands(const std::vector<RunSummary>& runs) {
   return commands + "plot " + plots + "\n";
 }
 
-/// A word for the shell.
-std::string shell_quoted(const std::string& text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
-/// The picture that gnuplot prints, without its XML declaration, so that it can stand inside a page; empty
+/// The picture that gnuplot makes, without its XML declaration, so that it can stand inside a page; empty
 /// where there is no gnuplot or nothing to draw.
 std::string draw(const std::filesystem::path& folder, const std::string& commands) {
-  const std::filesystem::path script = folder / "curves.gnuplot";
-  std::ofstream(script) << commands;
-  const std::string command = "gnuplot " + shell_quoted(script.string()) + " 2>/dev/null";
-  FILE* const pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) return "";
-  std::string picture;
-  std::array<char, 4096> buffer{};
-  for (std::size_t count = 1; count > 0;) {
-    count = std::fread(buffer.data(), 1, buffer.size(), pipe);
-    picture.append(buffer.data(), count);
-  }
-  const std::size_t begin = picture.find("<svg");
-  return pclose(pipe) == 0 && begin != std::string::npos ? picture.substr(begin) : "";
+  if (!launch::run_gnuplot(folder / "curves.gnuplot", commands)) return "";
+  std::ostringstream picture;
+  picture << std::ifstream(folder / "curves.svg").rdbuf();
+  std::filesystem::remove(folder / "curves.svg");
+  const std::size_t begin = picture.str().find("<svg");
+  return begin != std::string::npos ? picture.str().substr(begin) : "";
 }
 
 std::string title(const std::vector<RunSummary>& runs) {

@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <fstream>
+#include <launch/equal_replicas.hpp>
 #include <launch/learning_rates.hpp>
 #include <limits>
 #include <stdexcept>
@@ -280,7 +281,7 @@ io::Metrics Trainer::health() {
 
 void Trainer::evaluate(std::int64_t step) {
   optimizer_->write_consensus(exec_, parameters_, consensus_);
-  const std::uint64_t hash = require_equal_replicas();
+  const std::uint64_t hash = launch::require_equal_replicas(*communicator_, exec_, consensus_);
   const TrainingOptions& training = configuration_.training;
   const workloads::Evaluation held_out = evaluate_held_out(exec_, *model_, consensus_, data_, *communicator_,
                                                            training.batch, training.held_out_examples);
@@ -295,17 +296,6 @@ void Trainer::evaluate(std::int64_t step) {
                      {"held_out_predictions", held_out.count},
                      {"replica_hash", fmt::format("{:016x}", hash)}});
   }
-}
-
-/// All ranks decode the same bytes: if their parameters ever differ, something is broken and nothing that
-/// follows means anything.
-std::uint64_t Trainer::require_equal_replicas() {
-  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, consensus_);
-  const std::string_view bytes(reinterpret_cast<const char*>(host.data()), host.size() * sizeof(float));
-  const std::vector<std::string> names = {"the parameters (hash)"};
-  const std::vector<std::uint64_t> hashes = {hash_of(bytes)};
-  communicator_->require_equal(names, hashes);
-  return hashes.front();
 }
 
 double Trainer::mean_over_ranks(double value) {

@@ -73,8 +73,6 @@ class Trainer {
   std::uint32_t take_step(std::int64_t step, std::uint32_t wishes);
   void log(const StepResult& result, std::int64_t step);
   void evaluate(std::int64_t step);
-  /// The hash of the consensus that all ranks have. Errors: std::runtime_error where they differ.
-  std::uint64_t require_equal_replicas();
   void write_parameters(const std::filesystem::path& folder) const;
   void summarise();
   [[nodiscard]] io::Metrics health();

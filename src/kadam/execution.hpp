@@ -25,6 +25,10 @@ using Vector = Kokkos::View<T*, MemorySpace>;
 template <class T>
 using HostVector = Kokkos::View<T*, Kokkos::HostSpace>;
 
+/// Whether the host reads and writes Vectors in place: there is no device, or its memory is the host's.
+inline constexpr bool host_reaches_vectors =
+    Kokkos::SpaceAccessibility<Kokkos::HostSpace, MemorySpace>::accessible;
+
 /// An allocation that is not initialised: its first writer is a kernel on `exec`.
 template <class T>
 [[nodiscard]] Vector<T> allocate(const ExecutionSpace& exec, const std::string& label,

@@ -61,7 +61,7 @@ expect(table.returncode == 0 and "On 4096 ranks: " in table.stdout and "Compress
 
 with tempfile.TemporaryDirectory() as folder:
     saved = os.path.join(folder, "machine.json")
-    picture = os.path.join(folder, "plan.svg")
+    picture = os.path.join(folder, "our plan's.svg")
     first = run(*GIVEN, "--rate", "1gbit", "--latency", "80us", "--save", saved, "--plot", picture, "--json")
     expect(first.returncode == 0, first)
     again = run("--parameters", "340M", "--compute", "130ms", "--machine", saved, "--json")
@@ -69,7 +69,7 @@ with tempfile.TemporaryDirectory() as folder:
     for one, other in zip(json.loads(first.stdout)["predictions"], json.loads(again.stdout)["predictions"], strict=True):
         expect(one["name"] == other["name"] and one["bytes_per_step"] == other["bytes_per_step"]
                and abs(one["step"]["seconds"] / other["step"]["seconds"] - 1) < 1e-9, one, other)
-    expect(os.path.exists(os.path.join(folder, "plan.gnuplot")), os.listdir(folder))
+    expect(os.path.exists(os.path.join(folder, "our plan's.gnuplot")), os.listdir(folder))
     if shutil.which("gnuplot"):
         expect(open(picture, encoding="utf-8").read().count("<svg") == 1 and first.stderr == "", first.stderr)
     else:

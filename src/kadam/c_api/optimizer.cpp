@@ -3,6 +3,7 @@
 #include <kadam/c_api/guarded.hpp>
 #include <kadam/c_api/optimizer.hpp>
 #include <kadam/config.hpp>
+#include <kadam/kernels/detail/backend.hpp>
 
 #include <utility>
 
@@ -14,26 +15,25 @@ using kadam::c_api::guarded;
 using kadam::c_api::required;
 using kadam::c_api::usable;
 
-namespace {
-
-constexpr bool host_is_reachable =
-    Kokkos::SpaceAccessibility<kadam::ExecutionSpace, Kokkos::HostSpace>::accessible;
-
-}  // namespace
-
 kadam_optimizer::kadam_optimizer(std::unique_ptr<kadam::Optimizer> made, kadam_memory where)
     : optimizer(std::move(made)),
       memory(where),
-      copies(where == KADAM_MEMORY_HOST && !host_is_reachable),
+      copies(where == KADAM_MEMORY_HOST && !kadam::detail::runs_on_host<kadam::ExecutionSpace>),
       master_array_("kadam::c_api::parameters", copies),
       model_array_("kadam::c_api::model", copies),
       gradient_array_("kadam::c_api::gradient", copies) {}
 
+template <class Use>
+auto kadam_optimizer::in_model_format(const Use& use) {
+  if (model_format == KADAM_FLOAT16) return use(static_cast<kadam::Float16*>(model));
+  return use(static_cast<kadam::Bfloat16*>(model));
+}
+
 kadam::Parameters kadam_optimizer::with_model(const kadam::Vector<float>& master) {
   if (model == nullptr) return master;
-  if (model_format == KADAM_FLOAT16)
-    return {master, model_array_.out(exec, static_cast<kadam::Float16*>(model), elements())};
-  return {master, model_array_.out(exec, static_cast<kadam::Bfloat16*>(model), elements())};
+  return in_model_format([&](auto* numbers) -> kadam::Parameters {
+    return {master, model_array_.out(exec, numbers, elements())};
+  });
 }
 
 kadam::Parameters kadam_optimizer::in(float* parameters) {
@@ -46,12 +46,10 @@ kadam::Parameters kadam_optimizer::out(float* parameters) {
 
 void kadam_optimizer::give_back(const kadam::Parameters& written, float* parameters) {
   master_array_.give_back(exec, written.master(), parameters);
-  if (model_format == KADAM_FLOAT16) {
-    auto* data = static_cast<kadam::Float16*>(model);
-    if (data != nullptr) model_array_.give_back(exec, model_array_.out(exec, data, elements()), data);
-  } else {
-    auto* data = static_cast<kadam::Bfloat16*>(model);
-    if (data != nullptr) model_array_.give_back(exec, model_array_.out(exec, data, elements()), data);
+  if (model != nullptr) {
+    in_model_format([&](auto* numbers) {
+      model_array_.give_back(exec, model_array_.out(exec, numbers, elements()), numbers);
+    });
   }
   finish();
 }

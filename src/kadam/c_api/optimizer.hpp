@@ -35,6 +35,9 @@ struct kadam_optimizer {
   std::string words;  ///< of the checkpoint that was loaded
 
  private:
+  /// use(numbers): the caller's model, as the numbers it consists of.
+  template <class Use>
+  auto in_model_format(const Use& use);
   [[nodiscard]] kadam::Parameters with_model(const kadam::Vector<float>& master);
 
   kadam::c_api::CallerArray master_array_;

@@ -23,7 +23,6 @@
 namespace kadam {
 namespace {
 
-constexpr bool reads_in_place = Kokkos::SpaceAccessibility<Kokkos::HostSpace, MemorySpace>::accessible;
 using PinnedVector = Kokkos::View<float*, Kokkos::SharedHostPinnedSpace>;
 using Clock = std::chrono::steady_clock;
 
@@ -34,7 +33,7 @@ constexpr std::size_t most_pieces_sending = 4;
 /// On a CPU the values themselves; elsewhere a copy. A template, so that only one of the two is compiled.
 template <class Pinned>
 void make_readable_by_host(const ExecutionSpace& exec, const Vector<const float>& values, Pinned& readable) {
-  if constexpr (reads_in_place) {
+  if constexpr (host_reaches_vectors) {
     using Unmanaged = Kokkos::View<float*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
     // Nobody writes it; a View of const elements is no View of elements.
     readable = Unmanaged(const_cast<float*>(values.data()), values.size());
@@ -88,7 +87,7 @@ class BackgroundMean::Work {
                                         ReductionRun::Replies::to_all);
   }
   [[nodiscard]] std::size_t memory_bytes() const {
-    const std::size_t copies = reads_in_place ? 0 : values_.size() + mean_.size();
+    const std::size_t copies = host_reaches_vectors ? 0 : values_.size() + mean_.size();
     return (result_.size() + parts_.size() + copies) * sizeof(float);
   }
 
@@ -151,7 +150,7 @@ BackgroundMean::Work::Work(const ExecutionSpace& exec, std::shared_ptr<Communica
   };
   parts_ = pinned("kadam::BackgroundMean::parts", own_chunk_.elements() * chunks.ranks());
   mean_ = Kokkos::create_mirror_view(Kokkos::SharedHostPinnedSpace{}, result_);
-  if (!reads_in_place) values_ = pinned("kadam::BackgroundMean::values", chunks.elements());
+  if (!host_reaches_vectors) values_ = pinned("kadam::BackgroundMean::values", chunks.elements());
   cut_numbers<float>(slices_, chunks, foreground_->piece_bytes());
   steps_.encode = [this](int chunk, const Slice& slice) {
     if (chunk == foreground_->rank()) keep_own_part(slice);

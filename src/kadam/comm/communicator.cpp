@@ -13,11 +13,6 @@
 #include <utility>
 
 namespace kadam {
-namespace {
-
-constexpr bool host_accessible = Kokkos::SpaceAccessibility<Kokkos::HostSpace, MemorySpace>::accessible;
-
-}  // namespace
 
 std::size_t ByteCounters::total() const {
   return std::accumulate(sent_.begin(), sent_.end(), std::size_t{0});
@@ -28,7 +23,7 @@ Communicator::Communicator(std::unique_ptr<Transport> transport, const ExchangeO
   if (options.piece_bytes == 0) {
     throw std::invalid_argument("kadam::Communicator: expected piece_bytes of 1 or more, got 0");
   }
-  const bool needs_it = !host_accessible && !transport_->accepts_device_memory();
+  const bool needs_it = !host_reaches_vectors && !transport_->accepts_device_memory();
   staged_ = options.staging == Staging::always || (options.staging == Staging::automatic && needs_it);
 }
 

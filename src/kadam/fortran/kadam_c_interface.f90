@@ -301,4 +301,23 @@ contains
       text(i:i) = error%text(i)
     end do
   end function
+
+  !> What a call of C gave, as stat and errmsg.
+  subroutine report(status, error, stat, errmsg)
+    integer(c_int), intent(in) :: status
+    type(c_error), intent(in) :: error
+    integer, intent(out) :: stat
+    character(len=*), intent(out), optional :: errmsg
+    stat = int(status)
+    if (present(errmsg)) errmsg = text_of(error)
+  end subroutine
+
+  !> What is refused before C is called.
+  subroutine refuse(sentence, stat, errmsg)
+    character(len=*), intent(in) :: sentence
+    integer, intent(out) :: stat
+    character(len=*), intent(out), optional :: errmsg
+    stat = kadam_invalid_argument
+    if (present(errmsg)) errmsg = sentence
+  end subroutine
 end module kadam_c_interface

@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <algorithm>
+#include <cmath>
+#include <launch/timing.hpp>
+
+namespace kadam::launch {
+
+Timing Timing::of(std::vector<double> seconds) {
+  std::sort(seconds.begin(), seconds.end());
+  const auto at = [&](double part) {
+    const double place = part * static_cast<double>(seconds.size() - 1);
+    const auto below = static_cast<std::size_t>(place);
+    const std::size_t above = std::min(below + 1, seconds.size() - 1);
+    return std::lerp(seconds[below], seconds[above], place - static_cast<double>(below));
+  };
+  return {at(0.5), (at(0.75) - at(0.25)) / at(0.5)};
+}
+
+}  // namespace kadam::launch

@@ -1,0 +1,322 @@
+! SPDX-FileCopyrightText: The Kadam authors
+! SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+!> The optimizer itself.
+module kadam_optimizers
+  use, intrinsic :: iso_c_binding
+  use, intrinsic :: iso_fortran_env, only: int16, int32, int64, real32, real64
+  use mpi_f08, only: MPI_Comm
+  use kadam_c_interface
+  use kadam_setups, only: kadam_setup
+  implicit none
+  private
+
+  public :: kadam_optimizer, kadam_step_result
+
+  !> What a step did.
+  type :: kadam_step_result
+    integer(int64) :: step = 0 !< steps taken so far; a skipped one does not count
+    character(len=16) :: phase = ''
+    real(real64) :: learning_rate = 0, gradient_norm = 0, gradient_scale = 1
+    logical :: skipped = .false. !< a gradient was NaN or infinite on some rank: nothing was changed
+    logical :: synchronised = .true. !< parameters are now equal on all ranks
+    integer(int32) :: raised = 0 !< bits that any rank gave to raise()
+  end type
+
+  !> One per rank, with the same setup on all.
+  type :: kadam_optimizer
+    private
+    type(c_ptr) :: handle = c_null_ptr
+    integer(int64) :: elements = 0
+  contains
+    procedure :: create => optimizer_create
+    procedure :: destroy => optimizer_destroy
+    !> step(x, gradient, stat [, errmsg] [, result]): gradients of real32, or of 16 bits in an integer(int16).
+    generic :: step => step_real32, step_int16, step_device
+    procedure :: gradient_ready => optimizer_gradient_ready
+    procedure :: progress => optimizer_progress
+    procedure :: raise => optimizer_raise
+    procedure :: flush => optimizer_flush
+    procedure :: consensus => optimizer_consensus
+    procedure :: wait => optimizer_wait
+    procedure :: set_stream => optimizer_set_stream
+    !> From now on parameters are written there as well, rounded to 16 bits; the array has to live on.
+    procedure :: set_model => optimizer_set_model
+    procedure :: save => optimizer_save
+    procedure :: load => optimizer_load
+    procedure :: load_newest => optimizer_load_newest
+    !> What was given to save().
+    procedure :: words => optimizer_words
+    procedure :: statistics => optimizer_statistics
+    procedure :: measure_phases => optimizer_measure_phases
+    procedure :: health => optimizer_health
+    procedure, private :: step_real32, step_int16, step_device
+  end type
+
+contains
+
+  !> Collective.
+  subroutine optimizer_create(this, setup, comm, stat, errmsg)
+    class(kadam_optimizer), intent(inout) :: this
+    class(kadam_setup), intent(in) :: setup
+    type(MPI_Comm), intent(in) :: comm
+    integer, intent(out) :: stat
+    character(len=*), intent(out), optional :: errmsg
+    type(c_error) :: error
+    type(kadam_statistics) :: figures
+    integer :: ignored
+    call report(c_create_fortran(setup%c_handle(), int(comm%MPI_VAL, c_int), this%handle, error), error, stat, errmsg)
+    if (stat /= kadam_success) return
+    call this%statistics(figures, ignored)
+    this%elements = figures%elements
+  end subroutine
+
+  !> Collective.
+  subroutine optimizer_destroy(this, stat, errmsg)
+    class(kadam_optimizer), intent(inout) :: this
+    integer, intent(out) :: stat
+    character(len=*), intent(out), optional :: errmsg
+    type(c_error) :: error
+    call report(c_destroy(this%handle, error), error, stat, errmsg)
+  end subroutine
+
+  subroutine step_real32(this, x, gradient, stat, errmsg, result)
+    class(kadam_optimizer), intent(inout) :: this
+    real(real32), intent(inout), contiguous, target :: x(:)
+    real(real32), intent(in), contiguous, target :: gradient(:)
+    integer, intent(out) :: stat
+    character(len=*), intent(out), optional :: errmsg
+    type(kadam_step_result), intent(out), optional :: result
+    if (.not. fits(this, 'x', size(x, kind=int64), stat, errmsg)) return
+    if (.not. fits(this, 'gradient', size(gradient, kind=int64), stat, errmsg)) return
+    call this%step_device(c_loc(x), c_loc(gradient), stat, errmsg, result)
+  end subroutine
+
+  subroutine step_int16(this, x, gradient, stat, errmsg, result)
+    class(kadam_optimizer), intent(inout) :: this
+    real(real32), intent(inout), contiguous, target :: x(:)
+    integer(int16), intent(in), contiguous, target :: gradient(:)
+    integer, intent(out) :: stat
+    character(len=*), intent(out), optional :: errmsg
+    type(kadam_step_result), intent(out), optional :: result
+    if (.not. fits(this, 'x', size(x, kind=int64), stat, errmsg)) return
+    if (.not. fits(this, 'gradient', size(gradient, kind=int64), stat, errmsg)) return
+    call this%step_device(c_loc(x), c_loc(gradient), stat, errmsg, result)
+  end subroutine
+
+  subroutine step_device(this, x, gradient, stat, errmsg, result)
+    class(kadam_optimizer), intent(inout) :: this
+    type(c_ptr), intent(in) :: x, gradient
+    integer, intent(out) :: stat
+    character(len=*), intent(out), optional :: errmsg
+    type(kadam_step_result), intent(out), optional :: result
+    type(c_error) :: error
+    type(c_step_result) :: done
+    call report(c_step(this%handle, x, gradient, done, error), error, stat, errmsg)
+    if (stat /= kadam_success .or. .not. present(result)) return
+    result%step = done%step
+    result%phase = text_at(done%phase)
+    result%learning_rate = done%learning_rate
+    result%gradient_norm = done%gradient_norm
+    result%gradient_scale = done%gradient_scale
+    result%skipped = done%skipped /= 0
+    result%synchronised = done%synchronised /= 0
+    result%raised = done%raised
+  end subroutine
+
+  !> Elements first to last (as Fortran counts) of the next gradient are final.
+  subroutine optimizer_gradient_ready(this, gradient, first, last, stat, errmsg)
+    class(kadam_optimizer), intent(inout) :: this
+    real(real32), intent(in), target :: gradient(:)
+    integer(int64), intent(in) :: first, last
+    integer, intent(out) :: stat
+    character(len=*), intent(out), optional :: errmsg
+    type(c_error) :: error
+    if (.not. fits(this, 'gradient', size(gradient, kind=int64), stat, errmsg)) return
+    ! Of an array that is not contiguous a call would get a copy, which is gone when it returns.
+    if (.not. is_contiguous(gradient)) then
+      call refuse('the gradient of gradient_ready() has to be contiguous', stat, errmsg)
+      return
+    end if
+    call report(c_gradient_ready(this%handle, c_loc(gradient(lbound(gradient, 1))), first - 1, last, error), &
+      error, stat, errmsg)
+  end subroutine
+
+  subroutine optimizer_progress(this, stat, errmsg)
+    class(kadam_optimizer), intent(inout) :: this
+    integer, intent(out) :: stat
+    character(len=*), intent(out), optional :: errmsg
+    type(c_error) :: error
+    call report(c_progress(this%handle, error), error, stat, errmsg)
+  end subroutine
+
+  subroutine optimizer_raise(this, bits, stat, errmsg)
+    class(kadam_optimizer), intent(inout) :: this
+    integer(int32), intent(in) :: bits
+    integer, intent(out) :: stat
+    character(len=*), intent(out), optional :: errmsg
+    type(c_error) :: error
+    call report(c_raise(this%handle, bits, error), error, stat, errmsg)
+  end subroutine
+
+  subroutine optimizer_flush(this, x, stat, errmsg)
+    class(kadam_optimizer), intent(inout) :: this
+    real(real32), intent(inout), contiguous, target :: x(:)
+    integer, intent(out) :: stat
+    character(len=*), intent(out), optional :: errmsg
+    type(c_error) :: error
+    if (.not. fits(this, 'x', size(x, kind=int64), stat, errmsg)) return
+    call report(c_flush(this%handle, c_loc(x), error), error, stat, errmsg)
+  end subroutine
+
+  subroutine optimizer_consensus(this, x, consensus, stat, errmsg)
+    class(kadam_optimizer), intent(inout) :: this
+    real(real32), intent(in), contiguous, target :: x(:)
+    real(real32), intent(inout), contiguous, target :: consensus(:)
+    integer, intent(out) :: stat
+    character(len=*), intent(out), optional :: errmsg
+    type(c_error) :: error
+    if (.not. fits(this, 'x', size(x, kind=int64), stat, errmsg)) return
+    if (.not. fits(this, 'consensus', size(consensus, kind=int64), stat, errmsg)) return
+    call report(c_consensus(this%handle, c_loc(x), c_loc(consensus), error), error, stat, errmsg)
+  end subroutine
+
+  subroutine optimizer_wait(this, stat, errmsg)
+    class(kadam_optimizer), intent(inout) :: this
+    integer, intent(out) :: stat
+    character(len=*), intent(out), optional :: errmsg
+    type(c_error) :: error
+    call report(c_wait(this%handle, error), error, stat, errmsg)
+  end subroutine
+
+  subroutine optimizer_set_stream(this, stream, stat, errmsg)
+    class(kadam_optimizer), intent(inout) :: this
+    type(c_ptr), intent(in) :: stream
+    integer, intent(out) :: stat
+    character(len=*), intent(out), optional :: errmsg
+    type(c_error) :: error
+    call report(c_set_stream(this%handle, stream, error), error, stat, errmsg)
+  end subroutine
+
+  !> model_format: kadam_bfloat16 or kadam_float16. A null pointer (pointer is not associated): nowhere.
+  subroutine optimizer_set_model(this, model, model_format, stat, errmsg)
+    class(kadam_optimizer), intent(inout) :: this
+    integer(int16), pointer, contiguous, intent(in) :: model(:)
+    integer, intent(in) :: model_format
+    integer, intent(out) :: stat
+    character(len=*), intent(out), optional :: errmsg
+    type(c_error) :: error
+    type(c_ptr) :: place
+    place = c_null_ptr
+    if (associated(model)) then
+      if (.not. fits(this, 'model', size(model, kind=int64), stat, errmsg)) return
+      place = c_loc(model)
+    end if
+    call report(c_set_model(this%handle, place, int(model_format, c_int), error), error, stat, errmsg)
+  end subroutine
+
+  ! ---- checkpoints ------------------------------------------------------------------------------------------
+
+  !> Collective. keep: how many checkpoints stay (default 2; 0: all). words: of the program, to go on with.
+  subroutine optimizer_save(this, x, folder, stat, errmsg, keep, words)
+    class(kadam_optimizer), intent(inout) :: this
+    real(real32), intent(in), contiguous, target :: x(:)
+    character(len=*), intent(in) :: folder
+    integer, intent(out) :: stat
+    character(len=*), intent(out), optional :: errmsg
+    integer, intent(in), optional :: keep
+    character(len=*), intent(in), optional :: words
+    type(c_error) :: error
+    integer(c_int) :: count
+    character(len=:), allocatable :: text
+    if (.not. fits(this, 'x', size(x, kind=int64), stat, errmsg)) return
+    count = 2
+    if (present(keep)) count = int(keep, c_int)
+    text = ''
+    if (present(words)) text = words
+    call report(c_save(this%handle, c_loc(x), c_text(folder), count, c_text(text), error), error, stat, errmsg)
+  end subroutine
+
+  !> Collective. From the checkpoint of this path.
+  subroutine optimizer_load(this, x, checkpoint, stat, errmsg, step)
+    class(kadam_optimizer), intent(inout) :: this
+    real(real32), intent(inout), contiguous, target :: x(:)
+    character(len=*), intent(in) :: checkpoint
+    integer, intent(out) :: stat
+    character(len=*), intent(out), optional :: errmsg
+    integer(int64), intent(out), optional :: step
+    type(c_error) :: error
+    integer(c_int64_t) :: taken
+    if (.not. fits(this, 'x', size(x, kind=int64), stat, errmsg)) return
+    call report(c_load(this%handle, c_loc(x), c_text(checkpoint), taken, error), error, stat, errmsg)
+    if (stat == kadam_success .and. present(step)) step = taken
+  end subroutine
+
+  !> Collective. From the newest whole checkpoint in a folder; stat is kadam_no_checkpoint if there is none at all.
+  subroutine optimizer_load_newest(this, x, folder, stat, errmsg, step)
+    class(kadam_optimizer), intent(inout) :: this
+    real(real32), intent(inout), contiguous, target :: x(:)
+    character(len=*), intent(in) :: folder
+    integer, intent(out) :: stat
+    character(len=*), intent(out), optional :: errmsg
+    integer(int64), intent(out), optional :: step
+    type(c_error) :: error
+    integer(c_int64_t) :: taken
+    if (.not. fits(this, 'x', size(x, kind=int64), stat, errmsg)) return
+    call report(c_load_newest(this%handle, c_loc(x), c_text(folder), taken, error), error, stat, errmsg)
+    if (stat == kadam_success .and. present(step)) step = taken
+  end subroutine
+
+  function optimizer_words(this) result(text)
+    class(kadam_optimizer), intent(in) :: this
+    character(len=:), allocatable :: text
+    text = text_at(c_words(this%handle))
+  end function
+
+  ! ---- figures ----------------------------------------------------------------------------------------------
+
+  subroutine optimizer_statistics(this, statistics, stat, errmsg)
+    class(kadam_optimizer), intent(in) :: this
+    type(kadam_statistics), intent(out) :: statistics
+    integer, intent(out) :: stat
+    character(len=*), intent(out), optional :: errmsg
+    type(c_error) :: error
+    call report(c_get_statistics(this%handle, statistics, error), error, stat, errmsg)
+  end subroutine
+
+  subroutine optimizer_measure_phases(this, on, stat, errmsg)
+    class(kadam_optimizer), intent(inout) :: this
+    logical, intent(in) :: on
+    integer, intent(out) :: stat
+    character(len=*), intent(out), optional :: errmsg
+    type(c_error) :: error
+    call report(c_measure_phases(this%handle, merge(1_c_int, 0_c_int, on), error), error, stat, errmsg)
+  end subroutine
+
+  !> Collective. A NaN where there is no such figure.
+  subroutine optimizer_health(this, health, stat, errmsg)
+    class(kadam_optimizer), intent(inout) :: this
+    type(kadam_health), intent(out) :: health
+    integer, intent(out) :: stat
+    character(len=*), intent(out), optional :: errmsg
+    type(c_error) :: error
+    call report(c_get_health(this%handle, health, error), error, stat, errmsg)
+  end subroutine
+
+  !> Whether an array has as many elements as the optimizer has parameters.
+  logical function fits(this, name, elements, stat, errmsg)
+    class(kadam_optimizer), intent(in) :: this
+    character(len=*), intent(in) :: name
+    integer(int64), intent(in) :: elements
+    integer, intent(out) :: stat
+    character(len=*), intent(out), optional :: errmsg
+    character(len=160) :: sentence
+    stat = kadam_success
+    ! Without an optimizer the call itself says so.
+    fits = elements == this%elements .or. .not. c_associated(this%handle)
+    if (fits) return
+    write (sentence, '(3a, i0, a, i0)') 'kadam_optimizer: ', name, ' has ', elements, &
+      ' elements; the tensors of the setup have ', this%elements
+    call refuse(trim(sentence), stat, errmsg)
+  end function
+end module kadam_optimizers

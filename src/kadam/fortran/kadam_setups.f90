@@ -1,0 +1,159 @@
+! SPDX-FileCopyrightText: The Kadam authors
+! SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+!> What is to be made.
+module kadam_setups
+  use, intrinsic :: iso_c_binding
+  use, intrinsic :: iso_fortran_env, only: int32, int64, real32, real64
+  use, intrinsic :: ieee_arithmetic, only: ieee_quiet_nan, ieee_value
+  use kadam_c_interface
+  implicit none
+  private
+
+  public :: kadam_setup
+
+  !> What to make. Its procedures do not fail: kadam_optimizer%create() says what is wrong.
+  type :: kadam_setup
+    private
+    type(c_ptr) :: handle = c_null_ptr
+  contains
+    procedure :: create => setup_create
+    procedure :: destroy => setup_destroy
+    !> Its kadam_setup of kadam.h.
+    procedure :: c_handle => setup_c_handle
+    !> An option by name: a number, a logical, a text, or a rank-1 array of reals.
+    generic :: set => set_real32, set_real64, set_int32, set_int64, set_logical, set_text, set_reals
+    !> The next tensor of the flat vector of parameters.
+    generic :: tensor => tensor_int32, tensor_int64
+    procedure :: group => setup_group
+    procedure :: ranks_per_node => setup_ranks_per_node
+    procedure :: gpu_aware => setup_gpu_aware
+    !> Arrays will be device memory: then the steps that take a type(c_ptr) are to be used.
+    procedure :: use_device_memory => setup_use_device_memory
+    procedure, private :: set_real32, set_real64, set_int32, set_int64, set_logical, set_text, set_reals
+    procedure, private :: tensor_int32, tensor_int64
+  end type
+
+contains
+
+  subroutine setup_create(this, optimizer)
+    class(kadam_setup), intent(inout) :: this
+    character(len=*), intent(in) :: optimizer
+    call this%destroy()
+    this%handle = c_setup_create(c_text(optimizer))
+  end subroutine
+
+  subroutine setup_destroy(this)
+    class(kadam_setup), intent(inout) :: this
+    call c_setup_destroy(this%handle)
+    this%handle = c_null_ptr
+  end subroutine
+
+  subroutine set_real64(this, option, value)
+    class(kadam_setup), intent(inout) :: this
+    character(len=*), intent(in) :: option
+    real(real64), intent(in) :: value
+    call c_setup_real(this%handle, c_text(option), real(value, c_double))
+  end subroutine
+
+  !> The number that was written: 0.001, not the single precision number beside it.
+  subroutine set_real32(this, option, value)
+    class(kadam_setup), intent(inout) :: this
+    character(len=*), intent(in) :: option
+    real(real32), intent(in) :: value
+    character(len=24) :: digits
+    real(real64) :: as_written
+    write (digits, '(es14.6)') value
+    read (digits, *) as_written
+    call this%set_real64(option, as_written)
+  end subroutine
+
+  subroutine set_int64(this, option, value)
+    class(kadam_setup), intent(inout) :: this
+    character(len=*), intent(in) :: option
+    integer(int64), intent(in) :: value
+    call c_setup_integer(this%handle, c_text(option), int(value, c_int64_t))
+  end subroutine
+
+  subroutine set_int32(this, option, value)
+    class(kadam_setup), intent(inout) :: this
+    character(len=*), intent(in) :: option
+    integer(int32), intent(in) :: value
+    call this%set_int64(option, int(value, int64))
+  end subroutine
+
+  subroutine set_logical(this, option, value)
+    class(kadam_setup), intent(inout) :: this
+    character(len=*), intent(in) :: option
+    logical, intent(in) :: value
+    call c_setup_flag(this%handle, c_text(option), merge(1_c_int, 0_c_int, value))
+  end subroutine
+
+  subroutine set_text(this, option, value)
+    class(kadam_setup), intent(inout) :: this
+    character(len=*), intent(in) :: option, value
+    call c_setup_text(this%handle, c_text(option), c_text(value))
+  end subroutine
+
+  subroutine set_reals(this, option, values)
+    class(kadam_setup), intent(inout) :: this
+    character(len=*), intent(in) :: option
+    real(real64), intent(in) :: values(:)
+    call c_setup_reals(this%handle, c_text(option), size(values, kind=c_int), real(values, c_double))
+  end subroutine
+
+  subroutine tensor_int64(this, name, elements)
+    class(kadam_setup), intent(inout) :: this
+    character(len=*), intent(in) :: name
+    integer(int64), intent(in) :: elements
+    call c_setup_tensor(this%handle, c_text(name), int(elements, c_int64_t))
+  end subroutine
+
+  subroutine tensor_int32(this, name, elements)
+    class(kadam_setup), intent(inout) :: this
+    character(len=*), intent(in) :: name
+    integer(int32), intent(in) :: elements
+    call this%tensor_int64(name, int(elements, int64))
+  end subroutine
+
+  !> Tensors whose names fit a pattern (* stands for any characters) have another learning rate or weight decay,
+  !> or are exchanged exactly.
+  subroutine setup_group(this, tensors, lr_scale, weight_decay, dense)
+    class(kadam_setup), intent(inout) :: this
+    character(len=*), intent(in) :: tensors
+    real(real64), intent(in), optional :: lr_scale, weight_decay
+    logical, intent(in), optional :: dense
+    real(c_double) :: scale, decay
+    logical :: exact
+    scale = 1
+    decay = ieee_value(decay, ieee_quiet_nan)
+    exact = .false.
+    if (present(lr_scale)) scale = lr_scale
+    if (present(weight_decay)) decay = weight_decay
+    if (present(dense)) exact = dense
+    call c_setup_group(this%handle, c_text(tensors), scale, decay, merge(1_c_int, 0_c_int, exact))
+  end subroutine
+
+  subroutine setup_ranks_per_node(this, ranks)
+    class(kadam_setup), intent(inout) :: this
+    integer, intent(in) :: ranks
+    call c_setup_ranks_per_node(this%handle, int(ranks, c_int))
+  end subroutine
+
+  subroutine setup_gpu_aware(this, word)
+    class(kadam_setup), intent(inout) :: this
+    character(len=*), intent(in) :: word
+    call c_setup_gpu_aware(this%handle, c_text(word))
+  end subroutine
+
+  subroutine setup_use_device_memory(this)
+    class(kadam_setup), intent(inout) :: this
+    call c_setup_memory(this%handle, c_memory_device)
+  end subroutine
+
+  function setup_c_handle(this) result(handle)
+    class(kadam_setup), intent(in) :: this
+    type(c_ptr) :: handle
+    handle = this%handle
+  end function
+end module kadam_setups
