@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A long run of small steps: memory stays as it is, and no file descriptor is gained.
+# Long runs of small steps, in which memory stays as it is and no file descriptor is gained; faults with every optimizer.
 set -euo pipefail
 
 usage() {
@@ -11,6 +11,9 @@ scripts/soak.sh [options]
 Trains a tiny model for many steps with each optimizer, saves every thousandth, and looks at every rank's memory and
 open files meanwhile: neither may grow once the first tenth is over. Options:
 
+  --faults           instead: what happens to runs of each optimizer (SIGTERM, kill -9, a rank that pauses, a broken
+                     checkpoint, a folder that goes away, and, as root, a link that is down) leaves the parameters of
+                     a run that nobody disturbed
   --steps N          default 100000
   --ranks N          default 2
   --algorithms LIST  default: all of them
@@ -24,6 +27,8 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$here/internal/common.sh"
 
 program=''
+algorithms=all
+faults=false
 arguments=()
 while (($#)); do
   case $1 in
@@ -34,13 +39,25 @@ while (($#)); do
       [[ $2 =~ ^[1-9][0-9]{0,8}$ ]] || stop "$1 needs a number from 1 on, not $2."
       ;;&
     --program) program=$2 && shift 2 ;;
-    --steps | --ranks | --algorithms) arguments+=("$1=$2") && shift 2 ;;
+    --faults) faults=true && shift ;;
+    --algorithms) algorithms=$2 && shift 2 ;;
+    --steps | --ranks) arguments+=("$1=$2") && shift 2 ;;
     --help | -h) usage && exit ;;
     *) stop "Unknown option $1; see scripts/soak.sh --help." ;;
   esac
 done
 ensure_program kadam-train
+# shellcheck source=scripts/internal/python.sh
+source "$here/internal/python.sh"
 # shellcheck source=scripts/mpi_environment.sh
 source "$here/mpi_environment.sh"
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 OMP_PROC_BIND=false
-exec python3 "$here/soak/main.py" --program "$program" "${arguments[@]}"
+if [[ $faults == true ]]; then
+  tests=$KADAM_ROOT/tests/train
+  TMPDIR=${TMPDIR:-/dev/shm} "$KADAM_VENV/bin/python" "$tests/faults_test.py" "$algorithms" "$program" mpirun -n
+  code=0
+  "$KADAM_VENV/bin/python" "$tests/link_down_test.py" "$here/netlab.sh" "$algorithms" "$program" mpirun -n || code=$?
+  ((code == 77)) || exit "$code"
+else
+  exec python3 "$here/soak/main.py" --program "$program" --algorithms "$algorithms" "${arguments[@]}"
+fi

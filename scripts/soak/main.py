@@ -121,12 +121,13 @@ def main():
     parser.add_argument("--program", required=True)
     parser.add_argument("--steps", type=int, default=100000)
     parser.add_argument("--ranks", type=int, default=2)
-    parser.add_argument("--algorithms", default=",".join(ALGORITHMS))
+    parser.add_argument("--algorithms", default="all")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         configuration(folder, arguments.steps)
-        flat = [soak(arguments, folder, algorithm) for algorithm in arguments.algorithms.split(",")]
+        algorithms = ALGORITHMS if arguments.algorithms == "all" else arguments.algorithms.split(",")
+        flat = [soak(arguments, folder, algorithm) for algorithm in algorithms]
     sys.exit(0 if all(flat) else 1)
 
 

@@ -218,6 +218,23 @@ TEST_F(BrokenCheckpoint, KeepsAsManyAsItIsTold) {
       [&] { EXPECT_EQ(std::distance(fs::directory_iterator(folder_.path()), fs::directory_iterator()), 2); });
 }
 
+TEST_F(BrokenCheckpoint, LaterOnesOfAPastThatWasLeftAreSetAside) {
+  for (std::int64_t t = 7; t <= 8; ++t) step(*optimizer_, x_, t);
+  const fs::path later = checkpoint::save(exec_, *optimizer_, x_, folder_.path(), {}, 0);
+  const auto optimizer = make();
+  const auto x = allocate<float>(exec_, "x", d);
+  (void)checkpoint::restore(exec_, *optimizer, x, older_);
+  for (std::int64_t t = 6; t <= 7; ++t) step(*optimizer, x, t);
+  (void)checkpoint::save(exec_, *optimizer, x, folder_.path(), {}, 2);
+  EXPECT_FALSE(fs::exists(later));
+  EXPECT_TRUE(fs::exists(later.string() + ".set-aside"));
+  EXPECT_TRUE(fs::exists(newer_));  // the second of two that are kept
+  const auto again = make();
+  const auto restored = checkpoint::restore_newest(exec_, *again, x, folder_.path());
+  ASSERT_TRUE(restored.has_value());
+  EXPECT_EQ(restored->step, 7);
+}
+
 TEST_F(BrokenCheckpoint, OneThatCannotBeWrittenChangesNothing) {
   const std::vector<float> before = test::to_host(x_);
   // One rank alone may write no more than 1 kB to a file, as if its quota were used up.

@@ -6,56 +6,15 @@ import json
 import os
 import pathlib
 import signal
-import subprocess
 import sys
 import tempfile
-import time
 
 import small_data
+from disturbed import STOPPED, begin, parameters_of, ranks_of, steps_in, wait_for
 from program import Program, expect, metrics
 
-STOPPED = 75
 STEPS = 40
 program = Program(sys.argv[1:])
-
-
-def start(ranks, *options):
-    """A run that is going to be disturbed."""
-    command = [*program.launcher, str(ranks), program.path, *map(str, options)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-def steps_in(folder):
-    return sorted(int(path.name[5:]) for path in folder.glob("step-*"))
-
-
-def wait_for(condition, what):
-    end = time.monotonic() + 40
-    while not condition():
-        expect(time.monotonic() < end, "waited in vain for", what)
-        time.sleep(0.01)
-
-
-def ranks_of(running):
-    """Process numbers of the programs that a launcher has started."""
-    children = {}
-    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
-        try:
-            words = path.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        children.setdefault(int(words[1]), []).append(int(path.parent.name))
-    found, queue = [], [running.pid]
-    while queue:
-        of = children.get(queue.pop(), [])
-        queue += of
-        found += [pid for pid in of if os.path.realpath(f"/proc/{pid}/exe") == os.path.realpath(program.path)]
-    return sorted(found)
-
-
-def parameters_of(folder):
-    """Without the header, which says nothing of the way there."""
-    return (folder / "parameters.safetensors").read_bytes()
 
 
 def losses(folder):
@@ -110,17 +69,17 @@ with tempfile.TemporaryDirectory() as name:
     expected = undisturbed("long", 2, "--set", "training.steps=4000", "--set", "training.log_every=500", "--set",
                            "training.evaluate_every=0")
     for number in signal.SIGTERM, signal.SIGUSR1:
-        running = start(2, *slowly("disturbed"))
+        running = begin(program, 2, *slowly("disturbed"))
         before = len(steps_in(folder / "disturbed-saved")) and steps_in(folder / "disturbed-saved")[-1]
-        wait_for(lambda: [s for s in steps_in(folder / "disturbed-saved") if s > before], "a checkpoint")
-        os.kill(ranks_of(running)[1], number)
+        wait_for(running, lambda: [s for s in steps_in(folder / "disturbed-saved") if s > before], "a checkpoint")
+        os.kill(ranks_of(program, running)[1], number)
         said, errors = running.communicate(timeout=50)
         expect(running.returncode == STOPPED, running.returncode, said, errors)
         expect("stopped after step" in said, said)
-    running = start(2, *slowly("disturbed"))
+    running = begin(program, 2, *slowly("disturbed"))
     before = steps_in(folder / "disturbed-saved")[-1]
-    wait_for(lambda: steps_in(folder / "disturbed-saved")[-1] > before, "a checkpoint")
-    os.kill(ranks_of(running)[1], signal.SIGKILL)
+    wait_for(running, lambda: steps_in(folder / "disturbed-saved")[-1] > before, "a checkpoint")
+    os.kill(ranks_of(program, running)[1], signal.SIGKILL)
     running.communicate(timeout=50)
     expect(running.returncode not in (0, STOPPED), running.returncode)
     said = program.run(2, *slowly("disturbed"))
@@ -169,14 +128,14 @@ with tempfile.TemporaryDirectory() as name:
     expect(parameters_of(folder / "unsaved") == parameters_of(whole), "other parameters when nothing could be saved")
 
     # A rank that stands still is named, with the step, and the job ends.
-    running = start(2, *slowly("stopped", "--watchdog", "2s"))
-    wait_for(lambda: steps_in(folder / "stopped-saved"), "a checkpoint")
+    running = begin(program, 2, *slowly("stopped", "--watchdog", "2s"))
+    wait_for(running, lambda: steps_in(folder / "stopped-saved"), "a checkpoint")
     for stopped in 1, 0:
-        os.kill(ranks_of(running)[stopped], signal.SIGSTOP)
+        os.kill(ranks_of(program, running)[stopped], signal.SIGSTOP)
         said, errors = running.communicate(timeout=50)
         expect(running.returncode == 1 and "stands still after step" in errors, running.returncode, said, errors)
         expect(" has not been heard of for " in errors and "its last step was" in errors, errors)
         if stopped:
-            running = start(2, *slowly("stopped", "--watchdog", "2s"))
+            running = begin(program, 2, *slowly("stopped", "--watchdog", "2s"))
             before = steps_in(folder / "stopped-saved")[-1]
-            wait_for(lambda: steps_in(folder / "stopped-saved")[-1] > before, "a checkpoint")
+            wait_for(running, lambda: steps_in(folder / "stopped-saved")[-1] > before, "a checkpoint")

@@ -18,7 +18,7 @@ std::vector<train::RunSummary> two_runs() {
   dense.held_out_loss = 0.5;
   dense.accuracy = 0.875;
   dense.bytes_per_step = dense.mean_bytes_per_step = dense.dense_bytes_per_step = 6e6;
-  dense.seconds = {0.001, 0.0, 0.002, 0.003};
+  dense.seconds = {0.001, 0.0, 0.002, 0.003, 0.004, 0.0005};
   dense.wall_seconds = 7;
   dense.steps = 100;
   train::RunSummary few = dense;
@@ -68,6 +68,7 @@ TEST(Comparison, FileHoldsEveryFigure) {
                                    {"mean_bytes_per_step", 6e6}, {"dense_bytes_per_step", 6e6},
                                    {"compute_seconds", .001},    {"encode_seconds", 0.0},
                                    {"exchange_seconds", 0.002},  {"decode_seconds", 0.003},
+                                   {"rest_seconds", 0.004},      {"wait_seconds", 0.0005},
                                    {"wall_seconds", 7.0},        {"steps", 100},
                                    {"skipped_steps", 0}};
   EXPECT_EQ(list[0], expected) << list[0];

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs kadam-train and reads what it wrote."""
 import json
+import re
 import struct
 import subprocess
 import sys
@@ -27,6 +28,14 @@ class Program:
         if done.returncode != 0:
             sys.exit(f"{options}: exit code {done.returncode}\n{done.stdout}\n{done.stderr}")
         return done.stdout
+
+    def optimizers(self, words):
+        """Names from a list as in adam,lamb; of all: every optimizer that the program knows."""
+        if words != "all":
+            return words.split(",")
+        known = re.search(r"optimizer\.name\s+one of ([a-z0-9_,\s]+?) \(", self.run(0, "--help"))
+        expect(known, "no names of optimizers in --help")
+        return known[1].replace(",", " ").split()
 
 
 def expect(condition, *words):

@@ -39,6 +39,32 @@ TEST(RunStatistics, MeansOverAWindowAndStartsTheNext) {
   EXPECT_EQ(statistics.whole_run().steps, 2);
 }
 
+TEST(RunStatistics, CallsRestWhatNoPhaseHas) {
+  RunStatistics statistics(10);
+  StepRecord slow = record(1, "dense");
+  slow.step_seconds = 19.5;  // 0.5 of compute, 1 + 2 + 4 + 8 of phases
+  statistics.add(slow);
+  const train::StepSeconds seconds = statistics.take_window().mean_seconds();
+  EXPECT_DOUBLE_EQ(seconds.rest, 4.0);
+  EXPECT_DOUBLE_EQ(seconds.wait, 1.0);
+  EXPECT_DOUBLE_EQ(seconds.total(), slow.step_seconds);
+}
+
+TEST(RunStatistics, ReadsTextsWithAndWithoutRestAndWait) {
+  train::StepWindow window;
+  window.add(record(1, "dense"));
+  window.seconds.rest = 0.1;
+  train::StepWindow read;
+  ASSERT_TRUE(read.from_text(window.to_text()));
+  EXPECT_EQ(read.to_text(), window.to_text());
+  EXPECT_EQ(read.seconds.rest, 0.1);
+  ASSERT_TRUE(read.from_text("2 0x1p+1 0x1p+0 0x1p+1 0x1p+2 0x1p+3 100 10"));
+  EXPECT_EQ(read.seconds.decode, 8.0);
+  EXPECT_EQ(read.seconds.rest, 0.0);
+  for (const char* text : {"", "2 0x1p+1", "2 1 1 1 1 1 100 10 1", "2 1 1 1 1 1 100 10 1 1 1", "2 1 1 1 1 1 1 1x"})
+    EXPECT_FALSE(read.from_text(text)) << text;
+}
+
 TEST(RunStatistics, HasNoMeanWithoutSteps) {
   const train::StepWindow window;
   EXPECT_TRUE(std::isnan(window.mean_loss()));

@@ -113,6 +113,18 @@ void put_in_place(const fs::path& partial, const fs::path& place) {
   fs::remove_all(former);
 }
 
+/// Later ones are of a past that this run has left: it went on from an older one, chosen by hand or because
+/// they are not whole. They count no more, and stay for whoever wants them.
+void set_aside_later(const fs::path& folder, std::int64_t step) {
+  for (const std::int64_t later : steps_in(folder)) {
+    if (later <= step) break;
+    const fs::path place = folder / folder_name(later);
+    const fs::path aside = place.string() + ".set-aside";
+    fs::remove_all(aside);
+    fs::rename(place, aside);
+  }
+}
+
 void remove_older(const fs::path& folder, int keep) {
   const std::vector<std::int64_t> steps = steps_in(folder);
   for (std::size_t k = static_cast<std::size_t>(keep); keep > 0 && k < steps.size(); ++k) {
@@ -192,6 +204,7 @@ fs::path save(const ExecutionSpace& exec, Optimizer& optimizer, const Vector<flo
     write_all(exec, optimizer, parameters, partial, program);
     on_root(communicator, [&] {
       put_in_place(partial, folder / name);
+      set_aside_later(folder, optimizer.steps_taken());
       remove_older(folder, keep);
     });
   } catch (...) {

@@ -1,0 +1,136 @@
+# SPDX-FileCopyrightText: The Kadam authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Each fault with each optimizer: in the end the parameters are those of a run that nobody disturbed, to the last bit:
+faults_test.py ALGORITHMS KADAM_TRAIN LAUNCHER..."""
+import os
+import pathlib
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import time
+
+import small_data
+from disturbed import STOPPED, begin, parameters_of, ranks_of, steps_in, wait_for
+from program import Program, expect
+
+STEPS = 800
+EVERY = 20
+RANKS = 2
+program = Program(sys.argv[2:])
+algorithms = program.optimizers(sys.argv[1])
+chosen = random.Random(11)
+# So that faults come before and after the phases change.
+PHASES = """
+[optimizer.apmsqueeze]
+warmup_steps = 100
+[optimizer.onebit_lamb]
+warmup_steps = 100
+[optimizer.locally_accumulated_adam]
+warmup_steps = 100
+[optimizer.divisible_adam]
+warmup_steps = 100
+[optimizer.zero_one_adam]
+variance_freeze_step = 100
+sync_doubling_steps = 200
+"""
+
+
+class Run:
+    """One optimizer's run, which saves often and goes on from what it saved."""
+
+    def __init__(self, folder, algorithm, fault):
+        self.out, self.saved = folder / f"{algorithm}-{fault}", folder / f"{algorithm}-{fault}-saved"
+        self.options = ["--config", folder / "a.toml", "--set", f"optimizer.name={algorithm}", "--run", self.out,
+                        "--checkpoint", self.saved, "--checkpoint-every", EVERY, "--resume", "auto"]
+
+    def begin(self, *options):
+        """Under way, at some step."""
+        running = begin(program, RANKS, *self.options, *options)
+        some = chosen.randrange(2, 20) * EVERY
+        wait_for(running, lambda: (steps_in(self.saved) or [0])[-1] >= some, "a checkpoint")
+        time.sleep(chosen.random() * 0.01)
+        return running
+
+    def end(self):
+        """What it says."""
+        return program.start(RANKS, *self.options)
+
+
+def terminated(run):
+    """SIGTERM to one rank."""
+    running = run.begin()
+    os.kill(chosen.choice(ranks_of(program, running)), signal.SIGTERM)
+    said, errors = running.communicate(timeout=50)
+    expect(running.returncode == STOPPED, running.returncode, said, errors)
+    return run.end()
+
+
+def killed(run):
+    """kill -9 of one rank."""
+    running = run.begin()
+    os.kill(chosen.choice(ranks_of(program, running)), signal.SIGKILL)
+    running.communicate(timeout=50)
+    expect(running.returncode not in (0, STOPPED), running.returncode)
+    return run.end()
+
+
+def paused(run):
+    """One rank stands still for a moment, and no watchdog minds."""
+    running = run.begin()
+    rank = chosen.choice(ranks_of(program, running))
+    os.kill(rank, signal.SIGSTOP)
+    time.sleep(0.1)
+    before = steps_in(run.saved)
+    time.sleep(0.3)
+    expect(steps_in(run.saved) == before, "steps without a rank", before, steps_in(run.saved))
+    os.kill(rank, signal.SIGCONT)
+    said, errors = running.communicate(timeout=50)
+    expect(running.returncode == 0, said, errors)
+    return None
+
+
+def broken(run):
+    """A bit of the newest checkpoint turns while nothing runs."""
+    running = run.begin()
+    os.kill(ranks_of(program, running)[0], signal.SIGTERM)
+    running.communicate(timeout=50)
+    newest = sorted(run.saved.glob("step-*"))[-1]
+    file = chosen.choice(sorted(newest.iterdir()))
+    content = bytearray(file.read_bytes())
+    content[chosen.randrange(len(content))] ^= 1 << chosen.randrange(8)
+    file.write_bytes(content)
+    done = run.end()
+    expect(newest.name in done.stderr and "passed over" in done.stderr, file, done.stderr)
+    return done
+
+
+def without_folder(run):
+    """The folder of checkpoints goes away under the run, and a file is in its place."""
+    running = run.begin("--checkpoint-failure", "continue")
+    os.rename(run.saved, run.saved.with_name("away"))
+    run.saved.write_bytes(b"")
+    said, errors = running.communicate(timeout=50)
+    expect(running.returncode == 0 and "is not saved" in errors, running.returncode, said, errors)
+    shutil.rmtree(run.saved.with_name("away"))
+    return None
+
+
+FAULTS = {"SIGTERM": terminated, "kill -9": killed, "paused": paused, "broken checkpoint": broken,
+          "folder gone": without_folder}
+
+with tempfile.TemporaryDirectory() as name:
+    folder = pathlib.Path(name)
+    data = small_data.write_images(folder / "images")
+    (folder / "a.toml").write_text(small_data.images_toml(data, STEPS) + PHASES)
+    for algorithm in algorithms:
+        whole = folder / f"{algorithm}-whole"
+        program.run(RANKS, "--config", folder / "a.toml", "--set", f"optimizer.name={algorithm}", "--run", whole)
+        for fault, happens in FAULTS.items():
+            run = Run(folder, algorithm, fault.replace(" ", "-"))
+            done = happens(run)
+            if done is not None:
+                expect(done.returncode == 0 and "goes on after step" in done.stdout, done.stdout, done.stderr)
+            expect(parameters_of(run.out) == parameters_of(whole), algorithm, "has other parameters after", fault)
+        print(f"{algorithm:<26} {', '.join(FAULTS)}: same parameters", flush=True)
