@@ -96,7 +96,7 @@ class BackgroundMean::Work {
   void complete();
   void finish_job();
   template <class Part>
-  void attempt(const Part& part);
+  bool attempt(const Part& part);
   void throw_failure();
   void keep_own_part(const Slice& slice) const;
   void reduce(const Slice& slice) const;
@@ -182,8 +182,8 @@ void BackgroundMean::Work::start(const ExecutionSpace& exec, const Vector<const 
   make_readable_by_host(exec, values, values_);
   exec.fence("kadam::BackgroundMean::start");
   foreground_->count_sent(Traffic::background, bytes_sent());
-  attempt([this] { begin(); });
-  throw_failure();
+  // From here on the thread may fail: what it writes is read when it has done its job.
+  if (!attempt([this] { begin(); })) throw_failure();
   if (progress_ == Progress::none) complete();
   poll();
 }
@@ -207,7 +207,7 @@ void BackgroundMean::Work::begin() {
 
 void BackgroundMean::Work::poll() {
   if (progress_ != Progress::poll || !run_ || !exchange_) return;
-  attempt([this] {
+  (void)attempt([this] {
     auto state = advance();
     while (state == ReductionRun::State::working) state = advance();
     if (state == ReductionRun::State::done) finish_job();
@@ -231,7 +231,7 @@ void BackgroundMean::Work::complete() {
     changed_.wait(lock, [&] { return !has_job_; });
     is_awaited_ = false;
   } else if (exchange_) {
-    attempt([this] {
+    (void)attempt([this] {
       for (auto state = advance(); state != ReductionRun::State::done; state = advance()) {
         if (state == ReductionRun::State::waiting) run_->wait();
       }
@@ -253,14 +253,16 @@ void BackgroundMean::Work::finish_job() {
   exchange_.reset();
 }
 
-/// What fails is given up for good: other ranks may be anywhere in the exchange.
+/// What fails is given up for good: other ranks may be anywhere in the exchange. Whether it succeeded.
 template <class Part>
-void BackgroundMean::Work::attempt(const Part& part) {
+bool BackgroundMean::Work::attempt(const Part& part) {
   try {
     part();
+    return true;
   } catch (...) {
     failure_ = std::current_exception();
     exchange_.reset();
+    return false;
   }
 }
 
@@ -307,7 +309,7 @@ void BackgroundMean::Work::work_in_thread(std::optional<int> core) {
     changed_.wait(lock, [&] { return has_job_ || stops_; });
     if (stops_) return;
     lock.unlock();
-    attempt([this] { work_on_job(); });
+    (void)attempt([this] { work_on_job(); });
     lock.lock();
     has_job_ = false;
     changed_.notify_all();
