@@ -17,5 +17,5 @@ message(STATUS "  compiler    ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERS
   "native arch ${KADAM_ENABLE_NATIVE_ARCH}, sanitizers ${kadam_sanitizers}")
 message(STATUS "  Kokkos      ${Kokkos_VERSION} ${kadam_devices}, compiled as ${Kokkos_COMPILE_LANGUAGE} (${Kokkos_DIR})")
 message(STATUS "  MPI         ${kadam_mpi}, NCCL ${KADAM_ENABLE_NCCL}")
-message(STATUS "  checkpoints ${KADAM_ENABLE_CHECKPOINT}, Fortran ${KADAM_ENABLE_FORTRAN}, programs ${KADAM_ENABLE_DRIVERS}, "
+message(STATUS "  checkpoints ${KADAM_ENABLE_CHECKPOINT}, Fortran ${KADAM_ENABLE_FORTRAN}, Python ${KADAM_ENABLE_PYTHON}, programs ${KADAM_ENABLE_DRIVERS}, "
   "tests ${KADAM_ENABLE_TESTS}")

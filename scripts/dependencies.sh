@@ -13,9 +13,13 @@ KADAM_CARRIER_SHA256=e620f05c742905e2db705d875f1cac92ef0ed453f9e6734e9beda26cc0f
 KADAM_PYTHON_CARRIER_NEEDS=(scikit-build-core==1.1.2 setuptools_scm==10.3.4 pybind11==3.1.0)
 # Tests compare files with it.
 KADAM_PYTHON_TEST_NEEDS=(numpy==2.4.6)
+# For the Python module, and its tests under mpirun.
+KADAM_PYTHON_MODULE_NEEDS=(nanobind==3.1.0 mpi4py==4.1.2)
+# For scripts/docs.sh.
+KADAM_PYTHON_DOCS_NEEDS=(sphinx==9.0.4 myst-parser==5.2.0 furo==2025.12.19 breathe==5.1.0)
 
 # Debian package, and how to see without dpkg that it is not needed (a command, a header that the
-# compiler finds, a library that the linker finds, a module of python3, a file).
+# compiler finds, a library that the linker finds, a module or a header of python3, a file).
 # Of BLAS, a header is not enough: with Debian's reference BLAS the transformer trains 20 times more slowly.
 KADAM_PACKAGES_BUILD="
 cmake                  command:cmake
@@ -36,6 +40,9 @@ gfortran               command:gfortran
 openmpi-bin            command:mpirun
 libopenmpi-dev         command:mpicxx
 iproute2               command:ip
+"
+KADAM_PACKAGES_PYTHON="
+python3-dev            python-header:Python.h
 "
 KADAM_PACKAGES_MPICH="
 gfortran               command:gfortran
@@ -64,6 +71,10 @@ slurmctld              command:slurmctld
 slurmd                 command:slurmd
 slurm-client           command:sbatch
 munge                  command:munged
+"
+KADAM_PACKAGES_DOCS="
+doxygen                command:doxygen
+python3-venv           python:ensurepip
 "
 KADAM_PACKAGES_CI="
 clang-format           command:clang-format

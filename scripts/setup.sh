@@ -87,12 +87,15 @@ install_packages() {
     *) tables+=("$KADAM_PACKAGES_MPI") ;;
   esac
   if [[ $preset != install ]]; then tables+=("$KADAM_PACKAGES_DATA"); fi
+  if [[ $preset == release ]]; then tables+=("$KADAM_PACKAGES_PYTHON"); fi
   if [[ $backend == hip ]]; then tables+=("$KADAM_PACKAGES_HIP"); fi
   ensure_packages "${tables[@]}"
 }
 
 prepare_dependencies() {
-  ensure_python "${KADAM_PYTHON_TEST_NEEDS[@]}"
+  local needs=("${KADAM_PYTHON_TEST_NEEDS[@]}")
+  if [[ $preset == release ]]; then needs+=("${KADAM_PYTHON_MODULE_NEEDS[@]}"); fi
+  ensure_python "${needs[@]}"
   ensure_kokkos
   printf '%s\n' "$kokkos_dir" "$kokkos_kernels_dir" >"$folder/kadam-dependencies"
 }

@@ -10,6 +10,7 @@ found_elsewhere() {
     header:*) echo "#include <${1#*:}>" | "${CXX:-c++}" -E -x c++ - >/dev/null 2>&1 ;;
     library:*) echo 'int main() {}' | "${CXX:-c++}" -x c++ - -l"${1#*:}" -o /dev/null 2>/dev/null ;;
     python:*) python3 -c "import ${1#*:}" 2>/dev/null ;;
+    python-header:*) [[ -e $(python3 -c 'import sysconfig; print(sysconfig.get_path("include"))')/${1#*:} ]] ;;
     file:*) [[ -e ${1#*:} ]] ;;
   esac
 }

@@ -27,6 +27,7 @@ SWITCHES = {
     "drivers": ("KADAM_ENABLE_DRIVERS", {"cli11", "tomlplusplus", "fmt", "zlib-api", "kokkos-kernels"}),
     "checkpoint": ("KADAM_ENABLE_CHECKPOINT", {"nlohmann-json"}),
     "fortran": ("KADAM_ENABLE_FORTRAN", {"fortran"}),
+    "python": ("KADAM_ENABLE_PYTHON", {"python", "py-nanobind", "py-numpy", "py-mpi4py"}),
     "nccl": ("KADAM_ENABLE_NCCL", {"nccl"}),
     "tests": ("KADAM_ENABLE_TESTS", {"googletest", "fmt", "nlohmann-json", "python", "py-numpy", "zlib-api"}),
 }
@@ -43,6 +44,7 @@ PACKAGE_OF = {
     "Kokkos": "kokkos", "MPI": "mpi", "NCCL": "nccl", "KokkosKernels": "kokkos-kernels", "CLI11": "cli11",
     "tomlplusplus": "tomlplusplus", "ZLIB": "zlib-api", "fmt": "fmt", "nlohmann_json": "nlohmann-json",
     "GTest": "googletest", "Python3": "python", "CUDAToolkit": "cuda",
+    "Python": "python", "nanobind": "py-nanobind",
 }
 
 
@@ -121,10 +123,11 @@ def each_variant_switches_its_option_and_its_packages():
 
 def dependencies_are_cmakes():
     wanted = set()
-    for name in re.findall(r"find_package\(\s*(\w+)", cmake("cmake/KadamDependencies.cmake")):
+    files = cmake("cmake/KadamDependencies.cmake") + cmake("cmake/KadamPython.cmake")
+    for name in re.findall(r"find_package\(\s*(\w+)", files):
         expect(name in PACKAGE_OF, f"find_package({name}): which package of Spack's is it? Say so in PACKAGE_OF")
         wanted.add(PACKAGE_OF[name])
-    everything = solver.build(Kadam, "kadam+drivers+tests+fortran+nccl+cuda cuda_arch=90")
+    everything = solver.build(Kadam, "kadam+drivers+tests+fortran+python+nccl+cuda cuda_arch=90")
     expect(wanted <= set(everything.names()), "CMake looks for", wanted, "the recipe has", everything.names())
 
     low, high = re.search(r"KADAM_KOKKOS_VERSIONS ([\d.]+)\.\.\.<(\d+)\)", cmake("cmake/KadamKokkos.cmake")).groups()

@@ -30,6 +30,7 @@ class Kadam(CMakePackage, CudaPackage, ROCmPackage):
     variant("drivers", default=False, description="Install the programs: kadam-train, kadam-plan, ...")
     variant("checkpoint", default=True, description="Save and restore optimizers")
     variant("fortran", default=False, description="Install the Fortran module")
+    variant("python", default=False, description="Install the Python module")
     variant("nccl", default=False, description="Use NCCL between the NVIDIA GPUs of a node")
     variant("tests", default=False, description="Build the tests")
 
@@ -152,6 +153,12 @@ class Kadam(CMakePackage, CudaPackage, ROCmPackage):
         depends_on("python@3.9:", type="build")
         depends_on("py-numpy", type="build")
 
+    with when("+python"):
+        extends("python@3.10:")
+        depends_on("py-nanobind@2.4:", type="build")
+        depends_on("py-numpy", type="run")
+        depends_on("py-mpi4py", type="run", when="+mpi")
+
     with when("+nccl"):
         conflicts("~mpi", msg="NCCL works inside a node, between nodes it is MPI: +nccl+mpi.")
         requires("^kokkos+cuda", msg="NCCL is for NVIDIA's GPUs: +nccl+cuda cuda_arch=90, or ~nccl.")
@@ -167,6 +174,7 @@ class Kadam(CMakePackage, CudaPackage, ROCmPackage):
         "drivers": "KADAM_ENABLE_DRIVERS",
         "checkpoint": "KADAM_ENABLE_CHECKPOINT",
         "fortran": "KADAM_ENABLE_FORTRAN",
+        "python": "KADAM_ENABLE_PYTHON",
         "nccl": "KADAM_ENABLE_NCCL",
         "tests": "KADAM_ENABLE_TESTS",
     }

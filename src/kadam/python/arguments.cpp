@@ -1,0 +1,171 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/python/arguments.hpp>
+
+#include <cstdint>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+namespace kadam::python {
+namespace {
+
+std::string type_of(nb::handle value) {
+  return nb::type_name(value.type()).c_str();
+}
+
+[[noreturn]] void refuse(const std::string& name, const std::string& expected, nb::handle got) {
+  throw std::invalid_argument(name + ": expected " + expected + ", got " + type_of(got) + " " +
+                              nb::repr(got).c_str());
+}
+
+/// Of Python's int, and of NumPy's and other integers; nothing for what is none, or too large.
+std::optional<std::int64_t> integer_in(nb::handle value) {
+  if (PyIndex_Check(value.ptr()) == 0) return std::nullopt;
+  const long long number = PyLong_AsLongLong(nb::steal(PyNumber_Index(value.ptr())).ptr());
+  if (PyErr_Occurred() == nullptr) return number;
+  PyErr_Clear();
+  return std::nullopt;
+}
+
+std::optional<double> number_in(nb::handle value) {
+  if (PyNumber_Check(value.ptr()) == 0 || PyBool_Check(value.ptr())) return std::nullopt;
+  const double number = PyFloat_AsDouble(value.ptr());
+  if (PyErr_Occurred() == nullptr) return number;
+  PyErr_Clear();
+  return std::nullopt;
+}
+
+double number_of(const std::string& name, nb::handle value) {
+  const std::optional<double> number = number_in(value);
+  if (!number) refuse(name, "a number", value);
+  return *number;
+}
+
+OptionValue option_of(const std::string& name, nb::handle value) {
+  if (PyBool_Check(value.ptr())) return value.is(nb::handle(Py_True));
+  if (nb::isinstance<nb::str>(value)) return nb::cast<std::string>(value);
+  if (nb::isinstance<nb::list>(value) || nb::isinstance<nb::tuple>(value)) {
+    std::vector<double> numbers;
+    for (const nb::handle element : value) numbers.push_back(number_of(name, element));
+    return numbers;
+  }
+  if (const std::optional<std::int64_t> integer = integer_in(value)) return *integer;
+  if (const std::optional<double> number = number_in(value)) return *number;
+  refuse(name, "a number, a text, True or False, or a list of numbers", value);
+}
+
+std::int64_t count_of(const std::string& name, nb::handle value) {
+  const std::optional<std::int64_t> count = integer_in(value);
+  if (!count || *count < 0) refuse(name, "0 or more elements, or a shape of such numbers", value);
+  return *count;
+}
+
+std::int64_t elements_of(const std::string& name, nb::handle value) {
+  if (!nb::isinstance<nb::sequence>(value) || nb::isinstance<nb::str>(value)) return count_of(name, value);
+  std::int64_t elements = 1;
+  for (const nb::handle extent : value) elements *= count_of(name, extent);
+  return elements;
+}
+
+bool truth_of(const std::string& name, nb::handle value) {
+  if (PyBool_Check(value.ptr()) == 0) refuse(name, "True or False", value);
+  return value.is(nb::handle(Py_True));
+}
+
+void set_field(ParameterGroup& group, const std::string& field, nb::handle value) {
+  const std::string name = "groups: " + field;
+  if (field == "tensors") {
+    if (!nb::isinstance<nb::str>(value)) refuse(name, "a pattern of names", value);
+    group.tensors = nb::cast<std::string>(value);
+  } else if (field == "lr_scale") {
+    group.lr_scale = number_of(name, value);
+  } else if (field == "weight_decay") {
+    if (!value.is_none()) group.weight_decay = number_of(name, value);
+  } else if (field == "dense") {
+    group.dense = truth_of(name, value);
+  } else {
+    throw std::invalid_argument("groups: there is no '" + field +
+                                "': a group has tensors, lr_scale, weight_decay and dense");
+  }
+}
+
+ParameterGroup group_of(nb::handle description) {
+  if (!nb::isinstance<nb::dict>(description)) refuse("groups", "a list of dicts", description);
+  ParameterGroup group;
+  bool is_named = false;
+  for (const auto& [key, value] : nb::borrow<nb::dict>(description)) {
+    const std::string field = nb::str(key).c_str();
+    set_field(group, field, value);
+    is_named = is_named || field == "tensors";
+  }
+  if (!is_named) throw std::invalid_argument("groups: a group needs 'tensors', a pattern of their names");
+  return group;
+}
+
+}  // namespace
+
+OptionMap options_from(const nb::dict& options) {
+  OptionMap values;
+  for (const auto& [key, value] : options) {
+    const std::string name = nb::str(key).c_str();
+    values[name] = option_of("option '" + name + "'", value);
+  }
+  return values;
+}
+
+TensorLayout tensors_from(nb::handle tensors) {
+  if (!nb::isinstance<nb::dict>(tensors))
+    refuse("tensors", "a dict of names and numbers of elements, or shapes", tensors);
+  TensorLayoutBuilder layout;
+  for (const auto& [key, value] : nb::borrow<nb::dict>(tensors)) {
+    if (!nb::isinstance<nb::str>(key)) refuse("tensors", "names that are texts", key);
+    const std::string name = nb::cast<std::string>(key);
+    layout.add(name, elements_of("tensor '" + name + "'", value));
+  }
+  return layout.build();
+}
+
+std::vector<ParameterGroup> groups_from(nb::handle groups) {
+  if (!nb::isinstance<nb::list>(groups) && !nb::isinstance<nb::tuple>(groups))
+    refuse("groups", "a list of dicts", groups);
+  std::vector<ParameterGroup> all;
+  for (const nb::handle group : groups) all.push_back(group_of(group));
+  return all;
+}
+
+nb::object to_python(const OptionValue& value) {
+  return nb::cast(value);
+}
+
+nb::dict to_python(const OptionMap& options) {
+  nb::dict all;
+  for (const auto& [name, value] : options) all[name.c_str()] = to_python(value);
+  return all;
+}
+
+nb::list to_python(const std::vector<ParameterGroup>& groups) {
+  nb::list all;
+  for (const ParameterGroup& group : groups) {
+    nb::dict one;
+    one["tensors"] = group.tensors;
+    one["lr_scale"] = group.lr_scale;
+    one["weight_decay"] = group.weight_decay ? nb::cast(*group.weight_decay) : nb::none();
+    one["dense"] = group.dense;
+    all.append(one);
+  }
+  return all;
+}
+
+nb::dict to_python(const TensorLayout& tensors) {
+  nb::dict all;
+  for (const Tensor& tensor : tensors.tensors()) {
+    all[tensor.name.c_str()] = nb::make_tuple(tensor.begin, tensor.end);
+  }
+  return all;
+}
+
+}  // namespace kadam::python

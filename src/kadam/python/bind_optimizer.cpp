@@ -1,0 +1,157 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/python/arguments.hpp>
+#include <kadam/python/bindings.hpp>
+#include <kadam/python/bound_optimizer.hpp>
+
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <new>
+
+namespace kadam::python {
+namespace {
+
+using namespace nb::literals;
+using Class = nb::class_<BoundOptimizer>;
+
+constexpr const char* class_text = R"(An optimizer over the ranks of a communicator: one object per rank.
+
+name: one of kadam.optimizers(). tensors: a dict of names and numbers of elements, or shapes, in the order in
+which they lie in one flat vector. comm: a communicator of mpi4py, of which a duplicate is kept; None: one rank.
+groups: dicts with 'tensors' (a pattern of names, * stands for anything), 'lr_scale', 'weight_decay' (None: the
+optimizer's) and 'dense'. ranks_per_node, gpu_aware ('auto', 'on', 'off'), piece_bytes: how to exchange.
+All other arguments are options of the optimizer: kadam.options(name), docs/configuration.md.
+
+Arrays are those of NumPy, PyTorch, CuPy, JAX and whatever else has DLPack or a buffer: contiguous, with as many
+elements as all tensors together, in the memory of the host, or of the device that Kadam computes on. Parameters
+are float32 and written in place. model, where it is taken: bfloat16 or float16, written with the rounded
+parameters. What is on the host is written when a call returns; on a device see wait().
+
+"Collective" means: all ranks call it. Mistakes in making one are said on all ranks; one rank's wrong array
+leaves the others waiting.)";
+
+void bind_training(Class& optimizer) {
+  optimizer
+      // A gradient that is None, as PyTorch has it before the first backward pass, gets a sentence as well.
+      .def("step", &BoundOptimizer::step, "x"_a.none(), "gradient"_a.none(), "model"_a = nb::none(),
+           nb::sig("def step(self, x: object, gradient: object, model: object | None = None) -> StepResult"),
+           "One step: x is updated in place from this rank's gradient, the mean over its own batch, in the "
+           "format\n"
+           "of the option 'gradients' ('bf16' also as bits in uint16). A NaN is no error: see skipped. "
+           "Collective.")
+      .def("gradient_ready", &BoundOptimizer::gradient_ready, "gradient"_a, "first"_a, "last"_a,
+           "During the backward pass: elements [first, last) of the next gradient are final and may be sent. "
+           "The\n"
+           "next step() has to be given the same gradient. Waits for no other rank.")
+      .def("progress", &BoundOptimizer::progress,
+           "Moves on what travels in the background; now and then during the computation of a gradient.")
+      .def("raise_bits", &BoundOptimizer::raise_bits, "bits"_a,
+           "Bits that all ranks find in the result of the next step: so that all stop after the same one.")
+      .def("flush", &BoundOptimizer::flush, "x"_a, "model"_a = nb::none(),
+           "Delivers what was held back between synchronisations: at the end of training. Collective.")
+      .def("consensus", &BoundOptimizer::consensus, "x"_a, "out"_a, "model"_a = nb::none(),
+           "Writes the parameters that flush() would leave into out, and changes nothing else: what to "
+           "evaluate\n"
+           "in the middle of training. Collective.")
+      .def("wait", &BoundOptimizer::wait, "Waits until the device has done all that was asked of it.");
+}
+
+void bind_checkpoints(Class& optimizer) {
+  optimizer
+      .def("save", &BoundOptimizer::save, "x"_a, "folder"_a, "keep"_a = 2,
+           "words"_a = BoundOptimizer::Words(),
+           "Saves all that is needed to go on to the last bit, in folder/step-..., and keeps so many "
+           "checkpoints\n"
+           "(0: all). words: what the program itself wants to find again. Returns the new folder. "
+           "Collective; fails\n"
+           "on all ranks.")
+      .def("load", &BoundOptimizer::load, "x"_a, "path"_a, "model"_a = nb::none(),
+           "Goes on from a checkpoint, on any number of ranks; writes x. Collective; fails on all ranks. "
+           "After a\n"
+           "failure the optimizer is to be made anew.")
+      .def("load_newest", &BoundOptimizer::load_newest, "x"_a, "folder"_a, "model"_a = nb::none(),
+           "The same with the newest checkpoint in a folder that is whole; None if there is none at all. "
+           "Warns of\n"
+           "those that it passes over. Collective.");
+}
+
+nb::dict figures(const Health& health) {
+  const auto figure = [](const std::optional<double>& value) {
+    return value ? nb::cast(*value) : nb::none();
+  };
+  nb::dict all;
+  all["error_ratio"] = figure(health.error_ratio);
+  all["variance_drift"] = figure(health.variance_drift);
+  all["variance_spread"] = figure(health.variance_spread);
+  all["support_overlap"] = figure(health.support_overlap);
+  all["background_hidden"] = figure(health.background_hidden);
+  all["inactive_fraction"] = health.inactive_fraction;
+  all["skipped_steps"] = health.skipped_steps;
+  return all;
+}
+
+void bind_knowledge(Class& optimizer) {
+  optimizer
+      .def(
+          "health", [](BoundOptimizer& of) { return figures(of.health()); },
+          "Figures that say whether training goes well; None where there is no such figure. docs/algorithms "
+          "says\n"
+          "what is good. Reads the whole state: not for every step. Collective.")
+      .def("measure_phases", &BoundOptimizer::measure_phases, "on"_a,
+           "Whether statistics have the seconds of the last step. Waits for the device after every phase.")
+      .def(
+          "planned_bytes",
+          [](const BoundOptimizer& of, std::int64_t step, std::string_view phase) {
+            return of.get().bytes_sent_in(step, phase);
+          },
+          "step"_a, "phase"_a, "Bytes that this rank sends in step 1, 2 ... if it is of this phase.")
+      .def_prop_ro("statistics", &BoundOptimizer::statistics,
+                   "Steps, bytes in memory, bytes sent by kind, and seconds if they are measured.")
+      .def_prop_ro(
+          "sent_bytes", [](const BoundOptimizer& of) { return of.get().communicator().bytes_sent().total(); },
+          "Sent by this rank to others, all in all, in bytes.")
+      .def_prop_ro("name", [](const BoundOptimizer& of) { return of.get().name(); })
+      .def_prop_ro("rank", [](const BoundOptimizer& of) { return of.get().communicator().rank(); })
+      .def_prop_ro(
+          "size", [](const BoundOptimizer& of) { return of.get().communicator().size(); },
+          "The number of ranks.")
+      .def_prop_ro(
+          "elements", [](const BoundOptimizer& of) { return of.get().layout().elements(); },
+          "Of the flat vector.")
+      .def_prop_ro(
+          "tensors", [](const BoundOptimizer& of) { return to_python(of.get().layout()); },
+          "First and last + 1 element of each tensor, by name.")
+      .def_prop_ro(
+          "options", [](const BoundOptimizer& of) { return to_python(of.get().options()); },
+          "All options with their values, defaults included.")
+      .def_prop_ro("groups", [](const BoundOptimizer& of) { return to_python(of.groups()); });
+}
+
+}  // namespace
+
+void bind_optimizer(nb::module_& module) {
+  Class optimizer(module, "Optimizer", class_text);
+  optimizer.def(
+      "__init__",
+      [](BoundOptimizer* self, std::string_view name, const nb::object& tensors, const nb::object& comm,
+         const nb::object& groups, int ranks_per_node, std::string_view gpu_aware,
+         std::optional<std::int64_t> piece_bytes, const nb::kwargs& options) {
+        new (self)
+            BoundOptimizer(name, tensors, comm, groups, {ranks_per_node, gpu_aware, piece_bytes}, options);
+      },
+      "name"_a, "tensors"_a, "comm"_a = nb::none(), nb::kw_only(), "groups"_a = nb::tuple(),
+      "ranks_per_node"_a = 1, "gpu_aware"_a = "auto", "piece_bytes"_a = nb::none(), "options"_a,
+      "Collective over comm. ValueError on all ranks for what is wrong, or differs between ranks.");
+  bind_training(optimizer);
+  bind_checkpoints(optimizer);
+  bind_knowledge(optimizer);
+  optimizer.def(
+      "close", &BoundOptimizer::close,
+      "Gives everything back; nothing else can be called after it. Before MPI ends. Collective, and so is\n"
+      "the end of an optimizer that was not closed.");
+}
+
+}  // namespace kadam::python

@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/optim/make_optimizer.hpp>
+#include <kadam/python/arguments.hpp>
+#include <kadam/python/bound_optimizer.hpp>
+#include <kadam/python/works_alone.hpp>
+
+#include <exception>
+#include <stdexcept>
+#include <utility>
+
+namespace kadam::python {
+
+BoundOptimizer::BoundOptimizer(std::string_view name, nb::handle tensors, nb::handle comm, nb::handle groups,
+                               const ExchangeWords& exchange, const nb::dict& options)
+    : exec_(std::in_place) {
+  const std::shared_ptr<Communicator> communicator = communicator_of(comm, exchange);
+  TensorLayout layout;
+  OptionMap values;
+  std::exception_ptr own;
+  try {
+    layout = tensors_from(tensors);
+    groups_ = groups_from(groups);
+    values = options_from(options);
+  } catch (...) {
+    own = std::current_exception();
+  }
+  const nb::gil_scoped_release others_run;
+  communicator->require_success(own);
+  optimizer_ = make_optimizer(name, values, std::move(layout), communicator, groups_);
+}
+
+Optimizer& BoundOptimizer::get() const {
+  if (optimizer_ != nullptr) return *optimizer_;
+  throw std::runtime_error("this optimizer is closed: by close(), or because the program ends");
+}
+
+StepResult BoundOptimizer::step(nb::handle x, nb::handle gradient, nb::handle model) {
+  ParameterArrays parameters("x", x, model, elements());
+  GradientArray g(gradient, get().gradient_format(), elements());
+  const StepResult result = alone([&](Optimizer& optimizer) {
+    const Parameters own = parameters.in(*exec_);
+    const StepResult done = optimizer.step(*exec_, own, g.in(*exec_));
+    parameters.give_back(*exec_);
+    return done;
+  });
+  announced_.reset();
+  return result;
+}
+
+void BoundOptimizer::gradient_ready(nb::object gradient, std::int64_t first, std::int64_t last) {
+  GradientArray g(gradient, get().gradient_format(), elements());
+  // A copy is only complete in step().
+  if (g.array().needs_copy()) return;
+  alone([&](Optimizer& optimizer) { optimizer.gradient_ready(*exec_, g.in(*exec_), {first, last}); });
+  announced_ = std::move(gradient);
+}
+
+void BoundOptimizer::progress() {
+  alone([](Optimizer& optimizer) { optimizer.progress(); });
+}
+
+void BoundOptimizer::raise_bits(std::uint32_t bits) {
+  alone([&](Optimizer& optimizer) { optimizer.raise(bits); });
+}
+
+void BoundOptimizer::flush(nb::handle x, nb::handle model) {
+  ParameterArrays parameters("x", x, model, elements());
+  alone([&](Optimizer& optimizer) {
+    optimizer.flush(*exec_, parameters.in(*exec_));
+    parameters.give_back(*exec_);
+  });
+}
+
+void BoundOptimizer::consensus(nb::handle x, nb::handle out, nb::handle model) {
+  ReadParameters present("x", x, elements());
+  ParameterArrays result("out", out, model, elements());
+  alone([&](Optimizer& optimizer) {
+    optimizer.write_consensus(*exec_, present.in(*exec_), result.out(*exec_));
+    result.give_back(*exec_);
+    exec_->fence("kadam::python: a copy ends");
+  });
+}
+
+void BoundOptimizer::wait() {
+  alone([&](Optimizer& /*optimizer*/) { exec_->fence("kadam::python::wait"); });
+}
+
+nb::dict BoundOptimizer::statistics() {
+  const Optimizer& optimizer = get();
+  const ByteCounters& sent = optimizer.communicator().bytes_sent();
+  const MemoryUse memory = optimizer.memory();
+  nb::dict all;
+  all["elements"] = optimizer.layout().elements();
+  all["steps_taken"] = optimizer.steps_taken();
+  all["steps_skipped"] = optimizer.steps_skipped();
+  all["state_bytes"] = memory.state_bytes;
+  all["workspace_bytes"] = memory.workspace_bytes;
+  all["sent_bytes"] = sent.total();
+  all["sent_control_bytes"] = sent.sent(Traffic::control);
+  all["sent_dense_bytes"] = sent.sent(Traffic::dense);
+  all["sent_compressed_bytes"] = sent.sent(Traffic::compressed);
+  all["sent_sparse_bytes"] = sent.sent(Traffic::sparse);
+  all["sent_background_bytes"] = sent.sent(Traffic::background);
+  all["sent_node_bytes"] = sent.sent(Traffic::node);
+  const auto& seconds = get().phases().seconds();
+  all["check_seconds"] = seconds[static_cast<std::size_t>(Phase::check)];
+  all["encode_seconds"] = seconds[static_cast<std::size_t>(Phase::encode)];
+  all["exchange_seconds"] = seconds[static_cast<std::size_t>(Phase::exchange)];
+  all["decode_seconds"] = seconds[static_cast<std::size_t>(Phase::decode)];
+  return all;
+}
+
+Health BoundOptimizer::health() {
+  return alone([&](Optimizer& optimizer) { return optimizer.health(*exec_); });
+}
+
+void BoundOptimizer::measure_phases(bool on) {
+  alone([&](Optimizer& optimizer) { optimizer.phases().measure(on); });
+}
+
+void BoundOptimizer::close() {
+  if (optimizer_ == nullptr) return;
+  announced_.reset();
+  alone([&](Optimizer& /*optimizer*/) { let_go(); });
+}
+
+void BoundOptimizer::let_go() noexcept {
+  optimizer_.reset();
+  exec_.reset();
+}
+
+}  // namespace kadam::python

@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/python/call_arrays.hpp>
+#include <kadam/python/communicator.hpp>
+#include <kadam/python/kokkos_user.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <nanobind/nanobind.h>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kadam::python {
+
+/// What load() and load_newest() went on from.
+struct LoadedCheckpoint {
+  std::int64_t step = 0;
+  std::filesystem::path path;
+  std::map<std::string, std::string> words;
+};
+
+/// kadam.Optimizer: an Optimizer that takes arrays of Python's. Other threads of Python run while it works.
+///
+/// Collective where Optimizer is. Errors: as Optimizer and Array have them; std::runtime_error after close(),
+/// or while another thread is in a call.
+class BoundOptimizer final : public KokkosUser {
+ public:
+  using Words = std::map<std::string, std::string>;
+
+  BoundOptimizer(std::string_view name, nb::handle tensors, nb::handle comm, nb::handle groups,
+                 const ExchangeWords& exchange, const nb::dict& options);
+  ~BoundOptimizer() override { let_go(); }
+
+  StepResult step(nb::handle x, nb::handle gradient, nb::handle model);
+  void gradient_ready(nb::object gradient, std::int64_t first, std::int64_t last);
+  void progress();
+  void raise_bits(std::uint32_t bits);
+  void flush(nb::handle x, nb::handle model);
+  void consensus(nb::handle x, nb::handle out, nb::handle model);
+  void wait();
+
+  std::filesystem::path save(nb::handle x, const std::filesystem::path& folder, int keep, const Words& words);
+  LoadedCheckpoint load(nb::handle x, const std::filesystem::path& path, nb::handle model);
+  std::optional<LoadedCheckpoint> load_newest(nb::handle x, const std::filesystem::path& folder,
+                                              nb::handle model);
+
+  [[nodiscard]] nb::dict statistics();
+  [[nodiscard]] Health health();
+  void measure_phases(bool on);
+
+  [[nodiscard]] const std::vector<ParameterGroup>& groups() const { return groups_; }
+  /// Errors: std::runtime_error after close().
+  [[nodiscard]] Optimizer& get() const;
+
+  void close();
+  void let_go() noexcept override;
+
+ private:
+  /// call(optimizer), without Python's lock, and with no other call beside it.
+  template <class Call>
+  auto alone(const Call& call);
+  [[nodiscard]] std::int64_t elements() const { return get().layout().elements(); }
+
+  std::vector<ParameterGroup> groups_;
+  std::unique_ptr<Optimizer> optimizer_;
+  std::optional<ExecutionSpace> exec_;
+  nb::object announced_;  ///< the gradient that is under way: alive until the step that takes it
+  std::atomic<bool> is_busy_ = false;
+};
+
+}  // namespace kadam::python

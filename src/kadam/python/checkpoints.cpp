@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/config.hpp>
+#include <kadam/python/bound_optimizer.hpp>
+#include <kadam/python/works_alone.hpp>
+
+#include <stdexcept>
+
+#ifdef KADAM_ENABLE_CHECKPOINT
+#include <kadam/checkpoint/checkpoint.hpp>
+#endif
+
+namespace kadam::python {
+
+#ifdef KADAM_ENABLE_CHECKPOINT
+
+namespace {
+
+LoadedCheckpoint loaded(const checkpoint::Restored& restored) {
+  return {restored.step, restored.path, restored.program};
+}
+
+void warn(const std::string& text) {
+  if (PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) != 0) throw nb::python_error();
+}
+
+}  // namespace
+
+std::filesystem::path BoundOptimizer::save(nb::handle x, const std::filesystem::path& folder, int keep,
+                                           const Words& words) {
+  if (keep < 0) throw std::invalid_argument("keep: expected 0 (all) or more checkpoints");
+  ReadParameters parameters("x", x, elements());
+  return alone([&](Optimizer& optimizer) {
+    return checkpoint::save(*exec_, optimizer, parameters.in(*exec_), folder, words, keep);
+  });
+}
+
+LoadedCheckpoint BoundOptimizer::load(nb::handle x, const std::filesystem::path& path, nb::handle model) {
+  ParameterArrays parameters("x", x, model, elements());
+  return alone([&](Optimizer& optimizer) {
+    const checkpoint::Restored restored = checkpoint::restore(*exec_, optimizer, parameters.in(*exec_), path);
+    parameters.give_back(*exec_);
+    return loaded(restored);
+  });
+}
+
+std::optional<LoadedCheckpoint> BoundOptimizer::load_newest(nb::handle x, const std::filesystem::path& folder,
+                                                            nb::handle model) {
+  ParameterArrays parameters("x", x, model, elements());
+  std::vector<std::string> passed_over;
+  const auto remember = [&](const std::filesystem::path& path, const std::string& why) {
+    passed_over.push_back("the checkpoint " + path.string() + " is not whole and was passed over: " + why);
+  };
+  const auto restored = alone([&](Optimizer& optimizer) -> std::optional<LoadedCheckpoint> {
+    const auto newest =
+        checkpoint::restore_newest(*exec_, optimizer, parameters.in(*exec_), folder, remember);
+    if (!newest) return std::nullopt;
+    parameters.give_back(*exec_);
+    return loaded(*newest);
+  });
+  for (const std::string& text : passed_over) warn(text);
+  return restored;
+}
+
+#else
+
+namespace {
+
+[[noreturn]] void refuse_unbuilt() {
+  throw std::runtime_error("this Kadam was built without checkpoints (KADAM_ENABLE_CHECKPOINT)");
+}
+
+}  // namespace
+
+std::filesystem::path BoundOptimizer::save(nb::handle /*x*/, const std::filesystem::path& /*folder*/,
+                                           int /*keep*/, const Words& /*words*/) {
+  refuse_unbuilt();
+}
+
+LoadedCheckpoint BoundOptimizer::load(nb::handle /*x*/, const std::filesystem::path& /*path*/,
+                                      nb::handle /*model*/) {
+  refuse_unbuilt();
+}
+
+std::optional<LoadedCheckpoint> BoundOptimizer::load_newest(nb::handle /*x*/,
+                                                            const std::filesystem::path& /*folder*/,
+                                                            nb::handle /*model*/) {
+  refuse_unbuilt();
+}
+
+#endif
+
+}  // namespace kadam::python

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/comm/communicator.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <nanobind/nanobind.h>
+#include <optional>
+#include <string_view>
+
+namespace kadam::python {
+
+namespace nb = nanobind;
+
+/// How to exchange, as Python says it.
+struct ExchangeWords {
+  int ranks_per_node = 1;
+  std::string_view gpu_aware = "auto";
+  std::optional<std::int64_t> piece_bytes = {};
+};
+
+/// A communicator over a duplicate of mpi4py's; of one rank for None.
+///
+/// Collective. Errors: nb::type_error for what is no communicator; std::invalid_argument for words that mean
+/// nothing, a null communicator, or one of another MPI library than Kadam's; else as make_mpi_communicator().
+[[nodiscard]] std::shared_ptr<Communicator> communicator_of(nb::handle comm, const ExchangeWords& words);
+
+}  // namespace kadam::python

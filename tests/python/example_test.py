@@ -1,0 +1,40 @@
+# SPDX-FileCopyrightText: The Kadam authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The PyTorch example trains, sends less than dense Adam, goes on where it was: example_test.py EXAMPLE LAUNCHER..."""
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+from checks import expect
+
+example, *launcher = sys.argv[1:]
+try:
+    import torch  # noqa: F401
+except ImportError:
+    print("skipped: PyTorch is not installed (scripts/bench_peers.sh makes an environment that has it)")
+    sys.exit(77)
+if not pathlib.Path("/usr/share/datasets/fashion-mnist").exists():
+    print("skipped: Fashion-MNIST is not installed (package dataset-fashion-mnist)")
+    sys.exit(77)
+
+
+def run(ranks, *arguments):
+    """Accuracy in percent, bytes sent per step, and everything that was printed."""
+    done = subprocess.run([*launcher, str(ranks), sys.executable, example, *map(str, arguments)], capture_output=True,
+                          text=True, check=False, timeout=200)
+    expect(done.returncode == 0, done.returncode, done.stdout, done.stderr)
+    found = re.search(r"([\d.]+) % of 10000.*\n(\d+) B sent per step, of 81960 B", done.stdout)
+    expect(found, done.stdout)
+    return float(found[1]), int(found[2]), done.stdout
+
+
+with tempfile.TemporaryDirectory() as folder:
+    accuracy, sent, words = run(4, "--steps", 400, "--checkpoint", folder)
+    expect(accuracy > 80 and "compressed" in words, words)
+    _, dense, words = run(4, "--optimizer", "adam", "--steps", 20)
+    # Three quarters of the vector leave each of four ranks, twice; half of the other run is one bit an element.
+    expect(1.5 * 81960 < dense < 1.51 * 81960 and 0.5 * dense < sent < 0.55 * dense, sent, dense)
+    again, nothing, words = run(4, "--steps", 400, "--checkpoint", folder)
+    expect(again == accuracy and nothing < dense and "step " not in words, again, accuracy, words)

@@ -1,0 +1,184 @@
+# SPDX-FileCopyrightText: The Kadam authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Kadam between the ranks of an mpi4py communicator: mpirun -n 2 python ranks_test.py"""
+import pathlib
+import tempfile
+
+import kadam
+import numpy as np
+from mpi4py import MPI
+
+from checks import expect, refuses
+
+WORLD = MPI.COMM_WORLD
+# A tail that fills no word of 32 codes, and one tensor without elements.
+TENSORS = {"weights": (40, 25), "nothing": 0, "bias": 7}
+ELEMENTS = 1007
+OPTIONS = {
+    "adam": {},
+    "onebit_adam": {"warmup_steps": 4, "block": 64},
+    "apmsqueeze": {"warmup_steps": 4, "bits": 4},
+    "efficient_adam": {"bits": 4},
+    "loco": {"bits": 4},
+    "locally_accumulated_adam": {"density": 0.05},
+}
+
+
+def start():
+    return np.linspace(-1, 1, ELEMENTS, dtype=np.float32)
+
+
+def gradient(step):
+    return np.random.default_rng([step, WORLD.rank]).normal(0.1, 1, ELEMENTS).astype(np.float32)
+
+
+def make(name, comm=WORLD, **more):
+    return kadam.Optimizer(name, TENSORS, comm, lr=0.01, **OPTIONS[name], **more)
+
+
+def are_equal_on_all(x):
+    return all(other == x.tobytes() for other in WORLD.allgather(x.tobytes()))
+
+
+class DLPackOnly:
+    """What the array API asks of an array, without a buffer."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **named):
+        return self.array.__dlpack__(**named)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+def ranks_stay_equal_and_send_what_is_planned():
+    for name in OPTIONS:
+        optimizer, x = make(name), start()
+        expect((optimizer.rank, optimizer.size, optimizer.elements) == (WORLD.rank, WORLD.size, ELEMENTS))
+        for step in range(1, 9):
+            before = optimizer.statistics
+            result = optimizer.step(x, gradient(step))
+            after = optimizer.statistics
+            sent = {kind: after[kind] - before[kind] for kind in after if kind.startswith("sent_")}
+            expect(result.step == step and result.synchronised and not result.skipped, name, result)
+            planned = optimizer.planned_bytes(step, result.phase)
+            expect(sent["sent_bytes"] - sent["sent_control_bytes"] == planned, name, step, result, sent, planned)
+            expect(are_equal_on_all(x), name, "differs between ranks after step", step)
+        expect(optimizer.sent_bytes == optimizer.statistics["sent_bytes"])
+        expect((optimizer.sent_bytes > 0) == (WORLD.size > 1), name, optimizer.sent_bytes)
+        expect(np.abs(x - start()).max() > 0.01, name, "does not move")
+        optimizer.close()
+
+
+def all_kinds_of_arrays_are_the_same():
+    def run(wrap):
+        optimizer, x = make("onebit_adam"), start()
+        for step in range(1, 7):
+            optimizer.step(wrap(x), wrap(gradient(step)))
+        return x
+    plain = run(lambda array: array)
+    for name, wrap in (("DLPack", DLPackOnly), ("a buffer", memoryview),
+                       ("two dimensions", lambda array: array.reshape(53, 19))):
+        expect(run(wrap).tobytes() == plain.tobytes(), name, "gives other parameters")
+
+
+def restarts_are_exact(folder):
+    for name in OPTIONS:
+        here = folder / name
+        whole, x = make(name), start()
+        for step in range(1, 7):
+            whole.step(x, gradient(step))
+        saved = whole.save(x, here, keep=1, words={"epoch": "6"})
+        expect(WORLD.bcast(saved) == saved and saved.is_dir(), saved)
+        again, y = make(name), np.zeros(ELEMENTS, np.float32)
+        restored = again.load(y, saved)
+        expect((restored.step, restored.path, restored.words) == (6, saved, {"epoch": "6"}), restored.words)
+        for step in range(7, 13):
+            whole.step(x, gradient(step))
+            again.step(y, gradient(step))
+        expect(x.tobytes() == y.tobytes(), name, "goes on differently after load()")
+        newest = make(name).load_newest(y, str(here))
+        expect(newest.step == 6, newest)
+    (here / "step-000000000006" / "MANIFEST").unlink(missing_ok=True)
+    refuses(RuntimeError, "MANIFEST", make(name).load, y, saved)
+
+
+def gradients_may_leave_early():
+    late, early = make("adam"), make("adam")
+    x, y = start(), start()
+    for step in range(1, 4):
+        g = gradient(step)
+        late.step(x, g)
+        for first, last in ((600, ELEMENTS), (0, 600)):
+            early.gradient_ready(g, first, last)
+            early.progress()
+        early.step(y, g)
+    expect(x.tobytes() == y.tobytes(), "gradient_ready() changes the result")
+
+
+def ranks_know_of_each_other():
+    optimizer, x = make("adam"), start()
+    optimizer.raise_bits(1 << WORLD.rank)
+    expect(optimizer.step(x, gradient(1)).raised == (1 << WORLD.size) - 1, "raised bits are lost")
+    bad, before = gradient(2), x.copy()
+    if WORLD.rank == WORLD.size - 1:
+        bad[3] = np.nan
+    result = optimizer.step(x, bad)
+    expect(result.skipped and result.step == 1 and x.tobytes() == before.tobytes(), "NaN on one rank:", result)
+    expect(optimizer.health()["skipped_steps"] == 1, optimizer.health())
+    # Without synchronisation at every step: consensus() says where flush() will lead.
+    apart = kadam.Optimizer("zero_one_adam", TENSORS, WORLD, lr=0.01, variance_freeze_step=6, sync_doubling_steps=4)
+    steps = [apart.step(x, gradient(step)) for step in range(1, 20)]
+    expect(not steps[-1].synchronised, "no step without synchronisation at the end:", steps)
+    out = np.empty_like(x)
+    apart.consensus(x, out)
+    apart.flush(x)
+    expect(np.abs(x - out).max() < 1e-6 and are_equal_on_all(x), "consensus() is not flush()")
+
+
+def communicators_do_not_meet():
+    alone = WORLD.Split(WORLD.rank)
+    one, all_ = make("onebit_adam", alone), make("onebit_adam")
+    x, y, z = start(), start(), start()
+    none = make("onebit_adam", None)
+    for step in range(1, 7):
+        one.step(x, gradient(step))
+        all_.step(y, gradient(step))
+        none.step(z, gradient(step))
+    expect(x.tobytes() == z.tobytes() and one.sent_bytes == none.sent_bytes == 0, "one rank is not alone")
+    expect(are_equal_on_all(y))
+    one.close()
+    alone.Free()
+
+
+def mistakes_of_one_rank_end_on_all():
+    if WORLD.size == 1:
+        return
+    is_first = WORLD.rank == 0
+    refuses(RuntimeError if is_first else ValueError, "" if is_first else "'lr': expected", kadam.Optimizer, "adam",
+            TENSORS, WORLD, lr=0.1 if is_first else {})
+    refuses(RuntimeError if is_first else ValueError, "" if is_first else "tensor 'x'", kadam.Optimizer, "adam",
+            TENSORS if is_first else {"x": -1}, WORLD)
+    try:
+        kadam.Optimizer("adam", TENSORS, WORLD, lr=0.1 * (1 + WORLD.rank))
+    except Exception as error:
+        expect("options" in str(error), error)
+    else:
+        expect(False, "ranks with other options work together")
+    refuses(ValueError, "COMM_NULL", kadam.Optimizer, "adam", TENSORS, MPI.COMM_NULL)
+    refuses(RuntimeError if is_first else ValueError, "" if is_first else 'gpu_aware: expected "auto"', kadam.Optimizer,
+            "adam", TENSORS, WORLD, gpu_aware="auto" if is_first else "perhaps")
+    refuses(ValueError, "piece_bytes: expected", kadam.Optimizer, "adam", TENSORS, WORLD, piece_bytes=0)
+
+
+ranks_stay_equal_and_send_what_is_planned()
+all_kinds_of_arrays_are_the_same()
+with tempfile.TemporaryDirectory() as own:
+    restarts_are_exact(pathlib.Path(WORLD.bcast(own)))
+    WORLD.Barrier()
+gradients_may_leave_early()
+ranks_know_of_each_other()
+communicators_do_not_meet()
+mistakes_of_one_rank_end_on_all()
