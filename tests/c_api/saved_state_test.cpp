@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <c_api/c_optimizer.hpp>
-#include <checkpoint/shared_folder.hpp>
+#include <support/shared_folder.hpp>
 #include <fstream>
 #include <support/mpi_world.hpp>
 #include <support/random_vectors.hpp>

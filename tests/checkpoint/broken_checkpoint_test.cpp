@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include <checkpoint/shared_folder.hpp>
+#include <support/shared_folder.hpp>
 #include <csignal>
 #include <fstream>
 #include <functional>

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <checkpoint/shared_folder.hpp>
+#include <support/shared_folder.hpp>
 #include <cmath>
 #include <map>
 #include <optim/optimizer_cases.hpp>

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <checkpoint/shared_folder.hpp>
+#include <support/shared_folder.hpp>
 #include <optim/optimizer_cases.hpp>
 #include <support/gradients.hpp>
 #include <support/host_views.hpp>

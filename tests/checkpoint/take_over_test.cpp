@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include <checkpoint/shared_folder.hpp>
+#include <support/shared_folder.hpp>
 #include <cmath>
 #include <support/host_views.hpp>
 #include <support/mpi_world.hpp>

@@ -8,7 +8,9 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 #include <string>
+#include <string_view>
 #include <support/gradients.hpp>
 #include <support/host_views.hpp>
 #include <support/mpi_options.hpp>
@@ -16,16 +18,21 @@
 #include <support/smallest_options.hpp>
 #include <vector>
 
-/// What a Kokkos Tools library would see: labels, no allocation after the first step, and how much is held.
+/// What a Kokkos Tools library would see: labels, instances, regions, no allocation after the first step, and
+/// how much is held.
 namespace kadam {
 namespace {
 
 std::vector<std::string> allocations;
 std::vector<std::string> kernels;
+std::set<std::uint32_t> devices;  ///< that kernels ran on: execution spaces and their instances
+std::set<std::string> regions;
+int open_regions = 0;
 
 void record_allocation(Kokkos::Tools::SpaceHandle /*space*/, const char* label, const void* /*data*/,
                        std::uint64_t /*size*/) {
-  allocations.emplace_back(label);
+  // Kokkos' own scratch memory grows with the first kernels of an instance.
+  if (!std::string_view(label).starts_with("Kokkos::")) allocations.emplace_back(label);
 }
 
 std::map<const void*, std::uint64_t> held;
@@ -62,8 +69,18 @@ class HeldBytes {
   }
 };
 
-void record_kernel(const char* label, std::uint32_t /*device*/, std::uint64_t* /*id*/) {
+void record_kernel(const char* label, std::uint32_t device, std::uint64_t* /*id*/) {
   kernels.emplace_back(label);
+  devices.insert(device);
+}
+
+void record_region(const char* label) {
+  regions.insert(label);
+  ++open_regions;
+}
+
+void forget_region() {
+  --open_regions;
 }
 
 class Tools {
@@ -71,14 +88,21 @@ class Tools {
   Tools() {
     allocations.clear();
     kernels.clear();
+    devices.clear();
+    regions.clear();
+    open_regions = 0;
     Kokkos::Tools::Experimental::set_allocate_data_callback(record_allocation);
     Kokkos::Tools::Experimental::set_begin_parallel_for_callback(record_kernel);
     Kokkos::Tools::Experimental::set_begin_parallel_reduce_callback(record_kernel);
+    Kokkos::Tools::Experimental::set_push_region_callback(record_region);
+    Kokkos::Tools::Experimental::set_pop_region_callback(forget_region);
   }
   ~Tools() {
     Kokkos::Tools::Experimental::set_allocate_data_callback(nullptr);
     Kokkos::Tools::Experimental::set_begin_parallel_for_callback(nullptr);
     Kokkos::Tools::Experimental::set_begin_parallel_reduce_callback(nullptr);
+    Kokkos::Tools::Experimental::set_push_region_callback(nullptr);
+    Kokkos::Tools::Experimental::set_pop_region_callback(nullptr);
   }
   Tools(const Tools&) = delete;
   Tools& operator=(const Tools&) = delete;
@@ -128,7 +152,8 @@ void AllocationTest::run(const std::string& name, const OptionMap& options, Stag
     gradients.push_back(
         test::to_gradient(format_of(options), test::random_gradient(d, communicator->rank(), t)));
   }
-  const ExecutionSpace exec;
+  // Not the default instance: what forgets to use the caller's is seen.
+  const ExecutionSpace exec = Kokkos::Experimental::partition_space(ExecutionSpace(), 1).front();
   optimizer->step(exec, with_model, gradients[0]);
   const Tools tools;
   for (std::size_t t = 1; t < gradients.size(); ++t) {
@@ -138,6 +163,12 @@ void AllocationTest::run(const std::string& name, const OptionMap& options, Stag
   exec.fence();
   EXPECT_EQ(allocations, std::vector<std::string>{});
   EXPECT_FALSE(kernels.empty());
+  EXPECT_EQ(devices, std::set{Kokkos::Tools::Experimental::device_id(exec)});
+  EXPECT_EQ(open_regions, 0);
+  EXPECT_TRUE(regions.contains("kadam::check"));
+  EXPECT_TRUE(regions.contains("kadam::decode"));  // where parameters are updated
+  const bool compresses = name != "adam" && name != "lamb" && (name != "loco" || communicator->size() > 1);
+  EXPECT_EQ(regions.contains("kadam::encode"), compresses);
   for (const std::string& kernel : kernels) {
     EXPECT_TRUE(kernel.starts_with("kadam::") || kernel.starts_with("Kokkos::")) << kernel;
   }

@@ -1,10 +1,8 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Two optimizers, their table, files and bytes: compare_test.py RANKS KADAM_TRAIN LAUNCHER..."""
-import html.parser
 import json
 import pathlib
-import shutil
 import sys
 import tempfile
 
@@ -28,25 +26,6 @@ def message_bytes(elements, block=128):
 def sent_by_rank_0(chunk_bytes):
     """All-to-all of the chunks, all-gather of the own one, and two numbers for the agreement on the gradient."""
     return sum(chunk_bytes[1:]) + (ranks - 1) * (chunk_bytes[0] + 16)
-
-
-class Page(html.parser.HTMLParser):
-    """That every tag is closed."""
-
-    def __init__(self):
-        super().__init__()
-        self.open, self.seen = [], set()
-
-    def handle_starttag(self, tag, attributes):
-        self.seen.add(tag)
-        if tag not in ("meta", "br"):
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attributes):
-        self.seen.add(tag)
-
-    def handle_endtag(self, tag):
-        expect(self.open and self.open.pop() == tag, "unexpected end of", tag)
 
 
 with tempfile.TemporaryDirectory() as name:
@@ -78,10 +57,7 @@ with tempfile.TemporaryDirectory() as name:
     phases = [line["phase"] for line in metrics(out / "onebit_adam")[0]]
     expect(phases == ["warm-up", "warm-up", "compressed", "compressed", "compressed", "compressed"], phases)
 
-    page = Page()
-    page.feed((out / "report.html").read_text())
-    page.close()
-    expect(not page.open and {"title", "h1", "pre"} <= page.seen, page.open, page.seen)
-    expect(("svg" in page.seen) == (shutil.which("gnuplot") is not None), "curves", page.seen)
+    # Its contents: tests/report.
+    expect((out / "report.html").read_text().endswith("</html>\n"), "the report is not whole")
     # What was asked for, not what the first optimizer made of it.
-    expect("[optimizer.onebit_adam]" in (out / "report.html").read_text(), "the report's configuration")
+    expect("[optimizer.onebit_adam]" in (out / "config.toml").read_text(), "the comparison's configuration")

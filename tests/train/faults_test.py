@@ -22,19 +22,8 @@ program = Program(sys.argv[2:])
 algorithms = program.optimizers(sys.argv[1])
 chosen = random.Random(11)
 # So that faults come before and after the phases change.
-PHASES = """
-[optimizer.apmsqueeze]
-warmup_steps = 100
-[optimizer.onebit_lamb]
-warmup_steps = 100
-[optimizer.locally_accumulated_adam]
-warmup_steps = 100
-[optimizer.divisible_adam]
-warmup_steps = 100
-[optimizer.zero_one_adam]
-variance_freeze_step = 100
-sync_doubling_steps = 200
-"""
+PHASES = "".join(f"[optimizer.{name}]\nwarmup_steps = 100\n" for name in small_data.WARMED_UP if name != "onebit_adam")
+PHASES += "[optimizer.zero_one_adam]\nvariance_freeze_step = 100\nsync_doubling_steps = 200\n"
 
 
 class Run:

@@ -10,9 +10,9 @@ import numpy as np
 import small_data
 from program import Program, expect, metrics, parameters
 
-FIELDS = ["step", "loss", "learning_rate", "phase", "gradient_norm", "gradient_scale", "bytes_per_step", "bytes_sent"]
-FIELDS += ["compute_seconds", "encode_seconds", "exchange_seconds", "decode_seconds", "inactive_elements"]
-FIELDS += ["skipped_steps"]
+FIELDS = ["step", "seconds", "loss", "learning_rate", "phase", "gradient_norm", "gradient_scale", "bytes_per_step"]
+FIELDS += ["bytes_sent", "compute_seconds", "encode_seconds", "exchange_seconds", "decode_seconds", "rest_seconds"]
+FIELDS += ["wait_seconds", "inactive_elements", "skipped_steps"]
 
 ranks, program = int(sys.argv[1]), Program(sys.argv[2:])
 
@@ -48,7 +48,7 @@ with tempfile.TemporaryDirectory() as name:
     expect({k: v.size for k, v in tensors.items()} == small_data.IMAGE_TENSORS, {k: v.size for k, v in tensors.items()})
     expect(all(np.isfinite(v).all() for v in tensors.values()), "parameters that are not finite")
     written = sorted(path.name for path in (folder / "a").iterdir())
-    expected = ["config.toml", "curves.gnuplot", "metrics.jsonl", "parameters.safetensors", "report.html"]
+    expected = ["config.toml", "metrics.jsonl", "parameters.safetensors", "report.html", "run.json"]
     expect(written == expected, written)
 
     small_data.write_text(folder / "words.txt")

@@ -81,6 +81,9 @@ lr = 0.01
 """
 
 
+# Optimizers with a dense warm-up of so many steps.
+WARMED_UP = ("onebit_adam", "apmsqueeze", "onebit_lamb", "locally_accumulated_adam", "divisible_adam")
+
 # layers.0 and layers.1 of the MLP above.
 IMAGE_TENSORS = {
     "layers.0.weight": SIDE * SIDE * 16,

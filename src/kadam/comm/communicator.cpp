@@ -42,20 +42,27 @@ std::string Communicator::description() const {
 }
 
 std::shared_ptr<Communicator> Communicator::duplicate() {
-  return std::make_shared<Communicator>(transport_->duplicate(), options_);
+  return made_of(transport_->duplicate());
 }
 
 std::shared_ptr<Communicator> Communicator::split(int colour) {
-  return std::make_shared<Communicator>(transport_->split(colour), options_);
+  return made_of(transport_->split(colour));
 }
 
 std::shared_ptr<Communicator> Communicator::split_by_node() {
-  return std::make_shared<Communicator>(transport_->split_by_node(), options_);
+  return made_of(transport_->split_by_node());
+}
+
+std::shared_ptr<Communicator> Communicator::made_of(std::unique_ptr<Transport> transport) const {
+  auto communicator = std::make_shared<Communicator>(std::move(transport), options_);
+  communicator->observer_ = observer_;
+  return communicator;
 }
 
 std::unique_ptr<Communicator> Communicator::level(std::unique_ptr<Transport> transport) const {
   auto communicator = std::make_unique<Communicator>(std::move(transport), options_);
   communicator->counters_ = counters_;
+  communicator->observer_ = observer_;
   return communicator;
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/comm/exchange_observer.hpp>
 #include <kadam/comm/node_collectives.hpp>
 #include <kadam/comm/transport.hpp>
 #include <kadam/execution.hpp>
@@ -85,6 +86,9 @@ class Communicator {
   [[nodiscard]] std::shared_ptr<Communicator> duplicate();
   [[nodiscard]] std::shared_ptr<Communicator> split(int colour);
   [[nodiscard]] std::shared_ptr<Communicator> split_by_node();
+  /// Told of all exchanges from now on, its levels' and those of communicators that are made from it as well;
+  /// null: nobody. Between two exchanges.
+  void observe(std::shared_ptr<ExchangeObserver> observer) { *observer_ = std::move(observer); }
   /// Adds what another communicator sent for this one.
   void count_sent(Traffic traffic, std::size_t bytes) { counters_->add(traffic, bytes); }
   /// Whether threads may exchange at the same time, each over a duplicate of its own.
@@ -158,11 +162,15 @@ class Communicator {
   };
   static std::byte* host_buffer(HostBytes& buffer, std::size_t bytes, const std::string& label);
   [[nodiscard]] std::unique_ptr<Communicator> level(std::unique_ptr<Transport> transport) const;
+  [[nodiscard]] std::shared_ptr<Communicator> made_of(std::unique_ptr<Transport> transport) const;
 
   std::unique_ptr<Transport> transport_;
   ExchangeOptions options_;
   bool staged_ = false;
   std::shared_ptr<ByteCounters> counters_ = std::make_shared<ByteCounters>();
+  /// One for all that came from one communicator.
+  std::shared_ptr<std::shared_ptr<ExchangeObserver>> observer_ =
+      std::make_shared<std::shared_ptr<ExchangeObserver>>();
   std::unique_ptr<Messages> messages_;
   std::array<StagedLane, 2> lanes_;
   std::atomic<bool> exchanges_ = false;  ///< an Exchange is at work

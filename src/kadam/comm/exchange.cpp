@@ -38,9 +38,12 @@ Exchange::Exchange(std::optional<ExecutionSpace> exec, bool staged, Communicator
   }
   if (communicator.messages_ == nullptr) communicator.messages_ = communicator.transport_->messages();
   communicator.exchanges_ = true;
+  observer_ = *communicator.observer_;
+  if (observer_) observer_->exchange_begins(traffic_);
 }
 
 Exchange::~Exchange() {
+  if (observer_) observer_->exchange_ends(traffic_);
   communicator_.messages_->give_up();
   // The next exchange receives into the same host memory.
   if (staged_) exec_->fence("kadam::Exchange: host memory is read");
@@ -49,7 +52,7 @@ Exchange::~Exchange() {
 
 void Exchange::receive(std::size_t lane, int from, std::size_t number, const Piece& piece, std::size_t id) {
   if (announced_.size() <= id) announced_.resize(id + 1);
-  announced_[id] = {lane, piece};
+  announced_[id] = {lane, from, piece};
   communicator_.messages_->receive(from, tag_of(lane, number), places_[lane].receive + piece.offset_bytes,
                                    piece.bytes, id);
 }
@@ -78,14 +81,16 @@ void Exchange::start_send(std::size_t lane, int to, std::size_t number, const Pi
   communicator_.messages_->send(to, tag_of(lane, number), places_[lane].send + piece.offset_bytes,
                                 piece.bytes, exec_ ? SendMode::standard : SendMode::synchronous);
   communicator_.counters_->add(traffic_, piece.bytes);
+  if (observer_) observer_->sends(traffic_, to, piece.bytes);
 }
 
 const std::vector<std::size_t>& Exchange::arrivals(bool wait) {
   arrived_.clear();
   communicator_.messages_->progress(wait, arrived_);
-  if (staged_) {
-    for (const std::size_t id : arrived_) {
-      const auto& [lane, piece] = announced_[id];
+  for (const std::size_t id : arrived_) {
+    const auto& [lane, from, piece] = announced_[id];
+    if (observer_) observer_->has_arrived(traffic_, from, piece.bytes);
+    if (staged_) {
       detail::copy_bytes<MemorySpace, Kokkos::SharedHostPinnedSpace>(
           *exec_, lanes_[lane].receive.data() + piece.offset_bytes,
           places_[lane].receive + piece.offset_bytes, piece.bytes);

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -58,6 +59,7 @@ class Exchange {
   void start_send(std::size_t lane, int to, std::size_t number, const Piece& piece);
   struct Announced {
     std::size_t lane;
+    int from;
     Piece piece;
   };
   struct Place {
@@ -71,6 +73,7 @@ class Exchange {
   Traffic traffic_;
   std::array<Lane, 2> lanes_;
   std::array<Place, 2> places_;  ///< what the transport sees: the lanes, or host memory for them
+  std::shared_ptr<ExchangeObserver> observer_;
   std::vector<Announced> announced_;
   std::vector<std::size_t> arrived_;
 };
