@@ -1,0 +1,89 @@
+# SPDX-FileCopyrightText: The Kadam authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Numbers on pages that are worked or quoted are those of the library and of the page they come from:
+numbers_test.py ROOT KADAM-PLAN"""
+import json
+import re
+import shlex
+import subprocess
+import sys
+
+from pages import blocks, end, root_of
+
+root, plan = root_of(sys.argv[1]), sys.argv[2]
+algorithms = root / "docs" / "algorithms"
+mistakes, checked = [], 0
+
+
+def output_of(*arguments):
+    return subprocess.run([plan, *arguments], capture_output=True, text=True, timeout=50, check=True).stdout
+
+
+def predictions(*arguments):
+    """Of the case that is worked on the pages: d = 279,424, n = 4."""
+    text = output_of("--parameters", "279424", "--ranks", "4", "--rate", "1gbit", "--memory", "10GB/s", "--json",
+                     *arguments)
+    return {p["name"]: p for p in json.loads(text)["predictions"]}
+
+
+def section(page, heading):
+    return page.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+
+
+def expect_worked(name, heading, value, what):
+    """Bold on a page: the result of what is worked there."""
+    global checked
+    checked += 1
+    page = (algorithms / f"{name}.md").read_text()
+    if f"**{value:,.0f}**" not in section(page, heading):
+        mistakes.append(f"docs/algorithms/{name}.md, {heading}: {what} is {value:,.0f} bytes")
+
+
+def expect_memory(name, prediction):
+    expect_worked(name, "Memory", prediction["state_bytes"], "state")
+    if name not in ("lamb", "onebit_lamb"):  # theirs depends on the tensors, which a plan does not know
+        expect_worked(name, "Memory", prediction["workspace_bytes"], "workspace")
+
+
+# Bytes of a step after the warm-up, exact means now and then included where a page has them.
+SETTLED = ["adam", "lamb", "onebit_adam", "apmsqueeze", "onebit_lamb", "efficient_adam", "loco",
+           "locally_accumulated_adam", "divisible_adam"]
+usual = predictions()
+for name in SETTLED:
+    expect_worked(name, "Bytes", usual[name]["settled_bytes_per_step"], "a step")
+for name in [*SETTLED, "zero_one_adam"]:
+    expect_memory(name, usual[name])
+bf16 = predictions("--set", "loco.parameters=bf16", "--exchange", "owner")
+expect_worked("adam", "Bytes", usual["adam, bf16"]["settled_bytes_per_step"], "a step with gradients of 16 bits")
+expect_worked("loco", "Bytes", bf16["loco"]["settled_bytes_per_step"], "a step with bf16")
+expect_memory("loco", bf16["loco"])
+expect_memory("locally_accumulated_adam", bf16["locally_accumulated_adam"])
+expect_memory("divisible_adam", bf16["divisible_adam"])
+
+# The sample output of docs/choosing.md is what its command prints.
+choosing = root / "docs" / "choosing.md"
+shown = [code for _, code in blocks(choosing)]
+command = next(code for code in shown if code.startswith("kadam-plan "))
+printed = output_of(*shlex.split(command)[1:]).splitlines()
+for line in filter(None, shown[shown.index(command) + 1].splitlines()):
+    checked += 1
+    if line not in printed:
+        mistakes.append(f"docs/choosing.md: kadam-plan does not print: {line}")
+
+# The table of docs/quickstart.md is that of README.md.
+readme = (root / "README.md").read_text()
+for line in re.findall(r"^\w+ +[\d.]+ .*x$", (root / "docs" / "quickstart.md").read_text(), re.M):
+    checked += 1
+    if line not in readme:
+        mistakes.append(f"docs/quickstart.md: README.md does not have: {line}")
+
+# Its losses are those of docs/results.md, whose first three tables are of its three columns.
+results = (root / "docs" / "results.md").read_text()
+for name, rest in re.findall(r"^\| (`\w+`(?: 4 bit)?) \| (.+) \|$", choosing.read_text(), re.M):
+    rows = re.findall(rf"^\| {name.replace('`', '')} +\|.*$", results, re.M)
+    rows = [row for row in rows if "±" in row][:3]
+    for row, loss in zip(rows, rest.split(" | ")[1:], strict=True):
+        checked += 1
+        if f"| {loss} " not in row:
+            mistakes.append(f"docs/choosing.md: {name} has {loss}, docs/results.md says {row}")
+end(mistakes, checked)

@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What pages show in C++, in a program that does what they say. Run in an empty folder.
+#include <kadam/checkpoint/checkpoint.hpp>
+#include <kadam/comm/mpi_communicator.hpp>
+#include <kadam/optim/make_optimizer.hpp>
+
+#include <cstdio>
+#include <memory>
+
+namespace {
+
+constexpr std::int64_t d = 1000;
+
+std::unique_ptr<kadam::Optimizer> make_adam() {
+  return kadam::make_optimizer("adam", {{"lr", 0.01}}, kadam::TensorLayout({{"weights", 0, d}}),
+                               kadam::make_mpi_communicator(MPI_COMM_WORLD));
+}
+
+void announce_and_step(const std::unique_ptr<kadam::Optimizer>& optimizer, const kadam::ExecutionSpace& exec,
+                       const kadam::Vector<float>& parameters, const kadam::Vector<float>& gradient,
+                       std::int64_t begin, std::int64_t end) {
+  optimizer->gradient_ready(exec, gradient, {begin, end});  // as often as something is final, in any order
+  optimizer->step(exec, parameters, gradient);              // waits for what is still missing
+}
+
+void save_and_restore(const std::unique_ptr<kadam::Optimizer>& optimizer, const kadam::ExecutionSpace& exec,
+                      const kadam::Vector<float>& parameters) {
+  kadam::checkpoint::save(exec, *optimizer, parameters, "checkpoints", {{"epoch", "12"}});
+  const auto restored = kadam::checkpoint::restore_newest(exec, *optimizer, parameters, "checkpoints");
+  if (restored)
+    std::printf("after step %ld, epoch %s\n", restored->step, restored->program.at("epoch").c_str());
+}
+
+/// Adam's first step has the length of the learning rate, whatever the gradient is.
+bool trains() {
+  const kadam::ExecutionSpace exec;
+  const auto optimizer = make_adam();
+  const kadam::Vector<float> parameters("parameters", d);
+  const kadam::Vector<float> gradient("gradient", d);
+  Kokkos::deep_copy(exec, gradient, 3.0F);
+  announce_and_step(optimizer, exec, parameters, gradient, 0, d);
+  save_and_restore(optimizer, exec, parameters);
+  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, parameters);
+  return Kokkos::abs(host(d - 1) + 0.01F) < 1e-6F && optimizer->steps_taken() == 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  bool is_right = false;
+  {
+    const Kokkos::ScopeGuard kokkos(argc, argv);
+    is_right = trains();
+  }
+  MPI_Finalize();
+  return is_right ? 0 : 1;
+}
