@@ -1,11 +1,23 @@
 #!/usr/bin/env bash
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# From a fresh clone to results: installs and builds what is missing, then trains an image classifier and a
-# language model on 4 MPI ranks, each under dense Adam and under compressed ones. Options go to scripts/setup.sh.
+# From a fresh clone to results.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+usage() {
+  cat <<'TEXT'
+scripts/quickstart.sh [options]
+
+Installs and builds what is missing, then trains an image classifier and a language model on 4 MPI ranks, each under
+dense Adam and under 1-bit Adam: a table each, and a report as a page for the browser. --help prints this text; other
+options go to scripts/setup.sh, whose --help lists them.
+TEXT
+}
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+for word in "$@"; do
+  if [[ $word == --help || $word == -h ]]; then usage && exit; fi
+done
 scripts/setup.sh "$@"
 
 # shellcheck source=scripts/mpi_environment.sh

@@ -13,6 +13,7 @@
 #include <bench/name_filter.hpp>
 #include <bench/transient_line.hpp>
 #include <cstdio>
+#include <launch/command_line.hpp>
 #include <launch/quantities.hpp>
 
 namespace kadam::bench {
@@ -44,7 +45,8 @@ bool shares_links(Communicator& communicator) {
 
 ExchangeCommand::ExchangeCommand(CLI::App& program) {
   CLI::App* app = program.add_subcommand(
-      "exchange", "every exchange between ranks: seconds, bytes, ratio to what a wire could do");
+      "exchange", "Measures every exchange between ranks: seconds, bytes, ratio to what a wire could do.");
+  launch::set_usage(*app, "mpirun -n RANKS kadam-bench exchange [--elements LIST] [--rate RATE] [--json]");
   app_ = app;
   app->add_option("--elements", elements_,
                   "of a vector; several sizes as in 1000,1000000 (default: 1000\n"

@@ -11,6 +11,7 @@
 #include <bench/transient_line.hpp>
 #include <bench/vectors.hpp>
 #include <cstdlib>
+#include <launch/command_line.hpp>
 #include <string_view>
 
 namespace kadam::bench {
@@ -31,7 +32,8 @@ std::vector<KernelCase> cases_of(const Vectors& vectors, const std::vector<std::
 
 KernelsCommand::KernelsCommand(CLI::App& program) {
   CLI::App* app =
-      program.add_subcommand("kernels", "every kernel of the library: milliseconds, bytes, ratio");
+      program.add_subcommand("kernels", "Measures every kernel of the library: milliseconds, bytes, ratio.");
+  launch::set_usage(*app, "kadam-bench kernels [--elements N] [--threads N] [--json]");
   app_ = app;
   app->add_option("--elements", elements_, "of a vector; about 45 bytes of memory each (default 67108864)")
       ->type_name("N")

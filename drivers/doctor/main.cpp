@@ -66,7 +66,8 @@ void print_test(const SelfTest& test, int ranks) {
 
 int run(Session& session, int argc, char** argv) {
   const auto app = launch::make_command_line(
-      "kadam-doctor", "What was built and found here, an exchange between all ranks as a test, and advice.",
+      "kadam-doctor",
+      "Says what was built and found here, tests an exchange between all ranks, and gives advice.",
       "mpirun -n RANKS kadam-doctor");
   if (const auto code = launch::parse(*app, session, argc, argv)) return *code;
   const Findings findings = look_around(*session.communicator());

@@ -78,12 +78,12 @@ std::optional<int> parse(Session& session, int argc, char** argv, Paths& paths) 
       "Runs an optimizer over a recorded stream of gradients and writes the trajectory of the\n"
       "parameters: what compression would do to a run of one's own.",
       "mpirun -n RANKS kadam-replay --case FOLDER --out FILE");
-  app->add_option("--case", paths.folder, "folder with case.json, gradients.npy and parameters.npy")
+  app->add_option("--case", paths.folder, "folder with case.json, gradients.npy and parameters.npy; needed")
       ->type_name("FOLDER")
       ->required();
   app->add_option(
          "--out", paths.out,
-         "npy file to write: float32 [ranks][steps][d],\nthe parameters of each rank after each step")
+         "npy file to write: float32 [ranks][steps][d],\nthe parameters of each rank after each step; needed")
       ->type_name("FILE")
       ->required();
   return launch::parse(*app, session, argc, argv);

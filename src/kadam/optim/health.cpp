@@ -9,13 +9,6 @@
 namespace kadam {
 namespace {
 
-/// Wide limits: what is beyond them is not a matter of taste.
-constexpr double largest_error_ratio = 100.0;
-constexpr double largest_variance_drift = 4.0;
-constexpr double smallest_variance_drift = 1.0 / 16.0;  // gradients shrink as training succeeds
-constexpr double largest_variance_spread = 2.0;
-constexpr double largest_inactive_fraction = 0.5;
-
 std::string number(double value) {
   std::array<char, 32> buffer{};
   (void)std::snprintf(buffer.data(), buffer.size(), "%.3g", value);

@@ -30,6 +30,13 @@ struct Health {
   std::int64_t skipped_steps = 0;  ///< a gradient was NaN or infinite on some rank
 };
 
+/// Where warnings() begins. Wide: what is beyond is not a matter of taste.
+inline constexpr double largest_error_ratio = 100.0;
+inline constexpr double largest_variance_drift = 4.0;
+inline constexpr double smallest_variance_drift = 1.0 / 16.0;  // gradients shrink as training succeeds
+inline constexpr double largest_variance_spread = 2.0;
+inline constexpr double largest_inactive_fraction = 0.5;
+
 /// What is wrong and what to do about it.
 struct Warning {
   std::string kind;  ///< the figure that says so

@@ -30,7 +30,7 @@ void ZeroOneAdam::Options::describe(OptionFields& fields) {
   fields.add("sync_doubling_steps", sync_doubling_steps, "steps before the distance of syncs doubles");
   fields.add("sync_interval_max", sync_interval_max, "largest number of steps between syncs");
   fields.add("variance_floor", variance_floor,
-             "least sqrt(v), as part of its root mean square in the scale block (0: none)");
+             "smallest root of v, as part of its scale block's root mean square (0: none)");
 }
 
 void ZeroOneAdam::Options::validate() const {
