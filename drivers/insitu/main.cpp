@@ -11,7 +11,7 @@
 #include <insitu/report.hpp>
 #include <insitu/simulation.hpp>
 #include <launch/command_line.hpp>
-#include <train/report.hpp>
+#include <train/run_folder.hpp>
 #include <workloads/blas_threads.hpp>
 
 namespace kadam::insitu {

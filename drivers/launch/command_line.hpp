@@ -19,8 +19,13 @@ namespace kadam::launch {
                                                           const std::string& description,
                                                           const std::string& usage);
 
+/// Of a command of a program, which else has the program's.
+void set_usage(CLI::App& app, const std::string& usage);
+
 /// Parses on every rank; rank 0 alone prints the help, the version or what is wrong.
 /// Returns the exit code when the program is to end here, on all ranks the same.
 [[nodiscard]] std::optional<int> parse(CLI::App& app, const Session& session, int argc, char** argv);
+/// The same in a program of one process, which has no session.
+[[nodiscard]] std::optional<int> parse(CLI::App& app, int argc, char** argv);
 
 }  // namespace kadam::launch

@@ -142,6 +142,17 @@ std::vector<int> counts_of(const std::string& option, const std::string& text) {
   return counts;
 }
 
+std::string grouped(std::int64_t number) {
+  const std::string digits = std::to_string(number);
+  std::string text;
+  for (std::size_t k = 0; k < digits.size(); ++k) {
+    const bool group_starts = k > 0 && digits[k - 1] != '-' && (digits.size() - k) % 3 == 0;
+    if (group_starts) text += ',';
+    text += digits[k];
+  }
+  return text;
+}
+
 std::string seconds_text(double seconds) {
   constexpr std::array<Unit, 4> units = {{{"s", 1.0}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}}};
   return seconds == 0.0 ? "0" : in_units(seconds, units);

@@ -21,6 +21,8 @@ namespace kadam::launch {
 /// "2,4,64": whole numbers, in the order of their size.
 [[nodiscard]] std::vector<int> counts_of(const std::string& option, const std::string& text);
 
+/// "1,234,567"
+[[nodiscard]] std::string grouped(std::int64_t number);
 /// "1.2 s", "34.5 ms", "67 us".
 [[nodiscard]] std::string seconds_text(double seconds);
 /// "4.1 Gbit/s".

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <stdexcept>
 #include <train/comparison.hpp>
+#include <train/summary_json.hpp>
 
 namespace kadam::train {
 namespace {
@@ -81,23 +82,7 @@ std::string comparison_table(const std::vector<RunSummary>& runs) {
 
 void write_comparison_json(const std::filesystem::path& file, const std::vector<RunSummary>& runs) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const RunSummary& run : runs) {
-    list.push_back({{"optimizer", run.algorithm},
-                    {"training_loss", run.training_loss},
-                    {"held_out_loss", run.held_out_loss},
-                    {"held_out_accuracy", run.accuracy},
-                    {"bytes_per_step", run.bytes_per_step},
-                    {"background_bytes_per_step", run.background_bytes_per_step},
-                    {"mean_bytes_per_step", run.mean_bytes_per_step},
-                    {"dense_bytes_per_step", run.dense_bytes_per_step},
-                    {"compute_seconds", run.seconds.compute},
-                    {"encode_seconds", run.seconds.encode},
-                    {"exchange_seconds", run.seconds.exchange},
-                    {"decode_seconds", run.seconds.decode},
-                    {"wall_seconds", run.wall_seconds},
-                    {"steps", run.steps},
-                    {"skipped_steps", run.skipped_steps}});
-  }
+  for (const RunSummary& run : runs) list.push_back(to_json(run));
   std::ofstream stream(file);
   stream << list.dump(1) << '\n';
   if (!stream) throw std::runtime_error(file.string() + ": cannot be written");

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdio>
 #include <ctime>
@@ -17,10 +18,11 @@
 #include <launch/watchdog.hpp>
 #include <map>
 #include <optional>
+#include <report/page.hpp>
 #include <train/comparison.hpp>
 #include <train/configuration.hpp>
 #include <train/key_help.hpp>
-#include <train/report.hpp>
+#include <train/run_folder.hpp>
 #include <train/trainer.hpp>
 #include <vector>
 
@@ -41,6 +43,8 @@ struct CommandLine {
   std::string on_failure = "stop";
   std::vector<std::string> stop_on = {"TERM", "USR1"};
   CheckpointOptions checkpoints;
+  bool trace = false;
+  std::vector<std::int64_t> trace_steps;
 };
 
 void add_checkpoint_options(CLI::App& app, CommandLine& line) {
@@ -55,8 +59,8 @@ void add_checkpoint_options(CLI::App& app, CommandLine& line) {
   app.add_option("--checkpoint-keep", options.keep, "newest checkpoints that stay (default 2; 0: all)")
       ->type_name("N");
   app.add_option("--checkpoint-failure", line.on_failure,
-                 "stop (default) or continue when one cannot be written;\nthose before it stay")
-      ->type_name("WHAT")
+                 "when one cannot be written (default stop); those before it\nstay")
+      ->type_name("stop|continue")
       ->check(CLI::IsMember({"stop", "continue"}));
   app.add_option(
          "--resume", options.resume,
@@ -101,6 +105,16 @@ std::optional<int> parse(Session& session, int argc, char** argv, CommandLine& l
                   "optimizers to run one after the other; optimizer.name is\nnot used")
       ->type_name("NAME,NAME")
       ->delimiter(',');
+  app->add_flag(
+      "--trace", line.trace,
+      "write RUN/trace.json: what each rank computed, encoded and sent,\nand when; for chrome://tracing or "
+      "ui.perfetto.dev");
+  app->add_option(
+         "--trace-steps", line.trace_steps,
+         "only from this step to that one (default: from the first on, a\nmillion events of each rank)")
+      ->type_name("FIRST LAST")
+      ->expected(2)
+      ->check(CLI::PositiveNumber);
   app->add_option("--run", line.run, "folder for the results (default runs/DATE-TIME)")->type_name("FOLDER");
   add_checkpoint_options(*app, line);
   app->add_option("--watchdog", line.watchdog,
@@ -124,6 +138,7 @@ struct Plan {
   std::filesystem::path folder;
   CheckpointOptions checkpoints;
   double watchdog_seconds = 0.0;  ///< 0: none
+  Commands commands;
   std::unique_ptr<workloads::Dataset> data;
 
   [[nodiscard]] CheckpointOptions checkpoints_of(const std::string& algorithm) const {
@@ -152,6 +167,15 @@ void create_folders(const std::filesystem::path& run, const CheckpointOptions& c
     create_folder("--checkpoint", checkpoints.folder);
 }
 
+/// The same again, from the configuration that lies with the results.
+std::vector<std::string> repetition_of(const std::string& program, const std::filesystem::path& folder,
+                                       const CommandLine& line) {
+  std::vector<std::string> words = {program, "--config", (folder / "config.toml").string()};
+  if (!line.compare.empty())
+    words.insert(words.end(), {"--compare", fmt::format("{}", fmt::join(line.compare, ","))});
+  return words;
+}
+
 Plan make_plan(const Session& session, const CommandLine& line) {
   Plan plan;
   plan.folder = run_folder(line.run);
@@ -173,7 +197,9 @@ Plan make_plan(const Session& session, const CommandLine& line) {
         [&] { const Trainer trial(plan.configuration, algorithm, *plan.data, session.communicator()); });
   }
   session.prepare([&] {
-    if (session.is_root()) create_folders(plan.folder, plan.checkpoints);
+    if (!session.is_root()) return;
+    create_folders(plan.folder, plan.checkpoints);
+    if (plan.compares) write_configuration(plan.folder, to_toml(plan.configuration));
   });
   return plan;
 }
@@ -226,7 +252,7 @@ void print_plan(const Configuration& configuration, const Optimizer& optimizer) 
 void print_results(const Plan& plan, const std::vector<RunSummary>& runs) {
   fmt::print("\n{}\n", comparison_table(runs));
   if (plan.compares) write_comparison_json(plan.folder / "comparison.json", runs);
-  write_report(plan.folder, plan.configuration, runs);
+  report::write_page(report::read_runs({plan.folder}), plan.folder / "report.html");
   fmt::print("Results: {}\n", plan.folder.string());
   fmt::print("Report:  {}\n", (plan.folder / "report.html").string());
 }
@@ -241,10 +267,39 @@ void print_stop(const Plan& plan, const RunSummary& run) {
   std::fflush(stdout);
 }
 
+void require_trace(const CommandLine& line) {
+  if (line.trace && Kokkos::Tools::profileLibraryLoaded())
+    throw launch::UsageError(
+        "--trace listens to Kokkos as the tool of KOKKOS_TOOLS_LIBS does: leave one of them out");
+  if (line.trace_steps.empty()) return;
+  if (!line.trace)
+    throw launch::UsageError("--trace-steps says which steps --trace records: give --trace as well");
+  if (line.trace_steps.front() > line.trace_steps.back())
+    throw launch::UsageError("--trace-steps FIRST LAST: expected a FIRST that is not after LAST");
+}
+
+/// Null unless one is wanted.
+std::unique_ptr<trace::Timeline> start_timeline(const Session& session, const CommandLine& line) {
+  if (!line.trace) return nullptr;
+  trace::StepRange steps;
+  if (!line.trace_steps.empty()) steps = {line.trace_steps.front(), line.trace_steps.back()};
+  return std::make_unique<trace::Timeline>(session.communicator(), steps);
+}
+
+void write_timeline(const Session& session, trace::Timeline& timeline, const std::filesystem::path& path) {
+  const std::size_t left_out = timeline.write(path);
+  if (!session.is_root()) return;
+  fmt::print("Timeline: {}\n", path.string());
+  if (left_out > 0)
+    fmt::print(stderr, "warning: {} events found no room in the timeline: choose --trace-steps\n", left_out);
+}
+
 int run(Session& session, int argc, char** argv) {
   CommandLine line;
   if (const auto code = parse(session, argc, argv, line)) return *code;
-  const Plan plan = make_plan(session, line);
+  session.prepare([&] { require_trace(line); });
+  Plan plan = make_plan(session, line);
+  plan.commands = {{argv, argv + argc}, repetition_of(argv[0], plan.folder, line)};
   // Without checkpoints a signal ends the program as it always does.
   std::optional<launch::StopSignals> signals;
   if (!plan.checkpoints.folder.empty()) session.prepare([&] { signals.emplace(line.stop_on); });
@@ -254,8 +309,12 @@ int run(Session& session, int argc, char** argv) {
   for (const std::string& algorithm : plan.algorithms) {
     Trainer trainer(plan.configuration, algorithm, *plan.data, session.communicator());
     trainer.watch_with(watchdog);
+    trainer.started_by(plan.commands);
+    const std::unique_ptr<trace::Timeline> timeline = start_timeline(session, line);
+    if (timeline) trainer.trace_with(*timeline);
     if (session.is_root()) print_plan(plan.configuration, trainer.optimizer());
     runs.push_back(trainer.run(plan.folder_of(algorithm), plan.checkpoints_of(algorithm)));
+    if (timeline) write_timeline(session, *timeline, plan.folder_of(algorithm) / "trace.json");
     if (!runs.back().was_stopped) continue;
     if (session.is_root()) print_stop(plan, runs.back());
     return launch::exit_stopped;

@@ -10,17 +10,6 @@
 
 namespace kadam::train {
 
-std::string grouped(std::int64_t number) {
-  const std::string digits = std::to_string(number);
-  std::string text;
-  for (std::size_t k = 0; k < digits.size(); ++k) {
-    const bool group_starts = k > 0 && digits[k - 1] != '-' && (digits.size() - k) % 3 == 0;
-    if (group_starts) text += ',';
-    text += digits[k];
-  }
-  return text;
-}
-
 std::string bytes_text(double bytes) {
   // The limits are where rounding would make a thousand.
   if (bytes < 999.5) return fmt::format("{:.0f} B", bytes);

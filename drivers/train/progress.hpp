@@ -5,12 +5,12 @@
 #include <Kokkos_Timer.hpp>
 
 #include <cstdint>
+#include <launch/quantities.hpp>
 #include <string>
 
 namespace kadam::train {
 
-/// "1,234,567"
-[[nodiscard]] std::string grouped(std::int64_t number);
+using launch::grouped;
 /// "512 B", "6.0 kB", "1.2 MB": decimal units, as networks are sold.
 [[nodiscard]] std::string bytes_text(double bytes);
 

@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <limits>
+#include <numeric>
 #include <train/run_statistics.hpp>
 #include <utility>
 
@@ -18,18 +20,21 @@ bool is_exact(const std::string& phase) {
 
 }  // namespace
 
-void StepSeconds::add(double compute_seconds, const Phases::Seconds& phases) {
+void StepSeconds::add(double compute_seconds, const Phases::Seconds& phases, double step_seconds) {
   const auto of = [&](Phase phase) { return phases[static_cast<std::size_t>(phase)]; };
   compute += compute_seconds;
   encode += of(Phase::encode);
   exchange += of(Phase::check) + of(Phase::exchange);
   decode += of(Phase::decode);
+  wait += of(Phase::check);
+  const double known = std::accumulate(phases.begin(), phases.end(), compute_seconds);
+  rest += std::max(0.0, step_seconds - known);
 }
 
 void StepWindow::add(const StepRecord& record) {
   ++steps;
   loss += record.loss;
-  seconds.add(record.compute_seconds, record.phases);
+  seconds.add(record.compute_seconds, record.phases, record.step_seconds);
   bytes += record.bytes;
   background_bytes += record.background_bytes;
 }
@@ -39,7 +44,8 @@ double StepWindow::mean_loss() const {
 }
 
 StepSeconds StepWindow::mean_seconds() const {
-  return {mean(seconds.compute), mean(seconds.encode), mean(seconds.exchange), mean(seconds.decode)};
+  return {mean(seconds.compute), mean(seconds.encode), mean(seconds.exchange),
+          mean(seconds.decode),  mean(seconds.rest),   mean(seconds.wait)};
 }
 
 void RunStatistics::add(const StepRecord& record) {
@@ -55,19 +61,21 @@ void RunStatistics::add(const StepRecord& record) {
 
 std::string StepWindow::to_text() const {
   const StepSeconds& s = seconds;
-  return fmt::format("{} {:a} {:a} {:a} {:a} {:a} {} {}", steps, loss, s.compute, s.encode, s.exchange,
-                     s.decode, bytes, background_bytes);
+  return fmt::format("{} {:a} {:a} {:a} {:a} {:a} {} {} {:a} {:a}", steps, loss, s.compute, s.encode,
+                     s.exchange, s.decode, bytes, background_bytes, s.rest, s.wait);
 }
 
 bool StepWindow::from_text(const std::string& text) {
   StepWindow read;
   StepSeconds& s = read.seconds;
   long long count = 0;
+  int first_end = 0;
   int end = 0;
-  const int found =
-      std::sscanf(text.c_str(), "%lld %la %la %la %la %la %zu %zu%n", &count, &read.loss, &s.compute,
-                  &s.encode, &s.exchange, &s.decode, &read.bytes, &read.background_bytes, &end);
-  if (found != 8 || text.c_str()[end] != '\0' || count < 0) return false;
+  const int found = std::sscanf(text.c_str(), "%lld %la %la %la %la %la %zu %zu%n %la %la%n", &count,
+                                &read.loss, &s.compute, &s.encode, &s.exchange, &s.decode, &read.bytes,
+                                &read.background_bytes, &first_end, &s.rest, &s.wait, &end);
+  if (found == 8) end = first_end;
+  if ((found != 8 && found != 10) || text.c_str()[end] != '\0' || count < 0) return false;
   read.steps = count;
   *this = read;
   return true;

@@ -18,9 +18,12 @@ struct StepSeconds {
   double encode = 0.0;
   double exchange = 0.0;  ///< the agreement on the gradient included
   double decode = 0.0;    ///< reduction and update included
+  double rest = 0.0;      ///< of the step, none of these: what no phase has a clock for
+  double wait = 0.0;  ///< of the exchange: the agreement on the gradient, where the fast wait for the slow
 
-  [[nodiscard]] double total() const { return compute + encode + exchange + decode; }
-  void add(double compute_seconds, const Phases::Seconds& phases);
+  [[nodiscard]] double total() const { return compute + encode + exchange + decode + rest; }
+  /// One step that took `step_seconds` in all.
+  void add(double compute_seconds, const Phases::Seconds& phases, double step_seconds);
 };
 
 /// One step of one rank.
@@ -33,6 +36,7 @@ struct StepRecord {
   Phases::Seconds phases{};
   std::size_t bytes = 0;
   std::size_t background_bytes = 0;  ///< of these: sent in the background
+  double step_seconds = 0.0;         ///< from its first example to its last update
 };
 
 /// Sums over some steps of one rank.
@@ -47,7 +51,7 @@ struct StepWindow {
 
   /// All of it, to the last bit.
   [[nodiscard]] std::string to_text() const;
-  /// False, and nothing is set, if the text is none.
+  /// False, and nothing is set, if the text is none. One of an earlier Kadam has neither rest nor wait.
   [[nodiscard]] bool from_text(const std::string& text);
 
   /// NaN when there is no step.

@@ -3,15 +3,18 @@
 #include <kadam/collectives/dense_mean.hpp>
 #include <kadam/io/safetensors.hpp>
 
+#include <Kokkos_Profiling_ScopedRegion.hpp>
+
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <fstream>
 #include <launch/equal_replicas.hpp>
 #include <launch/learning_rates.hpp>
 #include <limits>
 #include <stdexcept>
 #include <train/held_out.hpp>
+#include <train/run_folder.hpp>
+#include <train/run_record.hpp>
 #include <train/trainer.hpp>
 #include <utility>
 #include <workloads/make_sampler.hpp>
@@ -89,6 +92,7 @@ RunSummary Trainer::run(const std::filesystem::path& folder, const CheckpointOpt
   const TrainingOptions& training = configuration_.training;
   while (step_ < training.steps && !summary_.was_stopped) {
     const std::int64_t step = ++step_;
+    if (timeline_ != nullptr) timeline_->at_step(step);
     const std::uint32_t raised = take_step(step, times.wishes());
     const bool is_last = step == training.steps;
     if (is_last) optimizer_->flush(exec_, parameters_);
@@ -101,21 +105,36 @@ RunSummary Trainer::run(const std::filesystem::path& folder, const CheckpointOpt
     summary_.was_stopped = SaveTimes::ends(raised) && !is_last;
     if (watchdog_ != nullptr) watchdog_->saw_step(step);
   }
-  summary_.wall_seconds = seconds_of_former_ + timer_.seconds();
+  summary_.wall_seconds = wall_seconds();
   progress_.finish();
   summarise();
-  if (is_root() && !summary_.was_stopped) write_parameters(folder);
+  if (is_root() && !summary_.was_stopped) {
+    write_parameters(folder);
+    close_run_record(folder / "run.json", summary_);
+  }
   return summary_;
 }
 
 void Trainer::open_folder(const std::filesystem::path& folder, bool goes_on) {
   std::filesystem::create_directories(folder);
-  std::ofstream stream(folder / "config.toml");
-  stream << to_toml(configuration_, optimizer_->name(), optimizer_->options());
-  if (!stream.flush()) throw std::runtime_error((folder / "config.toml").string() + ": cannot be written");
+  write_configuration(folder, to_toml(configuration_, optimizer_->name(), optimizer_->options()));
+  open_run_record(folder / "run.json", facts(), *communicator_);
   const std::filesystem::path metrics = folder / "metrics.jsonl";
   metrics_ = goes_on ? std::make_unique<io::JsonLinesWriter>(metrics, step_)
                      : std::make_unique<io::JsonLinesWriter>(metrics);
+}
+
+RunFacts Trainer::facts() const {
+  const TrainingOptions& training = configuration_.training;
+  return {summary_.algorithm,
+          configuration_.model.kind,
+          data_.description(),
+          model_->tensors().elements(),
+          training.steps,
+          training.batch * training.accumulate * communicator_->size(),
+          summary_.dense_bytes_per_step,
+          step_,
+          commands_};
 }
 
 void Trainer::resume(const CheckpointOptions& options) {
@@ -137,6 +156,7 @@ void Trainer::resume(const CheckpointOptions& options) {
 }
 
 void Trainer::save(const CheckpointOptions& options) {
+  const Kokkos::Profiling::ScopedRegion region("kadam-train::save");
   try {
     (void)checkpoint::save(exec_, *optimizer_, parameters_, options.folder, program_state(), options.keep);
   } catch (const std::exception& error) {
@@ -152,7 +172,7 @@ checkpoint::ProgramState Trainer::program_state() const {
   checkpoint::ProgramState state = statistics_.to_texts();
   state["step"] = std::to_string(step_);
   state["sampler"] = fmt::format("{} {} {}", sampler.seed, sampler.epoch, sampler.position);
-  state["wall_seconds"] = fmt::format("{:a}", seconds_of_former_ + timer_.seconds());
+  state["wall_seconds"] = fmt::format("{:a}", wall_seconds());
   state["held_out"] = fmt::format("{:a} {:a}", summary_.held_out_loss, summary_.accuracy);
   std::string& curve = state["curve"];
   for (const CurvePoint& point : summary_.curve) curve += fmt::format("{} {:a} ", point.step, point.loss);
@@ -188,6 +208,7 @@ void Trainer::adopt(const checkpoint::Restored& restored) {
 
 /// The mean gradient of `accumulate` batches; returns their mean loss.
 double Trainer::accumulate_gradient() {
+  const Kokkos::Profiling::ScopedRegion region("kadam-train::gradient");
   const std::int64_t batches = configuration_.training.accumulate;
   double loss = 0.0;
   for (std::int64_t k = 0; k < batches; ++k) {
@@ -214,6 +235,7 @@ void Trainer::use_while_computing(const ElementRange& range) {
 
 /// Returns what any rank wishes.
 std::uint32_t Trainer::take_step(std::int64_t step, std::uint32_t wishes) {
+  const Kokkos::Profiling::ScopedRegion region("kadam-train::step");
   Kokkos::Timer timer;
   optimizer_->raise(wishes);
   const ByteCounters before = communicator_->bytes_sent();
@@ -224,7 +246,8 @@ std::uint32_t Trainer::take_step(std::int64_t step, std::uint32_t wishes) {
                        overlaps() ? rounded_gradient_.view(gradient_) : rounded_gradient_(exec_, gradient_));
   statistics_.add({step, result.phase, result.skipped, loss, compute_seconds, optimizer_->phases().seconds(),
                    communicator_->bytes_sent().between_nodes() - before.between_nodes(),
-                   communicator_->bytes_sent().sent(Traffic::background) - before.sent(Traffic::background)});
+                   communicator_->bytes_sent().sent(Traffic::background) - before.sent(Traffic::background),
+                   timer.seconds()});
   if (step % configuration_.training.log_every == 0 || step == configuration_.training.steps)
     log(result, step);
   return result.raised;
@@ -238,6 +261,7 @@ void Trainer::log(const StepResult& result, std::int64_t step) {
   if (is_root()) {
     const StepSeconds seconds = window.mean_seconds();
     io::Metrics line = {{"step", step},
+                        {"seconds", wall_seconds()},
                         {"loss", loss},
                         {"learning_rate", result.learning_rate},
                         {"phase", statistics_.phase()},
@@ -249,6 +273,8 @@ void Trainer::log(const StepResult& result, std::int64_t step) {
                         {"encode_seconds", seconds.encode},
                         {"exchange_seconds", seconds.exchange},
                         {"decode_seconds", seconds.decode},
+                        {"rest_seconds", seconds.rest},
+                        {"wait_seconds", seconds.wait},
                         {"inactive_elements", optimizer_->inactive_elements()},
                         {"skipped_steps", optimizer_->steps_skipped()}};
     line.insert(line.end(), figures.begin(), figures.end());
@@ -280,6 +306,7 @@ io::Metrics Trainer::health() {
 }
 
 void Trainer::evaluate(std::int64_t step) {
+  const Kokkos::Profiling::ScopedRegion region("kadam-train::evaluate");
   optimizer_->write_consensus(exec_, parameters_, consensus_);
   const std::uint64_t hash = launch::require_equal_replicas(*communicator_, exec_, consensus_);
   const TrainingOptions& training = configuration_.training;

@@ -12,6 +12,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <trace/timeline.hpp>
 #include <train/configuration.hpp>
 #include <train/progress.hpp>
 #include <train/run_statistics.hpp>
@@ -25,6 +26,12 @@ namespace kadam::train {
 struct CurvePoint {
   std::int64_t step = 0;
   double loss = 0.0;
+};
+
+/// Words of command lines.
+struct Commands {
+  std::vector<std::string> given;
+  std::vector<std::string> repetition;  ///< makes the same runs from what this one writes
 };
 
 /// What a finished run was like.
@@ -45,6 +52,8 @@ struct RunSummary {
   std::vector<CurvePoint> curve;
 };
 
+struct RunFacts;
+
 /// Trains one model with one optimizer, from its initial parameters to its last evaluation.
 class Trainer {
  public:
@@ -55,15 +64,20 @@ class Trainer {
   [[nodiscard]] const Optimizer& optimizer() const { return *optimizer_; }
   /// Told of every step.
   void watch_with(launch::Watchdog& watchdog) { watchdog_ = &watchdog; }
+  void trace_with(trace::Timeline& timeline) { timeline_ = &timeline; }
 
-  /// Trains, from the newest checkpoint on if that is wanted. Rank 0 writes config.toml, metrics.jsonl and
-  /// parameters.safetensors into the folder. Collective.
+  /// For the record.
+  void started_by(const Commands& commands) { commands_ = commands; }
+
+  /// Trains, from the newest checkpoint on if that is wanted. Rank 0 writes config.toml, run.json,
+  /// metrics.jsonl and parameters.safetensors into the folder. Collective.
   /// Errors: std::runtime_error when the ranks' parameters are no longer equal, or a checkpoint can neither
   /// be written nor done without.
   RunSummary run(const std::filesystem::path& folder, const CheckpointOptions& checkpoints = {});
 
  private:
   void open_folder(const std::filesystem::path& folder, bool goes_on);
+  [[nodiscard]] RunFacts facts() const;
   void resume(const CheckpointOptions& options);
   void save(const CheckpointOptions& options);
   [[nodiscard]] checkpoint::ProgramState program_state() const;
@@ -77,6 +91,8 @@ class Trainer {
   void summarise();
   [[nodiscard]] io::Metrics health();
   [[nodiscard]] double mean_over_ranks(double value);
+  /// Of the run so far, without the time in which it was interrupted.
+  [[nodiscard]] double wall_seconds() const { return seconds_of_former_ + timer_.seconds(); }
   /// Whether gradients are announced. One of several batches is never final before the last has been added.
   [[nodiscard]] bool overlaps() const {
     return configuration_.training.overlap && configuration_.training.accumulate == 1;
@@ -102,7 +118,9 @@ class Trainer {
   Kokkos::Timer timer_;
 
   launch::Watchdog* watchdog_ = nullptr;
+  trace::Timeline* timeline_ = nullptr;
   std::unique_ptr<io::JsonLinesWriter> metrics_;
+  Commands commands_;
   std::set<std::string> warned_;  ///< kinds of warnings that were given
   Progress progress_;
   RunStatistics statistics_;

@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <string>
-#include <train/trainer.hpp>
 #include <vector>
 
 namespace kadam::train {
@@ -12,9 +11,7 @@ namespace kadam::train {
 /// Throws if a run would write over anything in the folder, or in the folders of the algorithms inside it.
 void require_unused(const std::filesystem::path& folder, const std::vector<std::string>& algorithms);
 
-/// report.html: one file with the table, the training curves (drawn by gnuplot, left out where there is none)
-/// and the configuration.
-void write_report(const std::filesystem::path& folder, const Configuration& configuration,
-                  const std::vector<RunSummary>& runs);
+/// config.toml. Errors: std::runtime_error where it cannot be written.
+void write_configuration(const std::filesystem::path& folder, const std::string& toml);
 
 }  // namespace kadam::train
