@@ -86,4 +86,16 @@ for name, rest in re.findall(r"^\| (`\w+`(?: 4 bit)?) \| (.+) \|$", choosing.rea
         checked += 1
         if f"| {loss} " not in row:
             mistakes.append(f"docs/choosing.md: {name} has {loss}, docs/results.md says {row}")
+
+# The table of README.md: ratio and loss of the first table there, steps of the first table of docs/end_to_end.md at that
+# rate, whose methods have the same names where they have no word after them.
+hundred = (root / "docs" / "end_to_end.md").read_text().split("\n### 100mbit per host\n")[1].split("\n### ")[0]
+for name, bits, _, less, loss, step in re.findall(r"^\| `(\w+)`( 4 bit)? \| (.+) \| (\S+) \| (\S+) \| (\d+) ms \|$", readme, re.M):
+    checked += 1
+    row = next(row for row in re.findall(rf"^\| {name}{bits} +\|.*$", results, re.M) if "±" in row)
+    if f"| {loss} " not in row or f"| {less} " not in row:
+        mistakes.append(f"README.md: {name} has {less} and {loss}, docs/results.md says {row}")
+    row = re.search(rf"^\| {name} +\|.*$", hundred, re.M)[0]
+    if not re.match(rf"\| {name} +\| {step} ", row):
+        mistakes.append(f"README.md: {name} takes {step} ms, docs/end_to_end.md says {row}")
 end(mistakes, checked)
