@@ -102,9 +102,7 @@ void set_callbacks(bool wanted) {
 KokkosEvents::KokkosEvents(std::shared_ptr<Recorder> recorder) {
   if (listening != nullptr || Kokkos::Tools::profileLibraryLoaded()) {
     throw std::runtime_error(
-        "kadam::trace: a timeline and a tool of KOKKOS_TOOLS_LIBS cannot listen to Kokkos at the same time: "
-        "leave "
-        "one of them out");
+        "kadam::trace: a timeline and a tool of KOKKOS_TOOLS_LIBS cannot listen to Kokkos at the same time");
   }
   listening = new Listening{std::move(recorder), {}, {}, 0};
   set_callbacks(true);

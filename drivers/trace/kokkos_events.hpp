@@ -7,7 +7,7 @@
 
 namespace kadam::trace {
 
-/// Records every kernel, copy, fence and profiling region of Kokkos while it lives: what lies in a phase of
+/// Records every kernel, copy and profiling region of Kokkos while it lives: what lies in a phase of
 /// an optimizer, or is a kernel of the library, on the track of the codec, the rest on that of computation.
 ///
 /// On a GPU Kokkos then waits for each kernel: lengths are true, and less overlaps than without. At most one

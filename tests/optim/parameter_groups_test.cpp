@@ -28,7 +28,7 @@ TEST(ParameterGroups, NeighboursWithEqualValuesAreJoined) {
   EXPECT_DOUBLE_EQ(resolved.segments[1].weight_decay, 0.0);
   EXPECT_DOUBLE_EQ(resolved.segments[1].lr_scale, 2.0);
   EXPECT_DOUBLE_EQ(resolved.segments[2].weight_decay, 0.1);
-  EXPECT_EQ(resolved.dense_elements(), 4);
+  EXPECT_EQ(resolved.dense, (std::vector<ElementRange>{{10, 12}, {12, 14}}));
   EXPECT_EQ(resolved.tensors.size(), 4U);
 }
 

@@ -38,12 +38,6 @@ bool matches(std::string_view pattern, std::string_view name) {
   return !name.empty() && pattern.front() == name.front() && matches(pattern.substr(1), name.substr(1));
 }
 
-std::int64_t ResolvedGroups::dense_elements() const {
-  std::int64_t sum = 0;
-  for (const ElementRange& range : dense) sum += range.elements();
-  return sum;
-}
-
 ResolvedGroups resolve_groups(const TensorLayout& layout, const std::vector<ParameterGroup>& groups,
                               double weight_decay, std::int64_t dense_below) {
   for (const ParameterGroup& group : groups) require_match(layout, group);

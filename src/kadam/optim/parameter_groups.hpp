@@ -37,8 +37,6 @@ struct ResolvedGroups {
   std::vector<Segment> segments;  ///< neighbours with equal values joined: one kernel launch each
   std::vector<ElementRange> dense;
 
-  [[nodiscard]] std::int64_t dense_elements() const;
-
   /// visit(a segment, cut to the range) for all segments that have elements in it.
   template <class Visit>
   void for_each_segment_in(const ElementRange& range, const Visit& visit) const {
