@@ -9,8 +9,15 @@ file(STRINGS ${PROJECT_SOURCE_DIR}/scripts/mpi_environment.sh kadam_mpi_environm
 list(TRANSFORM kadam_mpi_environment REPLACE "^export " "")
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/scripts/mpi_environment.sh)
 
+# Where tests in Python find what they share. What the user's own path has may be needed as well, as under Spack.
+set(kadam_test_python_path ${PROJECT_SOURCE_DIR}/tests/support)
+if(NOT "$ENV{PYTHONPATH}" STREQUAL "")
+  string(APPEND kadam_test_python_path :$ENV{PYTHONPATH})
+endif()
+
 # Kokkos warns of more threads than cores, which tests on small machines have on purpose.
-set(kadam_test_environment OMP_PROC_BIND=false OPENBLAS_NUM_THREADS=1 KOKKOS_DISABLE_WARNINGS=1)
+set(kadam_test_environment OMP_PROC_BIND=false OPENBLAS_NUM_THREADS=1 KOKKOS_DISABLE_WARNINGS=1
+  PYTHONPATH=${kadam_test_python_path})
 if(KADAM_SANITIZERS)
   list(APPEND kadam_test_environment
     LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/scripts/lsan.supp:print_suppressions=0

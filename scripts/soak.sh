@@ -55,6 +55,7 @@ source "$here/mpi_environment.sh"
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 OMP_PROC_BIND=false
 if [[ $faults == true ]]; then
   tests=$KADAM_ROOT/tests/train
+  export PYTHONPATH=$KADAM_ROOT/tests/support
   TMPDIR=${TMPDIR:-/dev/shm} "$KADAM_VENV/bin/python" "$tests/faults_test.py" "$algorithms" "$program" mpirun -n
   code=0
   "$KADAM_VENV/bin/python" "$tests/link_down_test.py" "$here/netlab.sh" "$algorithms" "$program" mpirun -n || code=$?

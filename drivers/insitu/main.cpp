@@ -2,12 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// kadam-insitu: a solver and a surrogate that is trained beside it.
 #include <CLI/CLI.hpp>
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <ctime>
-#include <fstream>
 #include <insitu/report.hpp>
 #include <insitu/simulation.hpp>
 #include <launch/command_line.hpp>
@@ -48,23 +45,6 @@ std::optional<int> parse(Session& session, int argc, char** argv, CommandLine& l
   return launch::parse(*app, session, argc, argv);
 }
 
-std::filesystem::path run_folder(const std::string& wanted) {
-  if (!wanted.empty()) return wanted;
-  return fmt::format("runs/{:%Y%m%d-%H%M%S}", fmt::localtime(std::time(nullptr)));
-}
-
-void open_folder(const std::filesystem::path& folder, const Settings& settings, const Optimizer& optimizer) {
-  std::error_code reason;
-  std::filesystem::create_directories(folder, reason);
-  if (reason) {
-    throw launch::UsageError(
-        fmt::format("--run {}: the folder cannot be made: {}", folder.string(), reason.message()));
-  }
-  std::ofstream stream(folder / "config.toml");
-  stream << to_toml(settings, optimizer.options());
-  if (!stream.flush()) throw launch::UsageError((folder / "config.toml").string() + ": cannot be written");
-}
-
 void print_results(const std::filesystem::path& folder, const Settings& settings, const Summary& summary) {
   fmt::print("{}", results_text(settings, summary));
   if (write_picture(folder, summary.last)) {
@@ -78,7 +58,7 @@ void print_results(const std::filesystem::path& folder, const Settings& settings
 int run(Session& session, int argc, char** argv) {
   CommandLine line;
   if (const auto code = parse(session, argc, argv, line)) return *code;
-  const std::filesystem::path folder = run_folder(line.run);
+  const std::filesystem::path folder = train::run_folder(line.run);
   Settings settings;
   session.prepare([&] {
     settings = read_settings(line.config, line.assignments, line.optimizer);
@@ -88,7 +68,9 @@ int run(Session& session, int argc, char** argv) {
   std::unique_ptr<Simulation> simulation;
   session.prepare([&] { simulation = std::make_unique<Simulation>(settings, session.communicator()); });
   session.prepare([&] {
-    if (session.is_root()) open_folder(folder, settings, simulation->training().optimizer());
+    if (!session.is_root()) return;
+    train::create_folder("--run", folder);
+    train::write_configuration(folder, to_toml(settings, simulation->training().optimizer().options()));
   });
   if (session.is_root()) {
     fmt::print("{}", banner(settings, *simulation, *session.communicator()));

@@ -60,10 +60,8 @@ OnlineStep OnlineTraining::step(const ExecutionSpace& exec, const History& histo
     rounded_gradient_.round(exec, gradient_, range);
     optimizer_->gradient_ready(exec, rounded_gradient_.view(gradient_), range);
   };
-  // [step]
   step.loss = surrogate_.loss_and_gradient(exec, parameters_, gradient_, announce);
   step.result = optimizer_->step(exec, parameters_, rounded_gradient_.view(gradient_));
-  // [step]
   const ByteCounters after = optimizer_->communicator().bytes_sent();
   step.control_bytes = after.sent(Traffic::control) - before.sent(Traffic::control);
   step.bytes = after.total() - before.total() - step.control_bytes;

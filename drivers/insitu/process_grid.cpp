@@ -67,12 +67,10 @@ int ranks_per_node(Communicator& program) {
 }
 
 MPI_Comm split_world(int rank) {
-  // [communicators]
   MPI_Comm program = MPI_COMM_WORLD;  // or the one that the simulation was given
   MPI_Comm training = MPI_COMM_NULL;
   const int trains = 0;  // all ranks train; MPI_UNDEFINED for those that do not
   MPI_Comm_split(program, trains, rank, &training);
-  // [communicators]
   return training;
 }
 

@@ -1,37 +1,17 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <kadam/version.hpp>
-
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <insitu/report.hpp>
 #include <launch/quantities.hpp>
-#include <map>
-#include <vector>
+#include <launch/title_line.hpp>
+#include <launch/traffic_text.hpp>
 
 namespace kadam::insitu {
 namespace {
 
-using train::bytes_text;
-using train::grouped;
-
-/// "64.0 kB in a warm-up step, 2.1 kB in a compressed step": what is sent in each phase.
-std::string traffic_text(const Optimizer& optimizer) {
-  std::vector<std::string> phases;
-  std::map<std::string, std::string> parts;
-  for (const PlannedTraffic& planned : optimizer.traffic_plan()) {
-    if (planned.bytes == 0) continue;
-    std::string& text = parts[planned.phase];
-    if (text.empty()) phases.push_back(planned.phase);
-    text += (text.empty() ? "" : " + ") + bytes_text(static_cast<double>(planned.bytes));
-    if (planned.traffic == Traffic::node) text += " inside its node";
-    if (planned.every > 1) text += fmt::format(" every {} steps", planned.every);
-  }
-  std::vector<std::string> all;
-  for (const std::string& phase : phases) all.push_back(fmt::format("{} in a {} step", parts[phase], phase));
-  return all.empty() ? "nothing, it is alone" : fmt::format("{}", fmt::join(all, ", "));
-}
+using launch::bytes_text;
+using launch::grouped;
 
 /// "14.4 kB per training step; dense Adam 64.0 kB: 4.4 times as many".
 std::string sent_text(const Summary& summary) {
@@ -52,11 +32,8 @@ std::string banner(const Settings& settings, const Simulation& simulation, const
   const GrayScottOptions& solver = settings.solver;
   const OnlineOptions& training = settings.training;
   const Optimizer& optimizer = simulation.training().optimizer();
-  const int threads = ExecutionSpace().concurrency();
   const std::int64_t side = 2 * settings.surrogate.radius + 1;
-  std::string text =
-      fmt::format("Kadam {}: {}, {} thread{} of {} each\n", KADAM_VERSION_STRING, program.description(),
-                  threads, threads == 1 ? "" : "s", ExecutionSpace::name());
+  std::string text = launch::title_line(program) + "\n";
   text += fmt::format(
       "solver     Gray-Scott, F = {}, k = {}; {} x {} cells in {} x {} blocks, time step {}; {} of halos per "
       "time "
@@ -72,7 +49,7 @@ std::string banner(const Settings& settings, const Simulation& simulation, const
   text += fmt::format("  memory of a rank: optimizer state {}, messages {}\n",
                       bytes_text(static_cast<double>(memory.state_bytes)),
                       bytes_text(static_cast<double>(memory.workspace_bytes)));
-  return text + fmt::format("  sent by a rank: {}\n\n", traffic_text(optimizer));
+  return text + fmt::format("  sent by a rank: {}\n\n", launch::traffic_text(optimizer.traffic_plan()));
 }
 
 std::string results_text(const Settings& settings, const Summary& summary) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <insitu/simulation.hpp>
+#include <launch/quantities.hpp>
 
 namespace kadam::insitu {
 
@@ -34,7 +35,7 @@ void Simulation::log(std::int64_t jump, const UnseenJump& errors, double loss, c
   }
   progress_.update(summary_.steps,
                    fmt::format("error {:.4f} (persistence {:.4f})  {}/step", errors.one_jump,
-                               errors.persistence, train::bytes_text(static_cast<double>(last.bytes))));
+                               errors.persistence, launch::bytes_text(static_cast<double>(last.bytes))));
 }
 
 void Simulation::log_unseen(std::int64_t jump, const UnseenJump& errors) {

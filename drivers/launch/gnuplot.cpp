@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <cstdlib>
-#include <fstream>
 #include <launch/gnuplot.hpp>
-#include <stdexcept>
+#include <launch/whole_file.hpp>
 
 namespace kadam::launch {
 namespace {
@@ -26,10 +25,7 @@ std::string gnuplot_text(const std::string& text) {
 }
 
 bool run_gnuplot(const std::filesystem::path& script, const std::string& commands) {
-  std::ofstream stream(script);
-  stream << commands;
-  if (!stream.flush()) throw std::runtime_error(script.string() + ": cannot be written");
-  stream.close();
+  write_file(script, commands);
   const std::filesystem::path folder = script.has_parent_path() ? script.parent_path() : ".";
   const std::string command = "cd " + shell_word(folder.string()) + " && gnuplot " +
                               shell_word(script.filename().string()) + " 2>/dev/null";

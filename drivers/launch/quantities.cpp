@@ -165,8 +165,12 @@ std::string rate_text(double bytes_per_second) {
 }
 
 std::string bytes_text(double bytes) {
-  constexpr std::array<Unit, 5> units = {{{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"B", 1.0}}};
-  return bytes == 0.0 ? "0" : in_units(bytes, units);
+  // The limits are where rounding would make a thousand.
+  if (bytes < 999.5) return fmt::format("{:.0f} B", bytes);
+  if (bytes < 999.95e3) return fmt::format("{:.1f} kB", bytes / 1e3);
+  if (bytes < 999.995e6) return fmt::format("{:.2f} MB", bytes / 1e6);
+  if (bytes < 999.995e9) return fmt::format("{:.2f} GB", bytes / 1e9);
+  return fmt::format("{:.2f} TB", bytes / 1e12);
 }
 
 }  // namespace kadam::launch

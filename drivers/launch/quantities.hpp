@@ -27,7 +27,7 @@ namespace kadam::launch {
 [[nodiscard]] std::string seconds_text(double seconds);
 /// "4.1 Gbit/s".
 [[nodiscard]] std::string rate_text(double bytes_per_second);
-/// "1.36 GB".
+/// "512 B", "6.0 kB", "1.36 GB": decimal units, as networks are sold.
 [[nodiscard]] std::string bytes_text(double bytes);
 
 }  // namespace kadam::launch

@@ -4,11 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include <array>
-#include <fstream>
 #include <functional>
 #include <launch/session.hpp>
+#include <launch/whole_file.hpp>
 #include <plan/figures.hpp>
-#include <stdexcept>
 #include <utility>
 
 namespace kadam::plan_program {
@@ -116,9 +115,7 @@ const char* name_of(plan::Levels levels) {
 }
 
 void read_figures(const std::filesystem::path& file, Figures& figures) {
-  std::ifstream stream(file);
-  if (!stream) throw launch::UsageError(file.string() + ": cannot be read");
-  const Json json = Json::parse(stream, nullptr, false);
+  const Json json = Json::parse(launch::read_file(file), nullptr, false);
   if (json.is_discarded()) throw launch::UsageError(file.string() + ": is no JSON");
   const Readers readers = {
       {"title", into(figures.title)},
@@ -170,9 +167,7 @@ void write_figures(const std::filesystem::path& file, const Figures& figures) {
     json["network"]["message_seconds"] = network.message_seconds;
     json["network"]["link_bytes_per_second"] = network.link_bytes_per_second;
   }
-  std::ofstream stream(file);
-  stream << json.dump(2) << "\n";
-  if (!stream.flush()) throw std::runtime_error(file.string() + ": cannot be written");
+  launch::write_file(file, json.dump(2) + '\n');
 }
 
 }  // namespace kadam::plan_program

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <launch/title_line.hpp>
 #include <plan/figures.hpp>
 #include <plan/measure_kernels.hpp>
 #include <plan/measure_network.hpp>
@@ -17,9 +18,8 @@ namespace {
 using launch::Session;
 
 std::string machine_text(int ranks) {
-  const int threads = ExecutionSpace().concurrency();
-  return fmt::format("measured here on {} rank{}, {} thread{} of {} each", ranks,
-                     ranks == 1 ? "" : "s at once", threads, threads == 1 ? "" : "s", ExecutionSpace::name());
+  return fmt::format("measured here on {} rank{}, {}", ranks, ranks == 1 ? "" : "s at once",
+                     launch::threads_text());
 }
 
 /// Measures what neither the file nor the options say. Collective.

@@ -10,7 +10,7 @@ namespace kadam::report {
 
 /// A picture with what explains it.
 struct Figure {
-  std::string name;         ///< of its place in the page: letters and hyphens
+  std::string name;         ///< of its place in the page: letters, digits and hyphens
   std::string title;        ///< what over what, with units
   std::string description;  ///< for those who do not see it
   std::string caption;

@@ -5,14 +5,11 @@
 #include <report/curves.hpp>
 #include <report/main_figures.hpp>
 #include <report/time_bars.hpp>
+#include <report/timeline_figures.hpp>
 #include <set>
 
 namespace kadam::report {
 namespace {
-
-std::string bytes_label(double bytes) {
-  return launch::bytes_text(bytes);
-}
 
 /// What a dense exchange would send: one line, or one for each model or number of ranks.
 std::vector<Level> dense_levels(const std::vector<Run>& runs) {
@@ -24,7 +21,8 @@ std::vector<Level> dense_levels(const std::vector<Run>& runs) {
     }
   }
   std::vector<Level> levels;
-  for (const double bytes : values) levels.push_back({bytes, "dense float32 mean: " + bytes_label(bytes)});
+  for (const double bytes : values)
+    levels.push_back({bytes, "dense float32 mean: " + launch::bytes_text(bytes)});
   return levels;
 }
 
@@ -61,7 +59,7 @@ std::vector<Figure> main_figures_of(const std::vector<Run>& runs, const std::vec
       "bytes_per_step",
       "step",
       "optimizer",
-      bytes_label,
+      launch::bytes_text,
       true};
   std::vector<Figure> figures;
   const auto add = [&](std::optional<Figure> figure) {
@@ -74,6 +72,7 @@ std::vector<Figure> main_figures_of(const std::vector<Run>& runs, const std::vec
     add(evaluation_figure_of(held_out, runs, styles));
   add(figure_of(bytes, runs, styles, dense));
   add(time_bars_of(runs));
+  for (Figure& figure : timeline_figures_of(runs)) figures.push_back(std::move(figure));
   return figures;
 }
 

@@ -7,7 +7,7 @@
 
 namespace kadam::report {
 
-/// Losses, bytes and time: those that the runs have numbers for.
+/// Losses, bytes, time and timelines: those that the runs have numbers for.
 [[nodiscard]] std::vector<Figure> main_figures_of(const std::vector<Run>& runs,
                                                   const std::vector<LegendEntry>& styles);
 

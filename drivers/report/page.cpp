@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
+#include <launch/whole_file.hpp>
 #include <report/facts.hpp>
 #include <report/health_figures.hpp>
 #include <report/main_figures.hpp>
@@ -11,7 +11,6 @@
 #include <report/palette.hpp>
 #include <report/result_table.hpp>
 #include <report/style.hpp>
-#include <stdexcept>
 
 namespace kadam::report {
 namespace {
@@ -153,10 +152,7 @@ std::string page_of(const std::vector<Run>& runs, const std::string& wanted_titl
 }  // namespace
 
 void write_page(const std::vector<Run>& runs, const std::filesystem::path& file, const std::string& title) {
-  const std::string page = page_of(runs, title);
-  std::ofstream stream(file, std::ios::binary);
-  stream << page;
-  if (!stream.flush()) throw std::runtime_error(file.string() + ": cannot be written");
+  launch::write_file(file, page_of(runs, title));
 }
 
 }  // namespace kadam::report

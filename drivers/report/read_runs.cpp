@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <report/metrics.hpp>
 #include <report/read_runs.hpp>
+#include <report/read_trace.hpp>
 #include <report/run_record.hpp>
 #include <set>
 #include <stdexcept>
@@ -45,6 +46,7 @@ Run read_run(const fs::path& folder) {
   run.folder = folder;
   read_metrics(run);
   read_record(run);
+  read_trace(run);
   if (run.optimizer.empty()) run.optimizer = optimizer_in(run.configuration);
   if (run.optimizer.empty()) run.optimizer = last_name(folder);
   run.optimizer = in_one_line(run.optimizer);

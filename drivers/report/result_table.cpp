@@ -30,8 +30,7 @@ std::string value_text(const std::optional<double>& value, const char* format, d
 }
 
 std::string sent_text(const std::optional<double>& bytes) {
-  if (!bytes) return "–";
-  return *bytes == 0.0 ? "0 B" : launch::bytes_text(*bytes);
+  return bytes ? launch::bytes_text(*bytes) : "–";
 }
 
 std::string times_less(const std::optional<double>& dense, const std::optional<double>& sent) {

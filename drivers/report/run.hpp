@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <report/step_timeline.hpp>
 #include <string>
 #include <vector>
 
@@ -59,7 +60,8 @@ struct Run {
   std::vector<Line> evaluations;  ///< lines with held-out losses
   std::vector<Caution> cautions;
   std::vector<Start> starts;
-  std::string configuration;         ///< config.toml
+  std::string configuration;  ///< config.toml
+  std::optional<StepTimeline> timeline;
   std::vector<std::string> remarks;  ///< what is missing, in sentences
 
   [[nodiscard]] bool is_finished() const { return !result.empty(); }

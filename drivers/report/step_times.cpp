@@ -31,12 +31,8 @@ std::optional<Bar> bar_of(const Run& run) {
   return Bar{
       run.label,
       {*seconds("compute"), wait, seconds("encode").value_or(0.0), std::max(0.0, *seconds("exchange") - wait),
-       seconds("decode").value_or(0.0), seconds("rest").value_or(0.0)}};
-}
-
-bool knows_wait(const Run& run) {
-  if (run.is_finished()) return number_of(run.result, "wait_seconds").has_value();
-  return !run.training.empty() && number_of(run.training.back().numbers, "wait_seconds").has_value();
+       seconds("decode").value_or(0.0), seconds("rest").value_or(0.0)},
+      seconds("wait").has_value()};
 }
 
 }  // namespace kadam::report

@@ -25,6 +25,8 @@ inline constexpr std::array<Part, 6> step_parts = {{{"compute", "#bbcc33"},
 struct Bar {
   std::string label;
   std::array<double, step_parts.size()> seconds{};
+  bool knows_wait =
+      false;  ///< apart from the exchange, and the rest: not of runs that an earlier Kadam has written
 
   [[nodiscard]] double total() const {
     double sum = 0.0;
@@ -35,9 +37,5 @@ struct Bar {
 
 /// Of a finished run its result, of others the last tenth of their lines. Nothing without such figures.
 [[nodiscard]] std::optional<Bar> bar_of(const Run& run);
-
-/// Whether the wait is told from the exchange, and the rest known: not of runs that an earlier Kadam has
-/// written.
-[[nodiscard]] bool knows_wait(const Run& run);
 
 }  // namespace kadam::report

@@ -50,7 +50,11 @@ std::string label_command(const std::string& text, double x, double row, const c
 
 std::string shortened(const std::string& text) {
   constexpr std::size_t most = 34;
-  return text.size() <= most ? text : text.substr(0, most - 3) + "...";
+  if (text.size() <= most) return text;
+  std::size_t end = most - 3;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U)
+    --end;  // inside a letter of UTF-8
+  return text.substr(0, end) + "...";
 }
 
 /// The areas of a bar as gnuplot's rows x, y, left, right, lower, upper, colour; and its labels.
@@ -106,7 +110,7 @@ std::optional<Figure> time_bars_of(const std::vector<Run>& runs) {
     if (!bar || !(bar->total() > 0.0)) continue;
     bars.push_back(*bar);
     longest = std::max(longest, bar->total());
-    if (!knows_wait(run)) unknowing += (unknowing.empty() ? "" : ", ") + run.label;
+    if (!bar->knows_wait) unknowing += (unknowing.empty() ? "" : ", ") + run.label;
   }
   if (bars.empty()) return std::nullopt;
   const Scale scale = longest < 1.0 ? Scale{"milliseconds", "ms", 1e-3} : Scale{"seconds", "s", 1.0};

@@ -5,13 +5,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
-#include <stdexcept>
+#include <launch/quantities.hpp>
+#include <launch/whole_file.hpp>
 #include <train/comparison.hpp>
-#include <train/summary_json.hpp>
 
 namespace kadam::train {
 namespace {
+
+using launch::bytes_text;
 
 std::string ratio_text(double dense, double sent) {
   return sent > 0.0 ? fmt::format("{:.1f}x", dense / sent) : "-";
@@ -83,9 +84,7 @@ std::string comparison_table(const std::vector<RunSummary>& runs) {
 void write_comparison_json(const std::filesystem::path& file, const std::vector<RunSummary>& runs) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const RunSummary& run : runs) list.push_back(to_json(run));
-  std::ofstream stream(file);
-  stream << list.dump(1) << '\n';
-  if (!stream) throw std::runtime_error(file.string() + ": cannot be written");
+  launch::write_file(file, list.dump(1) + '\n');
 }
 
 }  // namespace kadam::train

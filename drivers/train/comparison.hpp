@@ -4,7 +4,7 @@
 
 #include <filesystem>
 #include <string>
-#include <train/trainer.hpp>
+#include <train/run_summary.hpp>
 #include <vector>
 
 namespace kadam::train {

@@ -1,27 +1,19 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// kadam-train: trains a real model on real data under one or several optimizers.
-#include <kadam/version.hpp>
-
-#include <CLI/CLI.hpp>
-#include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cstdio>
-#include <ctime>
 #include <filesystem>
-#include <launch/command_line.hpp>
-#include <launch/quantities.hpp>
 #include <launch/session.hpp>
 #include <launch/stop_signals.hpp>
 #include <launch/watchdog.hpp>
-#include <map>
 #include <optional>
 #include <report/page.hpp>
+#include <train/banner.hpp>
+#include <train/command_line.hpp>
 #include <train/comparison.hpp>
 #include <train/configuration.hpp>
-#include <train/key_help.hpp>
 #include <train/run_folder.hpp>
 #include <train/trainer.hpp>
 #include <vector>
@@ -30,105 +22,6 @@ namespace kadam::train {
 namespace {
 
 using launch::Session;
-
-struct CommandLine {
-  std::string config;
-  std::vector<std::string> assignments;
-  std::vector<std::string> compare;
-  std::string run;
-  std::string checkpoint;
-  std::string every;
-  std::string walltime;
-  std::string watchdog = "30min";
-  std::string on_failure = "stop";
-  std::vector<std::string> stop_on = {"TERM", "USR1"};
-  CheckpointOptions checkpoints;
-  bool trace = false;
-  std::vector<std::int64_t> trace_steps;
-};
-
-void add_checkpoint_options(CLI::App& app, CommandLine& line) {
-  CheckpointOptions& options = line.checkpoints;
-  app.add_option("--checkpoint", line.checkpoint,
-                 "folder for checkpoints, seen by all ranks; with --compare one\nfor each optimizer in it")
-      ->type_name("FOLDER");
-  app.add_option(
-         "--checkpoint-every", line.every,
-         "steps, or minutes as in 15min, between checkpoints (default: at\nthe end, and when stopped)")
-      ->type_name("N|TIME");
-  app.add_option("--checkpoint-keep", options.keep, "newest checkpoints that stay (default 2; 0: all)")
-      ->type_name("N");
-  app.add_option("--checkpoint-failure", line.on_failure,
-                 "when one cannot be written (default stop); those before it\nstay")
-      ->type_name("stop|continue")
-      ->check(CLI::IsMember({"stop", "continue"}));
-  app.add_option(
-         "--resume", options.resume,
-         "auto: go on from the newest whole checkpoint in --checkpoint,\nif there is one; or that folder")
-      ->type_name("auto|PATH");
-  app.add_option(
-         "--stop-on", line.stop_on,
-         "signals, to any rank, on which all ranks save after the same\nstep and end with exit code 75 "
-         "(default TERM,USR1)")
-      ->type_name("NAME,NAME")
-      ->delimiter(',');
-  app.add_option("--walltime", line.walltime,
-                 "the same after this time, as in 3h50min: the job's limit, less\na step and a checkpoint")
-      ->type_name("TIME");
-}
-
-/// What the words above mean.
-CheckpointOptions checkpoint_options(const CommandLine& line) {
-  CheckpointOptions options = line.checkpoints;
-  options.folder = line.checkpoint;
-  if (!line.every.empty()) options.set_every(line.every);
-  if (!line.walltime.empty()) options.walltime_seconds = launch::duration_of("--walltime", line.walltime);
-  options.goes_on_unsaved = line.on_failure == "continue";
-  options.validate(!line.compare.empty());
-  return options;
-}
-
-/// The exit code when the program is to end here.
-std::optional<int> parse(Session& session, int argc, char** argv, CommandLine& line) {
-  const auto app = launch::make_command_line(
-      "kadam-train",
-      "Trains a model on real data with a communication-compressed optimizer, or with several to compare.",
-      "mpirun -n RANKS kadam-train [--config FILE] [--set KEY=VALUE]... [--compare NAME,NAME...]");
-  app->add_option("--config", line.config, "TOML file with the sections data, model, training, optimizer")
-      ->type_name("FILE");
-  app->add_option("--set", line.assignments,
-                  "a key of the configuration, as in optimizer.lr=0.001;\ncounts more than the file")
-      ->type_name("KEY=VALUE")
-      ->expected(1)
-      ->take_all();
-  app->add_option("--compare", line.compare,
-                  "optimizers to run one after the other; optimizer.name is\nnot used")
-      ->type_name("NAME,NAME")
-      ->delimiter(',');
-  app->add_flag(
-      "--trace", line.trace,
-      "write RUN/trace.json: what each rank computed, encoded and sent,\nand when; for chrome://tracing or "
-      "ui.perfetto.dev");
-  app->add_option(
-         "--trace-steps", line.trace_steps,
-         "only from this step to that one (default: from the first on, a\nmillion events of each rank)")
-      ->type_name("FIRST LAST")
-      ->expected(2)
-      ->check(CLI::PositiveNumber);
-  app->add_option("--run", line.run, "folder for the results (default runs/DATE-TIME)")->type_name("FOLDER");
-  add_checkpoint_options(*app, line);
-  app->add_option("--watchdog", line.watchdog,
-                  "time without a step after which the job is ended and the rank\nnamed that is the reason "
-                  "(default 30min; off)")
-      ->type_name("TIME");
-  app->footer(key_help());
-  return launch::parse(*app, session, argc, argv);
-}
-
-std::filesystem::path run_folder(const std::string& wanted) {
-  if (!wanted.empty()) return wanted;
-  return fmt::format("runs/{:%Y%m%d-%H%M%S}", fmt::localtime(std::time(nullptr)));
-}
 
 /// What is to be run, checked before anything is written.
 struct Plan {
@@ -151,29 +44,11 @@ struct Plan {
   }
 };
 
-void create_folder(const char* option, const std::filesystem::path& folder) {
-  std::error_code reason;
-  std::filesystem::create_directories(folder, reason);
-  if (reason) {
-    throw launch::UsageError(
-        fmt::format("{} {}: the folder cannot be made: {}", option, folder.string(), reason.message()));
-  }
-}
-
 /// What would go wrong in an hour is said now.
 void create_folders(const std::filesystem::path& run, const CheckpointOptions& checkpoints) {
   create_folder("--run", run);
   if (!checkpoints.folder.empty() && !checkpoints.goes_on_unsaved)
     create_folder("--checkpoint", checkpoints.folder);
-}
-
-/// The same again, from the configuration that lies with the results.
-std::vector<std::string> repetition_of(const std::string& program, const std::filesystem::path& folder,
-                                       const CommandLine& line) {
-  std::vector<std::string> words = {program, "--config", (folder / "config.toml").string()};
-  if (!line.compare.empty())
-    words.insert(words.end(), {"--compare", fmt::format("{}", fmt::join(line.compare, ","))});
-  return words;
 }
 
 Plan make_plan(const Session& session, const CommandLine& line) {
@@ -186,7 +61,7 @@ Plan make_plan(const Session& session, const CommandLine& line) {
     if (plan.algorithms.empty()) plan.algorithms = {plan.configuration.optimizer};
     plan.configuration.require_honoured_by(plan.algorithms);
     plan.checkpoints = checkpoint_options(line);
-    if (line.watchdog != "off") plan.watchdog_seconds = launch::duration_of("--watchdog", line.watchdog);
+    plan.watchdog_seconds = watchdog_seconds(line);
     // A run that goes on finds what it has written before.
     if (session.is_root() && plan.checkpoints.resume.empty()) require_unused(plan.folder, plan.algorithms);
     plan.data = workloads::make_dataset(plan.configuration.data);
@@ -202,51 +77,6 @@ Plan make_plan(const Session& session, const CommandLine& line) {
     if (plan.compares) write_configuration(plan.folder, to_toml(plan.configuration));
   });
   return plan;
-}
-
-void print_banner(const Session& session, const Plan& plan) {
-  const TrainingOptions& training = plan.configuration.training;
-  const int ranks = session.communicator()->size();
-  const int threads = ExecutionSpace().concurrency();
-  fmt::print("Kadam {}: {}, {} thread{} of {} each\n", KADAM_VERSION_STRING,
-             session.communicator()->description(), threads, threads == 1 ? "" : "s", ExecutionSpace::name());
-  fmt::print("data      {}\n", plan.data->description());
-  fmt::print("training  {} steps of {} x {} examples, seed {}\n", training.steps, ranks,
-             training.batch * training.accumulate, training.seed);
-}
-
-/// "6.0 MB in a dense step": what is sent by whatever step, the phases in their order.
-std::string traffic_text(const std::vector<PlannedTraffic>& plan) {
-  std::vector<std::string> phases;
-  std::map<std::string, std::string> parts;
-  for (const PlannedTraffic& planned : plan) {
-    std::string& text = parts[planned.phase];
-    if (text.empty()) phases.push_back(planned.phase);
-    if (planned.bytes == 0 && !text.empty()) continue;
-    text += (text.empty() ? "" : " + ") + bytes_text(static_cast<double>(planned.bytes));
-    if (planned.traffic == Traffic::node) text += " inside its node";
-    if (planned.every > 1) text += fmt::format(" every {} steps", planned.every);
-  }
-  std::string all;
-  for (const std::string& phase : phases) {
-    all += fmt::format("{}{} in a {} step", all.empty() ? "" : ", ", parts[phase], phase);
-  }
-  return all;
-}
-
-void print_plan(const Configuration& configuration, const Optimizer& optimizer) {
-  const auto d = optimizer.layout().elements();
-  const MemoryUse memory = optimizer.memory();
-  const double gradients = configuration.training.accumulate > 1 ? 2.0 : 1.0;
-  fmt::print("\n{}: {} of d = {} parameters in {} tensors\n", optimizer.name(), configuration.model.kind,
-             grouped(d), optimizer.layout().tensors().size());
-  fmt::print("  memory per rank: parameters (twice) and gradient {}, optimizer state {}, messages {}\n",
-             bytes_text((2.0 + gradients) * 4.0 * static_cast<double>(d)),
-             bytes_text(static_cast<double>(memory.state_bytes)),
-             bytes_text(static_cast<double>(memory.workspace_bytes)));
-  fmt::print("  sent by a rank: {}", traffic_text(optimizer.traffic_plan()));
-  fmt::print("\n");
-  std::fflush(stdout);
 }
 
 void print_results(const Plan& plan, const std::vector<RunSummary>& runs) {
@@ -267,17 +97,6 @@ void print_stop(const Plan& plan, const RunSummary& run) {
   std::fflush(stdout);
 }
 
-void require_trace(const CommandLine& line) {
-  if (line.trace && Kokkos::Tools::profileLibraryLoaded())
-    throw launch::UsageError(
-        "--trace listens to Kokkos as the tool of KOKKOS_TOOLS_LIBS does: leave one of them out");
-  if (line.trace_steps.empty()) return;
-  if (!line.trace)
-    throw launch::UsageError("--trace-steps says which steps --trace records: give --trace as well");
-  if (line.trace_steps.front() > line.trace_steps.back())
-    throw launch::UsageError("--trace-steps FIRST LAST: expected a FIRST that is not after LAST");
-}
-
 /// Null unless one is wanted.
 std::unique_ptr<trace::Timeline> start_timeline(const Session& session, const CommandLine& line) {
   if (!line.trace) return nullptr;
@@ -294,6 +113,16 @@ void write_timeline(const Session& session, trace::Timeline& timeline, const std
     fmt::print(stderr, "warning: {} events found no room in the timeline: choose --trace-steps\n", left_out);
 }
 
+/// What was asked for and cannot be had is said; of the default nobody need know.
+void warn_if_unwatched(const Session& session, const CommandLine& line, const launch::Watchdog& watchdog) {
+  const bool is_wanted = line.watchdog && watchdog_seconds(line) > 0.0 && session.communicator()->size() > 1;
+  if (!session.is_root() || !is_wanted || watchdog.watches()) return;
+  fmt::print(stderr,
+             "warning: --watchdog {} does nothing without MPI_THREAD_MULTIPLE, which this MPI does not give: "
+             "only the job's time limit ends a job that stands still\n",
+             *line.watchdog);
+}
+
 int run(Session& session, int argc, char** argv) {
   CommandLine line;
   if (const auto code = parse(session, argc, argv, line)) return *code;
@@ -303,8 +132,9 @@ int run(Session& session, int argc, char** argv) {
   // Without checkpoints a signal ends the program as it always does.
   std::optional<launch::StopSignals> signals;
   if (!plan.checkpoints.folder.empty()) session.prepare([&] { signals.emplace(line.stop_on); });
-  if (session.is_root()) print_banner(session, plan);
+  if (session.is_root()) fmt::print("{}", banner(plan.configuration, *plan.data, *session.communicator()));
   launch::Watchdog watchdog("kadam-train", plan.watchdog_seconds);
+  warn_if_unwatched(session, line, watchdog);
   std::vector<RunSummary> runs;
   for (const std::string& algorithm : plan.algorithms) {
     Trainer trainer(plan.configuration, algorithm, *plan.data, session.communicator());
@@ -312,7 +142,10 @@ int run(Session& session, int argc, char** argv) {
     trainer.started_by(plan.commands);
     const std::unique_ptr<trace::Timeline> timeline = start_timeline(session, line);
     if (timeline) trainer.trace_with(*timeline);
-    if (session.is_root()) print_plan(plan.configuration, trainer.optimizer());
+    if (session.is_root()) {
+      fmt::print("{}", banner_of(trainer.optimizer(), plan.configuration));
+      std::fflush(stdout);
+    }
     runs.push_back(trainer.run(plan.folder_of(algorithm), plan.checkpoints_of(algorithm)));
     if (timeline) write_timeline(session, *timeline, plan.folder_of(algorithm) / "trace.json");
     if (!runs.back().was_stopped) continue;

@@ -10,14 +10,6 @@
 
 namespace kadam::train {
 
-std::string bytes_text(double bytes) {
-  // The limits are where rounding would make a thousand.
-  if (bytes < 999.5) return fmt::format("{:.0f} B", bytes);
-  if (bytes < 999.95e3) return fmt::format("{:.1f} kB", bytes / 1e3);
-  if (bytes < 999.995e6) return fmt::format("{:.2f} MB", bytes / 1e6);
-  return fmt::format("{:.2f} GB", bytes / 1e9);
-}
-
 Progress::Progress(std::string title, std::int64_t steps, bool enabled)
     : title_(std::move(title)),
       steps_(steps),

@@ -5,14 +5,9 @@
 #include <Kokkos_Timer.hpp>
 
 #include <cstdint>
-#include <launch/quantities.hpp>
 #include <string>
 
 namespace kadam::train {
-
-using launch::grouped;
-/// "512 B", "6.0 kB", "1.2 MB": decimal units, as networks are sold.
-[[nodiscard]] std::string bytes_text(double bytes);
 
 /// Says how far a run is: a bar that redraws itself on a terminal, at most ten lines in a file.
 class Progress {

@@ -1,12 +1,29 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <fstream>
+#include <ctime>
+#include <launch/session.hpp>
+#include <launch/whole_file.hpp>
 #include <stdexcept>
 #include <train/run_folder.hpp>
 
 namespace kadam::train {
+
+std::filesystem::path run_folder(const std::string& wanted) {
+  if (!wanted.empty()) return wanted;
+  return fmt::format("runs/{:%Y%m%d-%H%M%S}", fmt::localtime(std::time(nullptr)));
+}
+
+void create_folder(const char* option, const std::filesystem::path& folder) {
+  std::error_code reason;
+  std::filesystem::create_directories(folder, reason);
+  if (reason) {
+    throw launch::UsageError(
+        fmt::format("{} {}: the folder cannot be made: {}", option, folder.string(), reason.message()));
+  }
+}
 
 void require_unused(const std::filesystem::path& folder, const std::vector<std::string>& algorithms) {
   std::vector<std::filesystem::path> folders = {folder};
@@ -24,10 +41,7 @@ void require_unused(const std::filesystem::path& folder, const std::vector<std::
 }
 
 void write_configuration(const std::filesystem::path& folder, const std::string& toml) {
-  const std::filesystem::path file = folder / "config.toml";
-  std::ofstream stream(file);
-  stream << toml;
-  if (!stream.flush()) throw std::runtime_error(file.string() + ": cannot be written");
+  launch::write_file(folder / "config.toml", toml);
 }
 
 }  // namespace kadam::train

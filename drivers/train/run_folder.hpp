@@ -8,6 +8,12 @@
 
 namespace kadam::train {
 
+/// The folder that was asked for; runs/DATE-TIME if none was.
+[[nodiscard]] std::filesystem::path run_folder(const std::string& wanted);
+
+/// Makes it and those around it. Errors: UsageError that names the option.
+void create_folder(const char* option, const std::filesystem::path& folder);
+
 /// Throws if a run would write over anything in the folder, or in the folders of the algorithms inside it.
 void require_unused(const std::filesystem::path& folder, const std::vector<std::string>& algorithms);
 

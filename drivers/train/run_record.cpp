@@ -10,9 +10,8 @@
 #include <ctime>
 #include <fstream>
 #include <launch/build_info.hpp>
-#include <stdexcept>
+#include <launch/whole_file.hpp>
 #include <train/run_record.hpp>
-#include <train/summary_json.hpp>
 #include <unistd.h>
 
 namespace kadam::train {
@@ -64,15 +63,13 @@ Json start_of(const RunFacts& facts, const Communicator& communicator) {
 
 /// An empty object if there is none.
 Json read_record(const std::filesystem::path& file) {
-  std::ifstream stream(file);
-  Json record = Json::parse(stream, nullptr, false);
+  if (!std::filesystem::exists(file)) return Json::object();
+  Json record = Json::parse(launch::read_file(file), nullptr, false);
   return record.is_object() ? record : Json::object();
 }
 
 void write_record(const std::filesystem::path& file, const Json& record) {
-  std::ofstream stream(file);
-  stream << record.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
-  if (!stream.flush()) throw std::runtime_error(file.string() + ": cannot be written");
+  launch::write_file(file, record.dump(1, ' ', false, Json::error_handler_t::replace) + '\n');
 }
 
 }  // namespace

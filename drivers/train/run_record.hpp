@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/comm/communicator.hpp>
+
+#include <cstdint>
 #include <filesystem>
 #include <string>
-#include <train/trainer.hpp>
-#include <vector>
+#include <train/run_summary.hpp>
 
 namespace kadam::train {
 

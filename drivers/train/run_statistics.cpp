@@ -69,13 +69,11 @@ bool StepWindow::from_text(const std::string& text) {
   StepWindow read;
   StepSeconds& s = read.seconds;
   long long count = 0;
-  int first_end = 0;
   int end = 0;
-  const int found = std::sscanf(text.c_str(), "%lld %la %la %la %la %la %zu %zu%n %la %la%n", &count,
+  const int found = std::sscanf(text.c_str(), "%lld %la %la %la %la %la %zu %zu %la %la%n", &count,
                                 &read.loss, &s.compute, &s.encode, &s.exchange, &s.decode, &read.bytes,
-                                &read.background_bytes, &first_end, &s.rest, &s.wait, &end);
-  if (found == 8) end = first_end;
-  if ((found != 8 && found != 10) || text.c_str()[end] != '\0' || count < 0) return false;
+                                &read.background_bytes, &s.rest, &s.wait, &end);
+  if (found != 10 || text.c_str()[end] != '\0' || count < 0) return false;
   read.steps = count;
   *this = read;
   return true;

@@ -51,7 +51,7 @@ struct StepWindow {
 
   /// All of it, to the last bit.
   [[nodiscard]] std::string to_text() const;
-  /// False, and nothing is set, if the text is none. One of an earlier Kadam has neither rest nor wait.
+  /// False, and nothing is set, if the text is none.
   [[nodiscard]] bool from_text(const std::string& text);
 
   /// NaN when there is no step.

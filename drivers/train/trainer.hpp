@@ -15,44 +15,13 @@
 #include <trace/timeline.hpp>
 #include <train/configuration.hpp>
 #include <train/progress.hpp>
+#include <train/run_record.hpp>
 #include <train/run_statistics.hpp>
+#include <train/run_summary.hpp>
 #include <train/save_times.hpp>
-#include <vector>
 #include <workloads/sampler.hpp>
 
 namespace kadam::train {
-
-/// A point of the training curve.
-struct CurvePoint {
-  std::int64_t step = 0;
-  double loss = 0.0;
-};
-
-/// Words of command lines.
-struct Commands {
-  std::vector<std::string> given;
-  std::vector<std::string> repetition;  ///< makes the same runs from what this one writes
-};
-
-/// What a finished run was like.
-struct RunSummary {
-  std::string algorithm;
-  double training_loss = 0.0;              ///< nats; mean over ranks and the last tenth of the steps
-  double held_out_loss = 0.0;              ///< nats; NaN if nothing is held out
-  double accuracy = 0.0;                   ///< held-out, 0 to 1; NaN if nothing is held out
-  double bytes_per_step = 0.0;             ///< sent by rank 0, mean over the steps of the last phase
-  double background_bytes_per_step = 0.0;  ///< of these: sent in the background
-  double mean_bytes_per_step = 0.0;        ///< bytes_per_step over all steps
-  double dense_bytes_per_step = 0.0;       ///< of a dense float32 mean of the gradients
-  StepSeconds seconds;                     ///< of rank 0, mean over the steps of the last phase
-  double wall_seconds = 0.0;
-  std::int64_t steps = 0;
-  std::int64_t skipped_steps = 0;  ///< of these: a gradient was NaN or infinite on some rank
-  bool was_stopped = false;        ///< by a signal or the clock, saved before its last step
-  std::vector<CurvePoint> curve;
-};
-
-struct RunFacts;
 
 /// Trains one model with one optimizer, from its initial parameters to its last evaluation.
 class Trainer {

@@ -9,6 +9,8 @@ import subprocess
 import sys
 import tempfile
 
+from expect import expect
+
 SCRIPTS = pathlib.Path(sys.argv[1])
 sys.path.insert(0, str(SCRIPTS / "bench_exchange"))
 import main  # noqa: E402
@@ -42,11 +44,6 @@ else:
     says("compressed mean, 1 bit", 0.08, 190000, 1.125)
     says("sparse mean, own, 1 %", 0.04, 170000, 1.5)
 """
-
-
-def expect(holds, *said):
-    if not holds:
-        sys.exit(" ".join(map(str, said)))
 
 
 def said_by_main():

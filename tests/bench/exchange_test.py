@@ -2,29 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """kadam-bench exchange, run: exchange_test.py RANKS KADAM_BENCH LAUNCHER..."""
 import json
-import subprocess
 import sys
 
-RANKS, PROGRAM, LAUNCHER = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
+from expect import expect
+from program import Program
+
+RANKS, PROGRAM = int(sys.argv[1]), Program(sys.argv[2:])
 KEYS = {"exchange", "elements", "ranks", "seconds", "spread", "repetitions", "bytes_sent", "node_bytes_sent",
         "interface_bytes", "wire_limit_seconds", "ratio_to_limit", "encode_seconds", "exchange_seconds", "decode_seconds"}
 SELECT_BLOCK = 4096
 
 
-def run(*arguments):
-    return subprocess.run([*LAUNCHER, str(RANKS), PROGRAM, *arguments], capture_output=True, text=True, check=False,
-                          timeout=50)
-
-
-def expect(holds, *said):
-    if not holds:
-        sys.exit(" ".join(map(str, said)))
-
-
 def results_of(*arguments):
-    done = run("exchange", "--json", "--repetitions", "2", "--seconds", "5", *arguments)
-    expect(done.returncode == 0, done)
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    said = PROGRAM.run(RANKS, "exchange", "--json", "--repetitions", "2", "--seconds", "5", *arguments)
+    return [json.loads(line) for line in said.splitlines()]
 
 
 def sparse_message(elements, entries):
@@ -81,7 +72,8 @@ def test_selection():
 
 
 def test_table():
-    table = run("exchange", "--elements", "100", "--repetitions", "1", "--rate", "1gbit", "--only", "owner, 1 %").stdout
+    table = PROGRAM.run(RANKS, "exchange", "--elements", "100", "--repetitions", "1", "--rate", "1gbit", "--only",
+                        "owner, 1 %")
     expect(f"{RANKS} ranks of" in table and "limit: 1000 Mbit/s" in table, table)
     expect(table.count("sparse mean") == 1 and "\033" not in table and "\r" not in table, table)
 

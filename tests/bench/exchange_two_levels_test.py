@@ -8,16 +8,13 @@ import pathlib
 import subprocess
 import sys
 
+from expect import expect
+
 PROGRAM, NETLAB = sys.argv[1], pathlib.Path(sys.argv[2]) / "netlab.sh"
 ELEMENTS = 4 * 1024 * 1024
 DENSE, COMPRESSED, LOCO = "dense mean, float32", "compressed mean, 1 bit", "LoCo, 4 bit"
 # TCP, IP and Ethernet headers, acknowledgements of what comes, messages of the measurement itself.
 LEAST, MOST = 1.0, 1.12
-
-
-def expect(holds, *said):
-    if not holds:
-        sys.exit(" ".join(map(str, said)))
 
 
 def measured(ranks_per_node):

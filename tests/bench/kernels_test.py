@@ -2,21 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """kadam-bench kernels, run: kernels_test.py KADAM_BENCH"""
 import json
-import subprocess
 import sys
 
+from expect import expect
+from program import Program
 
-def run(*arguments):
-    return subprocess.run([sys.argv[1], *arguments], capture_output=True, text=True, check=False, timeout=100)
-
-
-def expect(holds, *said):
-    if not holds:
-        sys.exit(" ".join(map(str, said)))
-
+program = Program(sys.argv[1:], timeout=100)
 
 # Sizes that are no multiple of a block, a tile or a word.
-done = run("kernels", "--elements", "70001", "--repetitions", "2", "--json")
+done = program.start(0, "kernels", "--elements", "70001", "--repetitions", "2", "--json")
 expect(done.returncode == 0 and done.stderr == "", done)
 lines = [json.loads(line) for line in done.stdout.splitlines()]
 names = [line["kernel"] for line in lines]
@@ -32,11 +26,11 @@ for line in lines:
     expect(line["milliseconds"] > 0 and line["spread"] >= 0, line)
     expect((line["ratio_to_limit"] is None) == (line["bytes_per_element"] == 0), line)
 
-table = run("kernels", "--elements", "4096", "--repetitions", "1", "--threads", "1", "--only", "adam_update",
-            "--only", "copy")
+table = program.start(0, "kernels", "--elements", "4096", "--repetitions", "1", "--threads", "1", "--only",
+                      "adam_update", "--only", "copy")
 expect(" 1 thread of " in table.stdout and "adam_update with decay" in table.stdout, table)
 expect("lamb" not in table.stdout and "limit: sum" in table.stdout, table)
 
 for wrong in (["kernels", "--elements", "5"], ["kernels", "--threads", "none"], ["kernels", "--repetitions", "0"], []):
-    refused = run(*wrong)
+    refused = program.start(0, *wrong)
     expect(refused.returncode == 2 and refused.stderr.count("\n") == 1 and refused.stdout == "", wrong, refused)

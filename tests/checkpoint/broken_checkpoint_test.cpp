@@ -7,7 +7,6 @@
 
 #include <gtest/gtest.h>
 
-#include <support/shared_folder.hpp>
 #include <csignal>
 #include <fstream>
 #include <functional>
@@ -15,6 +14,7 @@
 #include <support/host_views.hpp>
 #include <support/mpi_world.hpp>
 #include <support/random_vectors.hpp>
+#include <support/shared_folder.hpp>
 #include <sys/resource.h>
 
 /// A checkpoint that is not what was written is refused on all ranks, by the name of the file; the one before

@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <support/shared_folder.hpp>
 #include <cmath>
 #include <map>
 #include <optim/optimizer_cases.hpp>
@@ -15,6 +14,7 @@
 #include <support/host_views.hpp>
 #include <support/mpi_world.hpp>
 #include <support/random_vectors.hpp>
+#include <support/shared_folder.hpp>
 
 /// On another number of ranks nothing that is owed is lost: for every vector of the state, the mean over
 /// those who have one is what it was, errors of workers and servers taken together. And training goes on from

@@ -7,13 +7,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <support/shared_folder.hpp>
 #include <optim/optimizer_cases.hpp>
 #include <support/gradients.hpp>
 #include <support/host_views.hpp>
 #include <support/mpi_options.hpp>
 #include <support/mpi_world.hpp>
 #include <support/random_vectors.hpp>
+#include <support/shared_folder.hpp>
 #include <tuple>
 
 /// Train k steps, save, and go on elsewhere: to the last bit what would have come without the interruption,

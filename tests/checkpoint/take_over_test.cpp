@@ -6,11 +6,11 @@
 
 #include <gtest/gtest.h>
 
-#include <support/shared_folder.hpp>
 #include <cmath>
 #include <support/host_views.hpp>
 #include <support/mpi_world.hpp>
 #include <support/random_vectors.hpp>
+#include <support/shared_folder.hpp>
 #include <support/smallest_options.hpp>
 
 /// One algorithm goes on where another stopped, if what that one held is all it needs.

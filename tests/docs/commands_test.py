@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Options and keys on pages are those of the programs and scripts: commands_test.py ROOT FOLDER-OF-PROGRAMS"""
+"""Options and keys on pages are those of the programs and scripts, and all of two programs are on their page:
+commands_test.py ROOT FOLDER-OF-PROGRAMS"""
 import functools
 import pathlib
 import re
@@ -89,4 +90,14 @@ for page in pages(root):
         mistakes += [f"{name}: {command} has no option {option}" for option in OPTION.findall(arguments)
                      if not knows_option(command, option)]
         mistakes += [f"{name}: {command} has no key {key}" for key in keys_in(arguments) if not knows_key(command, key)]
+
+page = root / "docs" / "programs.md"
+of_all = prose(page).split("\n## ")[0]
+for command, text in sections(page):
+    if command not in ("kadam-train", "kadam-report"):
+        continue
+    for option in re.findall(r"^  (?:-\w,)?(--[a-z-]+)", help_of(command), re.M):
+        checked += 1
+        if option not in OPTION.findall(of_all + text):
+            mistakes.append(f"docs/programs.md: {command} has {option}, which is not there")
 end(mistakes, checked)

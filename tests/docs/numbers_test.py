@@ -5,23 +5,19 @@ numbers_test.py ROOT KADAM-PLAN"""
 import json
 import re
 import shlex
-import subprocess
 import sys
 
 from pages import blocks, end, root_of
+from program import Program
 
-root, plan = root_of(sys.argv[1]), sys.argv[2]
+root, plan = root_of(sys.argv[1]), Program(sys.argv[2:])
 algorithms = root / "docs" / "algorithms"
 mistakes, checked = [], 0
 
 
-def output_of(*arguments):
-    return subprocess.run([plan, *arguments], capture_output=True, text=True, timeout=50, check=True).stdout
-
-
 def predictions(*arguments):
     """Of the case that is worked on the pages: d = 279,424, n = 4."""
-    text = output_of("--parameters", "279424", "--ranks", "4", "--rate", "1gbit", "--memory", "10GB/s", "--json",
+    text = plan.run(0, "--parameters", "279424", "--ranks", "4", "--rate", "1gbit", "--memory", "10GB/s", "--json",
                      *arguments)
     return {p["name"]: p for p in json.loads(text)["predictions"]}
 
@@ -64,7 +60,7 @@ expect_memory("divisible_adam", bf16["divisible_adam"])
 choosing = root / "docs" / "choosing.md"
 shown = [code for _, code in blocks(choosing)]
 command = next(code for code in shown if code.startswith("kadam-plan "))
-printed = output_of(*shlex.split(command)[1:]).splitlines()
+printed = plan.run(0, *shlex.split(command)[1:]).splitlines()
 for line in filter(None, shown[shown.index(command) + 1].splitlines()):
     checked += 1
     if line not in printed:

@@ -1,6 +1,8 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The Markdown pages of the repository, and what is in them."""
+import contextlib
+import io
 import pathlib
 import re
 
@@ -19,6 +21,18 @@ def blocks(page):
 def prose(page):
     """What is not in a code block."""
     return FENCE.sub("", page.read_text())
+
+
+def block_with(page, words):
+    return next(code for _, code in blocks(page) if words in code)
+
+
+def run_code(code, page):
+    """The names that Python code of a page leaves, and what it prints."""
+    names, said = {}, io.StringIO()
+    with contextlib.redirect_stdout(said):
+        exec(compile(code, page, "exec"), names)  # noqa: S102
+    return names, said.getvalue()
 
 
 def end(mistakes, checked):

@@ -1,21 +1,20 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The comparison that docs/replay.md shows, of a golden case: replay_test.py ROOT KADAM-REPLAY LAUNCHER..."""
-import contextlib
-import io
 import json
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
 
-from pages import blocks, root_of
+from pages import block_with, root_of, run_code
+from program import Program
 
-root, (program, *launcher) = root_of(sys.argv[1]), sys.argv[2:]
+root, program = root_of(sys.argv[1]), Program(sys.argv[2:])
 golden = root / "tests" / "golden" / "onebit_adam_a"
-code = next(code for _, code in blocks(root / "docs" / "replay.md") if 'numpy.load("case/parameters.npy")' in code)
+page = root / "docs" / "replay.md"
+code = block_with(page, 'numpy.load("case/parameters.npy")')
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
@@ -24,13 +23,10 @@ with tempfile.TemporaryDirectory() as folder:
     compressed = case["options"]
     for algorithm, options in ("adam", {"lr": compressed["lr"]}), ("onebit_adam", compressed):
         pathlib.Path("case/case.json").write_text(json.dumps({**case, "algorithm": algorithm, "options": options}))
-        subprocess.run([*launcher, str(case["ranks"]), program, "--case", "case", "--out", f"{algorithm}.npy"],
-                       check=True, timeout=50, stdout=subprocess.DEVNULL)
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said):
-        exec(compile(code, "docs/replay.md", "exec"), {})  # noqa: S102
+        program.run(case["ranks"], "--case", "case", "--out", f"{algorithm}.npy")
+    _, said = run_code(code, page)
 
-rows = [line.split() for line in said.getvalue().splitlines()]
+rows = [line.split() for line in said.splitlines()]
 if [int(step) for step, _ in rows] != list(range(1, case["steps"] + 1)):
     sys.exit(f"docs/replay.md prints no line per step: {rows}")
 distances = [float(distance) for _, distance in rows]

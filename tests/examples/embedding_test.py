@@ -8,19 +8,10 @@ import subprocess
 import sys
 import tempfile
 
-what, program, *launcher = sys.argv[1:]
+from expect import expect
+from program import Program
 
-
-def expect(holds, *said):
-    if not holds:
-        sys.exit(" ".join(map(str, said)))
-
-
-def run(ranks, *arguments):
-    done = subprocess.run([*launcher, str(ranks), program, *map(str, arguments)], capture_output=True, text=True,
-                          check=False, timeout=100)
-    expect(done.returncode == 0, done.returncode, done.stdout, done.stderr)
-    return done.stdout
+what, program = sys.argv[1], Program(sys.argv[2:], timeout=100)
 
 
 def number(pattern, text):
@@ -40,24 +31,24 @@ def softmax_regression(folder):
         sys.exit(77)
     sent = {}
     for optimizer in "adam", "onebit_adam":
-        text = run(4, images, optimizer)
+        text = program.run(4, images, optimizer)
         expect(accuracy(text) > 80, text)
         sent[optimizer] = number(r"(\d+) B sent per step", text)
     # The first sixth is dense, the rest one bit an element and a scale per block.
     expect(sent["onebit_adam"] < 0.25 * sent["adam"], sent)
     # Goes on where it was: then there is nothing left to do, and the accuracy is the same.
-    whole = run(2, images, "onebit_adam", folder / "saved")
-    again = run(2, images, "onebit_adam", folder / "saved")
+    whole = program.run(2, images, "onebit_adam", folder / "saved")
+    again = program.run(2, images, "onebit_adam", folder / "saved")
     expect(accuracy(whole) == accuracy(again) and "step " not in again, whole, again)
     shutil.rmtree(folder / "saved" / "step-000000000600")
-    half = run(2, images, "onebit_adam", folder / "saved")
+    half = program.run(2, images, "onebit_adam", folder / "saved")
     expect(accuracy(half) == accuracy(whole) and "step 300" not in half and "step 400" in half, half, whole)
 
 
 def heat(folder):
     errors = {}
     for ranks, optimizer in (2, "adam"), (4, "onebit_adam"):
-        text = run(ranks, optimizer, folder)
+        text = program.run(ranks, optimizer, folder)
         surrogate = number(r"surrogate +([\d.E+-]+)", text)
         expect(surrogate < 0.5 * number(r"unchanged +([\d.E+-]+)", text), text)
         errors[ranks] = number(r"unchanged +([\d.E+-]+)", text)

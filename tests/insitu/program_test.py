@@ -9,8 +9,8 @@ import tempfile
 
 import numpy as np
 
-sys.path.append(str(pathlib.Path(__file__).parents[1] / "train"))
-from program import Program, expect, parameters  # noqa: E402
+from expect import expect
+from program import Program, parameters
 
 SETTINGS = """
 [solver]

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Mistakes end kadam-insitu with exit code 2 and one sentence, and nothing is written: refusal_test.py KADAM_INSITU
 LAUNCHER..."""
-import concurrent.futures
 import pathlib
 import sys
 import tempfile
 
-sys.path.append(str(pathlib.Path(__file__).parents[1] / "train"))
-from program import Program, expect  # noqa: E402
+from expect import expect
+from program import Program
+from refusals import refusals
 
 program = Program(sys.argv[1:])
 
@@ -30,16 +30,11 @@ CASES = [
 ]
 
 
-def failure(folder, expected, options, ranks):
+def completed(folder, options):
+    """Paths inside of the folder, and a place for the results unless the case has its own."""
     if "--run" not in options:
-        options = ["--run", folder / "run", *options]
-    options = [folder / o if o in ("used", "file/run") else o for o in options]
-    done = program.start(ranks, *options)
-    sentences = [line for line in done.stderr.splitlines() if line.startswith("kadam-insitu: ")]
-    print(done.returncode, *sentences)
-    if done.returncode == 2 and len(sentences) == 1 and expected in sentences[0] and not done.stdout:
-        return ""
-    return f"expected exit code 2 and, once: {expected}\ngot {done.returncode}\n{done.stderr}{done.stdout}"
+        options = ["--run", "run", *options]
+    return [folder / o if o in ("run", "used", "file/run") else o for o in options]
 
 
 with tempfile.TemporaryDirectory() as name:
@@ -48,12 +43,8 @@ with tempfile.TemporaryDirectory() as name:
     (folder / "used" / "metrics.jsonl").write_text("")
     (folder / "file").write_text("")
     before = sorted(folder.rglob("*"))
-    # Most of the time is the launcher waiting for processes that have ended.
-    with concurrent.futures.ThreadPoolExecutor(3) as pool:
-        failures = list(filter(None, pool.map(lambda case: failure(folder, *case), CASES)))
-    written = [str(path) for path in sorted(folder.rglob("*")) if path not in before]
-    if failures or written:
-        sys.exit("\n".join(failures + written))
+    refusals(program, [(words, completed(folder, options), ranks) for words, options, ranks in CASES])
+    expect(sorted(folder.rglob("*")) == before, "written:", *set(folder.rglob("*")) - set(before))
 
     # A field that does not change is no mistake of the options: it is seen when the run has begun.
     still = program.start(2, "--set", "solver.spots=0", "--set", "solver.noise=0", "--run", folder / "still")

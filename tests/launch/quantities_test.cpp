@@ -57,7 +57,32 @@ TEST(Quantities, AreWrittenWithThreeFigures) {
   EXPECT_EQ(seconds_text(0.0345), "34.5 ms");
   EXPECT_EQ(seconds_text(0.9996), "1 s");
   EXPECT_EQ(rate_text(0.5125e9), "4.1 Gbit/s");
-  EXPECT_EQ(bytes_text(1.36e9), "1.36 GB");
+}
+
+TEST(Quantities, GroupsDigits) {
+  EXPECT_EQ(grouped(0), "0");
+  EXPECT_EQ(grouped(999), "999");
+  EXPECT_EQ(grouped(1000), "1,000");
+  EXPECT_EQ(grouped(1234567), "1,234,567");
+  EXPECT_EQ(grouped(-123), "-123");
+  EXPECT_EQ(grouped(-123456), "-123,456");
+}
+
+TEST(Quantities, WritesBytesInDecimalUnits) {
+  EXPECT_EQ(bytes_text(0), "0 B");
+  EXPECT_EQ(bytes_text(999), "999 B");
+  EXPECT_EQ(bytes_text(6000), "6.0 kB");
+  EXPECT_EQ(bytes_text(123456), "123.5 kB");
+  EXPECT_EQ(bytes_text(1.234e6), "1.23 MB");
+  EXPECT_EQ(bytes_text(2.5e9), "2.50 GB");
+  EXPECT_EQ(bytes_text(1.6e13), "16.00 TB");
+}
+
+TEST(Quantities, ChoosesTheUnitOfBytesAfterRounding) {
+  EXPECT_EQ(bytes_text(999.7), "1.0 kB");
+  EXPECT_EQ(bytes_text(999960), "1.00 MB");
+  EXPECT_EQ(bytes_text(999.999e6), "1.00 GB");
+  EXPECT_EQ(bytes_text(999.999e9), "1.00 TB");
 }
 
 TEST(Quantities, ReadsDurations) {

@@ -1,12 +1,13 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """scripts/check_plan/main.py with programs that say what they are told to: check_test.py ROOT"""
-import json
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
+
+from expect import expect
 
 MAIN = pathlib.Path(sys.argv[1]) / "scripts" / "check_plan" / "main.py"
 
@@ -51,11 +52,6 @@ def program(folder, name, text):
     file.write_text(f"#!{sys.executable}\n{text}", encoding="utf-8")
     file.chmod(0o755)
     return str(file)
-
-
-def expect(holds, *said):
-    if not holds:
-        sys.exit(" ".join(map(str, said)))
 
 
 with tempfile.TemporaryDirectory() as name:

@@ -2,21 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """kadam-plan measures the ranks of one node and says dense: one_node_test.py KADAM_PLAN MPIRUN -n"""
 import json
-import subprocess
 import sys
 
+from expect import expect
+from program import Program
 
-def expect(holds, *said):
-    if not holds:
-        sys.exit(" ".join(map(str, said)))
+program = Program(sys.argv[1:], timeout=110)
 
-
-def run(*arguments):
-    return subprocess.run([*sys.argv[2:], "2", sys.argv[1], *arguments], capture_output=True, text=True, check=False,
-                          timeout=110)
-
-
-done = run("--parameters", "5M", "--json")
+done = program.start(2, "--parameters", "5M", "--json")
 expect(done.returncode == 0, done)
 plan = json.loads(done.stdout)
 expect([v["ranks"] for v in plan["verdicts"]] == [2], plan["verdicts"])
@@ -27,5 +20,5 @@ expect(0 < network["node_latency_seconds"] < 1 and 1e6 < network["node_bytes_per
 for prediction in plan["predictions"]:
     expect(0 < prediction["step"]["kernel_seconds"] < 100, prediction)
 
-far = run("--parameters", "5M", "--memory", "10GB/s", "--ranks", "64")
+far = program.start(2, "--parameters", "5M", "--memory", "10GB/s", "--ranks", "64")
 expect(far.returncode == 2 and "beyond this node" in far.stderr, far)

@@ -4,26 +4,20 @@
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
+
+from expect import expect
+from program import Program
 
 OPTIMIZERS = ("adam", "lamb", "onebit_adam", "apmsqueeze", "zero_one_adam", "onebit_lamb", "efficient_adam", "loco",
               "locally_accumulated_adam", "divisible_adam")
 GIVEN = ("--parameters", "340M", "--memory", "800GB/s", "--compute", "130ms")
-
-
-def run(*arguments):
-    return subprocess.run([sys.argv[1], *arguments], capture_output=True, text=True, check=False, timeout=100)
-
-
-def expect(holds, *said):
-    if not holds:
-        sys.exit(" ".join(map(str, said))[:2000])
+program = Program(sys.argv[1:], timeout=100)
 
 
 def predicted(*arguments):
-    done = run(*GIVEN, *arguments, "--json")
+    done = program.start(0, *GIVEN, *arguments, "--json")
     expect(done.returncode == 0 and done.stderr == "", done)
     return json.loads(done.stdout)
 
@@ -56,15 +50,16 @@ expect(after["loco"]["bytes_per_step"] < before["loco"]["bytes_per_step"], "para
 expect(after["locally_accumulated_adam"]["settled_bytes_per_step"]
        < before["locally_accumulated_adam"]["settled_bytes_per_step"], "density")
 
-table = run(*GIVEN, "--rate", "1gbit")
+table = program.start(0, *GIVEN, "--rate", "1gbit")
 expect(table.returncode == 0 and "On 4096 ranks: " in table.stdout and "Compression pays below" in table.stdout, table)
 
 with tempfile.TemporaryDirectory() as folder:
     saved = os.path.join(folder, "machine.json")
     picture = os.path.join(folder, "our plan's.svg")
-    first = run(*GIVEN, "--rate", "1gbit", "--latency", "80us", "--save", saved, "--plot", picture, "--json")
+    first = program.start(0, *GIVEN, "--rate", "1gbit", "--latency", "80us", "--save", saved, "--plot", picture,
+                          "--json")
     expect(first.returncode == 0, first)
-    again = run("--parameters", "340M", "--compute", "130ms", "--machine", saved, "--json")
+    again = program.start(0, "--parameters", "340M", "--compute", "130ms", "--machine", saved, "--json")
     expect(again.returncode == 0, again)
     for one, other in zip(json.loads(first.stdout)["predictions"], json.loads(again.stdout)["predictions"], strict=True):
         expect(one["name"] == other["name"] and one["bytes_per_step"] == other["bytes_per_step"]
@@ -89,6 +84,6 @@ REFUSED = {
     "expected best, flat or two": [*GIVEN, "--rate", "1gbit", "--levels", "three"],
 }
 for words, wrong in REFUSED.items():
-    refused = run(*wrong)
+    refused = program.start(0, *wrong)
     expect(refused.returncode == 2 and words in refused.stderr and refused.stderr.count("\n") == 1
            and refused.stdout == "", wrong, refused)

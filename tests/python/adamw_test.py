@@ -7,7 +7,8 @@ import pathlib
 import kadam
 import numpy as np
 
-from checks import Declared, expect
+from checks import Declared
+from expect import expect
 
 # Of parameters around 1 after 40 steps: beside another program in float32, which rounds at the same places, and beside
 # one in float64.

@@ -2,12 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the tests of the Python module share."""
 import ctypes
-import sys
 
-
-def expect(holds, *said):
-    if not holds:
-        sys.exit("failed: " + " ".join(map(str, said)))
+from expect import expect
 
 
 def refuses(kind, words, call, *arguments, **named):

@@ -3,13 +3,14 @@
 """The PyTorch example trains, sends less than dense Adam, goes on where it was: example_test.py EXAMPLE LAUNCHER..."""
 import pathlib
 import re
-import subprocess
 import sys
 import tempfile
 
-from checks import expect
+from expect import expect
+from program import Program
 
 example, *launcher = sys.argv[1:]
+program = Program([sys.executable, *launcher], timeout=200)
 try:
     import torch  # noqa: F401
 except ImportError:
@@ -22,12 +23,10 @@ if not pathlib.Path("/usr/share/datasets/fashion-mnist").exists():
 
 def run(ranks, *arguments):
     """Accuracy in percent, bytes sent per step, and everything that was printed."""
-    done = subprocess.run([*launcher, str(ranks), sys.executable, example, *map(str, arguments)], capture_output=True,
-                          text=True, check=False, timeout=200)
-    expect(done.returncode == 0, done.returncode, done.stdout, done.stderr)
-    found = re.search(r"([\d.]+) % of 10000.*\n(\d+) B sent per step, of 81960 B", done.stdout)
-    expect(found, done.stdout)
-    return float(found[1]), int(found[2]), done.stdout
+    said = program.run(ranks, example, *arguments)
+    found = re.search(r"([\d.]+) % of 10000.*\n(\d+) B sent per step, of 81960 B", said)
+    expect(found, said)
+    return float(found[1]), int(found[2]), said
 
 
 with tempfile.TemporaryDirectory() as folder:

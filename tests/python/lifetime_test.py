@@ -4,7 +4,7 @@
 import subprocess
 import sys
 
-from checks import expect
+from expect import expect
 
 COMMON = """
 import numpy as np

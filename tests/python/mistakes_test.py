@@ -6,7 +6,8 @@ import threading
 import kadam
 import numpy as np
 
-from checks import Declared, expect, refuses
+from checks import Declared, refuses
+from expect import expect
 
 
 def making_one():

@@ -8,7 +8,8 @@ import kadam
 import numpy as np
 from mpi4py import MPI
 
-from checks import expect, refuses
+from checks import refuses
+from expect import expect
 
 WORLD = MPI.COMM_WORLD
 # A tail that fills no word of 32 codes, and one tensor without elements.

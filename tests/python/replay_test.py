@@ -9,7 +9,7 @@ import tempfile
 
 import numpy as np
 
-from checks import expect
+from expect import expect
 
 cases, replay, launcher = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3:]
 steps = pathlib.Path(__file__).with_name("replay_cases.py")

@@ -13,7 +13,8 @@ import numpy as np
 
 import record_torch_adamw
 from adamw_test import OF_FLOAT32, is_close, kadam_trajectory
-from checks import expect, refuses
+from checks import refuses
+from expect import expect
 
 
 def steps_are_torchs():

@@ -7,11 +7,12 @@ refusal_test.py FAULT CASE_FOLDER REPLAY LAUNCHER...
 import json
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
 
-fault, original, replay, launcher = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3], sys.argv[4:]
+from program import Program
+
+fault, original, replay = sys.argv[1], pathlib.Path(sys.argv[2]), Program(sys.argv[3:])
 ranks = 4
 with tempfile.TemporaryDirectory() as folder:
     case = pathlib.Path(folder) / "case"
@@ -43,9 +44,7 @@ with tempfile.TemporaryDirectory() as folder:
     out = pathlib.Path(folder) / "out.npy"
     if fault == "no_out_folder":
         out, expected = pathlib.Path(folder) / "nowhere" / "out.npy", "there is no folder"
-    run = subprocess.run(
-        [*launcher, str(ranks), replay, "--case", str(case), "--out", str(out)], capture_output=True, text=True, timeout=50
-    )
+    run = replay.start(ranks, "--case", case, "--out", out)
     print(run.returncode, run.stdout, run.stderr)
     if run.returncode != 2 or run.stderr.count(expected) != 1 or out.exists():
         sys.exit(f"expected exit code 2 and, once: {expected}")

@@ -14,7 +14,8 @@ import sys
 import tempfile
 
 import made_runs
-from reporter import Reporter, expect
+from expect import expect
+from reporter import Reporter
 
 # A frame of a phone's width, whose measures are written into the page around it.
 FRAME = """<!doctype html><meta charset="utf-8"><title>frame</title>
@@ -58,12 +59,13 @@ with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
     folder = pathlib.Path(name)
     names = ["adam", "lamb", "onebit_adam", "zero_one_adam", "locally_accumulated_adam"]
     made_runs.write_comparison(folder / "runs", optimizers=[*names, "an_optimizer_with_a_long_name"])
+    made_runs.write_timeline(folder / "runs/adam")
     Reporter(sys.argv[1]).page(folder / "page.html", folder / "runs")
     for width in (360, 1200):
         seen = measures_of(browser, folder, folder / "page.html", width)
         expect(seen["width"] <= width, f"the page is {seen['width']} wide on {width}")
         if shutil.which("gnuplot"):
-            expect(len(seen["pictures"]) == 6, seen)
+            expect(len(seen["pictures"]) == 7, seen)
             expect(all(w > 0.6 * 360 and h > 100 and right <= width for w, h, right in seen["pictures"]), seen)
             expect(seen["letters"] >= 10, "letters are small:", seen)
             expect(all(right <= width for right in seen["legends"]), seen)

@@ -74,6 +74,36 @@ def write_run(folder, optimizer, steps=400, scale=1.0, sent=2600, new=True, fini
         (folder / "run.json").write_text(json.dumps(said))
 
 
+def lasting(rank, track, name, begin, end):
+    """Of a timeline, in milliseconds."""
+    return {"name": name, "ph": "X", "pid": rank, "tid": track, "ts": 1000 * begin, "dur": 1000 * (end - begin)}
+
+
+def timeline_of(rank, steps, background):
+    """Steps of 50 ms: 30 of the gradient, 4 of waiting, 1 of encoding, 5 of exchange, 2 of decoding. Rank 1 is 3 late.
+    background: when exchanges begin that take 60 and bring a message every 10."""
+    events = [{"name": "process_name", "ph": "M", "pid": rank, "args": {"name": f"rank {rank}"}},
+              {"name": "process_labels", "ph": "M", "pid": rank, "args": {"labels": f"clock +- {20 * rank} us"}}]
+    for step in range(steps):
+        at = 100 + 50 * step + 3 * rank
+        parts = [(0, "KokkosBlas::gemm", 1, 29), (0, "kadam-train::gradient", 0, 30), (1, "kadam::check", 30, 34),
+                 (1, "kadam::select_top_k", 34, 35), (1, "kadam::encode", 34, 35), (2, "receive", 36, 39),
+                 (2, "sparse exchange", 35, 40), (1, "kadam::exchange", 35, 40), (1, "kadam::decode", 40, 42),
+                 (0, "kadam-train::step", 0, 50)]
+        events += [lasting(rank, track, name, at + begin, at + end) for track, name, begin, end in parts]
+        events.append({"name": "send", "ph": "i", "s": "t", "pid": rank, "tid": 2, "ts": 1000 * (at + 35)})
+    for at in background:
+        events += [lasting(rank, 3, "receive", at + k, at + k + 10) for k in range(0, 60, 10)]
+        events.append(lasting(rank, 3, "background exchange", at, at + 60))
+    return events
+
+
+def write_timeline(folder, ranks=2, steps=8, background=(302,)):
+    events = [event for rank in range(ranks) for event in timeline_of(rank, steps, background)]
+    lines = ",\n".join(json.dumps(event) for event in events)
+    (folder / "trace.json").write_text('{"displayTimeUnit":"ms","traceEvents":[\n' + lines + "\n]}\n")
+
+
 def write_comparison(folder, new=True, optimizers=("zero_one_adam", "adam")):
     sent = {"adam": 80000}
     for k, optimizer in enumerate(optimizers):

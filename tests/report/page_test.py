@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What stands on the page is what the files say: page_test.py KADAM_REPORT"""
 import json
-import os
 import pathlib
 import shutil
 import sys
 import tempfile
 
 import made_runs
-from reporter import Reporter, expect
+from expect import expect
+from reporter import Reporter
 
 reporter = Reporter(sys.argv[1])
 has_gnuplot = shutil.which("gnuplot") is not None
@@ -22,14 +22,14 @@ def check_comparison(folder):
     header, first, second = page.tables["Results"]
     expect(first == ["zero_one_adam", f"{made_runs.loss_at(400, 1.0):.4f}", "1.1000", "81.25 %", "2.6 kB", "30.8×",
                      "3.6×", "400", "95.2 s"], first)
-    expect(second[4:7] == ["80 kB", "1.0×", "1.0×"], second)
+    expect(second[4:7] == ["80.0 kB", "1.0×", "1.0×"], second)
     losses = page.tables["Training loss over steps, nats"]
     expect(losses[0] == ["optimizer", "step 80", "step 160", "step 240", "step 320", "step 400"], losses)
     shown = [f"{made_runs.loss_at(step, 1.0):.4g}" for step in (80, 160, 240, 320, 400)]
     expect(losses[1] == ["zero_one_adam", *shown], losses)
     times = page.tables["Training loss over time, nats"][0][1:]
     expect(times == [f"{time} seconds" for time in ("1.6", "3.2", "4.8", "6.4", "8")], times)
-    expect(page.tables["Bytes sent per step"][1][1:] == ["80 kB"] + 4 * ["2.6 kB"], page.tables["Bytes sent per step"])
+    expect(page.tables["Bytes sent per step"][1][1:] == ["80.0 kB"] + 4 * ["2.6 kB"], page.tables["Bytes sent per step"])
     bars = page.tables["Time of a step, milliseconds"]
     expect(bars[0] == ["optimizer", "compute", "wait", "encode", "exposed exchange", "decode", "rest", "all"], bars)
     # 3.1 ms of exchange, 2.1 of these waiting.
@@ -45,7 +45,7 @@ def check_comparison(folder):
     expect("run.json" not in page.text and "goes on" not in page.text, "remarks without reason")
     figures = ["loss-over-steps", "loss-over-time", "held-out-loss", "bytes", "time", "error-ratio"]
     expect(page.pictures == (figures if has_gnuplot else []), page.pictures)
-    expect(("dense float32 mean: 80 kB" in page.text) == has_gnuplot, "the dense line")
+    expect(("dense float32 mean: 80.0 kB" in page.text) == has_gnuplot, "the dense line")
     again = reporter.page(folder / "again.html", folder / "a")
     expect(again.source == page.source, "the same files make another page")
     titled = reporter.page(folder / "titled.html", folder / "a", "--title", "it's <b> & \"c\"")
@@ -101,6 +101,9 @@ def check_odd_ones(folder):
     expect(name.replace("\n", " ") in page.text, page.text[:200])
     expect(not list(folder.rglob("made")), "a name was run as a command")
     expect(bool(page.pictures) == has_gnuplot, "a name stops gnuplot")
+    made_runs.write_run(folder / "long-name", "ä" * 40, evaluations=())
+    page = reporter.page(folder / "long-name.html", folder / "long-name")  # whose letters have two bytes each
+    expect("ä" * 15 + "..." in page.source or not has_gnuplot, "a long name is not cut between letters")
     made_runs.write_run(folder / "short", "adam", steps=10, evaluations=())
     made_runs.write_run(folder / "long", "adam", steps=50000, evaluations=())
     made_runs.write_run(folder / "none", "lamb", steps=0, finished=False, evaluations=())
@@ -109,8 +112,7 @@ def check_odd_ones(folder):
     expect(len(page.source) < 300_000, "large:", len(page.source))
     expect("lamb: No step has been logged" in page.text, page.text[:500])
     if has_gnuplot:
-        without = {**os.environ, "PATH": str(folder)}
-        page = reporter.page(folder / "tables.html", folder / "a", env=without)
+        page = reporter.page(folder / "tables.html", folder / "a", environment={"PATH": str(folder)})
         expect("gnuplot is not installed here" in page.text and not page.pictures, "without gnuplot")
         expect(page.tables["Training loss over steps, nats"], page.tables.keys())
 

@@ -6,7 +6,8 @@ import sys
 import tempfile
 
 import made_runs
-from reporter import Reporter, expect
+from expect import expect
+from reporter import Reporter
 
 reporter = Reporter(sys.argv[1])
 

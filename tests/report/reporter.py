@@ -2,13 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs kadam-report and reads its pages."""
 import html.parser
-import pathlib
 import re
-import subprocess
-import sys
 
-sys.path.append(str(pathlib.Path(__file__).parents[1] / "train"))
-from program import expect  # noqa: F401, E402
+from expect import expect
+from program import Program
 
 
 class Page(html.parser.HTMLParser):
@@ -61,11 +58,10 @@ class Page(html.parser.HTMLParser):
 
 class Reporter:
     def __init__(self, path):
-        self.path = path
+        self.program = Program([path], timeout=60)
 
     def start(self, *options, **settings):
-        return subprocess.run([self.path, *map(str, options)], capture_output=True, text=True, timeout=60, check=False,
-                              **settings)
+        return self.program.start(0, *options, **settings)
 
     def page(self, out, *options, **settings):
         done = self.start(*options, "--out", out, **settings)

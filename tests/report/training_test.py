@@ -12,10 +12,10 @@ import subprocess
 import sys
 import tempfile
 
-from reporter import Reporter, expect, expect_self_contained
-
 import small_data
+from expect import expect
 from program import Program, metrics, parameters
+from reporter import Reporter, expect_self_contained
 
 reporter, program = Reporter(sys.argv[1]), Program(sys.argv[2:])
 
@@ -58,12 +58,14 @@ with tempfile.TemporaryDirectory() as name:
     data = small_data.write_images(folder / "images")
     (folder / "a.toml").write_text(small_data.images_toml(data))
     run = folder / "it's <a>"
-    program.run(2, "--config", folder / "a.toml", "--compare", "adam,onebit_adam", "--run", run)
+    program.run(2, "--config", folder / "a.toml", "--compare", "adam,onebit_adam", "--run", run, "--trace")
     check_files(run)
     written = (run / "report.html").read_text()
     expect_self_contained(written)
     made = reporter.page(folder / "made.html", run)
     expect(made.source == written, "kadam-report makes another page than kadam-train")
+    for optimizer in ("adam", "onebit_adam"):
+        expect(f"Two steps of {optimizer}, seen from rank 0 and rank 1" in made.tables, made.tables.keys())
     record = json.loads((run / "adam/run.json").read_text())
     expect(f"mpirun -n 2 {shlex.join(record['starts'][0]['repetition'])}".replace("'\"'\"'", "'\\''") in made.text,
            "the command is not on the page")

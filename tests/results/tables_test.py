@@ -7,6 +7,8 @@ import pathlib
 import sys
 import tempfile
 
+from expect import expect
+
 sys.path.insert(0, sys.argv[1])
 os.chdir(pathlib.Path(sys.argv[1]).parents[1])  # example files are named from the root
 import runs  # noqa: E402
@@ -33,11 +35,6 @@ sent = 1000.0 if name == "adam" else 40.0
     "held_out_loss": loss, "held_out_accuracy": 0.5, "bytes_per_step": sent, "dense_bytes_per_step": 1000.0,
     "background_bytes_per_step": 30.0 if name == "divisible_adam" else 0.0, "mean_bytes_per_step": 100.0}]))
 """
-
-
-def expect(holds, *said):
-    if not holds:
-        sys.exit(" ".join(map(str, said)))
 
 
 with tempfile.TemporaryDirectory() as name:

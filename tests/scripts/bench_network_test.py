@@ -10,6 +10,8 @@ import subprocess
 import sys
 import tempfile
 
+from expect import expect
+
 SCRIPTS = pathlib.Path(sys.argv[1])
 sys.path.insert(0, str(SCRIPTS / "bench_network"))
 import cases  # noqa: E402
@@ -69,11 +71,6 @@ print("some noise")
 if rank == "0":
     print(json.dumps({"step_seconds_each": [3.0 if exchange == "none" else 5.0] * 12, "parameters": 20490}))
 """
-
-
-def expect(holds, *said):
-    if not holds:
-        sys.exit(" ".join(map(str, said)))
 
 
 def near(value, wanted, *said):

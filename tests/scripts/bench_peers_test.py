@@ -8,6 +8,8 @@ import subprocess
 import sys
 import tempfile
 
+from expect import expect
+
 SCRIPTS = pathlib.Path(sys.argv[1])
 sys.path.insert(0, str(SCRIPTS / "bench_peers"))
 import main  # noqa: E402
@@ -21,11 +23,6 @@ runs.write_text((runs.read_text() if runs.exists() else "") + "x")
 for name, milliseconds in MILLISECONDS.items():
     print(json.dumps({"kernel": name, "milliseconds": milliseconds * len(runs.read_text())}))
 """
-
-
-def expect(holds, *said):
-    if not holds:
-        sys.exit(" ".join(map(str, said)))
 
 
 def program(path, milliseconds):

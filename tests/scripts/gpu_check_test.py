@@ -8,12 +8,9 @@ import subprocess
 import sys
 import tempfile
 
+from expect import expect
+
 SCRIPTS = pathlib.Path(sys.argv[1])
-
-
-def expect(holds, *said):
-    if not holds:
-        sys.exit(" ".join(map(str, said)))
 
 
 class Machine:

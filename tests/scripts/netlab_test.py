@@ -11,6 +11,8 @@ import subprocess
 import sys
 import time
 
+from expect import expect
+
 NETLAB = pathlib.Path(sys.argv[1]) / "netlab.sh"
 LAB = f"test{os.getpid()}"
 # Of 1514 bytes on a cable, TCP and IP leave this many to a program.
@@ -56,11 +58,6 @@ def seconds():
     return time.monotonic() - start
 print(min(seconds() for _ in range(20)))
 """
-
-
-def expect(holds, *said):
-    if not holds:
-        sys.exit(" ".join(map(str, said)))
 
 
 def netlab(*words, lab=LAB):

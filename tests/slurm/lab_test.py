@@ -9,13 +9,10 @@ import sys
 import tempfile
 import time
 
+from expect import expect
+
 SLURMLAB = sys.argv[1]
 LAB = f"lab{os.getpid()}"
-
-
-def expect(holds, *said):
-    if not holds:
-        sys.exit(" ".join(map(str, said)))
 
 
 def slurmlab(*words, lab=LAB, **options):

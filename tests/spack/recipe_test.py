@@ -6,6 +6,8 @@ import pathlib
 import re
 import sys
 
+from expect import expect
+
 sys.dont_write_bytecode = True
 ROOT = pathlib.Path(sys.argv[1]).resolve()
 STAND_IN = pathlib.Path(__file__).resolve().parent / "stand_in"
@@ -46,11 +48,6 @@ PACKAGE_OF = {
     "GTest": "googletest", "Python3": "python", "CUDAToolkit": "cuda",
     "Python": "python", "nanobind": "py-nanobind",
 }
-
-
-def expect(holds, *said):
-    if not holds:
-        sys.exit(" ".join(map(str, said)))
 
 
 def cmake(name):

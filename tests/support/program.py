@@ -1,7 +1,8 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs kadam-train and reads what it wrote."""
+"""Runs a program, alone or on ranks, and reads what training wrote."""
 import json
+import os
 import re
 import struct
 import subprocess
@@ -9,22 +10,28 @@ import sys
 
 import numpy as np
 
+from expect import expect
+
 
 class Program:
     """The program and its launcher, as in: kadam-train mpirun -n"""
 
-    def __init__(self, arguments):
-        self.path, self.launcher = arguments[0], arguments[1:]
+    def __init__(self, arguments, timeout=50):
+        self.path, self.launcher, self.timeout = arguments[0], arguments[1:], timeout
 
-    def start(self, ranks, *options):
+    def command(self, ranks, *options):
         """ranks = 0: one rank without the launcher."""
         launcher = [*self.launcher, str(ranks)] if ranks > 0 else []
-        command = [*launcher, self.path, *map(str, options)]
-        return subprocess.run(command, capture_output=True, text=True, timeout=50)
+        return [*launcher, self.path, *map(str, options)]
 
-    def run(self, ranks, *options):
+    def start(self, ranks, *options, environment=None, **settings):
+        """With these variables beside those that are set; settings are those of subprocess.run."""
+        return subprocess.run(self.command(ranks, *options), capture_output=True, text=True, check=False,
+                              timeout=self.timeout, env=os.environ | (environment or {}), **settings)
+
+    def run(self, ranks, *options, **settings):
         """A run that has to succeed; its standard output."""
-        done = self.start(ranks, *options)
+        done = self.start(ranks, *options, **settings)
         if done.returncode != 0:
             sys.exit(f"{options}: exit code {done.returncode}\n{done.stdout}\n{done.stderr}")
         return done.stdout
@@ -36,11 +43,6 @@ class Program:
         known = re.search(r"optimizer\.name\s+one of ([a-z0-9_,\s]+?) \(", self.run(0, "--help"))
         expect(known, "no names of optimizers in --help")
         return known[1].replace(",", " ").split()
-
-
-def expect(condition, *words):
-    if not condition:
-        sys.exit("failed: " + " ".join(map(str, words)))
 
 
 def metrics(folder):

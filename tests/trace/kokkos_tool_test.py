@@ -2,15 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A tool of Kokkos Tools sees the regions, kernels and allocations of training with every optimizer: kokkos_tool_test.py
 TOOL KADAM_TRAIN LAUNCHER..."""
-import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "train"))
 import small_data
-from program import Program, expect
+from expect import expect
+from program import Program
 
 STEPS = 12
 PHASES = {"kadam::check", "kadam::encode", "kadam::exchange", "kadam::decode"}
@@ -50,19 +48,17 @@ with tempfile.TemporaryDirectory() as folder:
     for name in program.optimizers("all"):
         out = folder / name
         out.mkdir()
-        environment = {**os.environ, "KOKKOS_TOOLS_LIBS": tool, "REGION_TOOL_FOLDER": str(out)}
+        environment = {"KOKKOS_TOOLS_LIBS": tool, "REGION_TOOL_FOLDER": str(out)}
         options = ["--config", folder / "a.toml", "--set", f"optimizer.name={name}", "--run", folder / f"{name}-run"]
         for key, of in (("warmup_steps", small_data.WARMED_UP), ("variance_freeze_step", ("zero_one_adam",))):
             if name in of:
                 options += ["--set", f"optimizer.{name}.{key}={STEPS // 2}"]
-        command = [*program.launcher, "2", program.path, *map(str, options)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=50, env=environment)
-        expect(done.returncode == 0, name, done.stdout, done.stderr)
+        program.run(2, *options, environment=environment)
         files = sorted(out.iterdir())
         expect(len(files) == 2, files)
         for file in files:
             check(name, file.read_text().splitlines())
     # A timeline listens itself.
-    os.environ.update(environment)
-    done = program.start(2, "--config", folder / "a.toml", "--run", folder / "refused", "--trace")
+    done = program.start(2, "--config", folder / "a.toml", "--run", folder / "refused", "--trace",
+                         environment=environment)
     expect(done.returncode == 2 and "KOKKOS_TOOLS_LIBS" in done.stderr, done.returncode, done.stderr)

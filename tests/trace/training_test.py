@@ -7,9 +7,9 @@ import pathlib
 import sys
 import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "train"))
 import small_data
-from program import Program, expect
+from expect import expect
+from program import Program
 
 FIRST, LAST, STEPS = 31, 50, 60
 TRACKS = {0: "compute", 1: "encode and decode", 2: "network", 3: "background"}

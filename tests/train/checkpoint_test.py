@@ -11,7 +11,8 @@ import tempfile
 
 import small_data
 from disturbed import STOPPED, begin, parameters_of, ranks_of, steps_in, wait_for
-from program import Program, expect, metrics
+from expect import expect
+from program import Program, metrics
 
 STEPS = 40
 program = Program(sys.argv[1:])

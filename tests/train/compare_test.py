@@ -7,7 +7,8 @@ import sys
 import tempfile
 
 import small_data
-from program import Program, expect, metrics
+from expect import expect
+from program import Program, metrics
 
 ranks, program = int(sys.argv[1]), Program(sys.argv[2:])
 d = sum(small_data.IMAGE_TENSORS.values())

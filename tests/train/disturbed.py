@@ -6,15 +6,14 @@ import pathlib
 import subprocess
 import time
 
-from program import expect
+from expect import expect
 
 STOPPED = 75  # the exit code of a run that saved and stopped early
 
 
 def begin(program, ranks, *options):
     """A run that is going to be disturbed."""
-    command = [*program.launcher, str(ranks), program.path, *map(str, options)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(program.command(ranks, *options), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def steps_in(folder):

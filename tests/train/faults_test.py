@@ -13,7 +13,8 @@ import time
 
 import small_data
 from disturbed import STOPPED, begin, parameters_of, ranks_of, steps_in, wait_for
-from program import Program, expect
+from expect import expect
+from program import Program
 
 STEPS = 800
 EVERY = 20
@@ -21,9 +22,6 @@ RANKS = 2
 program = Program(sys.argv[2:])
 algorithms = program.optimizers(sys.argv[1])
 chosen = random.Random(11)
-# So that faults come before and after the phases change.
-PHASES = "".join(f"[optimizer.{name}]\nwarmup_steps = 100\n" for name in small_data.WARMED_UP if name != "onebit_adam")
-PHASES += "[optimizer.zero_one_adam]\nvariance_freeze_step = 100\nsync_doubling_steps = 200\n"
 
 
 class Run:
@@ -112,7 +110,7 @@ FAULTS = {"SIGTERM": terminated, "kill -9": killed, "paused": paused, "broken ch
 with tempfile.TemporaryDirectory() as name:
     folder = pathlib.Path(name)
     data = small_data.write_images(folder / "images")
-    (folder / "a.toml").write_text(small_data.images_toml(data, STEPS) + PHASES)
+    (folder / "a.toml").write_text(small_data.images_toml(data, STEPS) + small_data.phases_toml(100))
     for algorithm in algorithms:
         whole = folder / f"{algorithm}-whole"
         program.run(RANKS, "--config", folder / "a.toml", "--set", f"optimizer.name={algorithm}", "--run", whole)

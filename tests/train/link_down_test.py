@@ -11,7 +11,8 @@ import time
 
 import small_data
 from disturbed import parameters_of, steps_in, wait_for
-from program import Program, expect
+from expect import expect
+from program import Program
 
 SKIPPED = 77
 DOWN_SECONDS = 3.0
@@ -48,7 +49,7 @@ def train_through(folder, lab_name, algorithm, options):
 with tempfile.TemporaryDirectory() as name:
     folder = pathlib.Path(name)
     data = small_data.write_images(folder / "images")
-    (folder / "a.toml").write_text(small_data.images_toml(data))
+    (folder / "a.toml").write_text(small_data.images_toml(data) + small_data.phases_toml(100))
     options = ["--config", folder / "a.toml", "--set", "training.steps=3000", "--set", "training.log_every=500", "--set",
                "training.evaluate_every=0"]
     lab_name = f"down{os.getpid()}"

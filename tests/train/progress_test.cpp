@@ -9,29 +9,6 @@
 namespace kadam::test {
 namespace {
 
-TEST(Progress, GroupsDigits) {
-  EXPECT_EQ(train::grouped(0), "0");
-  EXPECT_EQ(train::grouped(999), "999");
-  EXPECT_EQ(train::grouped(1000), "1,000");
-  EXPECT_EQ(train::grouped(1234567), "1,234,567");
-  EXPECT_EQ(train::grouped(-123), "-123");
-  EXPECT_EQ(train::grouped(-123456), "-123,456");
-}
-
-TEST(Progress, WritesBytesInDecimalUnits) {
-  EXPECT_EQ(train::bytes_text(0), "0 B");
-  EXPECT_EQ(train::bytes_text(999), "999 B");
-  EXPECT_EQ(train::bytes_text(6000), "6.0 kB");
-  EXPECT_EQ(train::bytes_text(1.234e6), "1.23 MB");
-  EXPECT_EQ(train::bytes_text(2.5e9), "2.50 GB");
-}
-
-TEST(Progress, ChoosesTheUnitAfterRounding) {
-  EXPECT_EQ(train::bytes_text(999.7), "1.0 kB");
-  EXPECT_EQ(train::bytes_text(999960), "1.00 MB");
-  EXPECT_EQ(train::bytes_text(999.999e6), "1.00 GB");
-}
-
 /// What a run of so many steps prints into a file, updated every so many steps.
 std::string printed(std::int64_t steps, std::int64_t every, bool enabled = true) {
   testing::internal::CaptureStdout();

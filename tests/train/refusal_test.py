@@ -4,14 +4,15 @@
 
 refusal_test.py KADAM_TRAIN LAUNCHER...
 """
-import concurrent.futures
 import pathlib
 import shutil
 import sys
 import tempfile
 
 import small_data
+from expect import expect
 from program import Program
+from refusals import refusals
 
 program = Program(sys.argv[1:])
 
@@ -56,25 +57,17 @@ def cases(folder):
     ]
 
 
-def failure(folder, expected, options, ranks):
+def completed(folder, options):
+    """A configuration and a place for the results, unless the case has its own."""
     for option, value in (("--config", folder / "images.toml"), ("--run", folder / "run")):
         if option not in options:
             options = [option, value, *options]
-    done = program.start(ranks, *options)
-    sentences = [line for line in done.stderr.splitlines() if line.startswith("kadam-train: ")]
-    print(done.returncode, *sentences)
-    if done.returncode == 2 and len(sentences) == 1 and expected in sentences[0] and not done.stdout:
-        return ""
-    return f"expected exit code 2 and, once: {expected}\ngot {done.returncode}\n{done.stderr}{done.stdout}"
+    return options
 
 
 with tempfile.TemporaryDirectory() as name:
     folder = pathlib.Path(name)
     prepare(folder)
     before = sorted(folder.rglob("*"))
-    # Most of the time is the launcher waiting for processes that have ended.
-    with concurrent.futures.ThreadPoolExecutor(3) as pool:
-        failures = list(filter(None, pool.map(lambda case: failure(folder, *case), cases(folder))))
-    written = [str(path) for path in sorted(folder.rglob("*")) if path not in before]
-    if failures or written:
-        sys.exit("\n".join(failures + written))
+    refusals(program, [(words, completed(folder, options), ranks) for words, options, ranks in cases(folder)])
+    expect(sorted(folder.rglob("*")) == before, "written:", *set(folder.rglob("*")) - set(before))

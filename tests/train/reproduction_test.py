@@ -6,7 +6,8 @@ import sys
 import tempfile
 
 import small_data
-from program import Program, expect, metrics
+from expect import expect
+from program import Program, metrics
 
 program = Program(sys.argv[1:])
 

@@ -50,7 +50,7 @@ TEST(RunStatistics, CallsRestWhatNoPhaseHas) {
   EXPECT_DOUBLE_EQ(seconds.total(), slow.step_seconds);
 }
 
-TEST(RunStatistics, ReadsTextsWithAndWithoutRestAndWait) {
+TEST(RunStatistics, ReadsTheTextsThatItWrites) {
   train::StepWindow window;
   window.add(record(1, "dense"));
   window.seconds.rest = 0.1;
@@ -58,11 +58,8 @@ TEST(RunStatistics, ReadsTextsWithAndWithoutRestAndWait) {
   ASSERT_TRUE(read.from_text(window.to_text()));
   EXPECT_EQ(read.to_text(), window.to_text());
   EXPECT_EQ(read.seconds.rest, 0.1);
-  ASSERT_TRUE(read.from_text("2 0x1p+1 0x1p+0 0x1p+1 0x1p+2 0x1p+3 100 10"));
-  EXPECT_EQ(read.seconds.decode, 8.0);
-  EXPECT_EQ(read.seconds.rest, 0.0);
-  for (const char* text :
-       {"", "2 0x1p+1", "2 1 1 1 1 1 100 10 1", "2 1 1 1 1 1 100 10 1 1 1", "2 1 1 1 1 1 1 1x"})
+  for (const char* text : {"", "2 0x1p+1", "2 1 1 1 1 1 100 10", "2 1 1 1 1 1 100 10 1",
+                           "2 1 1 1 1 1 100 10 1 1 1", "2 1 1 1 1 1 100 10 1 1x"})
     EXPECT_FALSE(read.from_text(text)) << text;
 }
 

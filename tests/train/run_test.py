@@ -8,7 +8,8 @@ import tempfile
 import numpy as np
 
 import small_data
-from program import Program, expect, metrics, parameters
+from expect import expect
+from program import Program, metrics, parameters
 
 FIELDS = ["step", "seconds", "loss", "learning_rate", "phase", "gradient_norm", "gradient_scale", "bytes_per_step"]
 FIELDS += ["bytes_sent", "compute_seconds", "encode_seconds", "exchange_seconds", "decode_seconds", "rest_seconds"]

@@ -12,7 +12,8 @@ import tempfile
 import numpy as np
 
 import small_data
-from program import Program, expect, parameters
+from expect import expect
+from program import Program, parameters
 
 program = Program(sys.argv[1:])
 

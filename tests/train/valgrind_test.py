@@ -10,7 +10,8 @@ import tempfile
 import time
 
 import small_data
-from program import Program, expect
+from expect import expect
+from program import Program
 
 STEPS = 8
 FOUND = 99

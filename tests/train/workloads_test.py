@@ -6,7 +6,8 @@ import sys
 import tempfile
 
 import small_data
-from program import Program, expect, metrics, parameters
+from expect import expect
+from program import Program, metrics, parameters
 
 ranks, program = int(sys.argv[1]), Program(sys.argv[2:])
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <nlohmann/json.hpp>
 
-#include <train/summary_json.hpp>
+#include <train/run_summary.hpp>
 
 namespace kadam::train {
 

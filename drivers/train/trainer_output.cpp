@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/io/safetensors.hpp>
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <launch/quantities.hpp>
+#include <train/run_folder.hpp>
+#include <train/trainer.hpp>
+
+/// What a run prints and writes into its folder.
+namespace kadam::train {
+
+void Trainer::open_folder(const std::filesystem::path& folder, bool goes_on) {
+  std::filesystem::create_directories(folder);
+  write_configuration(folder, to_toml(configuration_, optimizer_->name(), optimizer_->options()));
+  open_run_record(folder / "run.json", facts(), *communicator_);
+  const std::filesystem::path metrics = folder / "metrics.jsonl";
+  metrics_ = goes_on ? std::make_unique<io::JsonLinesWriter>(metrics, step_)
+                     : std::make_unique<io::JsonLinesWriter>(metrics);
+}
+
+RunFacts Trainer::facts() const {
+  const TrainingOptions& training = configuration_.training;
+  return {summary_.algorithm,
+          configuration_.model.kind,
+          data_.description(),
+          model_->tensors().elements(),
+          training.steps,
+          training.batch * training.accumulate * communicator_->size(),
+          summary_.dense_bytes_per_step,
+          step_,
+          commands_};
+}
+
+void Trainer::log(const StepResult& result, std::int64_t step) {
+  const StepWindow window = statistics_.take_window();
+  const double loss = mean_over_ranks(window.mean_loss());
+  const io::Metrics figures = health();
+  if (is_root()) {
+    const StepSeconds seconds = window.mean_seconds();
+    io::Metrics line = {{"step", step},
+                        {"seconds", wall_seconds()},
+                        {"loss", loss},
+                        {"learning_rate", result.learning_rate},
+                        {"phase", statistics_.phase()},
+                        {"gradient_norm", result.gradient_norm},
+                        {"gradient_scale", result.gradient_scale},
+                        {"bytes_per_step", window.mean_bytes()},
+                        {"bytes_sent", static_cast<std::int64_t>(statistics_.bytes_sent())},
+                        {"compute_seconds", seconds.compute},
+                        {"encode_seconds", seconds.encode},
+                        {"exchange_seconds", seconds.exchange},
+                        {"decode_seconds", seconds.decode},
+                        {"rest_seconds", seconds.rest},
+                        {"wait_seconds", seconds.wait},
+                        {"inactive_elements", optimizer_->inactive_elements()},
+                        {"skipped_steps", optimizer_->steps_skipped()}};
+    line.insert(line.end(), figures.begin(), figures.end());
+    metrics_->write(line);
+  }
+  progress_.update(step, fmt::format("loss {:.4f}  {:<10}  {:>9}/step", loss, statistics_.phase(),
+                                     launch::bytes_text(window.mean_bytes())));
+}
+
+/// The optimizer's health as metrics; what is wrong is said once of its kind.
+io::Metrics Trainer::health() {
+  const Health health = optimizer_->health(exec_);
+  io::Metrics figures;
+  const auto add = [&](const char* name, const std::optional<double>& value) {
+    if (value) figures.emplace_back(name, *value);
+  };
+  add("error_ratio", health.error_ratio);
+  add("variance_drift", health.variance_drift);
+  add("variance_spread", health.variance_spread);
+  add("support_overlap", health.support_overlap);
+  add("background_hidden", health.background_hidden);
+  for (const Warning& warning : warnings(health)) {
+    figures.emplace_back("warning_" + warning.kind, warning.text);
+    if (is_root() && warned_.insert(warning.kind).second) {
+      fmt::print(stderr, "warning: {}: {}\n", optimizer_->name(), warning.text);
+    }
+  }
+  return figures;
+}
+
+double Trainer::mean_over_ranks(double value) {
+  double sum = 0.0;
+  for (const double of_rank : communicator_->all_gather_values({&value, 1})) sum += of_rank;
+  return sum / communicator_->size();
+}
+
+void Trainer::summarise() {
+  const StepWindow& last = statistics_.last_phase();
+  summary_.steps = step_;
+  summary_.training_loss = mean_over_ranks(statistics_.late().mean_loss());
+  summary_.bytes_per_step = last.mean_bytes();
+  summary_.background_bytes_per_step = last.mean_background_bytes();
+  summary_.mean_bytes_per_step = statistics_.whole_run().mean_bytes();
+  summary_.seconds = last.mean_seconds();
+  summary_.skipped_steps = optimizer_->steps_skipped();
+}
+
+void Trainer::write_parameters(const std::filesystem::path& folder) const {
+  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, parameters_);
+  io::write_safetensors(
+      folder / "parameters.safetensors", model_->tensors(), {host.data(), host.size()},
+      {{"optimizer", optimizer_->name()}, {"steps", std::to_string(optimizer_->steps_taken())}});
+}
+
+}  // namespace kadam::train
