@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <fstream>
 #include <launch/gnuplot.hpp>
-#include <regex>
 #include <report/drawing.hpp>
 #include <sstream>
 #include <stdexcept>
+#include <string_view>
 
 namespace kadam::report {
 namespace {
@@ -45,6 +45,25 @@ std::string script_of(const Figure& figure) {
          figure.commands + "unset output\n";
 }
 
+/// Groups without the ids that gnuplot gives them, and the titles behind these.
+std::string without_ids(const std::string& svg) {
+  constexpr std::string_view group = "<g id=";
+  constexpr std::string_view title = "<title>";
+  constexpr std::string_view title_end = "</title>";
+  std::string text;
+  std::size_t done = 0;
+  for (std::size_t at = svg.find(group); at != std::string::npos; at = svg.find(group, done)) {
+    const std::size_t end = svg.find('>', at);
+    if (end == std::string::npos) break;
+    text += svg.substr(done, at - done) + "<g>";
+    done = end + 1;
+    if (svg.compare(done, title.size(), title) != 0) continue;
+    const std::size_t titled = svg.find(title_end, done);
+    if (titled != std::string::npos) done = titled + title_end.size();
+  }
+  return text + svg.substr(done);
+}
+
 /// What gnuplot has drawn, as an element of a page: named and described for people, without ids that several
 /// pictures would share, without gnuplot's symbols, which are not used.
 std::string element_of(const Figure& figure, const std::string& file) {
@@ -56,7 +75,7 @@ std::string element_of(const Figure& figure, const std::string& file) {
   const std::size_t symbols_end = inside.find("</defs>");
   if (symbols != std::string::npos && symbols_end != std::string::npos)
     inside.erase(symbols, symbols_end + 7 - symbols);
-  inside = std::regex_replace(inside, std::regex("<g id=\"[^\"]*\" ?>(<title>[^<]*</title>)?"), "<g>");
+  inside = without_ids(inside);
   return fmt::format(
       "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-labelledby=\"{}-title {}-text\">\n<title "
       "id=\"{}-title\">{}</title>\n<desc id=\"{}-text\">{}</desc>\n{}</svg>\n",
