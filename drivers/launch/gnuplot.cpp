@@ -2,26 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <cstdlib>
 #include <launch/gnuplot.hpp>
+#include <launch/shell_word.hpp>
 #include <launch/whole_file.hpp>
 
 namespace kadam::launch {
-namespace {
-
-/// Between apostrophes; one inside becomes what `apostrophe` says.
-std::string quoted(const std::string& text, const std::string& apostrophe) {
-  std::string word = "'";
-  for (const char c : text) word += c == '\'' ? apostrophe : std::string(1, c);
-  return word + "'";
-}
-
-std::string shell_word(const std::string& text) {
-  return quoted(text, "'\\''");
-}
-
-}  // namespace
 
 std::string gnuplot_text(const std::string& text) {
-  return quoted(text, "''");
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("''") : std::string(1, c);
+  return quoted + "'";
 }
 
 bool run_gnuplot(const std::filesystem::path& script, const std::string& commands) {

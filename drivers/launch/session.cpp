@@ -16,6 +16,7 @@
 
 #ifdef KADAM_ENABLE_MPI
 #include <kadam/comm/mpi_communicator.hpp>
+#include <kadam/comm/staging_word.hpp>
 
 #include <mpi.h>
 #endif
@@ -54,11 +55,9 @@ bool reads(std::string_view text, Number& number) {
 ExchangeOptions exchange_options() {
   ExchangeOptions options;
   if (const char* text = std::getenv("KADAM_GPU_AWARE")) {
-    const std::string value = text;
-    if (value != "auto" && value != "on" && value != "off")
-      throw UsageError("KADAM_GPU_AWARE=" + value + ": expected auto, on or off");
-    if (value == "on") options.staging = Staging::never;
-    if (value == "off") options.staging = Staging::always;
+    const auto staging = staging_from(text);
+    if (!staging) throw UsageError("KADAM_GPU_AWARE=" + std::string(text) + ": expected auto, on or off");
+    options.staging = *staging;
   }
   if (const char* text = std::getenv("KADAM_PIECE_BYTES")) {
     if (!reads(text, options.piece_bytes) || options.piece_bytes == 0)

@@ -49,7 +49,7 @@ Curve curve_of(const std::vector<Line>& lines, const CurveKind& kind) {
 Table table_of(const CurveKind& kind, const std::vector<Curve>& curves,
                const std::vector<LegendEntry>& styles, double last, const TimeUnit& unit) {
   constexpr int columns = 5;
-  Table table{kind.title, {kind.row_heading}, {}};
+  Table table{kind.title, {"optimizer"}, {}};
   std::vector<double> places;
   for (int k = 1; k <= columns; ++k) {
     const double place = last * k / columns;
@@ -143,15 +143,8 @@ std::optional<Figure> figure_from(const CurveKind& kind, std::vector<Curve> curv
 std::optional<Figure> figure_of(const CurveKind& kind, const std::vector<Run>& runs,
                                 const std::vector<LegendEntry>& styles, const std::vector<Level>& levels) {
   std::vector<Curve> curves;
-  for (const Run& run : runs) curves.push_back(curve_of(run.training, kind));
+  for (const Run& run : runs) curves.push_back(curve_of(run.*kind.lines, kind));
   return figure_from(kind, std::move(curves), styles, levels);
-}
-
-std::optional<Figure> evaluation_figure_of(const CurveKind& kind, const std::vector<Run>& runs,
-                                           const std::vector<LegendEntry>& styles) {
-  std::vector<Curve> curves;
-  for (const Run& run : runs) curves.push_back(curve_of(run.evaluations, kind));
-  return figure_from(kind, std::move(curves), styles, {});
 }
 
 std::string step_text(double steps) {

@@ -22,19 +22,15 @@ struct CurveKind {
   std::string caption;
   std::string field;            ///< y: of the lines
   std::string over = "step";    ///< x: "step" or a field
-  std::string row_heading;      ///< of the table
   TextOfNumber text = nullptr;  ///< of y
   bool is_logarithmic = false;  ///< else where it helps
+  std::vector<Line> Run::*lines = &Run::training;
 };
 
 /// One curve per run that has such numbers. Nothing if none has.
 [[nodiscard]] std::optional<Figure> figure_of(const CurveKind& kind, const std::vector<Run>& runs,
                                               const std::vector<LegendEntry>& styles,
                                               const std::vector<Level>& levels = {});
-
-/// The same of the lines of evaluations.
-[[nodiscard]] std::optional<Figure> evaluation_figure_of(const CurveKind& kind, const std::vector<Run>& runs,
-                                                         const std::vector<LegendEntry>& styles);
 
 /// "1500", "20k", "3M"
 [[nodiscard]] std::string step_text(double steps);

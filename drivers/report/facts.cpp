@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 #include <launch/quantities.hpp>
+#include <launch/shell_word.hpp>
 #include <report/facts.hpp>
 
 namespace kadam::report {
@@ -113,27 +114,18 @@ std::vector<std::string> times_of(const std::vector<Run>& runs) {
   return said;
 }
 
-/// A word as a shell reads it.
-std::string shell_word(const std::string& word) {
-  const std::string harmless = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
-  if (!word.empty() && word.find_first_not_of(harmless) == std::string::npos) return word;
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 /// The words after what the program found around it.
 std::string shell_lines(const Start& start, const std::vector<std::string>& words) {
   if (words.empty()) return "";
   std::string lines;
   const std::string folder = text_of(start, "folder");
-  if (!folder.empty()) lines += "cd " + shell_word(folder) + "\n";
+  if (!folder.empty()) lines += "cd " + launch::shell_word(folder) + "\n";
   for (const auto& [name, value] : start.environment)
-    lines += "export " + name + "=" + shell_word(value) + "\n";
+    lines += "export " + name + "=" + launch::shell_word(value) + "\n";
   if (start.ranks > 1) lines += fmt::format("mpirun -n {} ", start.ranks);
   for (std::size_t k = 0; k < words.size(); ++k) {
     if (k > 0) lines += ' ';
-    lines += shell_word(words[k]);
+    lines += launch::shell_word(words[k]);
   }
   return lines;
 }

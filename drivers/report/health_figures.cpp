@@ -79,14 +79,9 @@ std::vector<Figure> health_figures_of(const std::vector<Run>& runs, const std::v
   for (const Kind& kind : kinds()) {
     std::string name = kind.field;
     name[name.find('_')] = '-';
-    const CurveKind curves{name,
-                           std::string(kind.title) + " over steps",
-                           caption_of(kind),
-                           kind.field,
-                           "step",
-                           "optimizer",
-                           plain_text,
-                           false};
+    const CurveKind curves{
+        name, std::string(kind.title) + " over steps", caption_of(kind), kind.field, "step", plain_text,
+        false};
     auto figure = figure_of(curves, runs, styles, near_limits(kind, runs));
     if (figure) figures.push_back(std::move(*figure));
   }

@@ -34,7 +34,6 @@ std::vector<Figure> main_figures_of(const std::vector<Run>& runs, const std::vec
                          "Mean over ranks and logged steps.",
                          "loss",
                          "step",
-                         "optimizer",
                          plain_text,
                          false};
   CurveKind over_time = losses;
@@ -47,9 +46,9 @@ std::vector<Figure> main_figures_of(const std::vector<Run>& runs, const std::vec
                            "Of predictions on data that training does not see.",
                            "held_out_loss",
                            "step",
-                           "optimizer",
                            plain_text,
-                           false};
+                           false,
+                           &Run::evaluations};
   const std::vector<Level> dense = dense_levels(runs);
   const CurveKind bytes{
       "bytes",
@@ -58,7 +57,6 @@ std::vector<Figure> main_figures_of(const std::vector<Run>& runs, const std::vec
                     : "By rank 0, mean of the logged steps.",
       "bytes_per_step",
       "step",
-      "optimizer",
       launch::bytes_text,
       true};
   std::vector<Figure> figures;
@@ -69,7 +67,7 @@ std::vector<Figure> main_figures_of(const std::vector<Run>& runs, const std::vec
   add(figure_of(over_time, runs, styles));
   // One evaluation, at the end, is in the table of results.
   if (std::any_of(runs.begin(), runs.end(), [](const Run& run) { return run.evaluations.size() > 1; }))
-    add(evaluation_figure_of(held_out, runs, styles));
+    add(figure_of(held_out, runs, styles));
   add(figure_of(bytes, runs, styles, dense));
   add(time_bars_of(runs));
   for (Figure& figure : timeline_figures_of(runs)) figures.push_back(std::move(figure));

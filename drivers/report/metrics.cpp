@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <fstream>
+#include <report/json_numbers.hpp>
 #include <report/metrics.hpp>
 #include <stdexcept>
 
@@ -32,10 +32,7 @@ bool add_line(Run& run, const std::string& text) {
   const nlohmann::json line = nlohmann::json::parse(text, nullptr, false);
   if (!line.is_object() || !line.contains("step") || !line["step"].is_number_integer()) return false;
   if (line.contains("jump")) return false;  // of kadam-insitu, in other units
-  Line read{line["step"].get<std::int64_t>(), {}};
-  for (const auto& [name, value] : line.items()) {
-    if (value.is_number() && std::isfinite(value.get<double>())) read.numbers[name] = value.get<double>();
-  }
+  Line read{line["step"].get<std::int64_t>(), numbers_of(line)};
   if (line.contains("held_out_loss")) {
     run.evaluations.push_back(std::move(read));
   } else if (line.contains("loss")) {

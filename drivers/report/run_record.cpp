@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <nlohmann/json.hpp>
 
-#include <cmath>
 #include <fstream>
+#include <report/json_numbers.hpp>
 #include <report/run_record.hpp>
 #include <sstream>
 #include <stdexcept>
@@ -23,14 +23,6 @@ const Json& member(const Json& object, const char* name, Json::value_t kind) {
 std::string string_in(const Json& object, const char* name) {
   const Json& value = member(object, name, Json::value_t::string);
   return value.is_string() ? value.get<std::string>() : "";
-}
-
-Numbers numbers_of(const Json& object) {
-  Numbers numbers;
-  for (const auto& [name, value] : object.items()) {
-    if (value.is_number() && std::isfinite(value.get<double>())) numbers[name] = value.get<double>();
-  }
-  return numbers;
 }
 
 std::int64_t count_of(const Numbers& numbers, const char* name) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <launch/gnuplot.hpp>
 #include <report/axis.hpp>
+#include <report/boxes.hpp>
 #include <report/curves.hpp>
 #include <report/drawing.hpp>
 #include <report/step_times.hpp>
@@ -55,18 +56,16 @@ const char* colour_of(Activity activity) {
   return number < step_parts.size() - 1 ? step_parts.at(number).colour : exchange_colour;
 }
 
-/// Gathers what gnuplot draws: a box a line, as x, y, left, right, lower, upper, colour.
+/// Boxes of spans of time.
 struct StripBoxes {
   double unit = 1.0;
   double end = 0.0;
   double pixel = 0.0;  ///< in seconds
-  std::string data;
+  Boxes boxes = {};
 
   void add(const Span& span, double y, double half, const char* colour) {
-    const double begin = span.begin / unit;
-    const double last = std::min(std::max(span.end, span.begin + pixel), end) / unit;
-    data += fmt::format("{:.7g} {:.7g} {:.7g} {:.7g} {:.7g} {:.7g} {}\n", 0.5 * (begin + last), y, begin,
-                        last, y - half, y + half, std::stol(std::string(colour).substr(1), nullptr, 16));
+    const double last = std::min(std::max(span.end, span.begin + pixel), end);
+    boxes.add(span.begin / unit, last / unit, y, half, colour);
   }
 };
 
@@ -113,7 +112,7 @@ StripUnit strip_unit_of(double seconds) {
 StripPicture strip_picture_of(const StepTimeline& timeline) {
   const StripUnit unit = strip_unit_of(timeline.end);
   const std::vector<Row> rows = strip_rows(timeline);
-  StripBoxes boxes{unit.size, timeline.end, timeline.end / (strips_width * picture_width), ""};
+  StripBoxes boxes{unit.size, timeline.end, timeline.end / (strips_width * picture_width)};
   std::string labels;
   double y = 0.0;
   for (std::size_t k = 0; k < timeline.ranks.size(); ++k, y -= strip_gap) {
@@ -133,13 +132,9 @@ StripPicture strip_picture_of(const StepTimeline& timeline) {
   Axis axis = linear_axis(0.0, timeline.end / unit.size, plain_text);
   end_at(axis, timeline.end / unit.size);
   const int height = strip_foot - static_cast<int>(y);
-  const std::string frame = fmt::format(
-      "set lmargin at screen {}\nset rmargin at screen {}\nset tmargin at screen 1\nset bmargin at screen "
-      "{:.6g}\nset border 1 lc rgb '#555555'\nunset ytics\nset xtics nomirror scale 0.5 offset 0,0.2\n"
-      "set yrange [{:.6g}:0]\nset xlabel '{}' offset 0,0.5\nunset key\nset style fill solid 1 noborder\n",
-      strips_left, strips_left + strips_width, static_cast<double>(strip_foot) / height, y, unit.name);
-  return {height, "$strips << EOD\n" + boxes.data + "EOD\n" + labels + gnuplot_commands(axis, "x") + frame +
-                      "plot $strips using 1:2:3:4:5:6:7 with boxxyerror lc rgb variable\n"};
+  const Boxes::Frame frame = {
+      strips_left, strips_left + strips_width, static_cast<double>(strip_foot) / height, y, 0.0, unit.name};
+  return {height, boxes.boxes.commands(axis, frame, labels)};
 }
 
 }  // namespace kadam::report

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <launch/gnuplot.hpp>
 #include <report/axis.hpp>
+#include <report/boxes.hpp>
 #include <report/curves.hpp>
 #include <report/step_times.hpp>
 #include <report/time_bars.hpp>
@@ -57,8 +58,8 @@ std::string shortened(const std::string& text) {
   return text.substr(0, end) + "...";
 }
 
-/// The areas of a bar as gnuplot's rows x, y, left, right, lower, upper, colour; and its labels.
-void add_bar(const Bar& bar, double row, const Scale& scale, double pixels_per_unit, std::string& data,
+/// The areas of a bar, and its labels.
+void add_bar(const Bar& bar, double row, const Scale& scale, double pixels_per_unit, Boxes& boxes,
              std::string& labels) {
   constexpr double half = 0.22;
   constexpr double pixels_per_letter = 9.0;
@@ -69,11 +70,7 @@ void add_bar(const Bar& bar, double row, const Scale& scale, double pixels_per_u
   for (std::size_t k = 0; k < step_parts.size(); ++k) {
     const double length = bar.seconds[k] / scale.size;
     const double end = begin + length;
-    if (length > 0.0) {
-      data += fmt::format("{:.6g} {:.6g} {:.6g} {:.6g} {:.6g} {:.6g} {}\n", 0.5 * (begin + end), -row, begin,
-                          end, -row - half, -row + half,
-                          std::stol(std::string(step_parts.at(k).colour).substr(1), nullptr, 16));
-    }
+    if (length > 0.0) boxes.add(begin, end, -row, half, step_parts.at(k).colour);
     const std::string text = scale.text(bar.seconds[k]);
     if (length * pixels_per_unit > pixels_per_letter * static_cast<double>(text.size()) + 4.0)
       labels += label_command(text, 0.5 * (begin + end), row, "center");
@@ -85,18 +82,15 @@ std::string bar_commands(const std::vector<Bar>& bars, const Scale& scale, doubl
   Axis axis = linear_axis(0.0, longest / scale.size, plain_text);
   end_at(axis, longest / scale.size);
   const double pixels_per_unit = bar_width * picture_width / axis.to;
-  std::string data;
+  Boxes boxes;
   std::string labels;
   for (std::size_t k = 0; k < bars.size(); ++k)
-    add_bar(bars[k], static_cast<double>(k), scale, pixels_per_unit, data, labels);
-  return fmt::format(
-      "$bars << EOD\n{}EOD\n{}{}set lmargin at screen {}\nset rmargin at screen {}\nset tmargin at screen 1\n"
-      "set bmargin at screen {:.6g}\nset border 1 lc rgb '#555555'\nunset ytics\nset xtics nomirror scale "
-      "0.5 offset 0,0.2\nset yrange [{:.6g}:0.72]\nset xlabel '{} per step' offset 0,0.5\nunset key\n"
-      "set style fill solid 1 noborder\n"
-      "plot $bars using 1:2:3:4:5:6:7 with boxxyerror lc rgb variable\n",
-      data, labels, gnuplot_commands(axis, "x"), bar_left, bar_left + bar_width - 0.02, 56.0 / height,
-      0.5 - static_cast<double>(bars.size()), scale.unit);
+    add_bar(bars[k], static_cast<double>(k), scale, pixels_per_unit, boxes, labels);
+  const double lowest = 0.5 - static_cast<double>(bars.size());
+  return boxes.commands(axis,
+                        {bar_left, bar_left + bar_width - 0.02, 56.0 / height, lowest, 0.72,
+                         std::string(scale.unit) + " per step"},
+                        labels);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/c_api/guarded.hpp>
 #include <kadam/c_api/setup.hpp>
+#include <kadam/comm/staging_word.hpp>
 
 #include <cmath>
 #include <exception>
@@ -28,9 +29,7 @@ void set_option(kadam_setup* setup, const char* option, const kadam::OptionValue
 }
 
 kadam::Staging staging_of(std::string_view word) {
-  if (word == "auto") return kadam::Staging::automatic;
-  if (word == "on") return kadam::Staging::never;
-  if (word == "off") return kadam::Staging::always;
+  if (const auto staging = kadam::staging_from(word)) return *staging;
   throw std::invalid_argument("kadam_setup_gpu_aware: expected auto, on or off, not " + std::string(word));
 }
 

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/comm/staging_word.hpp>
 #include <kadam/config.hpp>
 #include <kadam/python/communicator.hpp>
 
@@ -18,9 +19,7 @@ namespace kadam::python {
 namespace {
 
 Staging staging_of(std::string_view word) {
-  if (word == "auto") return Staging::automatic;
-  if (word == "on") return Staging::never;
-  if (word == "off") return Staging::always;
+  if (const auto staging = staging_from(word)) return *staging;
   throw std::invalid_argument("gpu_aware: expected \"auto\", \"on\" or \"off\", got \"" + std::string(word) +
                               '"');
 }
