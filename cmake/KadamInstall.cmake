@@ -9,12 +9,12 @@ set_target_properties(kadam_kernels PROPERTIES EXPORT_NAME kernels)
 install(TARGETS kadam kadam_kernels EXPORT KadamTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-# What C is made of is nobody's business; npy and JSON lines belong to the programs.
+# What C and Python are made of is nobody's business; npy and JSON lines belong to the programs.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/kernels/kadam ${PROJECT_SOURCE_DIR}/src/kadam
   ${KADAM_GENERATED_INCLUDE_DIR}/kadam
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-  FILES_MATCHING PATTERN "*.hpp" PATTERN "c_api" EXCLUDE PATTERN "fortran" EXCLUDE PATTERN "python" EXCLUDE
-  PATTERN "npy*.hpp" EXCLUDE PATTERN "json_lines.hpp" EXCLUDE)
+  FILES_MATCHING PATTERN "*.hpp" PATTERN "c_api" EXCLUDE PATTERN "caller" EXCLUDE PATTERN "fortran" EXCLUDE
+  PATTERN "python" EXCLUDE PATTERN "npy*.hpp" EXCLUDE PATTERN "json_lines.hpp" EXCLUDE)
 install(FILES ${PROJECT_SOURCE_DIR}/src/kadam/c_api/kadam.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 if(KADAM_ENABLE_FORTRAN)
   install(TARGETS kadam_fortran EXPORT KadamTargets

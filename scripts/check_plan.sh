@@ -54,11 +54,7 @@ if [[ -z $programs ]]; then
   build_programs kadam-plan kadam-train
 fi
 forget_openblas_settings
-
-# shellcheck source=scripts/mpi_environment.sh
-source "$here/mpi_environment.sh"
-# Four hosts share this machine's cores.
-export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 OMP_PROC_BIND=false
+prepare_ranks
 exec "$netlab" with --hosts 4 --rate "${rates%%,*}" -- \
   python3 "$here/check_plan/main.py" --netlab "$netlab" --programs "$programs" --rates "$rates" --steps "$steps" \
   "${passed_on[@]}"

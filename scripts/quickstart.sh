@@ -21,14 +21,19 @@ done
 # What it runs, and nothing else: tests take three times as long to build as the programs.
 scripts/setup.sh --target kadam-train --target kadam-report "$@"
 
-# shellcheck source=scripts/mpi_environment.sh
-source scripts/mpi_environment.sh
 # shellcheck source=scripts/internal/common.sh
 source scripts/internal/common.sh
-help_openblas_with_new_processors
-# 4 ranks share this machine's cores.
-export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 OMP_PROC_BIND=false
+prepare_ranks
 
-mpirun -n 4 build/bin/kadam-train --config examples/fashion_mnist.toml --compare adam,onebit_adam
-mpirun -n 4 build/bin/kadam-train --config examples/transformer.toml --compare adam,onebit_adam \
-  --set data.path="${XDG_CACHE_HOME:-$HOME/.cache}/kadam/data/bible-kjv.txt"
+train() { mpirun -n 4 build/bin/kadam-train --compare adam,onebit_adam "$@"; }
+
+echo
+say "1 of 2: an image classifier, a CNN on Fashion-MNIST."
+echo
+train --config examples/fashion_mnist.toml
+echo
+say "2 of 2: a language model, a transformer on the bytes of the King James Bible."
+echo
+train --config examples/transformer.toml --set data.path="$KADAM_CACHE/data/bible-kjv.txt"
+echo
+say "Done. The reports open in any browser; docs/quickstart.md goes on from here."

@@ -10,11 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 if [[ " $* " != *" --help "* ]]; then scripts/setup.sh; fi
 
-# shellcheck source=scripts/mpi_environment.sh
-source scripts/mpi_environment.sh
 # shellcheck source=scripts/internal/common.sh
 source scripts/internal/common.sh
-help_openblas_with_new_processors
-# 4 ranks share this machine's cores.
-export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 OMP_PROC_BIND=false
+prepare_ranks
 exec python3 scripts/results/main.py "$@"

@@ -50,9 +50,7 @@ ensure_program kadam-train
 # shellcheck source=scripts/internal/python.sh
 source "$here/internal/python.sh"
 if [[ $faults == true ]]; then ensure_python "${KADAM_PYTHON_TEST_NEEDS[@]}"; fi
-# shellcheck source=scripts/mpi_environment.sh
-source "$here/mpi_environment.sh"
-export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 OMP_PROC_BIND=false
+prepare_ranks
 if [[ $faults == true ]]; then
   tests=$KADAM_ROOT/tests/train
   export PYTHONPATH=$KADAM_ROOT/tests/support

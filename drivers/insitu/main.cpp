@@ -8,7 +8,7 @@
 #include <insitu/report.hpp>
 #include <insitu/simulation.hpp>
 #include <launch/command_line.hpp>
-#include <train/run_folder.hpp>
+#include <launch/run_folder.hpp>
 #include <workloads/blas_threads.hpp>
 
 namespace kadam::insitu {
@@ -58,19 +58,19 @@ void print_results(const std::filesystem::path& folder, const Settings& settings
 int run(Session& session, int argc, char** argv) {
   CommandLine line;
   if (const auto code = parse(session, argc, argv, line)) return *code;
-  const std::filesystem::path folder = train::run_folder(line.run);
+  const std::filesystem::path folder = launch::run_folder(line.run);
   Settings settings;
   session.prepare([&] {
     settings = read_settings(line.config, line.assignments, line.optimizer);
-    if (session.is_root()) train::require_unused(folder, {});
+    if (session.is_root()) launch::require_unused(folder, {});
   });
   workloads::set_blas_threads(ExecutionSpace().concurrency());
   std::unique_ptr<Simulation> simulation;
   session.prepare([&] { simulation = std::make_unique<Simulation>(settings, session.communicator()); });
   session.prepare([&] {
     if (!session.is_root()) return;
-    train::create_folder("--run", folder);
-    train::write_configuration(folder, to_toml(settings, simulation->training().optimizer().options()));
+    launch::create_folder("--run", folder);
+    launch::write_configuration(folder, to_toml(settings, simulation->training().optimizer().options()));
   });
   if (session.is_root()) {
     fmt::print("{}", banner(settings, *simulation, *session.communicator()));

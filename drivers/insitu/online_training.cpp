@@ -15,8 +15,9 @@ OnlineTraining::OnlineTraining(const ExecutionSpace& exec, const Settings& setti
       block_(block),
       radius_(settings.surrogate.radius),
       surrogate_(settings.surrogate),
-      optimizer_(make_optimizer(settings.optimizer, settings.optimizer_options, surrogate_.tensors(),
-                                communicator, settings.groups)),
+      optimizer_(make_optimizer(settings.optimizer.name,
+                                settings.optimizer.options_for(settings.optimizer.name), surrogate_.tensors(),
+                                communicator, settings.optimizer.groups)),
       stream_(workloads::random_bits(static_cast<std::uint64_t>(options_.seed),
                                      static_cast<std::uint64_t>(communicator->rank()))) {
   const std::int64_t d = tensors().elements();

@@ -65,7 +65,7 @@ std::string results_text(const Settings& settings, const Summary& summary) {
   text += fmt::format("\nTime: {} per time step of the solver, {} per training step\n",
                       launch::seconds_text(summary.solver_seconds),
                       launch::seconds_text(summary.training_seconds));
-  text += fmt::format("Sent by rank 0 with {}: {}\n", settings.optimizer, sent_text(summary));
+  text += fmt::format("Sent by rank 0 with {}: {}\n", settings.optimizer.name, sent_text(summary));
   if (summary.skipped_steps > 0) {
     text += fmt::format("Skipped: {} of {} steps had a NaN or infinite gradient on some rank\n",
                         summary.skipped_steps, summary.steps);

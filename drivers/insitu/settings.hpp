@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <configuration/optimizer_settings.hpp>
 #include <cstdint>
 #include <filesystem>
 #include <insitu/gray_scott.hpp>
 #include <insitu/surrogate.hpp>
 #include <string>
-#include <train/configuration.hpp>
 #include <vector>
 
 namespace kadam::insitu {
@@ -33,9 +33,7 @@ struct Settings {
   GrayScottOptions solver;
   SurrogateOptions surrogate;
   OnlineOptions training;
-  std::string optimizer = "adam";
-  OptionMap optimizer_options;
-  std::vector<ParameterGroup> groups;
+  configuration::OptimizerSettings optimizer;
 
   void describe(OptionFields& fields);
 };

@@ -26,7 +26,7 @@ Simulation::Simulation(const Settings& settings, std::shared_ptr<Communicator> p
       history_(exec_, grid_.block(), settings.surrogate.history, settings.surrogate.radius),
       training_(exec_, settings, grid_.block(), make_training_communicator(*program_)),
       prediction_(make_field(exec_, "kadam-insitu::prediction", grid_.block(), settings.surrogate.radius)),
-      progress_(settings.optimizer, settings.training.steps(), is_root()) {
+      progress_(settings.optimizer.name, settings.training.steps(), is_root()) {
   summary_.dense_bytes_per_step = static_cast<double>(
       DenseMean::bytes_sent(training_.optimizer().communicator(), training_.tensors().elements()));
   summary_.halo_bytes_per_step = solver_.halo_bytes_per_step();

@@ -8,8 +8,8 @@
 #include <insitu/online_training.hpp>
 #include <insitu/picture.hpp>
 #include <insitu/process_grid.hpp>
+#include <launch/progress.hpp>
 #include <memory>
-#include <train/progress.hpp>
 #include <vector>
 
 namespace kadam::insitu {
@@ -83,7 +83,7 @@ class Simulation {
   double solver_seconds_ = 0.0;
   double training_seconds_ = 0.0;
   std::int64_t time_steps_ = 0;  ///< of these seconds
-  train::Progress progress_;
+  launch::Progress progress_;
   std::unique_ptr<io::JsonLinesWriter> metrics_;
   Summary summary_;
 };

@@ -10,9 +10,7 @@
 namespace kadam::insitu {
 
 double Simulation::mean_over_ranks(double value) {
-  double sum = 0.0;
-  for (const double of_rank : program_->all_gather_values({&value, 1})) sum += of_rank;
-  return sum / program_->size();
+  return program_->sum_over_ranks(value) / program_->size();
 }
 
 void Simulation::log(std::int64_t jump, const UnseenJump& errors, double loss, const OnlineStep& last) {

@@ -9,7 +9,7 @@
 #include <plan/measure_kernels.hpp>
 #include <plan/measure_network.hpp>
 #include <plan/node_levels.hpp>
-#include <plan/report.hpp>
+#include <plan/output.hpp>
 #include <plan/settings.hpp>
 
 namespace kadam::plan_program {

@@ -7,7 +7,7 @@
 #include <launch/gnuplot.hpp>
 #include <launch/quantities.hpp>
 #include <launch/session.hpp>
-#include <plan/report.hpp>
+#include <plan/output.hpp>
 #include <stdexcept>
 
 namespace kadam::plan_program {

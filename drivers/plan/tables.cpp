@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include <launch/quantities.hpp>
-#include <plan/report.hpp>
+#include <plan/output.hpp>
 
 namespace kadam::plan_program {
 namespace {

@@ -101,15 +101,46 @@ Ranges ranges_of(const std::vector<Curve>& curves, const std::vector<Level>& lev
   return ranges;
 }
 
+/// What gnuplot draws into the frame, and what the legend says of it.
+struct Plots {
+  std::string data;
+  std::string commands;
+  std::vector<LegendEntry> legend;
+
+  void add(const Level& level) {
+    add(fmt::format("{:.9g} with lines lw 2 lc rgb '#777777' dt (2,4)", level.value),
+        {level.text, "#777777", "2 4"});
+  }
+  /// unit, dot: as gnuplot_data() has them.
+  void add(const Curve& curve, const LegendEntry& style, double unit, double dot) {
+    const std::string name = fmt::format("$run{}", legend.size());
+    data += fmt::format("{} << EOD\n{}EOD\n", name, gnuplot_data(curve, unit, dot));
+    add(fmt::format("{} using 1:2 with lines lw 2 lc rgb '{}' {}", name, style.colour,
+                    dash_type(style.dashes)),
+        style);
+  }
+
+ private:
+  void add(const std::string& plot, const LegendEntry& entry) {
+    commands += (commands.empty() ? "plot " : ", ") + plot;
+    legend.push_back(entry);
+  }
+};
+
 std::optional<Figure> figure_from(const CurveKind& kind, std::vector<Curve> curves,
                                   const std::vector<LegendEntry>& styles, const std::vector<Level>& levels) {
   std::size_t group = 1;
   for (const Curve& curve : curves) group = std::max(group, points_to_join(curve));
   const double last = ranges_of(curves, {}).x.largest;
-  const TimeUnit unit = kind.over == "step" ? TimeUnit{"step", 1.0} : unit_of(last);
-  Figure figure{kind.name, kind.title, "", kind.caption, {}, {}, "", 330, ""};
   if (!std::isfinite(last)) return std::nullopt;
+  const TimeUnit unit = kind.over == "step" ? TimeUnit{"step", 1.0} : unit_of(last);
+  Figure figure;
+  figure.name = kind.name;
+  figure.title = kind.title;
+  figure.caption = kind.caption;
   figure.table = table_of(kind, curves, styles, last, unit);
+  figure.description = fmt::format("Curves of {} run{}; the table below has their values.",
+                                   figure.table.rows.size(), figure.table.rows.size() == 1 ? "" : "s");
   for (Curve& curve : curves) curve = thinned(curve, group);
   if (group > 1) figure.caption += fmt::format(" Each point is the mean of {} logged lines.", group);
 
@@ -118,23 +149,13 @@ std::optional<Figure> figure_from(const CurveKind& kind, std::vector<Curve> curv
   end_at(x, last / unit.size);
   const Axis y = kind.is_logarithmic ? logarithmic_axis(ranges.y.smallest, ranges.y.largest, kind.text)
                                      : fitting_axis(ranges.y.smallest, ranges.y.largest, kind.text);
-  std::string data;
-  std::string plots;
-  const auto add_plot = [&](const std::string& plot) { plots += (plots.empty() ? "plot " : ", ") + plot; };
-  for (const Level& level : levels) {
-    add_plot(fmt::format("{:.9g} with lines lw 2 lc rgb '#777777' dt (2,4)", level.value));
-    figure.legend.push_back({level.text, "#777777", "2 4"});
-  }
+  Plots plots;
+  for (const Level& level : levels) plots.add(level);
   for (std::size_t k = 0; k < curves.size(); ++k) {
-    if (!has_points(curves[k])) continue;
-    data += fmt::format("$run{} << EOD\n{}EOD\n", k, gnuplot_data(curves[k], unit.size, 0.004 * x.to));
-    add_plot(fmt::format("$run{} using 1:2 with lines lw 2 lc rgb '{}' {}", k, styles[k].colour,
-                         dash_type(styles[k].dashes)));
-    figure.legend.push_back(styles[k]);
+    if (has_points(curves[k])) plots.add(curves[k], styles[k], unit.size, 0.004 * x.to);
   }
-  figure.commands = data + frame_commands(x, y, unit.name) + plots + "\n";
-  figure.description = fmt::format("Curves of {} run{}; the table below has their values.",
-                                   figure.table.rows.size(), figure.table.rows.size() == 1 ? "" : "s");
+  figure.legend = plots.legend;
+  figure.commands = plots.data + frame_commands(x, y, unit.name) + plots.commands + "\n";
   return figure;
 }
 

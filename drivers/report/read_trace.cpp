@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/collectives/phases.hpp>
+
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <report/read_trace.hpp>
 #include <report/step_window.hpp>
 #include <report/trace_events.hpp>
@@ -16,27 +17,21 @@ constexpr int most_ranks = 2;
 /// activity_count for what is not drawn.
 std::size_t activity_of(const TraceEvent& event) {
   const auto number = [](Activity activity) { return static_cast<std::size_t>(activity); };
-  const bool has_arrived = event.name == "receive";
-  if (event.thread == network_thread)
+  const bool has_arrived = event.name == trace::message_arrives;
+  if (is_on(event, trace::Track::network))
     return number(has_arrived ? Activity::network_message : Activity::network);
-  if (event.thread == background_thread)
+  if (is_on(event, trace::Track::background))
     return number(has_arrived ? Activity::background_message : Activity::background);
-  constexpr std::array<std::pair<const char*, Activity>, 5> regions = {
-      {{"kadam-train::gradient", Activity::compute},
-       {"kadam::check", Activity::wait},
-       {"kadam::encode", Activity::encode},
-       {"kadam::exchange", Activity::exposed_exchange},
-       {"kadam::decode", Activity::decode}}};
+  const std::array<std::pair<const char*, Activity>, 5> regions = {
+      {{trace::gradient_region, Activity::compute},
+       {region_of(Phase::check), Activity::wait},
+       {region_of(Phase::encode), Activity::encode},
+       {region_of(Phase::exchange), Activity::exposed_exchange},
+       {region_of(Phase::decode), Activity::decode}}};
   for (const auto& [name, activity] : regions) {
     if (event.name == name) return number(activity);
   }
   return activity_count;
-}
-
-/// "clock +- 12 us" -> 12e-6
-double clock_error_in(const std::string& labels) {
-  double error = 0.0;
-  return std::sscanf(labels.c_str(), "clock +- %lf us", &error) == 1 ? 1e-6 * error : 0.0;
 }
 
 /// An exchange that goes on when the recording ends is known by its messages alone.
@@ -60,7 +55,7 @@ StepTimeline read_window(const std::filesystem::path& file, const StepWindow& wi
     const auto rank = static_cast<std::size_t>(event.process);
     if (rank >= timeline.ranks.size()) timeline.ranks.resize(rank + 1);
     RankTimeline& own = timeline.ranks[rank];
-    if (!event.labels.empty()) own.clock_error = clock_error_in(event.labels);
+    if (!event.labels.empty()) own.clock_error = trace::clock_error_in(event.labels);
     const std::size_t activity = activity_of(event);
     if (!lasts(event) || activity == activity_count) return true;
     const Span whole = span_of(event);

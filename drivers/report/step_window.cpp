@@ -21,9 +21,9 @@ Outline read_outline(const std::filesystem::path& file) {
   read_trace_events(file, [&](const TraceEvent& event) {
     if (event.process > 0) return false;  // ranks are written one after the other
     if (!lasts(event)) return true;
-    if (event.name == "kadam-train::step") outline.steps.push_back(span_of(event));
-    if (event.thread == network_thread) outline.exchanges[0].push_back(span_of(event));
-    if (event.thread == background_thread) outline.exchanges[1].push_back(span_of(event));
+    if (event.name == trace::step_region) outline.steps.push_back(span_of(event));
+    if (is_on(event, trace::Track::network)) outline.exchanges[0].push_back(span_of(event));
+    if (is_on(event, trace::Track::background)) outline.exchanges[1].push_back(span_of(event));
     return true;
   });
   std::sort(outline.steps.begin(), outline.steps.end(),

@@ -6,6 +6,7 @@
 #include <functional>
 #include <report/step_timeline.hpp>
 #include <string>
+#include <trace/trace_format.hpp>
 
 namespace kadam::report {
 
@@ -20,10 +21,9 @@ struct TraceEvent {
   std::string labels;  ///< of a process
 };
 
-// Threads of a rank in Kadam's traces, as trace::Track counts them.
-inline constexpr int network_thread = 2;
-inline constexpr int background_thread = 3;
-
+[[nodiscard]] inline bool is_on(const TraceEvent& event, trace::Track track) {
+  return event.thread == static_cast<int>(track);
+}
 [[nodiscard]] inline bool lasts(const TraceEvent& event) {
   return event.kind == 'X' && event.length >= 0.0;
 }

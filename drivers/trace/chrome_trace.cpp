@@ -17,13 +17,13 @@ std::string quoted(const std::string& text) {
 }
 
 std::string heading(const Part& part) {
-  std::string text = fmt::format(
-      R"({{"name":"process_name","ph":"M","pid":{0},"args":{{"name":"rank {0}"}}}},)"
-      "\n"
-      R"({{"name":"process_sort_index","ph":"M","pid":{0},"args":{{"sort_index":{0}}}}},)"
-      "\n"
-      R"({{"name":"process_labels","ph":"M","pid":{0},"args":{{"labels":"clock +- {1:.0f} us"}}}})",
-      part.rank, 1e6 * part.clock_error);
+  std::string text =
+      fmt::format(R"({{"name":"process_name","ph":"M","pid":{0},"args":{{"name":"rank {0}"}}}},)"
+                  "\n"
+                  R"({{"name":"process_sort_index","ph":"M","pid":{0},"args":{{"sort_index":{0}}}}},)"
+                  "\n"
+                  R"({{"name":"process_labels","ph":"M","pid":{0},"args":{{"labels":"{1}"}}}})",
+                  part.rank, clock_label(part.clock_error));
   for (std::size_t track = 0; track < track_count; ++track) {
     text += fmt::format(
         ",\n"

@@ -28,14 +28,14 @@ void ExchangeEvents::exchange_begins(Traffic traffic) {
 void ExchangeEvents::sends(Traffic traffic, int to, std::size_t bytes) {
   const Track track = track_of(traffic);
   queue_of(track).sent_bytes += bytes;
-  recorder_->add_message(track, "send", recorder_->now(), Event::at_once, to, bytes);
+  recorder_->add_message(track, message_leaves, recorder_->now(), Event::at_once, to, bytes);
 }
 
 void ExchangeEvents::has_arrived(Traffic traffic, int from, std::size_t bytes) {
   const Track track = track_of(traffic);
   Queue& queue = queue_of(track);
   const double now = recorder_->now();
-  recorder_->add_message(track, "receive", queue.last_arrival, now - queue.last_arrival, from, bytes);
+  recorder_->add_message(track, message_arrives, queue.last_arrival, now - queue.last_arrival, from, bytes);
   queue.last_arrival = now;
 }
 

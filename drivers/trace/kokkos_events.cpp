@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/collectives/phases.hpp>
+
 #include <Kokkos_Core.hpp>
 
-#include <array>
 #include <stdexcept>
 #include <trace/kokkos_events.hpp>
 #include <utility>
@@ -28,12 +29,9 @@ struct Listening {
 };
 Listening* listening = nullptr;
 
-constexpr std::array<std::string_view, 4> phases = {"kadam::check", "kadam::encode", "kadam::exchange",
-                                                    "kadam::decode"};
-
 bool is_phase(std::string_view name) {
-  for (const std::string_view phase : phases) {
-    if (name == phase) return true;
+  for (const Phase phase : {Phase::check, Phase::encode, Phase::exchange, Phase::decode}) {
+    if (name == region_of(phase)) return true;
   }
   return false;
 }

@@ -10,14 +10,11 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <trace/trace_format.hpp>
 #include <vector>
 
 /// Timelines of runs: what each rank computed, encoded and sent, and when.
 namespace kadam::trace {
-
-/// What works beside each other on a rank.
-enum class Track : std::uint8_t { compute, codec, network, background };
-inline constexpr std::size_t track_count = 4;
 
 /// Something that took a while, or happened at once.
 struct Event {

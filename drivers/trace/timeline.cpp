@@ -56,9 +56,7 @@ std::size_t Timeline::write(const std::filesystem::path& path) {
     }
     communicator_->require_success(failure);
   }
-  const auto own = static_cast<double>(recorder_->left_out());
-  double left_out = 0.0;
-  for (const double of_rank : communicator_->all_gather_values({&own, 1})) left_out += of_rank;
+  const double left_out = communicator_->sum_over_ranks(static_cast<double>(recorder_->left_out()));
   return static_cast<std::size_t>(left_out);
 }
 

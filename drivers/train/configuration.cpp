@@ -6,6 +6,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <configuration/keys.hpp>
+#include <configuration/toml_text.hpp>
+#include <cstdlib>
 #include <stdexcept>
 #include <train/configuration.hpp>
 
@@ -29,6 +32,11 @@ void require_known_by_all(const std::string& option, const std::string& algorith
   if (keys.empty()) return;  // unknown to all: make_optimizer lists what exists
   throw std::runtime_error(fmt::format("'optimizer.{}': {} has no such option: give it as {}", option,
                                        algorithm, fmt::join(keys, ", ")));
+}
+
+std::string expand_home(const std::string& path) {
+  const char* home = std::getenv("HOME");
+  return path.starts_with("~/") && home != nullptr ? home + path.substr(1) : path;
 }
 
 }  // namespace
@@ -82,24 +90,45 @@ void Configuration::describe(OptionFields& fields) {
              "held-out examples in an evaluation (0: all)");
 }
 
-OptionMap Configuration::options_for(const std::string& algorithm) const {
-  OptionMap options = optimizer_options;
-  const auto own = algorithm_options.find(algorithm);
-  if (own != algorithm_options.end()) {
-    for (const auto& [name, value] : own->second) options[name] = value;
-  }
-  return options;
-}
-
 void Configuration::require_honoured_by(const std::vector<std::string>& algorithms) const {
   for (auto algorithm = algorithms.begin(); algorithm != algorithms.end(); ++algorithm) {
     if (std::find(algorithms.begin(), algorithm, *algorithm) != algorithm) {
       throw std::runtime_error(fmt::format("--compare names '{}' twice", *algorithm));
     }
-    for (const auto& [option, value] : optimizer_options) {
+    for (const auto& [option, value] : optimizer.options) {
       require_known_by_all(option, *algorithm, algorithms);
     }
   }
+}
+
+Configuration read_configuration(const std::filesystem::path& file,
+                                 const std::vector<std::string>& assignments) {
+  const configuration::Keys keys = configuration::read_keys(file, assignments);
+  Configuration result;
+  OptionFields fields;
+  result.describe(fields);
+  fields.read("the configuration", keys.general);
+  result.optimizer = keys.optimizer;
+  result.training.validate();
+  result.data.path = expand_home(result.data.path);
+  result.data.text.mask_seed = static_cast<std::uint64_t>(result.training.seed);
+  result.data.validate();
+  result.model.validate();
+  return result;
+}
+
+std::string to_toml(const Configuration& of) {
+  Configuration copy = of;
+  OptionFields fields;
+  copy.describe(fields);
+  return configuration::toml_text(fields, copy.optimizer);
+}
+
+std::string to_toml(const Configuration& of, const std::string& algorithm,
+                    const OptionMap& resolved_options) {
+  Configuration copy = of;
+  copy.optimizer = configuration::resolved(of.optimizer, algorithm, resolved_options);
+  return to_toml(copy);
 }
 
 }  // namespace kadam::train

@@ -3,11 +3,10 @@
 #pragma once
 
 #include <kadam/optim/options.hpp>
-#include <kadam/optim/parameter_groups.hpp>
 
+#include <configuration/optimizer_settings.hpp>
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <string>
 #include <vector>
 #include <workloads/make_dataset.hpp>
@@ -35,15 +34,10 @@ struct Configuration {
   workloads::DataOptions data;
   workloads::ModelOptions model;
   TrainingOptions training;
-  std::string optimizer = "adam";
-  OptionMap optimizer_options;                         ///< [optimizer]: for whichever algorithm runs
-  std::map<std::string, OptionMap> algorithm_options;  ///< [optimizer.NAME]: for this algorithm alone
-  std::vector<ParameterGroup> groups;                  ///< [[optimizer.groups]]
+  configuration::OptimizerSettings optimizer;
 
   /// The keys of data, model and training with their help.
   void describe(OptionFields& fields);
-  /// What the algorithm is to be made with.
-  [[nodiscard]] OptionMap options_for(const std::string& algorithm) const;
   /// That these algorithms can be compared: none twice, and no option in [optimizer] that only some of them
   /// know. Errors: std::runtime_error, std::invalid_argument for an unknown algorithm.
   void require_honoured_by(const std::vector<std::string>& algorithms) const;
@@ -56,11 +50,11 @@ struct Configuration {
                                                const std::vector<std::string>& assignments);
 
 /// As TOML, with the defaults of data, model and training.
-[[nodiscard]] std::string to_toml(const Configuration& configuration);
+[[nodiscard]] std::string to_toml(const Configuration& of);
 
 /// What one run was made of: the same with one algorithm and its resolved options. Read back, it makes the
 /// same run.
-[[nodiscard]] std::string to_toml(const Configuration& configuration, const std::string& algorithm,
+[[nodiscard]] std::string to_toml(const Configuration& of, const std::string& algorithm,
                                   const OptionMap& resolved_options);
 
 }  // namespace kadam::train

@@ -6,40 +6,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <sstream>
+#include <configuration/help_entry.hpp>
 #include <train/configuration.hpp>
 #include <train/key_help.hpp>
 
 namespace kadam::train {
 namespace {
 
+using configuration::help_entries;
+using configuration::help_entry;
 using Options = std::vector<OptionHelp>;
-
-/// "  key    meaning (default)", the meaning continued below itself.
-std::string entry(const std::string& key, const std::string& meaning, const std::string& fallback = "") {
-  constexpr std::size_t column = 30;
-  constexpr std::size_t width = 100;
-  std::vector<std::string> words;
-  std::istringstream stream(meaning);
-  for (std::string word; stream >> word;) words.push_back(word);
-  if (!fallback.empty()) words.push_back(fmt::format("(default {})", fallback));
-  std::string text;
-  std::string line = fmt::format("  {:<{}}", key, column - 2);
-  for (const std::string& word : words) {
-    if (line.size() > column && line.size() + 1 + word.size() > width) {
-      text += line + '\n';
-      line = std::string(column, ' ');
-    }
-    if (line.size() > column) line += ' ';
-    line += word;
-  }
-  return text + line + '\n';
-}
-
-std::string entry(const OptionHelp& option) {
-  const std::string value = to_text(option.value);
-  return entry(option.name, option.help, value == "\"\"" ? "" : value);
-}
 
 const OptionHelp* find(const Options& options, const std::string& name) {
   const auto same_name = [&](const OptionHelp& option) { return option.name == name; };
@@ -64,12 +40,12 @@ std::string optimizer_help() {
   const Options common = common_options();
   std::string text =
       "\nOptions of every optimizer (optimizer.KEY for all, optimizer.NAME.KEY for one alone):\n";
-  for (const OptionHelp& option : common) text += entry(option);
+  for (const OptionHelp& option : common) text += help_entry(option);
   for (const std::string& name : optimizer_names()) {
     std::string own;
     for (const OptionHelp& option : optimizer_options(name)) {
       const OptionHelp* shared = find(common, option.name);
-      if (shared == nullptr || shared->value != option.value) own += entry(option);
+      if (shared == nullptr || shared->value != option.value) own += help_entry(option);
     }
     if (!own.empty()) text += fmt::format("\nOptions and defaults of {}:\n", name) + own;
   }
@@ -78,10 +54,10 @@ std::string optimizer_help() {
 
 std::string group_help() {
   return "\nKeys of a parameter group, [[optimizer.groups]]; the first group that fits a tensor counts:\n" +
-         entry("tensors", "which tensors: a pattern of names, * stands for any characters") +
-         entry("lr_scale", "factor on the learning rate", "1") +
-         entry("weight_decay", "instead of the optimizer's") +
-         entry("dense", "keep out of compression, exchange as an exact mean", "false");
+         help_entry("tensors", "which tensors: a pattern of names, * stands for any characters") +
+         help_entry("lr_scale", "factor on the learning rate", "1") +
+         help_entry("weight_decay", "instead of the optimizer's") +
+         help_entry("dense", "keep out of compression, exchange as an exact mean", "false");
 }
 
 }  // namespace
@@ -91,9 +67,9 @@ std::string key_help() {
   OptionFields fields;
   defaults.describe(fields);
   std::string text = "Keys of the configuration:\n";
-  for (const OptionField& field : fields.fields()) text += entry({field.name, field.get(), field.help});
+  text += help_entries(fields);
   const std::string names = fmt::format("one of {}", fmt::join(optimizer_names(), ", "));
-  text += entry("optimizer.name", names, to_text(defaults.optimizer));
+  text += help_entry("optimizer.name", names, defaults.optimizer.name);
   return text + optimizer_help() + group_help();
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <launch/run_folder.hpp>
 #include <launch/session.hpp>
 #include <launch/stop_signals.hpp>
 #include <launch/watchdog.hpp>
@@ -14,7 +15,6 @@
 #include <train/command_line.hpp>
 #include <train/comparison.hpp>
 #include <train/configuration.hpp>
-#include <train/run_folder.hpp>
 #include <train/trainer.hpp>
 #include <vector>
 
@@ -46,24 +46,25 @@ struct Plan {
 
 /// What would go wrong in an hour is said now.
 void create_folders(const std::filesystem::path& run, const CheckpointOptions& checkpoints) {
-  create_folder("--run", run);
+  launch::create_folder("--run", run);
   if (!checkpoints.folder.empty() && !checkpoints.goes_on_unsaved)
-    create_folder("--checkpoint", checkpoints.folder);
+    launch::create_folder("--checkpoint", checkpoints.folder);
 }
 
 Plan make_plan(const Session& session, const CommandLine& line) {
   Plan plan;
-  plan.folder = run_folder(line.run);
+  plan.folder = launch::run_folder(line.run);
   plan.compares = !line.compare.empty();
   session.prepare([&] {
     plan.configuration = read_configuration(line.config, line.assignments);
     plan.algorithms = line.compare;
-    if (plan.algorithms.empty()) plan.algorithms = {plan.configuration.optimizer};
+    if (plan.algorithms.empty()) plan.algorithms = {plan.configuration.optimizer.name};
     plan.configuration.require_honoured_by(plan.algorithms);
     plan.checkpoints = checkpoint_options(line);
     plan.watchdog_seconds = watchdog_seconds(line);
     // A run that goes on finds what it has written before.
-    if (session.is_root() && plan.checkpoints.resume.empty()) require_unused(plan.folder, plan.algorithms);
+    if (session.is_root() && plan.checkpoints.resume.empty())
+      launch::require_unused(plan.folder, plan.algorithms);
     plan.data = workloads::make_dataset(plan.configuration.data);
   });
   // All are made before the first is run: a wrong option of the last one is said now, not in an hour.
@@ -74,7 +75,7 @@ Plan make_plan(const Session& session, const CommandLine& line) {
   session.prepare([&] {
     if (!session.is_root()) return;
     create_folders(plan.folder, plan.checkpoints);
-    if (plan.compares) write_configuration(plan.folder, to_toml(plan.configuration));
+    if (plan.compares) launch::write_configuration(plan.folder, to_toml(plan.configuration));
   });
   return plan;
 }

@@ -9,6 +9,7 @@
 #include <launch/equal_replicas.hpp>
 #include <launch/learning_rates.hpp>
 #include <limits>
+#include <trace/trace_format.hpp>
 #include <train/held_out.hpp>
 #include <train/trainer.hpp>
 #include <utility>
@@ -42,8 +43,8 @@ Trainer::Trainer(const Configuration& configuration, const std::string& algorith
       data_(data),
       communicator_(std::move(communicator)),
       model_(workloads::make_model(configuration.model, data.shape())),
-      optimizer_(make_optimizer(algorithm, configuration.options_for(algorithm), model_->tensors(),
-                                communicator_, configuration.groups)),
+      optimizer_(make_optimizer(algorithm, configuration.optimizer.options_for(algorithm), model_->tensors(),
+                                communicator_, configuration.optimizer.groups)),
       sampler_(workloads::make_sampler(data, configuration.data.dirichlet_alpha,
                                        sampler_options(configuration, data, *communicator_),
                                        static_cast<std::uint64_t>(configuration.training.seed))),
@@ -100,7 +101,7 @@ RunSummary Trainer::run(const std::filesystem::path& folder, const CheckpointOpt
 
 /// The mean gradient of `accumulate` batches; returns their mean loss.
 double Trainer::accumulate_gradient() {
-  const Kokkos::Profiling::ScopedRegion region("kadam-train::gradient");
+  const Kokkos::Profiling::ScopedRegion region(trace::gradient_region);
   const std::int64_t batches = configuration_.training.accumulate;
   double loss = 0.0;
   for (std::int64_t k = 0; k < batches; ++k) {
@@ -127,7 +128,7 @@ void Trainer::use_while_computing(const ElementRange& range) {
 
 /// Returns what any rank wishes.
 std::uint32_t Trainer::take_step(std::int64_t step, std::uint32_t wishes) {
-  const Kokkos::Profiling::ScopedRegion region("kadam-train::step");
+  const Kokkos::Profiling::ScopedRegion region(trace::step_region);
   Kokkos::Timer timer;
   optimizer_->raise(wishes);
   const ByteCounters before = communicator_->bytes_sent();

@@ -7,6 +7,7 @@
 #include <kadam/optim/make_optimizer.hpp>
 
 #include <filesystem>
+#include <launch/progress.hpp>
 #include <launch/rounded_gradient.hpp>
 #include <launch/watchdog.hpp>
 #include <memory>
@@ -14,7 +15,6 @@
 #include <string>
 #include <trace/timeline.hpp>
 #include <train/configuration.hpp>
-#include <train/progress.hpp>
 #include <train/run_record.hpp>
 #include <train/run_statistics.hpp>
 #include <train/run_summary.hpp>
@@ -91,7 +91,7 @@ class Trainer {
   std::unique_ptr<io::JsonLinesWriter> metrics_;
   Commands commands_;
   std::set<std::string> warned_;  ///< kinds of warnings that were given
-  Progress progress_;
+  launch::Progress progress_;
   RunStatistics statistics_;
   RunSummary summary_;
 };

@@ -6,7 +6,7 @@
 
 #include <cstdio>
 #include <launch/quantities.hpp>
-#include <train/run_folder.hpp>
+#include <launch/run_folder.hpp>
 #include <train/trainer.hpp>
 
 /// What a run prints and writes into its folder.
@@ -14,7 +14,7 @@ namespace kadam::train {
 
 void Trainer::open_folder(const std::filesystem::path& folder, bool goes_on) {
   std::filesystem::create_directories(folder);
-  write_configuration(folder, to_toml(configuration_, optimizer_->name(), optimizer_->options()));
+  launch::write_configuration(folder, to_toml(configuration_, optimizer_->name(), optimizer_->options()));
   open_run_record(folder / "run.json", facts(), *communicator_);
   const std::filesystem::path metrics = folder / "metrics.jsonl";
   metrics_ = goes_on ? std::make_unique<io::JsonLinesWriter>(metrics, step_)
@@ -68,14 +68,9 @@ void Trainer::log(const StepResult& result, std::int64_t step) {
 io::Metrics Trainer::health() {
   const Health health = optimizer_->health(exec_);
   io::Metrics figures;
-  const auto add = [&](const char* name, const std::optional<double>& value) {
-    if (value) figures.emplace_back(name, *value);
-  };
-  add("error_ratio", health.error_ratio);
-  add("variance_drift", health.variance_drift);
-  add("variance_spread", health.variance_spread);
-  add("support_overlap", health.support_overlap);
-  add("background_hidden", health.background_hidden);
+  for (const NamedFigure& figure : named_figures(health)) {
+    if (figure.value) figures.emplace_back(figure.name, *figure.value);
+  }
   for (const Warning& warning : warnings(health)) {
     figures.emplace_back("warning_" + warning.kind, warning.text);
     if (is_root() && warned_.insert(warning.kind).second) {
@@ -86,9 +81,7 @@ io::Metrics Trainer::health() {
 }
 
 double Trainer::mean_over_ranks(double value) {
-  double sum = 0.0;
-  for (const double of_rank : communicator_->all_gather_values({&value, 1})) sum += of_rank;
-  return sum / communicator_->size();
+  return communicator_->sum_over_ranks(value) / communicator_->size();
 }
 
 void Trainer::summarise() {

@@ -7,7 +7,7 @@ import sys
 from studies import METHODS, NO_EXCHANGE, PEERS, PEERS_NO_EXCHANGE
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
-from report import markdown  # noqa: E402
+from report import bytes_text, markdown  # noqa: E402
 
 HEAD = ("method", "step, ms", "compute", "encode", "exchange", "decode", "sent per step", "to no exchange",
         "against dense", "against DDP", "steps to loss", "time to loss")
@@ -27,13 +27,6 @@ def milliseconds(seconds):
 
 def seconds_text(seconds):
     return "" if seconds is None else f"{seconds:.3g} s" if seconds < 1000 else f"{seconds:.0f} s"
-
-
-def bytes_text(count):
-    for unit, size in (("MB", 1e6), ("kB", 1e3)):
-        if count >= size:
-            return f"{count / size:.3g} {unit}"
-    return f"{count:.0f} B"
 
 
 def times(baseline, seconds):

@@ -87,6 +87,14 @@ print(name().decode())' 2>/dev/null) || return 0
   esac
 }
 
+# prepare_ranks: for `mpirun` with more ranks than cores: one thread each.
+prepare_ranks() {
+  # shellcheck source=scripts/mpi_environment.sh
+  source "$KADAM_ROOT/scripts/mpi_environment.sh"
+  help_openblas_with_new_processors
+  export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 OMP_PROC_BIND=false
+}
+
 # What is measured must not depend on how somebody set up OpenBLAS on this machine: with another processor's kernels or
 # cache size, its matrix products take 1.7 times as long.
 forget_openblas_settings() {

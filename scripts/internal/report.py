@@ -45,6 +45,13 @@ def today_and_commit():
     return time.strftime("%Y-%m-%d"), f"commit {done.stdout.strip() or 'unknown'}"
 
 
+def bytes_text(count):
+    for unit, size in (("MB", 1e6), ("kB", 1e3)):
+        if count >= size:
+            return f"{count / size:.3g} {unit}"
+    return f"{count:.0f} B"
+
+
 def power_of_two(number):
     """2^26 where it is one."""
     return f"2^{number.bit_length() - 1}" if number & (number - 1) == 0 else f"{number:,}"

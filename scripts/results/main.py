@@ -4,14 +4,15 @@
 import argparse
 import os
 import pathlib
-import platform
-import subprocess
-import time
+import sys
 
 from picture import draw
 from runs import Progress, row_of
 from studies import RANKS, STUDIES
 from tables import rates_tried, table
+
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
+import report  # noqa: E402
 
 LEGEND = """\
 held-out loss: nats, mean and standard deviation over the seeds; against the first row: difference of the
@@ -34,12 +35,8 @@ def parse():
 
 
 def machine():
-    """The processor's name, where Linux tells it."""
-    cpu = [line.split(":")[1].strip() for line in open("/proc/cpuinfo", encoding="utf-8")
-           if line.startswith("model name")] if os.path.exists("/proc/cpuinfo") else []
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
-    return (f"{time.strftime('%Y-%m-%d')}, {cpu[0] if cpu else platform.machine()}, {os.cpu_count()} cores, "
-            f"{RANKS} ranks, commit {commit.stdout.strip()}")
+    day, commit = report.today_and_commit()
+    return f"{day}, {report.processor()}, {os.cpu_count()} cores, {RANKS} ranks, {commit}"
 
 
 def text_of(workload, rows):

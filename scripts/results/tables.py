@@ -7,17 +7,10 @@ import statistics
 import sys
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
-from report import markdown  # noqa: E402
+from report import bytes_text, markdown  # noqa: E402
 
 HEAD = ("method", "lr", "held-out loss", "against {first}", "accuracy", "sent per step",
         "less than float32", "than bf16", "foreground", "whole run")
-
-
-def bytes_text(count):
-    for unit, size in (("MB", 1e6), ("kB", 1e3)):
-        if count >= size:
-            return f"{count / size:.3g} {unit}"
-    return f"{count:.0f} B"
 
 
 def times(dense, sent):

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <kadam/c_api/caller_array.hpp>
+#include <kadam/caller/caller_array.hpp>
 #include <kadam/comm/mpi_communicator.hpp>
 
 #include <c_api/c_optimizer.hpp>
@@ -189,7 +189,7 @@ TEST(CallerArray, CopiesBothWaysWhereKernelsCannotReach) {
   const ExecutionSpace exec;
   std::vector<float> data = random_vector(1000, 3);
   const std::vector<float> before = data;
-  c_api::CallerArray array("test", true);
+  caller::CallerArray array("test", true);
   const Vector<float> view = array.in(exec, data.data(), 1000);
   ASSERT_NE(static_cast<void*>(view.data()), static_cast<void*>(data.data()));
   Kokkos::parallel_for(
@@ -200,7 +200,7 @@ TEST(CallerArray, CopiesBothWaysWhereKernelsCannotReach) {
   array.give_back(exec, view, data.data());
   exec.fence();
   for (std::size_t i = 0; i < data.size(); ++i) ASSERT_EQ(data[i], 2.0F * before[i]);
-  c_api::CallerArray direct("test", false);
+  caller::CallerArray direct("test", false);
   EXPECT_EQ(static_cast<void*>(direct.in(exec, data.data(), 1000).data()), static_cast<void*>(data.data()));
 }
 

@@ -77,7 +77,7 @@ std::vector<std::string> safetensors_seeds() {
 
 std::vector<std::string> toml_seeds() {
   train::Configuration configuration;
-  configuration.groups = {{"*.bias", 0.5, 0.0, true}};
+  configuration.optimizer.groups = {{"*.bias", 0.5, 0.0, true}};
   return {
       train::to_toml(configuration),
       "[optimizer]\nlr = [0.1, 0.2]\nname = \"lamb\"\n[optimizer.onebit_adam]\nwarmup_steps = \"auto\"\n"};

@@ -23,8 +23,8 @@ insitu::Settings small_settings(const std::string& optimizer, const OptionMap& o
   settings.surrogate.radius = 1;
   settings.surrogate.hidden = {16};
   settings.training.batch = 16;
-  settings.optimizer = optimizer;
-  settings.optimizer_options = options;
+  settings.optimizer.name = optimizer;
+  settings.optimizer.options = options;
   return settings;
 }
 

@@ -26,6 +26,10 @@ std::string refusal_of(const std::string& toml, const std::vector<std::string>& 
   return "";
 }
 
+OptionMap options_of(const insitu::Settings& settings) {
+  return settings.optimizer.options_for(settings.optimizer.name);
+}
+
 const char* const whole = R"([solver]
 width = 40
 feed = 0.03
@@ -54,11 +58,11 @@ TEST(Settings, AreReadFromAFile) {
   EXPECT_EQ(settings.surrogate.hidden, (std::vector<std::int64_t>{8, 4}));
   EXPECT_EQ(settings.surrogate.activation, "relu");
   EXPECT_EQ(settings.training.jumps, 7);
-  EXPECT_EQ(settings.optimizer, "onebit_adam");
-  EXPECT_EQ(settings.optimizer_options, (OptionMap{{"lr", 0.002}, {"warmup_steps", std::int64_t{5}}}));
-  ASSERT_EQ(settings.groups.size(), 1U);
-  EXPECT_EQ(settings.groups[0].tensors, "*.bias");
-  EXPECT_TRUE(settings.groups[0].dense);
+  EXPECT_EQ(settings.optimizer.name, "onebit_adam");
+  EXPECT_EQ(options_of(settings), (OptionMap{{"lr", 0.002}, {"warmup_steps", std::int64_t{5}}}));
+  ASSERT_EQ(settings.optimizer.groups.size(), 1U);
+  EXPECT_EQ(settings.optimizer.groups[0].tensors, "*.bias");
+  EXPECT_TRUE(settings.optimizer.groups[0].dense);
 }
 
 TEST(Settings, OfTheCommandLineCountMore) {
@@ -69,21 +73,21 @@ TEST(Settings, OfTheCommandLineCountMore) {
                   "loco");
   EXPECT_EQ(settings.solver.width, 50);
   EXPECT_TRUE(settings.surrogate.hidden.empty());
-  EXPECT_EQ(settings.optimizer, "loco");
-  EXPECT_EQ(settings.optimizer_options,
+  EXPECT_EQ(settings.optimizer.name, "loco");
+  EXPECT_EQ(options_of(settings),
             (OptionMap{{"bits", std::int64_t{8}}, {"lr", std::vector<double>{0.1, 0.2}}}));
-  ASSERT_EQ(settings.groups.size(), 1U);
-  EXPECT_EQ(settings.groups[0].lr_scale, 0.5);
+  ASSERT_EQ(settings.optimizer.groups.size(), 1U);
+  EXPECT_EQ(settings.optimizer.groups[0].lr_scale, 0.5);
 }
 
 TEST(Settings, ReadBackAreTheSame) {
   const insitu::Settings settings = settings_of(whole);
-  const std::string text = insitu::to_toml(settings, settings.optimizer_options);
+  const std::string text = insitu::to_toml(settings, options_of(settings));
   const insitu::Settings again = settings_of(text);
-  EXPECT_EQ(insitu::to_toml(again, again.optimizer_options), text);
+  EXPECT_EQ(insitu::to_toml(again, options_of(again)), text);
   EXPECT_EQ(again.solver.feed, 0.03);
-  EXPECT_EQ(again.optimizer, "onebit_adam");
-  EXPECT_EQ(again.groups.size(), 1U);
+  EXPECT_EQ(again.optimizer.name, "onebit_adam");
+  EXPECT_EQ(again.optimizer.groups.size(), 1U);
 }
 
 TEST(Settings, RefuseWhatTheyDoNotKnow) {

@@ -7,10 +7,10 @@ namespace {
 
 TEST(Configuration, HasDefaults) {
   const train::Configuration configuration = train::read_configuration("", {});
-  EXPECT_EQ(configuration.optimizer, "adam");
+  EXPECT_EQ(configuration.optimizer.name, "adam");
   EXPECT_EQ(configuration.training.steps, 500);
   EXPECT_EQ(configuration.data.kind, "idx");
-  EXPECT_TRUE(configuration.groups.empty());
+  EXPECT_TRUE(configuration.optimizer.groups.empty());
 }
 
 TEST(Configuration, ReadsAllSections) {
@@ -34,10 +34,10 @@ trust_max = 3
   EXPECT_EQ(configuration.data.text.held_out_fraction, 0.25);
   EXPECT_EQ(configuration.model.mlp.hidden, (std::vector<std::int64_t>{7, 5}));
   EXPECT_EQ(configuration.training.steps, 12);
-  EXPECT_EQ(configuration.optimizer, "lamb");
-  EXPECT_EQ(configuration.options_for("lamb"),
+  EXPECT_EQ(configuration.optimizer.name, "lamb");
+  EXPECT_EQ(configuration.optimizer.options_for("lamb"),
             (OptionMap{{"lr", std::vector<double>{0.1, 0.2}}, {"trust_max", std::int64_t{3}}}));
-  EXPECT_EQ(configuration.options_for("adam"), (OptionMap{{"lr", std::vector<double>{0.1, 0.2}}}));
+  EXPECT_EQ(configuration.optimizer.options_for("adam"), (OptionMap{{"lr", std::vector<double>{0.1, 0.2}}}));
 }
 
 TEST(Configuration, ReadsTheKeysOfWorkloads) {
@@ -63,14 +63,14 @@ TEST(Configuration, AssignmentsCountMoreThanTheFileAndLaterOnesMore) {
                        {"training.steps=13", "training.steps=14", "optimizer.adam.lr=0.25"});
   EXPECT_EQ(configuration.training.steps, 14);
   EXPECT_EQ(configuration.training.batch, 3);
-  EXPECT_EQ(configuration.options_for("adam"), (OptionMap{{"lr", 0.25}}));
+  EXPECT_EQ(configuration.optimizer.options_for("adam"), (OptionMap{{"lr", 0.25}}));
 }
 
 TEST(Configuration, OptionsOfOneAlgorithmCountMoreThanThoseOfAll) {
   const train::Configuration configuration =
       configuration_of("", {"optimizer.adam.lr=0.25", "optimizer.lr=0.5"});
-  EXPECT_EQ(configuration.options_for("adam"), (OptionMap{{"lr", 0.25}}));
-  EXPECT_EQ(configuration.options_for("lamb"), (OptionMap{{"lr", 0.5}}));
+  EXPECT_EQ(configuration.optimizer.options_for("adam"), (OptionMap{{"lr", 0.25}}));
+  EXPECT_EQ(configuration.optimizer.options_for("lamb"), (OptionMap{{"lr", 0.5}}));
 }
 
 TEST(Configuration, AssignmentsNeedNoQuotationMarks) {
@@ -78,17 +78,17 @@ TEST(Configuration, AssignmentsNeedNoQuotationMarks) {
       configuration_of("", {"data.path=/a b/c=d", "optimizer.name=lamb", "model.hidden=[]",
                             "optimizer.warmup_steps=auto", "model.activation=\"gelu\""});
   EXPECT_EQ(configuration.data.path, "/a b/c=d");
-  EXPECT_EQ(configuration.optimizer, "lamb");
+  EXPECT_EQ(configuration.optimizer.name, "lamb");
   EXPECT_TRUE(configuration.model.mlp.hidden.empty());
   EXPECT_EQ(configuration.model.mlp.activation, "gelu");
-  EXPECT_EQ(configuration.optimizer_options, (OptionMap{{"warmup_steps", std::string("auto")}}));
+  EXPECT_EQ(configuration.optimizer.options, (OptionMap{{"warmup_steps", std::string("auto")}}));
 }
 
 TEST(Configuration, ReadsGroups) {
   const std::string toml =
       "[[optimizer.groups]]\ntensors = \"*.bias\"\nlr_scale = 2\n"
       "[[optimizer.groups]]\ntensors = \"a\"\nweight_decay = 0\ndense = true\n";
-  const std::vector<ParameterGroup> groups = configuration_of(toml).groups;
+  const std::vector<ParameterGroup> groups = configuration_of(toml).optimizer.groups;
   ASSERT_EQ(groups.size(), 2U);
   EXPECT_EQ(groups[0].tensors, "*.bias");
   EXPECT_EQ(groups[0].lr_scale, 2.0);
@@ -96,7 +96,7 @@ TEST(Configuration, ReadsGroups) {
   EXPECT_FALSE(groups[0].dense);
   EXPECT_EQ(groups[1].weight_decay, 0.0);
   EXPECT_TRUE(groups[1].dense);
-  EXPECT_EQ(configuration_of(toml, {"optimizer.groups=[{tensors=\"b\"}]"}).groups.size(), 1U);
+  EXPECT_EQ(configuration_of(toml, {"optimizer.groups=[{tensors=\"b\"}]"}).optimizer.groups.size(), 1U);
 }
 
 TEST(Configuration, RefusesUnknownKeysAndListsWhatExists) {

@@ -54,7 +54,7 @@ OptionMap general_of(train::Configuration configuration) {
 std::string options_text(const train::Configuration& configuration) {
   std::string text;
   for (const std::string& name : optimizer_names()) {
-    for (const auto& [option, value] : configuration.options_for(name)) {
+    for (const auto& [option, value] : configuration.optimizer.options_for(name)) {
       text += name + "." + option + "=" + to_text(value) + "\n";
     }
   }
@@ -66,9 +66,9 @@ TEST(ToToml, ReadsBackAsTheSameConfiguration) {
   const std::string text = train::to_toml(configuration);
   const train::Configuration back = configuration_of(text);
   EXPECT_EQ(general_of(back), general_of(configuration)) << text;
-  EXPECT_EQ(back.optimizer, "onebit_adam");
+  EXPECT_EQ(back.optimizer.name, "onebit_adam");
   EXPECT_EQ(options_text(back), options_text(configuration)) << text;
-  expect_equal_groups(back.groups, configuration.groups);
+  expect_equal_groups(back.optimizer.groups, configuration.optimizer.groups);
   EXPECT_EQ(train::to_toml(back), text);
 }
 
@@ -77,10 +77,10 @@ TEST(ToToml, OfARunHoldsTheResolvedOptionsOfItsAlgorithm) {
   const OptionMap resolved = {{"lr", 0.1}, {"bits", std::int64_t{1}}, {"beta1", 0.9}};
   const std::string text = train::to_toml(configuration, "apmsqueeze", resolved);
   const train::Configuration back = configuration_of(text);
-  EXPECT_EQ(back.optimizer, "apmsqueeze");
-  EXPECT_EQ(back.options_for("apmsqueeze"), resolved);
-  EXPECT_TRUE(back.algorithm_options.empty());
-  expect_equal_groups(back.groups, configuration.groups);
+  EXPECT_EQ(back.optimizer.name, "apmsqueeze");
+  EXPECT_EQ(back.optimizer.options_for("apmsqueeze"), resolved);
+  EXPECT_TRUE(back.optimizer.algorithm_options.empty());
+  expect_equal_groups(back.optimizer.groups, configuration.optimizer.groups);
   expect_in("beta1 = 0.9\n", text);
 }
 
@@ -90,10 +90,10 @@ TEST(ToToml, ReadsBackTheDefaultsOfEveryAlgorithm) {
     for (const OptionHelp& option : optimizer_options(name)) defaults[option.name] = option.value;
     const train::Configuration configuration = train::read_configuration("", {});
     const train::Configuration back = configuration_of(train::to_toml(configuration, name, defaults));
-    for (const auto& [option, value] : back.options_for(name)) {
+    for (const auto& [option, value] : back.optimizer.options_for(name)) {
       EXPECT_EQ(to_text(value), to_text(defaults[option])) << name << '.' << option;
     }
-    EXPECT_EQ(back.options_for(name).size(), defaults.size());
+    EXPECT_EQ(back.optimizer.options_for(name).size(), defaults.size());
   }
 }
 

@@ -19,53 +19,25 @@ kadam_optimizer::kadam_optimizer(std::unique_ptr<kadam::Optimizer> made, kadam_m
     : optimizer(std::move(made)),
       memory(where),
       copies(where == KADAM_MEMORY_HOST && !kadam::detail::runs_on_host<kadam::ExecutionSpace>),
-      master_array_("kadam::c_api::parameters", copies),
-      model_array_("kadam::c_api::model", copies),
+      arrays("kadam::c_api", elements(), copies),
       gradient_array_("kadam::c_api::gradient", copies) {}
 
-template <class Use>
-auto kadam_optimizer::in_model_format(const Use& use) {
-  if (model_format == KADAM_FLOAT16) return use(static_cast<kadam::Float16*>(model));
-  return use(static_cast<kadam::Bfloat16*>(model));
-}
-
-kadam::Parameters kadam_optimizer::with_model(const kadam::Vector<float>& master) {
-  if (model == nullptr) return master;
-  return in_model_format([&](auto* numbers) -> kadam::Parameters {
-    return {master, model_array_.out(exec, numbers, elements())};
-  });
-}
-
 kadam::Parameters kadam_optimizer::in(float* parameters) {
-  return with_model(master_array_.in(exec, &required(parameters, "the array of parameters"), elements()));
+  return arrays.in(exec, &required(parameters, "the array of parameters"));
 }
 
 kadam::Parameters kadam_optimizer::out(float* parameters) {
-  return with_model(master_array_.out(exec, &required(parameters, "the array of parameters"), elements()));
+  return arrays.out(exec, &required(parameters, "the array of parameters"));
 }
 
 void kadam_optimizer::give_back(const kadam::Parameters& written, float* parameters) {
-  master_array_.give_back(exec, written.master(), parameters);
-  if (model != nullptr) {
-    in_model_format([&](auto* numbers) {
-      model_array_.give_back(exec, model_array_.out(exec, numbers, elements()), numbers);
-    });
-  }
+  arrays.give_back(exec, written, parameters);
   finish();
 }
 
 kadam::Gradient kadam_optimizer::gradient_of(const void* data) {
   (void)required(static_cast<const std::byte*>(data), "the array of the gradient");
-  // Read, never written: Views of the copy are not const, and Views of both are of one type.
-  auto* array = const_cast<void*>(data);
-  switch (optimizer->gradient_format()) {
-    case kadam::NumberFormat::bfloat16:
-      return gradient_array_.in(exec, static_cast<kadam::Bfloat16*>(array), elements());
-    case kadam::NumberFormat::float16:
-      return gradient_array_.in(exec, static_cast<kadam::Float16*>(array), elements());
-    default:
-      return gradient_array_.in(exec, static_cast<float*>(array), elements());
-  }
+  return kadam::caller::gradient_in(exec, gradient_array_, data, optimizer->gradient_format(), elements());
 }
 
 namespace kadam::c_api {
@@ -158,7 +130,8 @@ kadam_status kadam_set_model(kadam_optimizer* optimizer, void* model, kadam_form
     kadam_optimizer& of = usable(optimizer);
     if (model != nullptr && format != KADAM_BFLOAT16 && format != KADAM_FLOAT16)
       throw std::invalid_argument("kadam_set_model: expected KADAM_BFLOAT16 or KADAM_FLOAT16");
-    of.model = model;
-    of.model_format = format;
+    of.arrays.set_model(
+        model, format == KADAM_FLOAT16 ? kadam::NumberFormat::float16 : kadam::NumberFormat::bfloat16,
+        of.copies);
   });
 }

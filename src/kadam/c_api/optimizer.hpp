@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/c_api/caller_array.hpp>
 #include <kadam/c_api/setup.hpp>
+#include <kadam/caller/caller_vectors.hpp>
 #include <kadam/optim/optimizer.hpp>
 
 #include <memory>
@@ -29,20 +29,12 @@ struct kadam_optimizer {
   std::unique_ptr<kadam::Optimizer> optimizer;
   kadam::ExecutionSpace exec;
   kadam_memory memory;
-  bool copies;  ///< kernels cannot reach the caller's arrays
-  void* model = nullptr;
-  kadam_format model_format = KADAM_FLOAT32;
+  bool copies;        ///< kernels cannot reach the caller's arrays
   std::string words;  ///< of the checkpoint that was loaded
+  kadam::caller::CallerParameters arrays;
 
  private:
-  /// use(numbers): the caller's model, as the numbers it consists of.
-  template <class Use>
-  auto in_model_format(const Use& use);
-  [[nodiscard]] kadam::Parameters with_model(const kadam::Vector<float>& master);
-
-  kadam::c_api::CallerArray master_array_;
-  kadam::c_api::CallerArray model_array_;
-  kadam::c_api::CallerArray gradient_array_;
+  kadam::caller::CallerArray gradient_array_;
 };
 
 namespace kadam::c_api {

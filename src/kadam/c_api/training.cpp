@@ -53,8 +53,8 @@ kadam_status kadam_consensus(kadam_optimizer* optimizer, const float* parameters
   return guarded(error, [&] {
     kadam_optimizer& of = usable(optimizer);
     (void)required(parameters, "the array of parameters");
-    kadam::c_api::CallerArray present("kadam::c_api::consensus", of.copies);
-    // Read, never written, as in gradient_of().
+    kadam::caller::CallerArray present("kadam::c_api::consensus", of.copies);
+    // Read, never written, as a gradient is.
     const kadam::Vector<const float> own = present.in(of.exec, const_cast<float*>(parameters), of.elements());
     const kadam::Parameters result = of.out(out);
     of.optimizer->write_consensus(of.exec, own, result);

@@ -3,16 +3,16 @@
 #include <kadam/collectives/phases.hpp>
 
 namespace kadam {
-namespace {
 
-constexpr std::array<const char*, phase_count> region_names = {"kadam::check", "kadam::encode",
-                                                               "kadam::exchange", "kadam::decode"};
-
-}  // namespace
+const char* region_of(Phase phase) {
+  constexpr std::array<const char*, phase_count> names = {"kadam::check", "kadam::encode", "kadam::exchange",
+                                                          "kadam::decode"};
+  return names[static_cast<std::size_t>(phase)];
+}
 
 Phases::Scope::Scope(Phases& phases, const ExecutionSpace& exec, Phase phase)
     : phases_(phases), exec_(exec), phase_(phase) {
-  Kokkos::Profiling::pushRegion(region_names[static_cast<std::size_t>(phase)]);
+  Kokkos::Profiling::pushRegion(region_of(phase));
 }
 
 Phases::Scope::~Scope() {

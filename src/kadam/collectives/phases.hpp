@@ -16,6 +16,9 @@ namespace kadam {
 enum class Phase : std::uint8_t { check, encode, exchange, decode };
 inline constexpr std::size_t phase_count = 4;
 
+/// The name of its profiling region.
+[[nodiscard]] const char* region_of(Phase phase);
+
 /// A Kokkos profiling region around each phase of a step and, if asked for, its seconds.
 ///
 /// Timing waits for the execution space at the end of every phase; without it nothing waits.

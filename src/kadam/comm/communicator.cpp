@@ -180,6 +180,11 @@ std::vector<double> Communicator::all_gather_values(std::span<const double> valu
   return all;
 }
 
+double Communicator::sum_over_ranks(double own) {
+  const std::vector<double> all = all_gather_values({&own, 1});
+  return std::accumulate(all.begin(), all.end(), 0.0);
+}
+
 void Communicator::require_success(const std::exception_ptr& own) {
   const double failed = own == nullptr ? 0.0 : 1.0;
   const std::vector<double> all = all_gather_values({&failed, 1});

@@ -145,6 +145,9 @@ class Communicator {
   /// The same values of every rank, [rank][value]. Wire: (n - 1) 8 B per value.
   [[nodiscard]] std::vector<double> all_gather_values(std::span<const double> values);
 
+  /// Added in the order of ranks: the same sum on every rank. Wire: as all_gather_values().
+  [[nodiscard]] double sum_over_ranks(double own);
+
   /// Throws on every rank unless own is null on all: the own exception where there is one, PeerFailure
   /// elsewhere. What one rank alone found wrong then ends in words on all, not in a hang. Collective.
   void require_success(const std::exception_ptr& own);

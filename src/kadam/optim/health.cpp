@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/optim/health.hpp>
 
-#include <array>
 #include <cmath>
 #include <cstdio>
 
@@ -43,6 +42,14 @@ void add_variance_spread(double spread, std::vector<Warning>& list) {
 }
 
 }  // namespace
+
+std::array<NamedFigure, 5> named_figures(const Health& health) {
+  return {{{"error_ratio", health.error_ratio},
+           {"variance_drift", health.variance_drift},
+           {"variance_spread", health.variance_spread},
+           {"support_overlap", health.support_overlap},
+           {"background_hidden", health.background_hidden}}};
+}
 
 std::vector<Warning> warnings(const Health& health) {
   std::vector<Warning> list;

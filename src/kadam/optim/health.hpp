@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -29,6 +30,15 @@ struct Health {
   double inactive_fraction = 0.0;  ///< of the coordinates: without variance, so not trained
   std::int64_t skipped_steps = 0;  ///< a gradient was NaN or infinite on some rank
 };
+
+/// A figure under its name in metrics and in Python.
+struct NamedFigure {
+  const char* name;
+  std::optional<double> value;
+};
+
+/// Those that an algorithm may have or not.
+[[nodiscard]] std::array<NamedFigure, 5> named_figures(const Health& health);
 
 /// Where warnings() begins. Wide: what is beyond is not a matter of taste.
 inline constexpr double largest_error_ratio = 100.0;

@@ -88,10 +88,7 @@ Vector<float> Loco::reduce_gradient(const ExecutionSpace& exec, const Gradient& 
 double Loco::clip_factor_of_shards(const ExecutionSpace& exec, const Vector<const float>& g) {
   if (common().clip_norm == 0.0) return 1.0;
   const auto scope = phases().enter(exec, Phase::check);
-  const double own = squared_norm(exec, g);
-  double sum = 0.0;
-  for (const double squared : communicator().all_gather_values({&own, 1})) sum += squared;
-  return clip_factor(std::sqrt(sum));
+  return clip_factor(std::sqrt(communicator().sum_over_ranks(squared_norm(exec, g))));
 }
 
 void Loco::update_shard(const ExecutionSpace& exec, const Vector<float>& shard, const Vector<const float>& g,
@@ -168,9 +165,7 @@ std::vector<PlannedTraffic> Loco::traffic_plan() const {
 }
 
 void Loco::add_health(const ExecutionSpace& exec, Health& health) {
-  const double own = squared_norm(exec, reduce_scatter_.mean());
-  double delivered = 0.0;
-  for (const double squared : communicator().all_gather_values({&own, 1})) delivered += squared;
+  const double delivered = communicator().sum_over_ranks(squared_norm(exec, reduce_scatter_.mean()));
   health.error_ratio = owed_ratio(reduce_scatter_.squared_error(exec, sum_space()), delivered);
 }
 

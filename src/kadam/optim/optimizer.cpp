@@ -323,8 +323,7 @@ double Optimizer::squared_norm(const ExecutionSpace& exec, const Numbers<MemoryS
 }
 
 std::optional<double> Optimizer::owed_ratio(double own_error, double delivered) {
-  double sum = 0.0;
-  for (const double squared : communicator_->all_gather_values({&own_error, 1})) sum += squared;
+  const double sum = communicator_->sum_over_ranks(own_error);
   if (delivered == 0.0) return std::nullopt;
   return std::sqrt(sum / communicator_->size() / delivered);
 }

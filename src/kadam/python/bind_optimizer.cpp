@@ -79,15 +79,10 @@ void bind_checkpoints(Class& optimizer) {
 }
 
 nb::dict figures(const Health& health) {
-  const auto figure = [](const std::optional<double>& value) {
-    return value ? nb::cast(*value) : nb::none();
-  };
   nb::dict all;
-  all["error_ratio"] = figure(health.error_ratio);
-  all["variance_drift"] = figure(health.variance_drift);
-  all["variance_spread"] = figure(health.variance_spread);
-  all["support_overlap"] = figure(health.support_overlap);
-  all["background_hidden"] = figure(health.background_hidden);
+  for (const NamedFigure& figure : named_figures(health)) {
+    all[figure.name] = figure.value ? nb::cast(*figure.value) : nb::none();
+  }
   all["inactive_fraction"] = health.inactive_fraction;
   all["skipped_steps"] = health.skipped_steps;
   return all;

@@ -41,7 +41,7 @@ StepResult BoundOptimizer::step(nb::handle x, nb::handle gradient, nb::handle mo
   const StepResult result = alone([&](Optimizer& optimizer) {
     const Parameters own = parameters.in(*exec_);
     const StepResult done = optimizer.step(*exec_, own, g.in(*exec_));
-    parameters.give_back(*exec_);
+    parameters.give_back(*exec_, own);
     return done;
   });
   announced_.reset();
@@ -67,8 +67,9 @@ void BoundOptimizer::raise_bits(std::uint32_t bits) {
 void BoundOptimizer::flush(nb::handle x, nb::handle model) {
   ParameterArrays parameters("x", x, model, elements());
   alone([&](Optimizer& optimizer) {
-    optimizer.flush(*exec_, parameters.in(*exec_));
-    parameters.give_back(*exec_);
+    const Parameters own = parameters.in(*exec_);
+    optimizer.flush(*exec_, own);
+    parameters.give_back(*exec_, own);
   });
 }
 
@@ -76,8 +77,9 @@ void BoundOptimizer::consensus(nb::handle x, nb::handle out, nb::handle model) {
   ReadParameters present("x", x, elements());
   ParameterArrays result("out", out, model, elements());
   alone([&](Optimizer& optimizer) {
-    optimizer.write_consensus(*exec_, present.in(*exec_), result.out(*exec_));
-    result.give_back(*exec_);
+    const Parameters own = result.out(*exec_);
+    optimizer.write_consensus(*exec_, present.in(*exec_), own);
+    result.give_back(*exec_, own);
     exec_->fence("kadam::python: a copy ends");
   });
 }

@@ -6,46 +6,23 @@ namespace kadam::python {
 
 ParameterArrays::ParameterArrays(const char* name, nb::handle parameters, nb::handle model,
                                  std::int64_t elements)
-    : elements_(elements),
-      master_(parameters, {name, elements, true}),
-      master_copy_("kadam::python::parameters", master_.needs_copy()),
-      model_copy_("kadam::python::model", false) {
+    : master_(parameters, {name, elements, true}), vectors_("kadam::python", elements, master_.needs_copy()) {
   master_.require_float32();
   if (model.is_none()) return;
   model_.emplace(model, ArrayUse{"model", elements, true});
-  model_format_ = model_->half_format();
-  model_copy_ = c_api::CallerArray("kadam::python::model", model_->needs_copy());
-}
-
-template <class Use>
-auto ParameterArrays::in_model_format(const Use& use) {
-  if (model_format_ == NumberFormat::float16) return use(static_cast<Float16*>(model_->data()));
-  return use(static_cast<Bfloat16*>(model_->data()));
-}
-
-Parameters ParameterArrays::with_model(const ExecutionSpace& exec, const Vector<float>& master) {
-  master_view_ = master;
-  if (!model_) return master;
-  return in_model_format([&](auto* numbers) -> Parameters {
-    return {master, model_copy_.out(exec, numbers, elements_)};
-  });
+  vectors_.set_model(model_->data(), model_->half_format(), model_->needs_copy());
 }
 
 Parameters ParameterArrays::in(const ExecutionSpace& exec) {
-  return with_model(exec, master_copy_.in(exec, master_data(), elements_));
+  return vectors_.in(exec, master_data());
 }
 
 Parameters ParameterArrays::out(const ExecutionSpace& exec) {
-  return with_model(exec, master_copy_.out(exec, master_data(), elements_));
+  return vectors_.out(exec, master_data());
 }
 
-void ParameterArrays::give_back(const ExecutionSpace& exec) {
-  master_copy_.give_back(exec, master_view_, master_data());
-  if (model_) {
-    in_model_format([&](auto* numbers) {
-      model_copy_.give_back(exec, model_copy_.out(exec, numbers, elements_), numbers);
-    });
-  }
+void ParameterArrays::give_back(const ExecutionSpace& exec, const Parameters& written) {
+  vectors_.give_back(exec, written, master_data());
   if (master_.is_on_host() || (model_ && model_->is_on_host())) exec.fence("kadam::python: host memory");
 }
 
@@ -69,14 +46,7 @@ GradientArray::GradientArray(nb::handle gradient, NumberFormat format, std::int6
 }
 
 Gradient GradientArray::in(const ExecutionSpace& exec) {
-  switch (format_) {
-    case NumberFormat::bfloat16:
-      return copy_.in(exec, static_cast<Bfloat16*>(array_.data()), elements_);
-    case NumberFormat::float16:
-      return copy_.in(exec, static_cast<Float16*>(array_.data()), elements_);
-    default:
-      return copy_.in(exec, static_cast<float*>(array_.data()), elements_);
-  }
+  return caller::gradient_in(exec, copy_, array_.data(), format_, elements_);
 }
 
 }  // namespace kadam::python

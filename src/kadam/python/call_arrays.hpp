@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/c_api/caller_array.hpp>
+#include <kadam/caller/caller_vectors.hpp>
 #include <kadam/optim/optimizer.hpp>
 #include <kadam/python/array.hpp>
 
@@ -21,21 +21,14 @@ class ParameterArrays {
   [[nodiscard]] Parameters in(const ExecutionSpace& exec);
   [[nodiscard]] Parameters out(const ExecutionSpace& exec);
   /// Gives the caller what was written; memory of the host has it when this returns.
-  void give_back(const ExecutionSpace& exec);
+  void give_back(const ExecutionSpace& exec, const Parameters& written);
 
  private:
-  template <class Use>
-  auto in_model_format(const Use& use);
-  [[nodiscard]] Parameters with_model(const ExecutionSpace& exec, const Vector<float>& master);
   [[nodiscard]] float* master_data() const { return static_cast<float*>(master_.data()); }
 
-  std::int64_t elements_;
   Array master_;
-  c_api::CallerArray master_copy_;
-  Vector<float> master_view_;
   std::optional<Array> model_;
-  NumberFormat model_format_ = NumberFormat::float32;
-  c_api::CallerArray model_copy_;
+  caller::CallerParameters vectors_;
 };
 
 /// Parameters that are read alone.
@@ -47,7 +40,7 @@ class ReadParameters {
  private:
   std::int64_t elements_;
   Array array_;
-  c_api::CallerArray copy_;
+  caller::CallerArray copy_;
 };
 
 /// A gradient in an optimizer's format.
@@ -61,7 +54,7 @@ class GradientArray {
   std::int64_t elements_;
   NumberFormat format_;
   Array array_;
-  c_api::CallerArray copy_;
+  caller::CallerArray copy_;
 };
 
 }  // namespace kadam::python

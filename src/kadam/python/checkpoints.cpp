@@ -38,8 +38,9 @@ std::filesystem::path BoundOptimizer::save(nb::handle x, const std::filesystem::
 LoadedCheckpoint BoundOptimizer::load(nb::handle x, const std::filesystem::path& path, nb::handle model) {
   ParameterArrays parameters("x", x, model, elements());
   return alone([&](Optimizer& optimizer) {
-    const checkpoint::Restored restored = checkpoint::restore(*exec_, optimizer, parameters.in(*exec_), path);
-    parameters.give_back(*exec_);
+    const Parameters own = parameters.in(*exec_);
+    const checkpoint::Restored restored = checkpoint::restore(*exec_, optimizer, own, path);
+    parameters.give_back(*exec_, own);
     return loaded(restored);
   });
 }
@@ -52,10 +53,10 @@ std::optional<LoadedCheckpoint> BoundOptimizer::load_newest(nb::handle x, const 
     passed_over.push_back("the checkpoint " + path.string() + " is not whole and was passed over: " + why);
   };
   const auto restored = alone([&](Optimizer& optimizer) -> std::optional<LoadedCheckpoint> {
-    const auto newest =
-        checkpoint::restore_newest(*exec_, optimizer, parameters.in(*exec_), folder, remember);
+    const Parameters own = parameters.in(*exec_);
+    const auto newest = checkpoint::restore_newest(*exec_, optimizer, own, folder, remember);
     if (!newest) return std::nullopt;
-    parameters.give_back(*exec_);
+    parameters.give_back(*exec_, own);
     return loaded(*newest);
   });
   for (const std::string& text : passed_over) warn(text);

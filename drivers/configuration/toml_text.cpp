@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <fmt/format.h>
 
-#include <train/configuration.hpp>
+#include <configuration/toml_text.hpp>
 
-namespace kadam::train {
+namespace kadam::configuration {
 namespace {
 
 std::string quoted(const std::string& text) {
@@ -41,15 +41,10 @@ std::string group_lines(const ParameterGroup& group) {
   return result + line("dense", group.dense);
 }
 
-}  // namespace
-
-std::string to_toml(const Configuration& configuration) {
-  Configuration copy = configuration;
-  OptionFields fields;
-  copy.describe(fields);
+std::string sections(const OptionFields& keys) {
   std::string text;
   std::string section;
-  for (const OptionField& field : fields.fields()) {
+  for (const OptionField& field : keys.fields()) {
     const std::size_t dot = field.name.find('.');
     if (section != field.name.substr(0, dot)) {
       if (!section.empty()) text += '\n';
@@ -58,21 +53,19 @@ std::string to_toml(const Configuration& configuration) {
     }
     text += line(field.name.substr(dot + 1), field.get());
   }
-  text += "\n[optimizer]\n" + line("name", configuration.optimizer) + lines(configuration.optimizer_options);
-  for (const auto& [algorithm, options] : configuration.algorithm_options) {
-    text += fmt::format("\n[optimizer.{}]\n", algorithm) + lines(options);
-  }
-  for (const ParameterGroup& group : configuration.groups) text += group_lines(group);
   return text;
 }
 
-std::string to_toml(const Configuration& configuration, const std::string& algorithm,
-                    const OptionMap& resolved_options) {
-  Configuration copy = configuration;
-  copy.optimizer = algorithm;
-  copy.optimizer_options = resolved_options;
-  copy.algorithm_options.clear();
-  return to_toml(copy);
+}  // namespace
+
+std::string toml_text(const OptionFields& keys, const OptimizerSettings& optimizer) {
+  std::string text =
+      sections(keys) + "\n[optimizer]\n" + line("name", optimizer.name) + lines(optimizer.options);
+  for (const auto& [algorithm, options] : optimizer.algorithm_options) {
+    text += fmt::format("\n[optimizer.{}]\n", algorithm) + lines(options);
+  }
+  for (const ParameterGroup& group : optimizer.groups) text += group_lines(group);
+  return text;
 }
 
-}  // namespace kadam::train
+}  // namespace kadam::configuration

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-namespace kadam::train {
+namespace kadam::configuration {
 
 /// TOML as a tree of plain values. Only toml_tree.cpp includes the parser, and it is compiled as C++ even
 /// where everything else is compiled for a device: CUDA's compiler does not get through it.
@@ -29,4 +29,4 @@ struct TomlNode {
 /// itself.
 [[nodiscard]] TomlNode parse_toml_value(const std::string& text);
 
-}  // namespace kadam::train
+}  // namespace kadam::configuration

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <launch/progress.hpp>
 #include <string>
-#include <train/progress.hpp>
 
 namespace kadam::test {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 /// What a run of so many steps prints into a file, updated every so many steps.
 std::string printed(std::int64_t steps, std::int64_t every, bool enabled = true) {
   testing::internal::CaptureStdout();
-  train::Progress progress("adam", steps, enabled);
+  launch::Progress progress("adam", steps, enabled);
   for (std::int64_t step = 1; step <= steps; ++step) {
     if (step % every == 0 || step == steps) progress.update(step, "words");
   }

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-namespace kadam::train {
+namespace kadam::launch {
 
 /// Says how far a run is: a bar that redraws itself on a terminal, at most ten lines in a file.
 class Progress {
@@ -32,4 +32,4 @@ class Progress {
   Kokkos::Timer timer_;
 };
 
-}  // namespace kadam::train
+}  // namespace kadam::launch

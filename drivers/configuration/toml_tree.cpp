@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include <configuration/toml_tree.hpp>
 #include <stdexcept>
-#include <train/toml_tree.hpp>
 
-namespace kadam::train {
+namespace kadam::configuration {
 namespace {
 
 TomlNode to_tree(const std::string& key, const toml::node& node) {
@@ -64,4 +64,4 @@ TomlNode parse_toml_value(const std::string& text) {
   }
 }
 
-}  // namespace kadam::train
+}  // namespace kadam::configuration

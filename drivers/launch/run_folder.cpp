@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 
 #include <ctime>
+#include <launch/run_folder.hpp>
 #include <launch/session.hpp>
 #include <launch/whole_file.hpp>
 #include <stdexcept>
-#include <train/run_folder.hpp>
 
-namespace kadam::train {
+namespace kadam::launch {
 
 std::filesystem::path run_folder(const std::string& wanted) {
   if (!wanted.empty()) return wanted;
@@ -20,7 +20,7 @@ void create_folder(const char* option, const std::filesystem::path& folder) {
   std::error_code reason;
   std::filesystem::create_directories(folder, reason);
   if (reason) {
-    throw launch::UsageError(
+    throw UsageError(
         fmt::format("{} {}: the folder cannot be made: {}", option, folder.string(), reason.message()));
   }
 }
@@ -41,7 +41,7 @@ void require_unused(const std::filesystem::path& folder, const std::vector<std::
 }
 
 void write_configuration(const std::filesystem::path& folder, const std::string& toml) {
-  launch::write_file(folder / "config.toml", toml);
+  write_file(folder / "config.toml", toml);
 }
 
-}  // namespace kadam::train
+}  // namespace kadam::launch

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <nlohmann/json.hpp>
 
-#include <plan/report.hpp>
+#include <plan/output.hpp>
 
 namespace kadam::plan_program {
 namespace {

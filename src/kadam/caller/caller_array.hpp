@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace kadam::c_api {
+namespace kadam::caller {
 
 /// An array of the caller for kernels: itself, or a copy where they cannot reach it.
 ///
@@ -51,4 +51,4 @@ class CallerArray {
   Vector<std::byte> copy_;
 };
 
-}  // namespace kadam::c_api
+}  // namespace kadam::caller

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <launch/progress.hpp>
 #include <launch/terminal.hpp>
-#include <train/progress.hpp>
 #include <unistd.h>
 #include <utility>
 
-namespace kadam::train {
+namespace kadam::launch {
 
 Progress::Progress(std::string title, std::int64_t steps, bool enabled)
     : title_(std::move(title)),
@@ -45,4 +45,4 @@ void Progress::finish() {
   if (enabled_ && terminal_) fmt::print("\r\x1b[2K");
 }
 
-}  // namespace kadam::train
+}  // namespace kadam::launch

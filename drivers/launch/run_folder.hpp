@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace kadam::train {
+namespace kadam::launch {
 
 /// The folder that was asked for; runs/DATE-TIME if none was.
 [[nodiscard]] std::filesystem::path run_folder(const std::string& wanted);
@@ -20,4 +20,4 @@ void require_unused(const std::filesystem::path& folder, const std::vector<std::
 /// config.toml. Errors: std::runtime_error where it cannot be written.
 void write_configuration(const std::filesystem::path& folder, const std::string& toml);
 
-}  // namespace kadam::train
+}  // namespace kadam::launch

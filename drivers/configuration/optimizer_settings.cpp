@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/optim/make_optimizer.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <configuration/optimizer_settings.hpp>
+#include <configuration/option_value.hpp>
+#include <stdexcept>
+
+namespace kadam::configuration {
+namespace {
+
+[[noreturn]] void refuse(const std::string& sentence) {
+  throw std::runtime_error(sentence);
+}
+
+double not_negative(const char* name, double value) {
+  if (std::isfinite(value) && value >= 0.0) return value;
+  refuse(fmt::format("'optimizer.groups': '{}': expected a number >= 0, got {}", name, value));
+}
+
+ParameterGroup to_group(const TomlNode& node) {
+  if (node.kind != TomlNode::Kind::table)
+    refuse("'optimizer.groups': expected tables, as in [[optimizer.groups]]");
+  ParameterGroup group;
+  double weight_decay = 0.0;
+  OptionFields fields;
+  fields.add("tensors", group.tensors, "");
+  fields.add("lr_scale", group.lr_scale, "");
+  fields.add("weight_decay", weight_decay, "");
+  fields.add("dense", group.dense, "");
+  OptionMap values;
+  for (const TomlNode& entry : node.children) {
+    values[entry.key] = option_value("optimizer.groups." + entry.key, entry);
+  }
+  fields.read("optimizer.groups", values);
+  if (group.tensors.empty())
+    refuse("'optimizer.groups': each group needs 'tensors', a pattern of tensor names");
+  not_negative("lr_scale", group.lr_scale);
+  if (values.contains("weight_decay")) group.weight_decay = not_negative("weight_decay", weight_decay);
+  return group;
+}
+
+std::vector<ParameterGroup> to_groups(const TomlNode& node) {
+  if (node.kind != TomlNode::Kind::array)
+    refuse("'optimizer.groups': expected tables, as in [[optimizer.groups]]");
+  std::vector<ParameterGroup> groups;
+  groups.reserve(node.children.size());
+  for (const TomlNode& group : node.children) groups.push_back(to_group(group));
+  return groups;
+}
+
+/// That `key`, optimizer.ALGORITHM.OPTION, names what there is, even if that algorithm is not run.
+void require_option_of(const std::string& key, const std::string& algorithm, const std::string& option) {
+  const std::vector<std::string> names = optimizer_names();
+  if (std::find(names.begin(), names.end(), algorithm) == names.end()) {
+    refuse(fmt::format("'{}': there is no optimizer '{}': choose one of {}", key, algorithm,
+                       fmt::join(names, ", ")));
+  }
+  std::vector<std::string> known;
+  for (const OptionHelp& help : optimizer_options(algorithm)) known.push_back(help.name);
+  if (std::find(known.begin(), known.end(), option) == known.end()) {
+    refuse(fmt::format("'{}': {} has no option '{}': its options are {}", key, algorithm, option,
+                       fmt::join(known, ", ")));
+  }
+}
+
+}  // namespace
+
+OptionMap OptimizerSettings::options_for(const std::string& algorithm) const {
+  OptionMap all = options;
+  const auto own = algorithm_options.find(algorithm);
+  if (own != algorithm_options.end()) {
+    for (const auto& [option, value] : own->second) all[option] = value;
+  }
+  return all;
+}
+
+void OptimizerSettings::set(const std::string& key, const TomlNode& node) {
+  const std::string whole = "optimizer." + key;
+  if (key == "groups") {
+    groups = to_groups(node);
+    return;
+  }
+  if (node.kind == TomlNode::Kind::table) {
+    for (const TomlNode& entry : node.children) set(key + "." + entry.key, entry);
+    return;
+  }
+  const OptionValue value = option_value(whole, node);
+  const std::size_t dot = key.find('.');
+  if (key == "name") {
+    const auto* text = std::get_if<std::string>(&value);
+    if (text == nullptr) refuse("'optimizer.name': expected a text, got " + to_text(value));
+    name = *text;
+  } else if (dot == std::string::npos) {
+    options[key] = value;
+  } else {
+    const std::string algorithm = key.substr(0, dot);
+    const std::string option = key.substr(dot + 1);
+    require_option_of(whole, algorithm, option);
+    algorithm_options[algorithm][option] = value;
+  }
+}
+
+OptimizerSettings resolved(const OptimizerSettings& settings, const std::string& algorithm,
+                           const OptionMap& options) {
+  return {algorithm, options, {}, settings.groups};
+}
+
+}  // namespace kadam::configuration

@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/optim/options.hpp>
+#include <kadam/optim/parameter_groups.hpp>
+
+#include <configuration/toml_tree.hpp>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace kadam::configuration {
+
+/// The section [optimizer], the same for all programs.
+struct OptimizerSettings {
+  std::string name = "adam";
+  OptionMap options;                                   ///< [optimizer]: for whichever algorithm runs
+  std::map<std::string, OptionMap> algorithm_options;  ///< [optimizer.NAME]: for this algorithm alone
+  std::vector<ParameterGroup> groups;                  ///< [[optimizer.groups]]
+
+  /// What the algorithm is to be made with.
+  [[nodiscard]] OptionMap options_for(const std::string& algorithm) const;
+
+  /// Takes what a key of the section is set to: "name", "groups", OPTION, NAME or NAME.OPTION.
+  /// Errors: std::runtime_error with the whole key, and what would be right.
+  void set(const std::string& key, const TomlNode& node);
+};
+
+/// What one run was made of: one algorithm with its resolved options, and the groups.
+[[nodiscard]] OptimizerSettings resolved(const OptimizerSettings& settings, const std::string& algorithm,
+                                         const OptionMap& options);
+
+}  // namespace kadam::configuration
