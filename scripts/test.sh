@@ -39,7 +39,7 @@ help_openblas_with_new_processors
 
 # Tests of several ranks wait much: two of them side by side even on two cores.
 parallel=$(nproc)
-if ((parallel < 4)); then parallel=4; fi
+if ((parallel < 6)); then parallel=6; fi
 report=$(build_folder "$preset")/tests.xml
 rm -f "$report"
 status=0

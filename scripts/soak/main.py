@@ -47,12 +47,28 @@ sync_doubling_steps = {warm_up}
     return folder / "soak.toml"
 
 
-def processes_of(program):
-    """Of this program, by process number."""
+def parent_of(pid):
+    """0 where there is none any more."""
+    try:
+        return int(pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[1])
+    except OSError:
+        return 0
+
+
+def is_below(pid, ancestor):
+    while pid > 1:
+        pid = parent_of(pid)
+        if pid == ancestor:
+            return True
+    return False
+
+
+def processes_of(program, launcher):
+    """Of this program, started by this launcher, by process number: others may run it as well."""
     found = []
     for path in pathlib.Path("/proc").glob("[0-9]*/exe"):
         try:
-            if os.path.samefile(path, program):
+            if os.path.samefile(path, program) and is_below(int(path.parent.name), launcher):
                 found.append(int(path.parent.name))
         except OSError:
             continue
@@ -74,7 +90,7 @@ def watch(running, program):
     """What each process held, in the order of time."""
     samples = {}
     while running.poll() is None:
-        for pid in processes_of(program):
+        for pid in processes_of(program, running.pid):
             held = held_by(pid)
             if held is not None:
                 samples.setdefault(pid, []).append(held)
