@@ -11,6 +11,7 @@ option(KADAM_ENABLE_DRIVERS "Build the programs (kadam-train, kadam-replay, ...)
 option(KADAM_ENABLE_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(KADAM_ENABLE_INSTALL "Make rules that install" ${PROJECT_IS_TOP_LEVEL})
 option(KADAM_ENABLE_NATIVE_ARCH "Compile for this machine's processor (never for packages)" OFF)
+option(KADAM_ENABLE_PRECOMPILED_HEADERS "Precompile Kokkos' headers (not with a compiler launcher)" OFF)
 option(KADAM_ENABLE_WARNINGS_AS_ERRORS "Treat compiler warnings as errors" OFF)
 set(KADAM_SANITIZERS "" CACHE STRING "What to build with, as -fsanitize= has it: address,undefined or thread")
 

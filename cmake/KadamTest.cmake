@@ -46,7 +46,7 @@ function(kadam_add_test_program name main)
   add_executable(${name} ${arg_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(${name} PRIVATE ${arg_LIBS} ${main} kadam::kadam GTest::gtest kadam_compile_flags)
-  kadam_device_sources(${name})
+  kadam_kokkos_sources(${name})
 
   kadam_test_needs(${name})
   set(kadam_test_label ${kadam_test_label} PARENT_SCOPE)

@@ -74,6 +74,15 @@ TEST_P(MpiTransportTest, ValuesComeInRankOrder) {
   for (int r = 0; r < size_; ++r) EXPECT_EQ(all[2 * static_cast<std::size_t>(r)], r);
 }
 
+TEST_P(MpiTransportTest, SumsAreTheSameOnEveryRank) {
+  // In another order than that of ranks the small one would be lost.
+  const double own = rank_ == 0 ? 1e16 : rank_ == 1 ? -1e16 : 1.0;
+  const double sum = communicator_->sum_over_ranks(own);
+  EXPECT_EQ(sum, size_ == 1 ? 1e16 : static_cast<double>(size_ - 2));
+  const auto of_ranks = communicator_->all_gather_values({&sum, 1});
+  EXPECT_EQ(of_ranks, std::vector<double>(of_ranks.size(), sum));
+}
+
 TEST_P(MpiTransportTest, RanksThatDisagreeAllThrow) {
   const std::vector<std::string> names = {"the answer"};
   const std::vector<std::uint64_t> own = {static_cast<std::uint64_t>(rank_)};

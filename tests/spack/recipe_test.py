@@ -37,6 +37,7 @@ SWITCHES = {
 # Options of CMake that a package must not set, and why.
 LEFT_ALONE = {
     "KADAM_ENABLE_NATIVE_ARCH": "Spack's compiler wrapper says for which processor, by the target of the spec",
+    "KADAM_ENABLE_PRECOMPILED_HEADERS": "for developers: Spack caches what it has built",
     "KADAM_ENABLE_WARNINGS_AS_ERRORS": "a newer compiler may warn of more, and must still install",
     "KADAM_SANITIZERS": "for developers: an instrumented library needs an instrumented program",
 }

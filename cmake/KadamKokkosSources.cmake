@@ -1,12 +1,13 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-# kadam_device_sources(<target> [EXCEPT <source>...])
+# kadam_kokkos_sources(<target> [EXCEPT <source>...])
 #
-# Compiles the C++ sources of <target> in the language that Kokkos was built for (CUDA, HIP), and does nothing
-# where that is C++. Call it after the last target_sources() of the target, from any directory.
-function(kadam_device_sources target)
+# Compiles the C++ sources of <target> in the language that Kokkos was built for; where that is C++, with Kokkos' headers
+# precompiled if that is wanted. Call it after the last target_sources() of the target, from any directory.
+function(kadam_kokkos_sources target)
   if(Kokkos_COMPILE_LANGUAGE STREQUAL "CXX")
+    kadam_precompile_headers(${target})
     return()
   endif()
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "EXCEPT")
