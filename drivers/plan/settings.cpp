@@ -50,7 +50,7 @@ void add_network(CLI::App& app, CommandLine& line) {
 void add_overlap(CLI::App& app, CommandLine& line) {
   app.add_option("--backward-overlap", line.backward_overlap,
                  "part of the compute time beside which a gradient's\nexchange runs, 0 to 1 (default 0.6; 0: "
-                 "as Kadam's\nown adam, which waits)")
+                 "as kadam-train\nwith training.overlap=false)")
       ->type_name("X");
   app.add_option("--background-overlap", line.background_overlap,
                  "part of compute and kernels beside which\ndivisible_adam's background runs (default 1)")

@@ -16,7 +16,7 @@ import report  # noqa: E402
 
 LEGEND = """\
 held-out loss: nats, mean and standard deviation over the seeds; against the first row: difference of the
-means, * within the range of its seeds; sent per step: by rank 0, after the warm-up, with the 8 (n - 1) bytes
+means, * within the range of its seeds; sent per step: by rank 0, after the warm-up, with the 16 (n - 1) bytes
 of the agreement on the gradient; less than float32, bf16: of a dense mean by ring; foreground: without what
 goes in the background; whole run: with the warm-up."""
 

@@ -54,7 +54,7 @@ Whole whole_state(Optimizer* optimizer, const Vector<float>& parameters) {
     exec.fence();
     const int rank = optimizer->communicator().rank();
     for (const StateVector& field : state.vectors()) {
-      if (field.if_missing != StateVector::IfMissing::keep) add(whole, field, rank);
+      if (field.if_missing != StateVector::IfMissing::add) add(whole, field, rank);
     }
     if (state.common_parameters()) add(whole, *state.common_parameters(), rank);
   }

@@ -49,6 +49,17 @@ for name in SETTLED:
     expect_worked(name, "Bytes", usual[name]["settled_bytes_per_step"], "a step")
 for name in [*SETTLED, "zero_one_adam"]:
     expect_memory(name, usual[name])
+table = section((algorithms / "README.md").read_text(), "Memory and bytes")
+rows = re.findall(r"^\| `(\w+)` \|.*\| ([\d.]+ MB)[^|]*\| ([\d.]+ MB)[^|]*\|$", table, re.M)
+if sorted(name for name, _, _ in rows) != sorted([*SETTLED, "zero_one_adam"]):
+    mistakes.append("docs/algorithms/README.md: the table of memory has not every optimizer once")
+for name, *memory in rows:
+    parts = ("state", "workspace") if name not in ("lamb", "onebit_lamb") else ("state",)
+    for part, shown_bytes in zip(parts, memory):
+        checked += 1
+        expected = f"{usual[name][f'{part}_bytes'] / 1e6:.2f} MB"
+        if shown_bytes != expected:
+            mistakes.append(f"docs/algorithms/README.md: {part} of {name} is {expected}")
 bf16 = predictions("--set", "loco.parameters=bf16", "--exchange", "owner")
 expect_worked("adam", "Bytes", usual["adam, bf16"]["settled_bytes_per_step"], "a step with gradients of 16 bits")
 expect_worked("loco", "Bytes", bf16["loco"]["settled_bytes_per_step"], "a step with bf16")

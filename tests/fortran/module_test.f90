@@ -138,6 +138,7 @@ contains
     call setup%group('w*', weight_decay=0.0_real64)
     call setup%ranks_per_node(1)
     call setup%gpu_aware('off')
+    call setup%piece_bytes(61440)
     call optimizer%create(setup, MPI_COMM_WORLD, stat, message)
     call expect(stat == kadam_success, 'options: '//message)
     call destroy(optimizer)

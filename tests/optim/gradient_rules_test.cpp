@@ -40,13 +40,15 @@ class GradientRules : public testing::TestWithParam<std::string> {
     const auto optimizer = make_optimizer(name, options, layout, communicator_, groups);
     const auto parameters = test::to_device(test::random_vector(d, 2));
     for (std::int64_t t = 1; t <= steps; ++t) {
-      optimizer->step(ExecutionSpace{}, parameters, test::to_device(test::random_gradient(d, rank_, t)));
+      const StepResult before =
+          optimizer->step(ExecutionSpace{}, parameters, test::to_device(test::random_gradient(d, rank_, t)));
       if (t == poisoned_after) {
         auto bad = test::random_gradient(d, rank_, 99);
         if (rank_ == size_ - 1) bad[17] = std::numeric_limits<float>::quiet_NaN();
         const StepResult result = optimizer->step(ExecutionSpace{}, parameters, test::to_device(bad));
         EXPECT_TRUE(result.skipped);
         EXPECT_EQ(result.step, t);
+        EXPECT_EQ(result.synchronised, before.synchronised);
         EXPECT_EQ(optimizer->steps_skipped(), 1);
       }
     }

@@ -119,10 +119,10 @@ TEST(AlgorithmPlan, MemoryIsThatOfTheOptimizer) {
       const MemoryUse held = made(one, elements, ranks)->memory();
       EXPECT_EQ(planned.state_bytes, held.state_bytes) << one.name << ", n = " << ranks;
       const std::size_t workspace = planned.workspace_bytes - unneeded_sums(one, elements, ranks);
-      // LAMB has partial sums of its tiles.
+      // LAMB has tiles of its tensors, with partial sums.
       const bool has_tiles = one.name == "lamb" || one.name == "onebit_lamb";
       EXPECT_LE(workspace, held.workspace_bytes) << one.name << ", n = " << ranks;
-      EXPECT_GE(workspace + (has_tiles ? 4096 : 0), held.workspace_bytes) << one.name << ", n = " << ranks;
+      EXPECT_GE(workspace + (has_tiles ? 8192 : 0), held.workspace_bytes) << one.name << ", n = " << ranks;
     }
   }
 }

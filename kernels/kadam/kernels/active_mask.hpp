@@ -72,6 +72,7 @@ struct FillActiveMask {
 
 /// Sets the bit of every element in [0, elements) for which active(element) holds.
 /// Shape: mask has ActiveMask::words_for(elements) words; those behind the last element become 0.
+/// Memory: writes 1/8 B per element, and what active reads.
 template <class Exec, class MemorySpace, class Predicate>
 void fill_active_mask(const Exec& exec, const Kokkos::View<std::uint32_t*, MemorySpace>& mask,
                       std::int64_t elements, const Predicate& active) {

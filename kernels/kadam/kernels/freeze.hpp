@@ -53,7 +53,7 @@ struct RaiseVarianceOfBlock {
 
 }  // namespace detail
 
-/// v <- max(v, floor^2 mean of v over the scale block), where v > 0.
+/// v <- max(v, floor^2 times the mean of the positive v of the scale block), where v > 0.
 ///
 /// A 1-bit code gives all elements of a block the same magnitude s; one whose sqrt(v) is far below the
 /// others' then takes steps s / sqrt(v) of noise. floor bounds these at 1/floor times the block's usual step.
@@ -67,7 +67,7 @@ void raise_variance(const Exec& exec, const detail::BlockMap& map, double floor,
                          detail::RaiseVarianceOfBlock<MemorySpace>{map, floor * floor, v});
 }
 
-/// Coordinates without variance. Waits for exec.
+/// The number of coordinates without variance (v not above 0). Waits for exec. Memory: 4 B per element.
 template <class Exec, class MemorySpace>
 [[nodiscard]] std::int64_t count_zeros(const Exec& exec, const Kokkos::View<float*, MemorySpace>& v) {
   using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;

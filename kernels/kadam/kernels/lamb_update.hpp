@@ -14,6 +14,7 @@
 namespace kadam {
 
 /// Tensors of a flat vector cut in tiles, so that per-tensor sums are parallel and have a fixed order.
+/// Memory: 24 B per tile, 8 B per tensor.
 template <class MemorySpace>
 struct TensorTiles {
   static constexpr std::int64_t tile_elements = 1024;  ///< four float arrays of a tile stay in a core's cache
@@ -30,6 +31,10 @@ struct TensorTiles {
   [[nodiscard]] std::int64_t tile_count() const { return static_cast<std::int64_t>(tiles.extent(0)); }
   [[nodiscard]] std::int64_t tensor_count() const {
     return static_cast<std::int64_t>(first_tile.extent(0)) - 1;
+  }
+
+  [[nodiscard]] std::size_t memory_bytes() const {
+    return tiles.size() * sizeof(Tile) + first_tile.size() * sizeof(std::int64_t);
   }
 
   /// boundaries: the first element of each tensor, and d.
@@ -133,7 +138,7 @@ struct LambMoments {
 }  // namespace detail
 
 /// First pass of LAMB: m, v by ema of g, g^2, and the tiles' shares of |x|^2 and |u|^2.
-/// Memory: reads x, m, v, g, writes m, v: 24 B per element.
+/// Memory: reads x, m, v, g, writes m, v: 24 B per element; 22 B for a gradient of 16 bits.
 template <class Exec, class MemorySpace>
 void lamb_moments(const Exec& exec, const LambStep& rule, const TensorTiles<MemorySpace>& tiles,
                   const LambTensors<MemorySpace>& tensors, const Kokkos::View<const float*, MemorySpace>& x,
@@ -144,6 +149,7 @@ void lamb_moments(const Exec& exec, const LambStep& rule, const TensorTiles<Memo
 }
 
 /// phi = |x| / |u| per tensor (1 if either is 0), clipped to [trust_min, trust_max]; summed in tile order.
+/// Memory: 16 B per tile. Worked number: |x| = 2, |u| = 4: phi = 0.5.
 template <class Exec, class MemorySpace>
 void lamb_trust_ratios(const Exec& exec, const TensorTiles<MemorySpace>& tiles,
                        const LambTensors<MemorySpace>& tensors, double trust_min, double trust_max) {

@@ -112,15 +112,16 @@ struct SelectPart {
 
 }  // namespace detail
 
-/// select_top_k() for one block of any length, by all threads: the k largest |values| of a whole vector.
+/// select_top_k() for one block of up to 2^32 - 1 elements, by all threads: the k largest |values| of a whole
+/// vector.
 ///
 /// A radix select: the largest magnitude of every 32 elements gives a bound that few elements reach, of these
 /// three digits of the k-th largest are found, then they are copied in order. Nothing waits for the host.
-/// Memory: reads 4 B per element once, and what may be among the k largest again: on a CPU 32 k elements,
-/// once more; on a GPU the same four times. Where most are equal, all elements five times; where 2 k exceeds
-/// a 32nd of the elements, all of them four times. Keeps 12 B (GPU: 4 B) per 32 elements and 16 KiB per
-/// thread of a CPU or for each of 512 teams of a GPU. Deterministic: what threads share are sums of integers
-/// and bits of words.
+/// Memory: reads all elements once, 4 B each. What may be among the k largest, up to 32 k elements, is read
+/// again: once on a CPU, which lists it, four times on a GPU. Where most elements are equal, all are read
+/// five times; where 2 k exceeds a 32nd of the elements, four times. Keeps 12 B (GPU: 4 B) per 32 elements
+/// and 16 KiB per thread of a CPU or for each of 512 teams of a GPU. Deterministic: what threads share are
+/// sums of integers and bits of words.
 template <class Exec>
 class LargeTopK {
  public:

@@ -195,7 +195,8 @@ struct MeanOfBlock {
 /// average: Ema::make(beta_e). An inactive element is sent as 0 and keeps no error. C8: 8 bits with the
 /// largest magnitude of the same block, because a fixed step has a dead zone.
 /// Shape: error has map.elements codes and map.blocks steps. Memory: reads g and e, writes e: 6 B + bits/8
-/// per element, a block at a time. Deterministic: independent of the number of threads.
+/// per element (4 B + bits/8 if g has 16 bits), a block at a time. Deterministic: independent of the number
+/// of threads. Worked number: 4 bits, beta_e = 0.8, e = 0, g = (0.7, 0.25): q = (0.7, 0.2), e <- (0, 0.01).
 template <class Exec, int Bits, class MemorySpace>
 void encode_with_moving_average_error(const Exec& exec, const UniformQuantiser<Bits>& quantiser,
                                       const detail::BlockRange& blocks, const Numbers<MemorySpace>& gradient,

@@ -22,6 +22,7 @@ concept Quantiser = requires(const Q& q, float h, double statistic, std::int64_t
   { q.decode(code, float{}) } -> std::same_as<float>;
 };
 
+/// How the scale of a sign code is found: see SignQuantiser.
 enum class SignScale : std::uint8_t { rms, mean_abs };
 
 /// One bit per element: decoded +s where h >= 0 (so for -0 too), else -s, with one s per block.

@@ -245,7 +245,7 @@ void subtract_mean_of_messages(const Exec& exec, const SparseMessages<MemorySpac
 
 /// mean(i) <- (1/n) sum_r value_r(i), in rank order, and 0 where no message has an entry: what an owner does.
 ///
-/// Shape: mean has map.elements entries. Memory: writes 4 B per element, n k entries.
+/// Shape: mean has map.elements entries. Memory: n k entries, and 4 B per element, 12 B if it is one block.
 template <class Exec, class MemorySpace>
 void mean_of_messages(const Exec& exec, const SparseMessages<MemorySpace>& messages,
                       const Kokkos::View<float*, MemorySpace>& mean) {
@@ -265,7 +265,8 @@ void mean_of_messages(const Exec& exec, const SparseMessages<MemorySpace>& messa
                        detail::ScaleElement<MemorySpace>{inverse, mean});
 }
 
-/// x(i) <- x(i) - value, for every entry of one message.
+/// x(i) <- x(i) - value, for every entry of one message. Memory: k entries, and the cache lines of x that
+/// they touch.
 template <class Exec, class MemorySpace>
 void subtract_message(const Exec& exec, const detail::SparseMap& map, const ConstWords<MemorySpace>& message,
                       const Kokkos::View<float*, MemorySpace>& x) {
@@ -274,6 +275,7 @@ void subtract_message(const Exec& exec, const detail::SparseMap& map, const Cons
 }
 
 /// residual(i) <- 0 for every entry of `sent` that is in `kept` too; all others stay, to the last bit.
+/// Memory: the indices of sent, for each a bisection in those of kept, and the cache lines that are cleared.
 template <class Exec, class MemorySpace>
 void clear_kept(const Exec& exec, const detail::SparseMap& map, const ConstWords<MemorySpace>& sent,
                 const ConstWords<MemorySpace>& kept, const Kokkos::View<float*, MemorySpace>& residual) {

@@ -10,7 +10,7 @@
 
 namespace kadam {
 
-/// How many coordinates ranks sent, and how many of these several ranks.
+/// How many coordinates at least one rank sent, and how many of these more than one.
 struct SupportOverlap {
   std::int64_t touched = 0;
   std::int64_t shared = 0;

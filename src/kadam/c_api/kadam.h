@@ -40,7 +40,7 @@ extern "C" {
 typedef enum kadam_status {
   KADAM_SUCCESS = 0,
   KADAM_INVALID_ARGUMENT = 1, /* an option, a size or a pointer is not what it has to be */
-  KADAM_NOT_READY = 2,        /* Kokkos is not initialised, or not any more */
+  KADAM_NOT_READY = 2,        /* Kokkos is not initialised, or not any more; to initialise it: it has been */
   KADAM_MPI_FAILURE = 3,      /* MPI refused a call */
   KADAM_PEER_FAILURE = 4,     /* another rank failed; the reason is there */
   KADAM_FAILURE = 5,          /* a file, a checkpoint or a state could not be written, read or used */
@@ -75,7 +75,8 @@ kadam_status kadam_kokkos_finalize(kadam_error* error);
 /* The description of an optimizer. These functions do not fail: kadam_create() says what is wrong with it. */
 typedef struct kadam_setup kadam_setup;
 
-kadam_setup* kadam_setup_create(const char* optimizer); /* NULL without memory, which all others accept */
+/* NULL if memory ran out. All other functions accept that NULL; kadam_create() reports it. */
+kadam_setup* kadam_setup_create(const char* optimizer);
 void kadam_setup_destroy(kadam_setup* setup);
 
 /* An option by name; the last value counts. Where a number of steps may be "auto", that is a text. */
@@ -101,7 +102,8 @@ typedef enum kadam_memory {
 void kadam_setup_memory(kadam_setup* setup, kadam_memory memory);
 
 /* How to exchange; the same on all ranks. ranks_per_node: 1, the default, is one level; 0 two levels with
- * those that share memory, or so many consecutive ranks in a node. gpu_aware: "auto", "on", "off". */
+ * those that share memory, or so many consecutive ranks in a node. gpu_aware: "auto", "on", "off".
+ * piece_bytes: messages are cut into pieces of about this length, 61440 unless said otherwise. */
 void kadam_setup_ranks_per_node(kadam_setup* setup, int ranks);
 void kadam_setup_gpu_aware(kadam_setup* setup, const char* word);
 void kadam_setup_piece_bytes(kadam_setup* setup, int64_t bytes);
@@ -140,7 +142,7 @@ typedef struct kadam_step_result {
   double gradient_norm;  /* root mean square of the ranks' gradient norms, before clipping */
   double gradient_scale; /* factor that clipping put on the gradient */
   int32_t skipped;       /* a gradient was NaN or infinite on some rank: nothing was changed anywhere */
-  int32_t synchronised;  /* parameters are now equal on all ranks */
+  int32_t synchronised;  /* parameters are equal on all ranks now; a skipped step leaves this as it was */
   uint32_t raised;       /* bits given to kadam_raise() on any rank: the same on all */
 } kadam_step_result;
 
@@ -161,7 +163,8 @@ kadam_status kadam_gradient_ready(kadam_optimizer* optimizer, const void* gradie
 kadam_status kadam_progress(kadam_optimizer* optimizer, kadam_error* error);
 /* Bits that all ranks find in the result of the next step: so that all stop after the same one. */
 kadam_status kadam_raise(kadam_optimizer* optimizer, uint32_t bits, kadam_error* error);
-/* Delivers what was held back between synchronisations: at the end of training. Collective. */
+/* Delivers exactly what ranks hold back, local steps and residuals; parameters are then equal on all ranks.
+ * At the end of training. Collective. */
 kadam_status kadam_flush(kadam_optimizer* optimizer, float* parameters, kadam_error* error);
 /* Writes the parameters that kadam_flush() would leave into out, and changes nothing else. Collective. */
 kadam_status kadam_consensus(kadam_optimizer* optimizer, const float* parameters, float* out,
@@ -183,7 +186,8 @@ kadam_status kadam_load(kadam_optimizer* optimizer, float* parameters, const cha
                         kadam_error* error);
 kadam_status kadam_load_newest(kadam_optimizer* optimizer, float* parameters, const char* folder,
                                int64_t* step, kadam_error* error);
-/* What was given to kadam_save(), after kadam_load(); else "". Valid until the next call of kadam_load(). */
+/* What was given to kadam_save(), after kadam_load() or kadam_load_newest(); else "". Valid until the next
+ * call of one of them. */
 const char* kadam_words(const kadam_optimizer* optimizer);
 
 /* ---- what can be known ---- */
@@ -192,8 +196,8 @@ typedef struct kadam_statistics {
   int64_t elements;
   int64_t steps_taken;
   int64_t steps_skipped;
-  uint64_t state_bytes;     /* on this rank, beside parameters and gradient: what a checkpoint holds, */
-  uint64_t workspace_bytes; /* and messages */
+  uint64_t state_bytes;     /* held by this rank beside parameters and gradient: what a checkpoint saves */
+  uint64_t workspace_bytes; /* messages and partial results, beside state_bytes */
   uint64_t sent_bytes;      /* by this rank to others, all in all; of this: */
   uint64_t sent_control_bytes;
   uint64_t sent_dense_bytes;
@@ -215,12 +219,12 @@ kadam_status kadam_measure_phases(kadam_optimizer* optimizer, int on, kadam_erro
 
 /* NAN where an algorithm, or its present phase, has no such figure. docs/algorithms/ says what is good. */
 typedef struct kadam_health {
-  double error_ratio;
-  double variance_drift;
-  double variance_spread;
-  double support_overlap;
-  double background_hidden;
-  double inactive_fraction;
+  double error_ratio;     /* |what compression still owes| / |what the last exchange delivered| */
+  double variance_drift;  /* mean square of the gradients now, over that when the variance was frozen */
+  double variance_spread; /* largest over smallest sum of v among ranks, where each keeps its own */
+  double support_overlap; /* of the coordinates that were sent last, those that several ranks sent: 0 to 1 */
+  double background_hidden; /* of background seconds, those in which this rank computed; differs by rank */
+  double inactive_fraction; /* of the coordinates: without variance, so not trained */
 } kadam_health;
 
 /* Reads the whole state: not for every step. Collective. */

@@ -31,8 +31,7 @@ using ProgramState = io::Metadata;
 /// keep: how many checkpoints stay in `folder`, the new one included; 0: all. Later ones that lie there are
 /// of a past that was left: they are renamed to step-….set-aside, and looked at no more. Collective; the
 /// folder is one that all ranks see. Wire: one dense mean at most (Optimizer::write_consensus). Errors:
-/// std::runtime_error, on all ranks, with the file and the system's reason; then all is as it was before, on
-/// the disk and in the optimizer.
+/// std::runtime_error, on all ranks, with the file and the system's reason; the optimizer is then as before.
 std::filesystem::path save(const ExecutionSpace& exec, Optimizer& optimizer, const Vector<float>& parameters,
                            const std::filesystem::path& folder, const ProgramState& program = {},
                            int keep = 2);

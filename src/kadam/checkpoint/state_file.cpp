@@ -71,7 +71,7 @@ ManifestFile write_state_file(const ExecutionSpace& exec, const std::filesystem:
 
   std::vector<StateVector> vectors = state.vectors();
   std::erase_if(vectors,
-                [](const StateVector& field) { return field.if_missing == StateVector::IfMissing::keep; });
+                [](const StateVector& field) { return field.if_missing == StateVector::IfMissing::add; });
   if (state.common_parameters()) vectors.push_back(*state.common_parameters());
   std::vector<io::StoredTensor> tensors;
   const auto announce = [&](const std::string& name, io::TensorType type, const Placement& placement) {
@@ -210,7 +210,7 @@ bool StateFiles::read(const ExecutionSpace& exec, const StateVector& vector) {
     values = mean_of_copies(vector.name, *parts, wanted.range);
   }
   const HostVector<const float> host(values.data(), values.size());
-  if (vector.if_missing == StateVector::IfMissing::keep) {
+  if (vector.if_missing == StateVector::IfMissing::add) {
     const Vector<const float> more = Kokkos::create_mirror_view_and_copy(MemorySpace{}, host);
     const Vector<float> sum = vector.values;
     Kokkos::parallel_for(

@@ -117,7 +117,7 @@ void CompressedMean::describe_state(StateFields& fields) const {
   fields.vector("worker_error", state_.worker_error,
                 {d, shard, chunks_.ranks(), chunks_.ranks() == 1 ? 0 : rank_}, IfMissing::zero);
   if (chunks_.ranks() == 1) {
-    fields.vector("server_error", state_.worker_error, {d, shard, 1, 0}, IfMissing::keep);
+    fields.vector("server_error", state_.worker_error, {d, shard, 1, 0}, IfMissing::add);
     return;
   }
   const ElementRange own = chunks_.chunk(rank_);

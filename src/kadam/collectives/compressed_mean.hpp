@@ -33,11 +33,11 @@ namespace kadam {
 /// all of the node. Errors then exist once per node: with we of a node spread over its ranks, and N for n,
 /// the law is the same.
 ///
-/// Memory: errors 4 d + 4 d/n, messages about 3 d bits/8; in two levels errors 4 d/g + 4 d/n and 8 d + 4 d/g
-/// for dense parts. Wire: (n - 1)/n 2 (d bits/8 + 4 d/B) bytes per rank when chunks are equal; in two levels
-/// (N - 1)/N 2 (d bits/8 + 4 d/B)/g, and inside the node (g - 1)/g (4 d + d bits/8 + 4 d/B).
-/// Worked number: d = 2^20, n = 4, B = 2048, 1 bit: 199 680 bytes, 31.5 times less than the dense mean; with
-/// g = 2: 66 560 bytes between nodes.
+/// Memory: errors 4 d + 4 d/n, messages about 3 d bits/8; in two levels errors 4 d/g + 4 d/n, messages
+/// about d (1 + 2/g) bits/8, and 8 d + 4 d/g for dense parts. Wire: (n - 1)/n 2 (d bits/8 + 4 d/B) bytes per
+/// rank when chunks are equal; in two levels (N - 1)/N 2 (d bits/8 + 4 d/B)/g, and inside the node (g - 1)/g
+/// (4 d + d bits/8 + 4 d/B). Worked number: d = 2^20, n = 4, B = 2048, 1 bit: 199 680 bytes, 31.5 times less
+/// than the dense mean; with g = 2: 66 560 bytes between nodes.
 class CompressedMean {
  public:
   struct State {
@@ -49,7 +49,7 @@ class CompressedMean {
   CompressedMean(const ExecutionSpace& exec, const AnyQuantiser& quantiser, const Communicator& communicator,
                  std::int64_t elements, std::int64_t block_elements);
 
-  /// Told of elements whose out can be decoded, slice by slice, while others travel. All are told of.
+  /// Called with elements whose out can be decoded, slice by slice, while others travel; in the end with all.
   using Arrived = std::function<void(const ElementRange&)>;
 
   /// Compresses and exchanges; load(i) gives y of element i. Inactive elements are sent as nothing.

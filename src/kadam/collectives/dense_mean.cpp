@@ -19,16 +19,15 @@ DenseMean::DenseMean(const ExecutionSpace& exec, const Communicator& communicato
 }
 
 Vector<const float> DenseMean::operator()(const ExecutionSpace& exec, Communicator& communicator,
-                                          Phases& phases, const Vector<const float>& values,
-                                          Traffic traffic) {
-  return mean_of(exec, communicator, phases, values, traffic, nullptr);
+                                          Phases& phases, const Vector<const float>& values) {
+  return mean_of(exec, communicator, phases, values, nullptr);
 }
 
 Numbers<MemorySpace> DenseMean::of_gradient(const ExecutionSpace& exec, Communicator& communicator,
                                             Phases& phases, const Numbers<MemorySpace>& gradient) {
   Numbers<MemorySpace> mean;
   gradient.visit([&](const auto& values) {
-    mean = mean_of(exec, communicator, phases, values, Traffic::dense, std::exchange(early_, nullptr));
+    mean = mean_of(exec, communicator, phases, values, std::exchange(early_, nullptr));
   });
   return mean;
 }
@@ -56,13 +55,12 @@ bool DenseMean::is_under_way_for(const Numbers<MemorySpace>& gradient) const {
 
 template <Number T>
 Vector<const T> DenseMean::mean_of(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
-                                   const Vector<const T>& values, Traffic traffic,
-                                   std::unique_ptr<OverlappedReduction> run) {
+                                   const Vector<const T>& values, std::unique_ptr<OverlappedReduction> run) {
   if (ranks_ == 1) return values;
   const Vector<T> mean = numbers_in<T>(mean_, elements_);
   constexpr auto to_all = OrderedReduction::Replies::to_all;
   if (!node_.exists()) {
-    if (run == nullptr) run = across_.start(exec, communicator, phases, traffic, values, mean, to_all);
+    if (run == nullptr) run = across_.start(exec, communicator, phases, Traffic::dense, values, mean, to_all);
     run->finish(exec, phases);
     return mean;
   }
@@ -70,7 +68,7 @@ Vector<const T> DenseMean::mean_of(const ExecutionSpace& exec, Communicator& com
   const Vector<T> node_mean = numbers_in<T>(node_mean_, shard.elements());
   const Vector<T> own = Kokkos::subview(mean, Kokkos::make_pair(shard.begin, shard.end));
   node_.mean(exec, communicator, phases, values, node_mean);
-  across_(exec, communicator.across(), phases, traffic, Vector<const T>(node_mean), own, to_all);
+  across_(exec, communicator.across(), phases, Traffic::dense, Vector<const T>(node_mean), own, to_all);
   node_.gather(exec, communicator, phases, bytes_of(mean),
                [](const ElementRange& range) { return numbers_piece(range, sizeof(T)); });
   return mean;

@@ -25,7 +25,8 @@ namespace kadam {
 ///
 /// Wire: 2 (n - 1)/n 4d bytes per rank when chunks are equal, half of that in 16 bits. In two levels, with g
 /// ranks in each of N nodes: 2 (N - 1)/N 4d/g between nodes and 2 (g - 1)/g 4d inside. Memory: 4d for the
-/// parts, 4d for the result, in two levels 4d + 4d/g more; half of that if nothing wider is ever exchanged.
+/// parts and 4d for the result; in two levels 8d + 8d/g in all; half of that if nothing wider than 16 bits
+/// is ever exchanged.
 /// Worked number: d = 256, n = 4: 1536 bytes sent by each rank, 768 in 16 bits; in two levels, g = 2: 512
 /// between nodes and 1024 inside.
 class DenseMean {
@@ -37,8 +38,7 @@ class DenseMean {
 
   /// Collective. The result is valid until the next call; with one rank it is `values` itself.
   [[nodiscard]] Vector<const float> operator()(const ExecutionSpace& exec, Communicator& communicator,
-                                               Phases& phases, const Vector<const float>& values,
-                                               Traffic traffic = Traffic::dense);
+                                               Phases& phases, const Vector<const float>& values);
   /// The same in the format that the gradient has.
   [[nodiscard]] Numbers<MemorySpace> of_gradient(const ExecutionSpace& exec, Communicator& communicator,
                                                  Phases& phases, const Numbers<MemorySpace>& gradient);
@@ -72,8 +72,7 @@ class DenseMean {
  private:
   template <Number T>
   Vector<const T> mean_of(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
-                          const Vector<const T>& values, Traffic traffic,
-                          std::unique_ptr<OverlappedReduction> run);
+                          const Vector<const T>& values, std::unique_ptr<OverlappedReduction> run);
 
   std::int64_t elements_ = 0;
   int ranks_ = 1;

@@ -26,8 +26,8 @@ template <Number T>
 /// The mean of a dense vector over the owners of its chunks: summed in rank order in float32, times 1/n,
 /// rounded once to the format of the vector. Bitwise the same in every run, whatever arrives first.
 ///
-/// Memory: 4 d for the parts, half of that if nothing wider than 16 bits is ever exchanged. Wire: 4 d less
-/// the own chunk; to all, (n - 1) times the own chunk more.
+/// Memory: 4 d for the parts. Wire: 4 (d - c) bytes per rank for an own chunk of c elements; to all,
+/// 4 (n - 1) c more. Half of both in 16 bits. Worked number: d = 256, n = 4: 768 bytes, to all 1536.
 class OrderedReduction {
  public:
   using Replies = ReductionRun::Replies;

@@ -28,7 +28,8 @@ class Phases {
 
   void measure(bool enabled) { measured_ = enabled; }
   void start_step() { seconds_.fill(0.0); }
-  /// Of the last step, until the next gradient is announced; zeros when not measured.
+  /// Of the last step(), until the next gradient is announced; zeros when not measured. What gradient_ready()
+  /// and progress() do before a step is not counted.
   [[nodiscard]] const Seconds& seconds() const { return seconds_; }
 
   /// Ends the phase when it goes out of scope.

@@ -34,10 +34,10 @@ struct SparseOptions {
 /// of e over ranks is the same before and after, to rounding. One rank: x <- x - e, e <- 0, nothing is sent.
 ///
 /// Wire, for messages of M bytes (SparseMessage): own (n - 1) M per rank; owner 2 (n - 1)/n M where n divides
-/// the blocks, whatever n is. Worked number: d = 2^20, n = 4, blocks of 4096, density 0.01: M = 58 368 bytes;
-/// each rank sends 175 104 bytes (own) or 87 552 (owner), in the dense mean 6 291 456.
-/// Memory: own n M and at most 16 MiB (4 d for a single block); owner 3 M + 4 d/n. LargeTopK's where blocks
-/// have more than 65536 elements.
+/// the number of blocks: below 2 M, however large n is. Worked number: d = 2^20, n = 4, blocks of 4096,
+/// density 0.01: M = 58 368 bytes; each rank sends 175 104 bytes (own) or 87 552 (owner), in the dense mean 6
+/// 291 456. Memory: own n M and the sums: 4 B times select_block per CPU thread, 16 MiB on a GPU, never more
+/// than 4 d (a single block: 4 d); owner 3 M + 4 d/n. LargeTopK's where blocks have more than 65536 elements.
 class SparseMean {
  public:
   SparseMean() = default;

@@ -66,9 +66,11 @@ template <class View>
 
 /// The one place that fences, stages through the host, counts bytes and moves them.
 ///
-/// Collective: every exchange, by all ranks of the transport, in the same order.
+/// Collective: every exchange, by all ranks of the transport, in the same order. Errors: MpiError where MPI
+/// refuses a call; other ranks may then wait for ever.
 class Communicator {
  public:
+  /// Errors: std::invalid_argument for piece_bytes = 0.
   explicit Communicator(std::unique_ptr<Transport> transport, const ExchangeOptions& options = {});
 
   /// A communicator of one rank.
@@ -81,13 +83,14 @@ class Communicator {
   [[nodiscard]] std::string description() const;
   [[nodiscard]] const ByteCounters& bytes_sent() const { return *counters_; }
 
-  /// The same ranks, those of one colour in the order of their ranks, those that share this rank's memory:
-  /// each with options as these, and byte counters of their own. Collective.
+  /// The same ranks again. Like the two below: options as these, byte counters of its own. Collective.
   [[nodiscard]] std::shared_ptr<Communicator> duplicate();
+  /// The ranks that give the same colour, in the order of their ranks here. Collective.
   [[nodiscard]] std::shared_ptr<Communicator> split(int colour);
+  /// The ranks that share this rank's memory. Collective.
   [[nodiscard]] std::shared_ptr<Communicator> split_by_node();
-  /// Told of all exchanges from now on, its levels' and those of communicators that are made from it as well;
-  /// null: nobody. Between two exchanges.
+  /// From now on the observer is told of all exchanges: of this communicator, of its levels, and of all that
+  /// are made from it. Null: nobody is. Not during an exchange.
   void observe(std::shared_ptr<ExchangeObserver> observer) { *observer_ = std::move(observer); }
   /// Adds what another communicator sent for this one.
   void count_sent(Traffic traffic, std::size_t bytes) { counters_->add(traffic, bytes); }
@@ -126,7 +129,8 @@ class Communicator {
   /// exchanges larger than that of the first step.
   void reserve_staging(std::size_t lane, std::size_t send_bytes, std::size_t receive_bytes);
 
-  /// Piece r of send goes to rank r, piece r of receive comes from there. Waits for exec, returns when done.
+  /// Piece r of send goes to rank r, piece r of receive comes from there. Waits for exec, returns when the
+  /// others' pieces are there; the own one is copied on exec.
   /// Wire: the sum of the send pieces but the own one.
   void all_to_all(const ExecutionSpace& exec, Traffic traffic, std::span<const std::byte> send,
                   std::span<const Piece> send_pieces, std::span<std::byte> receive,
@@ -137,9 +141,9 @@ class Communicator {
   void all_gather(const ExecutionSpace& exec, Traffic traffic, std::span<std::byte> buffer,
                   std::span<const Piece> pieces);
 
-  /// MPI's own all-reduce: the plain baseline. The result may differ from rank to rank in the last bit, and
-  /// from run to run; the algorithms use DenseMean instead. Wire: counted as a ring's 2 (n - 1)/n of the
-  /// bytes.
+  /// values <- their sum over ranks, by MPI's own all-reduce: the plain baseline. The last bit may differ
+  /// from rank to rank and from run to run; the algorithms use DenseMean instead. Waits for exec. Collective.
+  /// Wire: counted as a ring's, 2 (n - 1)/n 4 B per element. Errors: MpiError, also above 2^31 - 1 elements.
   void all_reduce_sum(const ExecutionSpace& exec, const Vector<float>& values);
 
   /// The same values of every rank, [rank][value]. Wire: (n - 1) 8 B per value.
@@ -152,7 +156,8 @@ class Communicator {
   /// elsewhere. What one rank alone found wrong then ends in words on all, not in a hang. Collective.
   void require_success(const std::exception_ptr& own);
 
-  /// Throws on every rank unless all ranks give the same; the message names what differs and on which rank.
+  /// Throws std::invalid_argument on every rank unless all ranks give the same values; the message names
+  /// what differs and on which rank. Shape: one name per value. Collective. Wire: (n - 1) 8 B per value.
   void require_equal(std::span<const std::string> names, std::span<const std::uint64_t> values);
 
  private:

@@ -26,7 +26,8 @@ struct Lane {
 /// their sends. At most one exchange of a communicator at a time; a destroyed one gives up what is under way.
 class Exchange {
  public:
-  /// MPI promises tags up to 32767; there are two lanes. The last tags are left for others.
+  /// Numbers of pieces are less than this: MPI promises tags up to 32767, there are two lanes, and the last
+  /// tags are left for others.
   static constexpr std::size_t most_numbers = (1U << 14U) - 1;
 
   /// One or two lanes. Errors: std::logic_error if the communicator has an exchange already.
@@ -47,9 +48,11 @@ class Exchange {
   /// The same piece to all other ranks, the next one first.
   void send_to_others(std::size_t lane, std::size_t number, const Piece& piece);
 
-  /// The pieces that have arrived since the last call: those of now, or, if it has to wait, at least one
-  /// unless only sends came to their end. They can be read by kernels on exec. Valid until the next call.
+  /// The ids of the pieces that have arrived since the last call. With `wait` it returns only when something
+  /// is done; if that is sends alone, there are none. Kernels on exec can read the pieces. Valid until the
+  /// next call.
   [[nodiscard]] const std::vector<std::size_t>& arrivals(bool wait);
+  /// Sends that are not done.
   [[nodiscard]] std::size_t sending() const;
 
  private:

@@ -19,7 +19,7 @@ struct CoreUse {
 /// A core that no rank computes on, for a thread that waits for messages; nothing if there is none.
 ///
 /// Ranks that are bound to cores of their own have one if they were given more cores than they have threads.
-/// Ranks that share all cores have one each if the node has more cores than threads and ranks together. The
+/// Ranks that share all cores have one each if the node has as many cores as threads and ranks together. The
 /// cores are taken from the end: threads are placed from the start. Worked number: 2 ranks of 3 threads that
 /// share 8 cores, 0 to 7: core 7 for rank 0, 6 for rank 1.
 [[nodiscard]] std::optional<int> spare_core(const CoreUse& use);

@@ -1,7 +1,7 @@
 ! SPDX-FileCopyrightText: The Kadam authors
 ! SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-!> kadam.h, word for word. Programs use the module kadam.
+!> What the modules use of kadam.h. Programs use the module kadam.
 module kadam_c_interface
   use, intrinsic :: iso_c_binding
   implicit none
@@ -126,6 +126,11 @@ module kadam_c_interface
       import :: c_char, c_ptr
       type(c_ptr), value :: setup
       character(kind=c_char), intent(in) :: word(*)
+    end subroutine
+    subroutine c_setup_piece_bytes(setup, bytes) bind(c, name='kadam_setup_piece_bytes')
+      import :: c_int64_t, c_ptr
+      type(c_ptr), value :: setup
+      integer(c_int64_t), value :: bytes
     end subroutine
 
     function c_create_fortran(setup, communicator, optimizer, error) bind(c, name='kadam_create_fortran') &

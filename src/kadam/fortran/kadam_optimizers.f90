@@ -19,7 +19,7 @@ module kadam_optimizers
     character(len=16) :: phase = ''
     real(real64) :: learning_rate = 0, gradient_norm = 0, gradient_scale = 1
     logical :: skipped = .false. !< a gradient was NaN or infinite on some rank: nothing was changed
-    logical :: synchronised = .true. !< parameters are now equal on all ranks
+    logical :: synchronised = .true. !< parameters are equal on all ranks now; a skipped step leaves this as it was
     integer(int32) :: raised = 0 !< bits that any rank gave to raise()
   end type
 
@@ -124,7 +124,7 @@ contains
     result%raised = done%raised
   end subroutine
 
-  !> Elements first to last (as Fortran counts) of the next gradient are final.
+  !> Elements first to last (as Fortran counts) of the next gradient are final; gradients of real32 alone.
   subroutine optimizer_gradient_ready(this, gradient, first, last, stat, errmsg)
     class(kadam_optimizer), intent(inout) :: this
     real(real32), intent(in), target :: gradient(:)

@@ -21,14 +21,16 @@ module kadam_setups
     procedure :: destroy => setup_destroy
     !> Its kadam_setup of kadam.h.
     procedure :: c_handle => setup_c_handle
-    !> An option by name: a number, a logical, a text, or a rank-1 array of reals.
+    !> An option by name: a number, a logical, a text, or a rank-1 array of real64.
     generic :: set => set_real32, set_real64, set_int32, set_int64, set_logical, set_text, set_reals
     !> The next tensor of the flat vector of parameters.
     generic :: tensor => tensor_int32, tensor_int64
     procedure :: group => setup_group
     procedure :: ranks_per_node => setup_ranks_per_node
     procedure :: gpu_aware => setup_gpu_aware
-    !> Arrays will be device memory: then the steps that take a type(c_ptr) are to be used.
+    procedure :: piece_bytes => setup_piece_bytes
+    !> Arrays will be device memory: step() then takes type(c_ptr); other procedures take an array that
+    !> c_f_pointer() made of the device pointer, which is passed on and never read here.
     procedure :: use_device_memory => setup_use_device_memory
     procedure, private :: set_real32, set_real64, set_int32, set_int64, set_logical, set_text, set_reals
     procedure, private :: tensor_int32, tensor_int64
@@ -144,6 +146,12 @@ contains
     class(kadam_setup), intent(inout) :: this
     character(len=*), intent(in) :: word
     call c_setup_gpu_aware(this%handle, c_text(word))
+  end subroutine
+
+  subroutine setup_piece_bytes(this, bytes)
+    class(kadam_setup), intent(inout) :: this
+    integer, intent(in) :: bytes
+    call c_setup_piece_bytes(this%handle, int(bytes, c_int64_t))
   end subroutine
 
   subroutine setup_use_device_memory(this)

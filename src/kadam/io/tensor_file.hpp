@@ -45,7 +45,7 @@ class TensorFileWriter {
   TensorFileWriter(const std::filesystem::path& path, const std::vector<StoredTensor>& tensors,
                    const Metadata& metadata);
 
-  /// The next bytes of the tensors, in their order.
+  /// The next bytes of the tensors, in their order. Errors: std::logic_error for more than the tensors have.
   void write(std::span<const std::byte> bytes);
   /// Errors: std::logic_error if bytes are missing.
   void commit();

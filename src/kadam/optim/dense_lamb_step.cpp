@@ -60,7 +60,8 @@ void DenseLambStep::operator()(const ExecutionSpace& exec, const CommonOptions& 
 }
 
 std::size_t DenseLambStep::memory_bytes() const {
-  return 3 * tensors_.trust_ratio.size() * sizeof(float) + tensors_.partial.size() * sizeof(double);
+  return 3 * tensors_.trust_ratio.size() * sizeof(float) + tensors_.partial.size() * sizeof(double) +
+         tiles_.memory_bytes();
 }
 
 }  // namespace kadam

@@ -9,7 +9,7 @@ namespace kadam {
 
 /// LAMB on a mean gradient that all ranks hold: what `lamb` does, and the warm-up of 1-bit LAMB.
 ///
-/// Memory: 12 B per tensor, 16 B per tile of 1024 elements.
+/// Memory: 20 B per tensor, 40 B per tile of 1024 elements.
 class DenseLambStep {
  public:
   struct Options {

@@ -18,9 +18,10 @@ namespace kadam {
 /// Dense Adam until the variance is stable; then the variance is frozen and only the momentum is exchanged,
 /// compressed. The one algorithm behind onebit_adam and apmsqueeze, which differ in code and corrections.
 ///
-///   t <= T_w: adam.   At the end of T_w: m <- m/c1, v <- v/c2, v is frozen; coordinates with v = 0 are
-///   inactive. t >  T_w: y = ema(m, g, beta1);  m <- C-AR(y);  x <- (1 - gamma lambda) x - gamma m / (sqrt(v)
-///   + eps)
+///   t <= T_w:  adam, T_w = warmup_steps
+///   t = T_w:   then m <- m/c1,  v <- v/c2,  v is frozen;  coordinates with v = 0 are inactive
+///   t > T_w:   y = ema(m, g, beta1);  m <- C-AR(y)
+///              x <- (1 - gamma lambda) x - gamma m / (sqrt(v) + eps)
 ///
 /// Inactive coordinates get no update but their weight decay. Tensors kept dense take part with the exact
 /// mean of y instead of C-AR(y). Clipping: by the norm of the mean gradient during the warm-up; afterwards

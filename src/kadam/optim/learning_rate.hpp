@@ -28,7 +28,7 @@ struct LearningRate {
   void describe(OptionFields& fields);
   void validate(std::string_view owner) const;
 
-  /// Errors: std::out_of_range behind the end of a list.
+  /// Errors: std::out_of_range past the end of a list.
   [[nodiscard]] double at(std::int64_t step) const;
 };
 

@@ -27,8 +27,9 @@ struct OptionHelp {
 /// An optimizer by name, with options by name; what is left out has the paper's default.
 ///
 /// Collective: all ranks of the communicator, which agree here on algorithm, tensors and options.
-/// Errors: std::invalid_argument on every rank for an unknown name or option (lists what exists), a value out
-/// of range (says what would be right), or ranks that disagree (says on what).
+/// Errors: where a rank has an unknown name or option (lists what exists), or a value out of range (says what
+/// would be right): std::invalid_argument there, PeerFailure on all others. std::invalid_argument on all if
+/// ranks disagree (says on what), and without a communicator. Wire: (n - 1) 64 bytes per rank, once.
 [[nodiscard]] std::unique_ptr<Optimizer> make_optimizer(std::string_view name, const OptionMap& options,
                                                         TensorLayout layout,
                                                         const std::shared_ptr<Communicator>& communicator,

@@ -17,11 +17,13 @@ namespace kadam {
 
 /// 1-bit LAMB: LAMB whose trust ratios survive compression (Li et al. 2022).
 ///
-///   t <= T_w: lamb;  c <- phi the first time, then c <- beta3 c + (1 - beta3) phi, per tensor.   At the end:
-///   corrections are folded in, v is frozen, w <- v, r <- 1, sigma = mean of the tensors' momentum sizes /
-///   own t >  T_w: y = sigma ema(m, g, beta1);  m' = C-AR(y) / sigma;  g' = (m' - beta1 m) / (1 - beta1)
-///             w <- ema(w, g'^2, beta2);  m <- m';  u = m / (sqrt(v) + eps) + lambda x
-///             r: see onebit_lamb_ratios;  x <- x - gamma r c u
+///   t <= T_w:  lamb;  per tensor c <- phi the first time, then c <- beta3 c + (1 - beta3) phi
+///   t = T_w:   then corrections are folded into m and v, v is frozen, w <- v;  per tensor r <- 1 and
+///              sigma = (mean of all tensors' rho) / own rho, rho = root mean square of m where v > 0
+///              (a tensor with m = 0 is left out of the mean, its sigma is 1)
+///   t > T_w:   y = sigma ema(m, g, beta1);  m' = C-AR(y) / sigma;  g' = (m' - beta1 m) / (1 - beta1)
+///              w <- ema(w, g'^2, beta2);  m <- m';  u = m / (sqrt(v) + eps) + lambda x
+///              r: see onebit_lamb_ratios;  x <- x - gamma r c u
 ///
 /// One C-AR serves the whole model; sigma brings all tensors to one size, so that a scale block may hold
 /// parts of several. Clipping, inactive coordinates, tensors kept dense: as FrozenVarianceAdam.

@@ -71,6 +71,7 @@ StepResult Optimizer::step(const ExecutionSpace& exec, const Parameters& paramet
   if (result.skipped) {
     // Messages that have left must not meet those of a later exchange.
     if (is_under_way) (void)next_gradient_mean()->of_gradient(exec, *communicator_, phases_, gradient);
+    result.synchronised = synchronised_;
     ++skipped_;
     return result;
   }

@@ -31,8 +31,8 @@ using Gradient = Numbers<MemorySpace>;
 struct StepResult {
   std::int64_t step = 0;        ///< t, the number of steps taken so far; a skipped step does not count
   bool skipped = false;         ///< a gradient was NaN or Inf on some rank: nothing was changed anywhere
-  const char* phase = "dense";  ///< of the algorithm, as in traffic_plan()
-  bool synchronised = true;     ///< the parameters are now equal on all ranks
+  const char* phase = "dense";  ///< of the algorithm, as in traffic_plan(); "dense" for a skipped step
+  bool synchronised = true;  ///< parameters are equal on all ranks now; a skipped step leaves this as it was
   double learning_rate = 0.0;   ///< gamma
   double gradient_norm = 0.0;   ///< root mean square of the ranks' gradient norms, before clipping
   double gradient_scale = 1.0;  ///< factor that clipping put on the gradient
@@ -64,8 +64,9 @@ struct Restoration {
 ///
 /// Every algorithm is one class, made by make_optimizer(). Parameters are to be equal on all ranks before the
 /// first step. After each step that says so (StepResult::synchronised) they are bitwise equal on all ranks.
-/// Most algorithms synchronise at every step; zero_one_adam and divisible_adam let each rank work at a point
-/// of its own in between, and keep the common one themselves: parameters are then written, never read.
+/// Most algorithms synchronise at every step; zero_one_adam, divisible_adam and, with step_ahead > 0,
+/// locally_accumulated_adam let each rank work at a point of its own in between. They keep the common one
+/// themselves, from step 1 or from the end of the warm-up on: parameters are then written, never read.
 class Optimizer {
  public:
   Optimizer(std::string_view name, TensorLayout layout, std::shared_ptr<Communicator> communicator,
@@ -78,20 +79,24 @@ class Optimizer {
   /// they come with a model in 16 bits, it is written as well: the rounded parameters, to the last bit.
   ///
   /// Collective: by all ranks. Async: kernels run on exec; wait for it before reading parameters on the host.
-  /// Shape: all have layout().elements() entries. Errors: std::invalid_argument for another extent, or a
-  /// gradient in another format than gradient_format(); a NaN or Inf in the gradient of any rank is no error:
-  /// the step is skipped on all ranks, writes nothing and is counted.
+  /// Shape: all have layout().elements() entries. Errors: std::invalid_argument for another extent, a
+  /// gradient in another format than gradient_format(), or another View than gradient_ready() was given;
+  /// std::out_of_range on all ranks past the end of a list of learning rates; MpiError. A NaN or Inf in the
+  /// gradient of any rank is no error: the step is skipped on all ranks, writes nothing and is counted.
+  /// Wire: traffic_plan(), and (n - 1) 16 bytes of control: norm and raised bits (loco that clips: 8 more).
   StepResult step(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient);
 
   /// Says during the backward pass that some elements of this rank's next gradient are final: once what is
   /// enqueued on exec is done they will not be written before step(). Where the next step takes the dense
-  /// mean of the gradient (adam, lamb, warm-ups, variance steps) what is complete is sent at once, and step()
-  /// waits for the rest; elsewhere this does nothing. Results are the same to the last bit.
+  /// mean of the gradient (adam, lamb, warm-ups, variance steps), on several ranks in one level, what is
+  /// complete is sent at once, and step() waits for the rest; elsewhere this does nothing. Results are the
+  /// same to the last bit.
   ///
   /// Ranks may announce different parts, in any order, or nothing; but whoever does has to take a step next,
   /// with the same View, and until then nothing else may be exchanged over the communicator. Each call also
-  /// moves on what is under way, as progress() does. Waits for exec where something can be sent, for no other
-  /// rank. Errors: std::invalid_argument as of step(), and for a range that is not in it.
+  /// moves on what earlier ones have started; background exchanges need progress(). Waits for exec where
+  /// something can be sent, for no other rank. Errors: std::invalid_argument as of step(), and for a range
+  /// that is not in it.
   void gradient_ready(const ExecutionSpace& exec, const Gradient& gradient, const ElementRange& range);
 
   /// Bits that all ranks are to know of: those of all ranks come back together in the result of the next
@@ -99,9 +104,11 @@ class Optimizer {
   /// only one looks at, ends a run on all ranks after the same step.
   void raise(std::uint32_t bits) { raised_ |= bits; }
 
-  /// Delivers all that was held back between synchronisations, exactly; parameters are then equal on all
-  /// ranks. Does nothing where they are equal after every step. Before the end of training; a step later, the
-  /// algorithm goes on from there. A model is written in any case. Collective.
+  /// Delivers exactly what ranks hold back: local steps (zero_one_adam) and residuals (divisible_adam,
+  /// locally_accumulated_adam, where parameters may be equal before as well). Parameters are then equal on
+  /// all ranks. What codes left in error feedback stays owed: the other algorithms deliver nothing. A model
+  /// is written in any case. To be called before training ends; a later step goes on from there. Collective.
+  /// Wire: at most one dense mean, in float32.
   void flush(const ExecutionSpace& exec, const Parameters& parameters);
 
   /// Writes the parameters that flush() would leave into `out`, and into its model if there is one, and

@@ -11,7 +11,7 @@ namespace kadam {
 
 /// Decides when the variance has settled: the automatic end of 1-bit Adam's warm-up.
 ///
-/// Holds from the first step t >= max(end of the learning rate's warm-up, 2 Delta) on which
+/// The test holds at a step t >= max(end of the learning rate's warm-up, 2 Delta) if
 /// 0.96 <= |v_t|_1 / |v_(t - Delta)|_1 <= 1/0.96, Delta = 1/(1 - beta2), norms bias-corrected. Two-sided and
 /// corrected, because a raw v that is still filling passes the one-sided test at once.
 /// Worked number: beta2 = 0.999 gives Delta = 1000: never before step 2000.

@@ -42,7 +42,7 @@ enum class Kernel : std::uint8_t {
   top_k_percent,       ///< the largest of every select block, about 1 % of them
   top_k_permille,      ///< about 0.1 %
   top_k_all_percent,   ///< the same of the whole vector at once
-  top_k_all_permille,  //
+  top_k_all_permille,  ///< and about 0.1 %
   sparse_sum,          ///< per entry that came from any rank
   sparse_apply,        ///< per entry that came back from an owner
 };

@@ -44,8 +44,10 @@ struct Transfer {
 ///                ring      (n - 1) (latency + message) + max(bytes / link, bytes / node)
 ///                doubling  ceil(log2 n) (latency + message) + max(g out / link, in / node)
 ///
-/// with g ranks on a host, of whose bytes out = (n - g)/(n - 1) leave it. A ring passes each piece through a
-/// link once; with direct messages the g ranks of a host share it. Worked number: n = 4, g = 1, 100 us, 10
+/// with g ranks on a host. Of a rank's bytes, out = bytes (n - g)/(n - 1) leave the host and
+/// in = bytes - out stay. latency is the network's if the ranks span hosts, else the node's; a ring's term
+/// whose link nobody uses is 0. A ring passes each piece through a link once; with direct messages the g
+/// ranks of a host share it. Worked number: n = 4, g = 1, 100 us, 10
 /// us, 12.5 MB/s, 1.25 MB: all-to-all 0.10013 s, all-gather 0.10022 s (doubling; the ring takes 0.10033 s).
 [[nodiscard]] double transfer_seconds(const Network& network, int ranks, const Transfer& transfer);
 

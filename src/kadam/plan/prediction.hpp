@@ -66,10 +66,10 @@ struct Prediction {
 ///                                result is wanted k steps later
 ///
 /// P is that of the longest message. What cutting costs is in a rate that was measured with pieces. Every
-/// step also exchanges 8 B of each rank: whether its gradient is finite. In two levels (d/g elements between
-/// nodes) each exchange also has a dense reduce-scatter before and an all-gather after it, inside the node.
-/// Worked number: K = 2 ms, X = 4 ms, P = 4: 1.5 + 3 = 4.5 ms, of which 2.5 ms are exposed (the agreement
-/// left out).
+/// step also exchanges 16 B of each rank: the norm of its gradient, and raised bits. In two levels (d/g
+/// elements between nodes) each exchange also has a dense reduce-scatter before and an all-gather after it,
+/// inside the node. Worked number: K = 2 ms, X = 4 ms, P = 4: 1.5 + 3 = 4.5 ms, of which 2.5 ms are exposed
+/// (the agreement left out).
 [[nodiscard]] StepSeconds step_seconds(const StepPhase& phase, const Scenario& scenario, int ranks,
                                        bool two_levels);
 

@@ -30,7 +30,8 @@ void bind_results(nb::module_& module) {
       .def_prop_ro(
           "phase", [](const StepResult& result) { return result.phase; },
           "Of the algorithm: 'dense', 'warm-up', 'compressed' ...")
-      .def_ro("synchronised", &StepResult::synchronised, "Parameters are now equal on all ranks.")
+      .def_ro("synchronised", &StepResult::synchronised,
+              "Parameters are equal on all ranks now; a skipped step leaves this as it was.")
       .def_ro("learning_rate", &StepResult::learning_rate)
       .def_ro("gradient_norm", &StepResult::gradient_norm,
               "Root mean square of the ranks' gradient norms, before clipping.")

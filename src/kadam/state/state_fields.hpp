@@ -29,7 +29,7 @@ struct StateVector {
   enum class IfMissing : std::uint8_t {
     refuse,  ///< the state is not of this algorithm
     zero,    ///< then nothing is owed
-    keep     ///< it is never saved: what is loaded is added to what is there
+    add      ///< it is never saved: what is loaded is added to what is there
   };
   std::string name;
   Vector<float> values;  ///< [placement.range]
@@ -146,7 +146,7 @@ class StateSource {
   virtual bool read(const StateNumber& number) = 0;
   virtual bool read(const ExecutionSpace& exec, const StateVector& vector) = 0;
   virtual bool read(const ExecutionSpace& exec, const StateBytes& bytes) = 0;
-  /// That nobody is going to read this vector.
+  /// Says that nobody is going to read this vector.
   virtual void pass_over(const std::string& vector) = 0;
 };
 
