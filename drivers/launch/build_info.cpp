@@ -15,6 +15,14 @@
 namespace kadam::launch {
 namespace {
 
+/// Clang's own text begins with its name.
+constexpr const char* compiler =
+#if defined(__GNUC__) && !defined(__clang__)
+    "g++ " __VERSION__;
+#else
+    __VERSION__;
+#endif
+
 std::string mpi_version() {
 #ifdef KADAM_ENABLE_MPI
   std::string text(MPI_MAX_LIBRARY_VERSION_STRING, '\0');
@@ -32,7 +40,7 @@ std::string mpi_version() {
 std::string build_info(const std::string& program) {
   return fmt::format("{} {}\nKokkos {}.{}.{}, {}\nMPI: {}\ncompiled by {}", program, KADAM_VERSION_STRING,
                      KOKKOS_VERSION / 10000, KOKKOS_VERSION / 100 % 100, KOKKOS_VERSION % 100,
-                     ExecutionSpace::name(), mpi_version(), __VERSION__);
+                     ExecutionSpace::name(), mpi_version(), compiler);
 }
 
 }  // namespace kadam::launch
