@@ -105,17 +105,20 @@ class Watchdog::Watch {
 
   void judge() const {
     const Clock::time_point now = Clock::now();
+    const Peer& own = peers_[static_cast<std::size_t>(rank_)];
+    const bool stands_still = rank_ == 0 && seconds_between(own.heard, now) > patience_;
+    // Once steps have ended, whoever has been silent about as long is why.
+    const double longest_silence = stands_still ? patience_ / 2.0 : patience_;
     std::string reason;
     for (std::size_t peer = 0; peer < peers_.size(); ++peer) {
       const double silent = seconds_between(peers_[peer].heard, now);
-      if (hears(peer) && silent > patience_) {
+      if (hears(peer) && silent > longest_silence) {
         reason += " rank " + std::to_string(peer) + " has not been heard of for " +
                   std::to_string(static_cast<long>(silent)) + " s, its last step was " +
                   std::to_string(peers_[peer].step) + ";";
       }
     }
-    const Peer& own = peers_[static_cast<std::size_t>(rank_)];
-    if (reason.empty() && rank_ == 0 && seconds_between(own.heard, now) > patience_) reason = who_is_behind();
+    if (reason.empty() && stands_still) reason = who_is_behind();
     if (reason.empty()) return;
     reason.pop_back();
     std::fprintf(stderr,

@@ -127,12 +127,12 @@ TEST(Predict, TwoLevelsByHand) {
   const Prediction two = predict("adam", none, scenario, 8);
   // Between 2 nodes: 2^18 elements, half of 1 MiB there and back, with a quarter of the link: 4.194304 ms.
   // Inside: 3/4 of 4 MiB there and back at 10 GB/s.
-  EXPECT_NEAR(two.step.exchange, 1048576 / 0.25e9 + 6291456 / 1e10 + 56e-9, 1e-12);
+  EXPECT_NEAR(two.step.exchange, 1048576 / 0.25e9 + 6291456 / 1e10 + 112e-9, 1e-12);
   EXPECT_EQ(two.levels, Levels::two);
   // Flat: 4 ranks send 4/7 of 7/8 of 4 MiB each to the other node, and a ring brings 7/8 back.
   scenario.levels = Levels::flat;
   const Prediction flat = predict("adam", none, scenario, 8);
-  EXPECT_NEAR(flat.step.exchange, 4 * 2097152 / 1e9 + 3670016 / 1e9 + 56e-9, 1e-12);
+  EXPECT_NEAR(flat.step.exchange, 4 * 2097152 / 1e9 + 3670016 / 1e9 + 112e-9, 1e-12);
   scenario.levels = Levels::best;
   EXPECT_EQ(predict("adam", none, scenario, 8).levels, Levels::two);
   EXPECT_EQ(predict("adam", none, scenario, 4).levels, Levels::flat) << "one node";
