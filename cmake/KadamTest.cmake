@@ -15,8 +15,8 @@ if(NOT "$ENV{PYTHONPATH}" STREQUAL "")
   string(APPEND kadam_test_python_path :$ENV{PYTHONPATH})
 endif()
 
-# Kokkos warns of more threads than cores, which tests on small machines have on purpose.
-set(kadam_test_environment OMP_PROC_BIND=false OPENBLAS_NUM_THREADS=1 KOKKOS_DISABLE_WARNINGS=1
+# Kokkos warns of more threads than cores, which tests on small machines have on purpose: those that wait sleep.
+set(kadam_test_environment OMP_PROC_BIND=false OMP_WAIT_POLICY=passive OPENBLAS_NUM_THREADS=1 KOKKOS_DISABLE_WARNINGS=1
   PYTHONPATH=${kadam_test_python_path})
 if(KADAM_SANITIZERS)
   list(APPEND kadam_test_environment
