@@ -187,7 +187,7 @@ struct TeamBlockMember {
     Kokkos::parallel_reduce(
         Kokkos::TeamThreadRange(team, count),
         [&](const std::int64_t k, float& partial) {
-          const float value = function(k);
+          const auto value = static_cast<float>(function(k));
           partial = value > partial ? value : partial;
         },
         Kokkos::Max<float>(largest));
