@@ -2,14 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Kokkos' headers take two seconds in every file, a sixth of the time of a build from nothing. A compiler cache saves more
 # in the next one, and does not go together with them.
-set(kadam_precompiles_headers ${KADAM_ENABLE_PRECOMPILED_HEADERS})
-if(CMAKE_CXX_COMPILER_LAUNCHER)
-  set(kadam_precompiles_headers OFF)
-endif()
 
 # kadam_precompile_headers(<target>): once for the library, whose code can lie anywhere in memory, and once for all others.
 function(kadam_precompile_headers target)
-  if(NOT kadam_precompiles_headers)
+  if(NOT KADAM_ENABLE_PRECOMPILED_HEADERS OR CMAKE_CXX_COMPILER_LAUNCHER)
     return()
   endif()
   get_target_property(is_position_independent ${target} POSITION_INDEPENDENT_CODE)

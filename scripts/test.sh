@@ -37,7 +37,7 @@ done
 if [[ $setup == true ]]; then "$here/setup.sh" --preset "$preset"; fi
 help_openblas_with_new_processors
 
-# Tests of several ranks wait much: two of them side by side even on two cores.
+# Tests of several ranks wait much: some run side by side even on two cores.
 parallel=$(nproc)
 if ((parallel < 6)); then parallel=6; fi
 report=$(build_folder "$preset")/tests.xml

@@ -10,6 +10,9 @@ import sys
 import tempfile
 import time
 
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
+from processes import started_by  # noqa: E402
+
 ALGORITHMS = ("adam", "lamb", "onebit_adam", "apmsqueeze", "zero_one_adam", "onebit_lamb", "efficient_adam", "loco",
               "locally_accumulated_adam", "divisible_adam")
 # Allocators keep what they once had: a rank may still grow by this after the first tenth.
@@ -47,34 +50,6 @@ sync_doubling_steps = {warm_up}
     return folder / "soak.toml"
 
 
-def parent_of(pid):
-    """0 where there is none any more."""
-    try:
-        return int(pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[1])
-    except OSError:
-        return 0
-
-
-def is_below(pid, ancestor):
-    while pid > 1:
-        pid = parent_of(pid)
-        if pid == ancestor:
-            return True
-    return False
-
-
-def processes_of(program, launcher):
-    """Of this program, started by this launcher, by process number: others may run it as well."""
-    found = []
-    for path in pathlib.Path("/proc").glob("[0-9]*/exe"):
-        try:
-            if os.path.samefile(path, program) and is_below(int(path.parent.name), launcher):
-                found.append(int(path.parent.name))
-        except OSError:
-            continue
-    return sorted(found)
-
-
 def held_by(pid):
     """Bytes of its own memory, and open files; None when it has gone."""
     try:
@@ -90,7 +65,7 @@ def watch(running, program):
     """What each process held, in the order of time."""
     samples = {}
     while running.poll() is None:
-        for pid in processes_of(program, running.pid):
+        for pid in started_by(running.pid, program):
             held = held_by(pid)
             if held is not None:
                 samples.setdefault(pid, []).append(held)

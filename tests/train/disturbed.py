@@ -1,12 +1,15 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs that something happens to, and what they leave."""
-import os
 import pathlib
 import subprocess
+import sys
 import time
 
 from expect import expect
+
+sys.path.append(str(pathlib.Path(__file__).parents[2] / "scripts" / "internal"))
+from processes import started_by  # noqa: E402
 
 STOPPED = 75  # the exit code of a run that saved and stopped early
 
@@ -30,19 +33,7 @@ def wait_for(running, condition, what):
 
 def ranks_of(program, running):
     """Process numbers of the programs that a launcher has started."""
-    children = {}
-    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
-        try:
-            words = path.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        children.setdefault(int(words[1]), []).append(int(path.parent.name))
-    found, queue = [], [running.pid]
-    while queue:
-        of = children.get(queue.pop(), [])
-        queue += of
-        found += [pid for pid in of if os.path.realpath(f"/proc/{pid}/exe") == os.path.realpath(program.path)]
-    return sorted(found)
+    return started_by(running.pid, program.path)
 
 
 def parameters_of(folder):
