@@ -30,7 +30,8 @@ if(KADAM_ENABLE_WARNINGS_AS_ERRORS)
     $<${kadam_host_cxx}:-Werror> $<${kadam_host_c}:-Werror>
     $<$<COMPILE_LANG_AND_ID:Fortran,GNU>:-Werror>)
 endif()
-if(KADAM_ENABLE_NATIVE_ARCH)
+# What the user says of the processor comes first.
+if(KADAM_ENABLE_NATIVE_ARCH AND NOT CMAKE_CXX_FLAGS MATCHES "-m(arch|cpu)=")
   target_compile_options(kadam_compile_flags INTERFACE $<${kadam_host_cxx}:-march=native>)
 endif()
 if(KADAM_SANITIZERS)

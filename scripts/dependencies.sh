@@ -18,70 +18,75 @@ KADAM_PYTHON_MODULE_NEEDS=(nanobind==3.1.0 mpi4py==4.1.2)
 # For scripts/docs.sh.
 KADAM_PYTHON_DOCS_NEEDS=(sphinx==9.0.4 myst-parser==5.2.0 furo==2025.12.19 breathe==5.1.0)
 
-# Debian package, and how to see without dpkg that it is not needed (a command, a header that the
-# compiler finds, a library that the linker finds, a module or a header of python3, a file).
+# The package of Debian and Ubuntu; of Fedora and RHEL (with EPEL and CodeReady Builder); of openSUSE (- where there is
+# none); and how to see without a package manager that it is not needed (a command, a header that the compiler finds, a
+# library that the linker finds, a module or a header of python3, a file).
 # Of BLAS, a header is not enough: with Debian's reference BLAS the transformer trains 20 times more slowly.
 KADAM_PACKAGES_BUILD="
-cmake                  command:cmake
-ninja-build            command:ninja
-g++                    command:c++
-python3-venv           python:ensurepip
-zlib1g-dev             header:zlib.h
-libfmt-dev             header:fmt/format.h
-libcli11-dev           header:CLI/CLI.hpp
-libtomlplusplus-dev    header:toml++/toml.h
-nlohmann-json3-dev     header:nlohmann/json.hpp
-libgtest-dev           header:gtest/gtest.h
-libopenblas-dev        library:openblas
+cmake                  cmake              cmake                 command:cmake
+ninja-build            ninja-build        ninja                 command:ninja
+g++                    gcc-c++            gcc-c++               command:c++
+python3-venv           python3            python3               python:ensurepip
+zlib1g-dev             zlib-devel         zlib-devel            header:zlib.h
+libfmt-dev             fmt-devel          fmt-devel             header:fmt/format.h
+libcli11-dev           cli11-devel        cli11-devel           header:CLI/CLI.hpp
+libtomlplusplus-dev    tomlplusplus-devel tomlplusplus-devel    header:toml++/toml.h
+nlohmann-json3-dev     json-devel         nlohmann_json-devel   header:nlohmann/json.hpp
+libgtest-dev           gtest-devel        gtest                 header:gtest/gtest.h
+libopenblas-dev        openblas-devel     openblas-common-devel library:openblas
 "
 # With it, a Fortran compiler for the module, and iproute2 for the network of scripts/netlab.sh.
 KADAM_PACKAGES_MPI="
-gfortran               command:gfortran
-openmpi-bin            command:mpirun
-libopenmpi-dev         command:mpicxx
-iproute2               command:ip
+gfortran               gcc-gfortran       gcc-fortran           command:gfortran
+openmpi-bin            openmpi            openmpi               command:mpirun
+libopenmpi-dev         openmpi-devel      openmpi-devel         command:mpicxx
+iproute2               iproute            iproute2              command:ip
 "
 KADAM_PACKAGES_PYTHON="
-python3-dev            python-header:Python.h
+python3-dev            python3-devel      python3-devel         python-header:Python.h
 "
 KADAM_PACKAGES_MPICH="
-gfortran               command:gfortran
-mpich                  command:mpiexec.mpich
-libmpich-dev           command:mpicxx.mpich
+gfortran               gcc-gfortran       gcc-fortran           command:gfortran
+mpich                  mpich              mpich                 command:mpiexec.mpich
+libmpich-dev           mpich-devel        mpich-devel           command:mpicxx.mpich
 "
-# Real data for the examples, and their plots.
+# Real data for the examples, and their plots: other systems go on without them.
 KADAM_PACKAGES_DATA="
-dataset-fashion-mnist  file:/usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz
-bible-kjv              command:bible
-bible-kjv-text         command:bible
-gnuplot-nox            command:gnuplot
+dataset-fashion-mnist  -                  -                     file:/usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz
+bible-kjv              -                  -                     command:bible
+bible-kjv-text         -                  -                     command:bible
+gnuplot-nox            gnuplot            gnuplot               command:gnuplot
 "
 KADAM_PACKAGES_HIP="
-hipcc                  command:hipcc
-libamdhip64-dev        header:hip/hip_version.h
-clang-16               command:clang++-16
-clang-tools-16         command:clang-offload-bundler-16
-llvm-16                command:llvm-config-16
-libclang-rt-16-dev     file:/usr/lib/llvm-16/lib/clang/16/lib/linux/libclang_rt.builtins-x86_64.a
-lld-16                 command:ld.lld-16
+hipcc                  hipcc              -                     command:hipcc
+libamdhip64-dev        rocm-hip-devel     -                     header:hip/hip_version.h
+clang-16               clang16            clang16               command:clang++-16
+clang-tools-16         clang16            clang16               command:clang-offload-bundler-16
+llvm-16                llvm16             llvm16                command:llvm-config-16
+libclang-rt-16-dev     compiler-rt16      clang16               file:/usr/lib/llvm-16/lib/clang/16/lib/linux/libclang_rt.builtins-x86_64.a
+lld-16                 lld16              lld16                 command:ld.lld-16
+"
+# A second compiler, for scripts/check_processors.sh, with its OpenMP.
+KADAM_PACKAGES_CLANG="
+clang-16               clang16            clang16               command:clang++-16
+libomp-16-dev          libomp-devel       libomp16-devel        file:/usr/lib/llvm-16/lib/libomp.so
 "
 # For scripts/slurmlab.sh.
 KADAM_PACKAGES_SLURM="
-slurmctld              command:slurmctld
-slurmd                 command:slurmd
-slurm-client           command:sbatch
-munge                  command:munged
+slurmctld              slurm-slurmctld    slurm                 command:slurmctld
+slurmd                 slurm-slurmd       slurm-node            command:slurmd
+slurm-client           slurm              slurm                 command:sbatch
+munge                  munge              munge                 command:munged
 "
 KADAM_PACKAGES_DOCS="
-doxygen                command:doxygen
-python3-venv           python:ensurepip
+doxygen                doxygen            doxygen               command:doxygen
+python3-venv           python3            python3               python:ensurepip
 "
 KADAM_PACKAGES_CI="
-clang-format           command:clang-format
-clang-tidy             command:clang-tidy
-libomp-dev             header:omp.h
-shellcheck             command:shellcheck
-pkg-config             command:pkg-config
+clang-format           clang-tools-extra  clang-tools           command:clang-format
+clang-tidy             clang-tools-extra  clang-tools           command:clang-tidy
+shellcheck             ShellCheck         ShellCheck            command:shellcheck
+pkg-config             pkgconf-pkg-config pkg-config            command:pkg-config
 "
 
 # GPU architectures that the dependencies are built for where nothing else is said; Kadam follows its Kokkos.

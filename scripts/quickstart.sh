@@ -15,17 +15,24 @@ TEXT
 }
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-for word in "$@"; do
-  if [[ $word == --help || $word == -h ]]; then usage && exit; fi
+# shellcheck source=scripts/internal/common.sh
+source scripts/internal/common.sh
+preset=release
+arguments=("$@")
+for ((k = 0; k < $#; ++k)); do
+  case ${arguments[k]} in
+    --help | -h) usage && exit ;;
+    --preset | --backend) preset=${arguments[k + 1]:-} ;;
+    --) break ;;
+  esac
 done
 # What it runs, and nothing else: tests take three times as long to build as the programs.
 scripts/setup.sh --target kadam-train --target kadam-report "$@"
 
-# shellcheck source=scripts/internal/common.sh
-source scripts/internal/common.sh
+programs=$(build_folder "$preset")/bin
 prepare_ranks
 
-train() { mpirun -n 4 build/bin/kadam-train --compare adam,onebit_adam "$@"; }
+train() { mpirun -n 4 "$programs/kadam-train" --compare adam,onebit_adam "$@"; }
 
 echo
 say "1 of 2: an image classifier, a CNN on Fashion-MNIST."

@@ -10,18 +10,24 @@ scripts/setup.sh [options] [-- CMAKE_ARGUMENT...]
 Installs what is missing, builds Kadam and prepares the example data. Call it again at any time: it does what is
 left to do. Programs are in build/bin (release) or build-<preset>/bin.
 
-  --preset NAME                   release (default), debug, asan, tsan, no-mpi, mpich, cuda, hip or install:
-                                  see CMakePresets.json
+  --preset NAME                   release (default), developer, debug, asan, tsan, no-mpi, mpich, cuda, hip or
+                                  install: see CMakePresets.json
   --backend NAME                  cuda or hip: the same as --preset NAME
+  --build FOLDER                  build there (default: build, or build-<preset> for all but release)
   --target NAME                   build only this target (may be repeated)
   --kokkos-source PATH            build Kokkos from this folder or tarball
   --kokkos-kernels-source PATH    the same for Kokkos Kernels
   --fresh                         ignore the cache and an earlier configuration: build the dependencies anew
-  --no-install                    install no Debian packages; CMake says what is missing
+  --no-install                    install no packages; CMake says what is missing
   --jobs N                        compile N files at a time (default: one per core)
   --help                          this text
 
-A Kokkos that CMake finds (CMAKE_PREFIX_PATH, Kokkos_ROOT, a module, Spack) is used; else Kokkos and Kokkos Kernels
+Arguments after -- go to CMake and hold for this build folder, whichever script comes next: a later one of the same
+name replaces an earlier one, and -- with nothing behind it (or --fresh) forgets them all. CXX and CXXFLAGS from the
+environment are remembered likewise. With a -march or -mcpu among them nothing is compiled for this machine alone:
+  scripts/setup.sh -- -DCMAKE_CXX_COMPILER=clang++-16 -DCMAKE_CXX_FLAGS=-march=x86-64-v3
+
+Packages are installed by apt, as root; elsewhere their names are said, and all goes on once they are there. A Kokkos that CMake finds (CMAKE_PREFIX_PATH, Kokkos_ROOT, a module, Spack) is used; else Kokkos and Kokkos Kernels
 are built once per user, in ${XDG_CACHE_HOME:-~/.cache}/kadam.
 TEXT
 }
@@ -37,46 +43,104 @@ source "$here/internal/python.sh"
 source "$here/internal/kokkos.sh"
 
 preset=release
+folder=''
 targets=()
 kokkos_source=''
 kokkos_kernels_source=''
 fresh=false
 install=true
 jobs=$(nproc)
-user_cmake_arguments=()
+new_arguments=()
+forgets=false
 
 while (($#)); do
   case $1 in
-    --preset | --backend | --target | --kokkos-source | --kokkos-kernels-source | --jobs)
+    --preset | --backend | --build | --target | --kokkos-source | --kokkos-kernels-source | --jobs)
       (($# > 1)) || stop "$1 needs a value; see scripts/setup.sh --help."
       ;;&
     --preset | --backend) preset=$2 && shift 2 ;;
+    --build) folder=$(realpath -m "$2") && shift 2 ;;
     --target) targets+=("$2") && shift 2 ;;
     --kokkos-source) kokkos_source=$2 && shift 2 ;;
     --kokkos-kernels-source) kokkos_kernels_source=$2 && shift 2 ;;
     --jobs) jobs=$2 && shift 2 ;;
-    --fresh) fresh=true && shift ;;
+    --fresh) fresh=true forgets=true && shift ;;
     --no-install) install=false && shift ;;
     --help | -h) usage && exit ;;
-    --) shift && user_cmake_arguments=("$@") && break ;;
+    --)
+      shift && new_arguments=("$@")
+      if (($# == 0)); then forgets=true; fi
+      break
+      ;;
     *) stop "Unknown option $1; see scripts/setup.sh --help." ;;
   esac
 done
 
-# What a preset means for the dependencies.
+if ! grep -q "\"configurePreset\": \"$preset\"" "$KADAM_ROOT/CMakePresets.json"; then
+  stop "There is no preset $preset; see scripts/setup.sh --help."
+fi
+folder=${folder:-$(build_folder "$preset")}
+mkdir -p "$folder"
+
+# ---- what the user said to CMake, now and earlier ---------------------------------------------------------
+
+# argument_name -DNAME:TYPE=VALUE: NAME; of another argument, itself.
+argument_name() {
+  local name=${1#-D}
+  if [[ $name != "$1" ]]; then name=${name%%=*}; fi
+  echo "${name%%:*}"
+}
+
+# Writes user_cmake_arguments: those of earlier calls for this folder, then those of this one.
+remember_arguments() {
+  local file=$folder/kadam-arguments earlier=() argument name
+  local -A said=()
+  if [[ -n ${CXX:-} ]]; then new_arguments=("-DCMAKE_CXX_COMPILER=$CXX" "${new_arguments[@]}"); fi
+  if [[ -n ${CXXFLAGS:-} ]]; then new_arguments=("-DCMAKE_CXX_FLAGS=$CXXFLAGS" "${new_arguments[@]}"); fi
+  for argument in "${new_arguments[@]}"; do said[$(argument_name "$argument")]=1; done
+  user_cmake_arguments=()
+  if [[ -s $file && $forgets == false ]]; then mapfile -t earlier <"$file"; fi
+  for argument in "${earlier[@]}"; do
+    name=$(argument_name "$argument")
+    if [[ -z ${said[$name]:-} ]]; then user_cmake_arguments+=("$argument"); fi
+  done
+  if ((${#user_cmake_arguments[@]})); then say "As said before: ${user_cmake_arguments[*]} (a bare -- forgets it)."; fi
+  user_cmake_arguments+=("${new_arguments[@]}")
+  printf '%s\n' "${user_cmake_arguments[@]}" | sed '/^$/d' >"$file"
+}
+
+# user_value NAME: what the user said last of a variable of CMake.
+user_value() {
+  local argument
+  for argument in "${user_cmake_arguments[@]}"; do
+    if [[ $argument == -D* && $(argument_name "$argument") == "$1" ]]; then echo "${argument#*=}"; fi
+  done | tail -n 1
+}
+
+remember_arguments
+
+# What a preset and the user's arguments mean for the dependencies.
 backend=host
 native=false
 checked=false
+python=false
 case $preset in
   cuda | hip) backend=$preset ;;
   debug | asan) native=true checked=true ;;
-  release | tsan | no-mpi | mpich) native=true ;;
+  release | developer) native=true python=true ;;
+  tsan | no-mpi | mpich) native=true ;;
 esac
-compiler=${CXX:-c++}
+if [[ $(user_value CMAKE_CXX_FLAGS) =~ -m(arch|cpu)= ]]; then native=false; fi
+case $(user_value KADAM_ENABLE_NATIVE_ARCH) in OFF | off | NO | no | FALSE | false | 0) native=false ;; esac
+compiler=$(user_value CMAKE_CXX_COMPILER)
 compiler_arguments=()
-if [[ $backend == hip && -z ${CXX:-} ]]; then
+if [[ -n $compiler ]]; then
+  compiler_arguments=(-DCMAKE_CXX_COMPILER="$compiler")
+elif [[ $backend == hip ]]; then
   compiler=$KADAM_HIP_COMPILER
   compiler_arguments=(-DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_FLAGS="$KADAM_HIP_FLAGS")
+else
+  compiler=c++
 fi
 
 install_packages() {
@@ -86,25 +150,32 @@ install_packages() {
     mpich) tables+=("$KADAM_PACKAGES_MPICH") ;;
     *) tables+=("$KADAM_PACKAGES_MPI") ;;
   esac
-  if [[ $preset != install ]]; then tables+=("$KADAM_PACKAGES_DATA"); fi
-  if [[ $preset == release ]]; then tables+=("$KADAM_PACKAGES_PYTHON"); fi
+  if [[ $python == true ]]; then tables+=("$KADAM_PACKAGES_PYTHON"); fi
   if [[ $backend == hip ]]; then tables+=("$KADAM_PACKAGES_HIP"); fi
   ensure_packages "${tables[@]}"
+  if [[ $preset != install ]]; then want_packages "$KADAM_PACKAGES_DATA"; fi
 }
 
 prepare_dependencies() {
   local needs=("${KADAM_PYTHON_TEST_NEEDS[@]}")
-  if [[ $preset == release ]]; then needs+=("${KADAM_PYTHON_MODULE_NEEDS[@]}"); fi
+  if [[ $python == true ]]; then needs+=("${KADAM_PYTHON_MODULE_NEEDS[@]}"); fi
   ensure_python "${needs[@]}"
   ensure_kokkos
   printf '%s\n' "$kokkos_dir" "$kokkos_kernels_dir" >"$folder/kadam-dependencies"
 }
 
+cached_compiler() {
+  local cached
+  cached=$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$folder/CMakeCache.txt" 2>/dev/null)
+  command -v "${cached:-$compiler}"
+}
+
 configure() {
   local dependencies arguments=()
   mapfile -t dependencies <"$folder/kadam-dependencies"
-  if [[ $fresh == true ]]; then arguments+=(--fresh); fi
-  run_logged "$folder/configure.log" "Configuring Kadam" cmake --preset "$preset" "${arguments[@]}" \
+  # CMake forgets half of what it knows when its compiler changes.
+  if [[ $fresh == true || $(cached_compiler) != "$(command -v "$compiler")" ]]; then arguments+=(--fresh); fi
+  run_logged "$folder/configure.log" "Configuring Kadam" cmake --preset "$preset" -B "$folder" "${arguments[@]}" \
     -DKokkos_DIR="${dependencies[0]}" -DKokkosKernels_DIR="${dependencies[1]}" \
     -DPython3_EXECUTABLE="$KADAM_VENV/bin/python" "${compiler_arguments[@]}" "${user_cmake_arguments[@]}"
 }
@@ -137,14 +208,9 @@ configure_and_build() {
 }
 
 if [[ $install == true ]]; then install_packages; fi
-if ! (cd "$KADAM_ROOT" && cmake --list-presets) | grep -q "^  \"$preset\""; then
-  stop "There is no preset $preset; see scripts/setup.sh --help."
-fi
 if [[ $backend == cuda ]] && ! command -v nvcc >/dev/null; then
   stop "The cuda preset needs nvcc in PATH (CUDA 12 or later)."
 fi
-folder=$(build_folder "$preset")
-mkdir -p "$folder"
 with_lock "$KADAM_CACHE/lock" prepare_dependencies
 with_lock "$folder/kadam-lock" configure_and_build
 prepare_data

@@ -85,7 +85,7 @@ skip() {
 
 install_slurm() {
   local missing
-  missing=$(missing_packages "$KADAM_PACKAGES_SLURM" | paste -sd ' ')
+  missing=$(missing_rows "$KADAM_PACKAGES_SLURM" | cut -d ' ' -f 1 | paste -sd ' ')
   [[ -n $missing ]] || return 0
   command -v apt-get >/dev/null || skip "there is no Slurm here, and no apt-get to install $missing with"
   (ensure_packages "$KADAM_PACKAGES_SLURM") >&2 || skip "Slurm could not be installed ($missing)"

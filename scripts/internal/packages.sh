@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Debian packages: only what is missing is installed. Sourced, never run.
+# Packages of the system: only what is missing is installed, by apt where there is one; elsewhere their names are said.
+# Sourced, never run. A TABLE is one of scripts/dependencies.sh.
 
 # A package is dispensable when what it would bring is there from elsewhere (modules, Spack, a source build).
 found_elsewhere() {
@@ -15,32 +16,84 @@ found_elsewhere() {
   esac
 }
 
-# missing_packages TABLE...: the names of the packages that are neither installed nor dispensable.
-missing_packages() {
-  local name probe status
-  while read -r name probe; do
-    [[ -n $name ]] || continue
-    status=$(dpkg-query -W -f '${Status}' "$name" 2>/dev/null || true)
+# missing_rows TABLE...: the rows of the packages that are neither installed nor dispensable.
+missing_rows() {
+  local debian fedora suse probe status
+  while read -r debian fedora suse probe; do
+    [[ -n $debian ]] || continue
+    status=$(dpkg-query -W -f '${Status}' "$debian" 2>/dev/null || true)
     if [[ $status != "install ok installed" ]] && ! found_elsewhere "$probe"; then
-      echo "$name"
+      echo "$debian $fedora $suse $probe"
     fi
-  done <<<"$*"
+  done < <(printf '%s\n' "$@")
 }
 
-# ensure_packages TABLE...
-ensure_packages() {
-  local missing
-  mapfile -t missing < <(missing_packages "$@")
-  ((${#missing[@]})) || return 0
-  if ! command -v apt-get >/dev/null; then
-    stop "These are missing (Debian's names), install them and call again: ${missing[*]}"
-  fi
-  if ((EUID != 0)); then
-    stop "These Debian packages are missing and only root can install them: ${missing[*]}"
-  fi
-  say "Installing ${missing[*]}."
+# names_in_column N ROW...: without those that a system does not have, each once.
+names_in_column() {
+  local column=$1
+  shift
+  printf '%s\n' "$@" | awk -v column="$column" '$column != "-" && !seen[$column]++ { print $column }' | paste -s -d ' '
+}
+
+# say_install SYSTEM COMMAND N ROW...: what to type there; nothing where that system has none of them.
+say_install() {
+  local system=$1 command=$2 names
+  names=$(names_in_column "$3" "${@:4}")
+  [[ -z $names ]] || say "  $system: $command install $names"
+}
+
+# say_what_is_missing ROW...: what to type on this system, or on each that is known.
+say_what_is_missing() {
+  local family other
+  # shellcheck disable=SC1090,SC1091 # the system's
+  family=$(. "${KADAM_OS_RELEASE:-/etc/os-release}" 2>/dev/null && echo " ${ID:-} ${ID_LIKE:-} ")
+  case $family in
+    *' debian '* | *' ubuntu '*) say_install "Debian, Ubuntu" apt-get 1 "$@" && return ;;
+    *' fedora '* | *' rhel '*) say_install "Fedora, RHEL" dnf 2 "$@" ;;
+    *suse*) say_install openSUSE zypper 3 "$@" ;;
+    *)
+      say_install "Debian, Ubuntu" apt-get 1 "$@"
+      say_install "Fedora, RHEL" dnf 2 "$@"
+      say_install openSUSE zypper 3 "$@"
+      ;;
+  esac
+  other=$(printf '%s\n' "$@" | awk '$2 == "-" && $3 == "-" { print $1 }' | paste -s -d ' ')
+  [[ -z $other ]] || say "  packages of Debian alone: $other; docs/install.md says how to do without."
+}
+
+install_rows() {
+  local names
+  mapfile -t names < <(printf '%s\n' "$@" | cut -d ' ' -f 1)
+  say "Installing ${names[*]}."
   local apt=(apt-get -y -o DPkg::Lock::Timeout=300)
   run_logged "$KADAM_CACHE/logs/apt-update.log" "apt-get update" "${apt[@]}" update
-  run_logged "$KADAM_CACHE/logs/apt-install.log" "apt-get install ${missing[*]}" \
-    env DEBIAN_FRONTEND=noninteractive "${apt[@]}" install --no-install-recommends "${missing[@]}"
+  run_logged "$KADAM_CACHE/logs/apt-install.log" "apt-get install ${names[*]}" \
+    env DEBIAN_FRONTEND=noninteractive "${apt[@]}" install --no-install-recommends "${names[@]}"
+}
+
+# ensure_packages TABLE...: installs what is missing, or says what to type and stops.
+ensure_packages() {
+  local rows
+  mapfile -t rows < <(missing_rows "$@")
+  ((${#rows[@]})) || return 0
+  if command -v apt-get >/dev/null && ((EUID == 0)); then
+    install_rows "${rows[@]}"
+    return
+  fi
+  say "These are missing: $(names_in_column 1 "${rows[@]}") (names of Debian). As root:"
+  say_what_is_missing "${rows[@]}"
+  stop "Install them, or load modules that bring them, and call again."
+}
+
+# want_packages TABLE...: the same for what only examples need; goes on where there is no apt.
+want_packages() {
+  local rows
+  if command -v apt-get >/dev/null; then
+    ensure_packages "$@"
+    return
+  fi
+  mapfile -t rows < <(missing_rows "$@")
+  ((${#rows[@]})) || return 0
+  say "The examples want $(names_in_column 1 "${rows[@]}") (names of Debian); all else goes on without. As root:"
+  say_what_is_missing "${rows[@]}"
 }
