@@ -9,6 +9,7 @@
 #include <launch/quantities.hpp>
 #include <launch/shell_word.hpp>
 #include <report/facts.hpp>
+#include <string_view>
 
 namespace kadam::report {
 namespace {
@@ -27,11 +28,9 @@ TextOfRun of_last_start(const std::function<std::string(const Start&)>& text) {
 
 /// "2026-11-22T23:40:01Z" -> "2026-11-22 23:40 UTC"; what is no such time, as it is.
 std::string time_text(const std::string& time) {
-  constexpr std::size_t minutes_end = 16;
-  if (time.size() != 20 || time[10] != 'T') return time;
-  std::string text = time.substr(0, minutes_end) + " UTC";
-  text[10] = ' ';
-  return text;
+  const std::string_view text = time;
+  if (text.size() != 20 || text[10] != 'T') return time;
+  return fmt::format("{} {} UTC", text.substr(0, 10), text.substr(11, 5));
 }
 
 std::string count_text(const Run& run, const char* name) {
