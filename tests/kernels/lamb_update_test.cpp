@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/kernels/lamb_update.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <kernels/execution_spaces.hpp>
+#include <kernels/kernel_cases.hpp>
 #include <reference/optimizers.hpp>
 #include <support/host_views.hpp>
 #include <support/random_vectors.hpp>
@@ -74,6 +76,73 @@ TYPED_TEST(LambUpdateTest, IsEquivalentToReference) {
   for (std::size_t i = 0; i < got.size(); ++i) {
     ASSERT_NEAR(got[i], x[i], 1e-5F * (1.0F + std::fabs(x[i]))) << i;
   }
+}
+
+/// Tensors of one tile, of none and of many that do not start at element 0, each with factors of its own and
+/// with a way of its own through the rule of the trust ratio.
+TYPED_TEST(LambUpdateTest, TrustRatiosOfTensorsOfManyTilesAreEquivalentToReference) {
+  using Space = typename TypeParam::memory_space;
+  const std::vector<std::int64_t> ends = {5, 5, 36, 1060, 2085, 7000, 10000, 13000, 16000, 50000};
+  const std::vector<float> x_size = {1.0F, 0.3F, 0.3F, 0.3F, 1e3F, 1e-4F, 0.0F, 1.0F, 0.3F};
+  const std::vector<float> lambda = {0.0F, 0.1F, 0.0F, 0.1F, 0.0F, 0.1F, 0.1F, 0.0F, 0.2F};
+  const std::vector<float> lr_scale = {1.0F, 2.0F, 0.5F, 0.25F, 1.0F, 3.0F, 1.0F, 0.0F, 0.75F};
+  const auto n = ends.back() + 3;
+  std::vector<float> x = test::random_vector(n, 1);
+  std::vector<float> m = test::random_vector(n, 2);
+  std::vector<float> v = test::random_variance(n, 3);
+  std::vector<float> gradient = test::random_gradient(n, 0, 1);
+  for (std::size_t k = 0; k < x_size.size(); ++k) {
+    for (auto i = static_cast<std::size_t>(ends[k]); i < static_cast<std::size_t>(ends[k + 1]); ++i) {
+      x[i] *= x_size[k];
+      if (k == 7) m[i] = gradient[i] = 0.0F;  // no direction at all
+    }
+  }
+  const LambStep rule{Ema::make(0.9), Ema::make(0.999), 0.375F, 2.0F, 3.0F, 1e-3F, 0.01F};
+  test::for_each_format<Space>(gradient, [&](const auto& numbers, const auto& values, const char* format) {
+    const auto tiles = TensorTiles<Space>::make(ends);
+    const LambTensors<Space> tensors{
+        test::to_device<Space>(lr_scale), test::to_device<Space>(lambda),
+        Kokkos::View<float*, Space>("phi", lambda.size()),
+        Kokkos::View<double*, Space>("partial", 2 * static_cast<std::size_t>(tiles.tile_count()))};
+    const auto x_device = test::to_device<Space>(x);
+    const auto m_device = test::to_device<Space>(m);
+    const auto v_device = test::to_device<Space>(v);
+    const TypeParam exec;
+    lamb_moments<TypeParam, Space>(exec, rule, tiles, tensors, x_device, m_device, v_device, numbers);
+    lamb_trust_ratios(exec, tiles, tensors, 0.01, 2.0);
+    lamb_apply<TypeParam, Space>(exec, rule, tiles, tensors, x_device, m_device, v_device);
+    Kokkos::fence();
+    const auto phi = test::to_host(tensors.trust_ratio);
+    std::vector<float> x_wanted = x;
+    std::vector<float> m_wanted = m;
+    std::vector<float> v_wanted = v;
+    for (std::size_t k = 0; k < lambda.size(); ++k) {
+      double x_squared = 0.0;
+      double u_squared = 0.0;
+      std::vector<float> u;
+      for (auto i = static_cast<std::size_t>(ends[k]); i < static_cast<std::size_t>(ends[k + 1]); ++i) {
+        const float g = 0.375F * values[i];
+        m_wanted[i] = 0.9F * m[i] + static_cast<float>(1.0 - 0.9) * g;
+        v_wanted[i] = 0.999F * v[i] + static_cast<float>(1.0 - 0.999) * (g * g);
+        u.push_back(m_wanted[i] * 2.0F / (std::sqrt(v_wanted[i] * 3.0F) + 1e-3F) + lambda[k] * x[i]);
+        x_squared += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+        u_squared += static_cast<double>(u.back()) * static_cast<double>(u.back());
+      }
+      const bool defined = x_squared > 0.0 && u_squared > 0.0;
+      const double wanted = defined ? std::sqrt(x_squared / u_squared) : 1.0;
+      ASSERT_NEAR(phi[k], std::clamp(wanted, 0.01, 2.0), 1e-6) << "tensor " << k << " " << format;
+      // Every way is gone: free, or stopped from above (4), from below (5), or undefined (0, 6, 7).
+      ASSERT_EQ(defined, k != 0 && k != 6 && k != 7) << "tensor " << k;
+      ASSERT_EQ(wanted > 2.0, k == 4) << "tensor " << k << " " << wanted;
+      ASSERT_EQ(wanted < 0.01, k == 5) << "tensor " << k << " " << wanted;
+      const float step = 0.01F * lr_scale[k] * phi[k];
+      for (std::size_t i = 0; i < u.size(); ++i)
+        x_wanted[static_cast<std::size_t>(ends[k]) + i] -= step * u[i];
+    }
+    test::expect_same_numbers(test::to_host(x_device), x_wanted, format);
+    test::expect_same_numbers(test::to_host(m_device), m_wanted, format);
+    test::expect_same_numbers(test::to_host(v_device), v_wanted, format);
+  });
 }
 
 }  // namespace
