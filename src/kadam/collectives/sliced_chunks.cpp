@@ -7,15 +7,33 @@
 
 namespace kadam {
 
-void SlicedChunks::cut(int chunks, const std::function<ElementRange(int)>& chunk_of, std::size_t piece_bytes,
-                       const Unit& unit, const std::function<Piece(const ElementRange&)>& piece_of) {
-  if (piece_bytes == piece_bytes_) return;
+/// Whether the slices are those of these chunks. The place of a chunk's last piece tells message layouts
+/// apart.
+bool SlicedChunks::are_cut(int chunks, const ChunkOf& chunk_of, const PieceOf& piece_of) const {
+  if (chunks != ranks()) return false;
+  for (int j = 0; j < chunks; ++j) {
+    const ElementRange chunk = chunk_of(j);
+    const std::vector<Slice>& slices = of_chunk(j);
+    if (slices.empty() != (chunk.elements() == 0)) return false;
+    if (slices.empty()) continue;
+    if (slices.front().elements.begin != chunk.begin || slices.back().elements.end != chunk.end) return false;
+    if (slices.back().sent != piece_of(slices.back().elements)) return false;
+  }
+  return true;
+}
+
+void SlicedChunks::cut(int chunks, const ChunkOf& chunk_of, std::size_t piece_bytes, const Unit& unit,
+                       const PieceOf& piece_of) {
+  if (piece_bytes == piece_bytes_ && unit == unit_ && are_cut(chunks, chunk_of, piece_of)) return;
   piece_bytes_ = piece_bytes;
+  unit_ = unit;
   std::int64_t longest = 0;
   for (int j = 0; j < chunks; ++j) longest = std::max(longest, chunk_of(j).elements());
   constexpr auto most_slices = static_cast<std::int64_t>(Exchange::most_numbers);
-  const std::int64_t units = std::max(static_cast<std::int64_t>(piece_bytes / unit.bytes),
-                                      longest / unit.elements / most_slices + 1);
+  // Of an empty vector a unit may be empty too.
+  const std::int64_t units = longest == 0 ? 1
+                                          : std::max(static_cast<std::int64_t>(piece_bytes / unit.bytes),
+                                                     longest / unit.elements / most_slices + 1);
   const std::int64_t length = unit.elements * units;
   slices_.assign(static_cast<std::size_t>(chunks), {});
   stride_bytes_.assign(slices_.size(), 0);

@@ -27,14 +27,18 @@ class SlicedChunks {
   struct Unit {
     std::int64_t elements = 1;
     std::size_t bytes = 1;
-  };
 
-  /// Slices of as many units as make about piece_bytes, at least one; more where a chunk would have more than
-  /// Exchange::most_numbers slices. Does nothing if it has done so before.
-  /// chunk_of(j) is chunk j, of units but for its end; piece_of where the message of some elements lies among
-  /// the messages of all chunks.
-  void cut(int chunks, const std::function<ElementRange(int)>& chunk_of, std::size_t piece_bytes,
-           const Unit& unit, const std::function<Piece(const ElementRange&)>& piece_of);
+    friend bool operator==(const Unit&, const Unit&) = default;
+  };
+  using ChunkOf = std::function<ElementRange(int)>;
+  using PieceOf = std::function<Piece(const ElementRange&)>;
+
+  /// Cuts the chunks into slices of as many units as make about piece_bytes, at least one; more where a chunk
+  /// would have more than Exchange::most_numbers slices. Returns at once, without an allocation, if the
+  /// slices are those of these very arguments already. chunk_of(j) is chunk j, of units but for its end;
+  /// piece_of where the message of some elements lies among the messages of all chunks.
+  void cut(int chunks, const ChunkOf& chunk_of, std::size_t piece_bytes, const Unit& unit,
+           const PieceOf& piece_of);
 
   [[nodiscard]] int ranks() const { return static_cast<int>(slices_.size()); }
   [[nodiscard]] const std::vector<Slice>& of_chunk(int chunk) const {
@@ -48,7 +52,10 @@ class SlicedChunks {
   }
 
  private:
+  [[nodiscard]] bool are_cut(int chunks, const ChunkOf& chunk_of, const PieceOf& piece_of) const;
+
   std::size_t piece_bytes_ = 0;  ///< that slices were made for
+  Unit unit_;
   std::vector<std::vector<Slice>> slices_;
   std::vector<std::size_t> stride_bytes_;
   std::size_t most_ = 0;
