@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <wire/worked_examples.hpp>
 
 namespace kadam {
 namespace {
@@ -38,10 +39,29 @@ std::string layouts() {
   return text;
 }
 
+/// The bytes themselves: another order of scale and codes, of values and indices, or of bits shows here.
+std::string encoded_examples() {
+  return test::example_of_codes(SignQuantiser{SignScale::mean_abs}) + "\n" +
+         test::example_of_codes(SignQuantiser{SignScale::rms}) + "\n" +
+         test::example_of_codes(UniformQuantiser<2>{}) + "\n" +
+         test::example_of_codes(UniformQuantiser<4>{}) + "\n" +
+         test::example_of_codes(UniformQuantiser<8>{}) + "\n" + test::example_of_codes(IdentityQuantiser{}) +
+         "\n" + test::example_of_largest_entries() + "\n";
+}
+
 TEST(WireFormatVersion, GoesUpWithEveryChangeOfALayout) {
   EXPECT_EQ(wire_format_version, 1U);
   EXPECT_EQ(hash_of(layouts()), 11029578151239257922U)
       << "the byte layout of messages has changed: raise wire_format_version, and put this number here";
+  EXPECT_EQ(encoded_examples(),
+            "00000040 05000000   0000803f 01000000\n"
+            "b6c30740 05000000   0000803f 01000000\n"
+            "00004040 26000000   0000803f 02000000\n"
+            "b76ddb3e 5e2c0000   2549123e 0e000000\n"
+            "0683c13c fe55d42a   0402013c fe000000\n"
+            "00004040 000080bf   00000040 000000c0   0000803f\n"
+            "000040c0 00000040 09000000   0000803f 000080c0 0c000000\n")
+      << "the bytes of messages have changed: raise wire_format_version, and put these here";
 }
 
 }  // namespace
