@@ -1,0 +1,193 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/comm/mpi_communicator.hpp>
+
+#include <c_api/c_optimizer.hpp>
+#include <cmath>
+#include <support/host_views.hpp>
+#include <support/mpi_world.hpp>
+#include <support/random_vectors.hpp>
+#include <support/smallest_options.hpp>
+
+/// Calls of C do what those of C++ do, with groups, clipping, consensus and announcements; and results have
+/// all fields.
+namespace kadam::test {
+namespace {
+
+constexpr std::int64_t steps_in_all = 12;
+
+std::int64_t elements_in_all() {
+  return c_layout.elements();
+}
+
+OptionMap options_for(const std::string& name) {
+  OptionMap options = options_with_warmup(name, 4);
+  options["lr"] = 0.01;
+  if (name == "zero_one_adam") options["sync_doubling_steps"] = std::int64_t{2};
+  return options;
+}
+
+/// What the two interfaces did, call by call.
+struct Course {
+  std::vector<float> consensus;
+  std::vector<float> end;  ///< after a flush
+  std::vector<StepResult> results;
+};
+
+Course course_of_cpp(const std::string& name, const OptionMap& options,
+                     const std::vector<ParameterGroup>& groups = {}) {
+  const ExecutionSpace exec;
+  const auto optimizer =
+      make_optimizer(name, options, c_layout, make_mpi_communicator(MPI_COMM_WORLD), groups);
+  const Vector<float> x = to_device(random_vector(elements_in_all(), 7));
+  const Vector<float> consensus("consensus", x.extent(0));
+  Course course;
+  for (std::int64_t t = 1; t <= steps_in_all; ++t) {
+    if (t == 5 && world_rank() == 0) optimizer->raise(6);
+    std::vector<float> gradient = random_gradient(elements_in_all(), world_rank(), t);
+    if (t == 7) gradient[5] = INFINITY;
+    course.results.push_back(optimizer->step(exec, x, to_device(gradient)));
+  }
+  optimizer->write_consensus(exec, x, consensus);
+  exec.fence();
+  course.consensus = to_host(consensus);
+  optimizer->flush(exec, x);
+  exec.fence();
+  course.end = to_host(x);
+  return course;
+}
+
+StepResult result_of(const kadam_step_result& of) {
+  return {.step = of.step,
+          .skipped = of.skipped != 0,
+          .phase = of.phase,
+          .synchronised = of.synchronised != 0,
+          .learning_rate = of.learning_rate,
+          .gradient_norm = of.gradient_norm,
+          .gradient_scale = of.gradient_scale,
+          .raised = of.raised};
+}
+
+Course course_of_c(COptimizer& of) {
+  Course course;
+  course.end = random_vector(elements_in_all(), 7);
+  course.consensus.resize(course.end.size());
+  for (std::int64_t t = 1; t <= steps_in_all; ++t) {
+    if (t == 5 && world_rank() == 0) {
+      EXPECT_EQ(kadam_raise(of.optimizer, 6, nullptr), KADAM_SUCCESS);
+    }
+    std::vector<float> gradient = random_gradient(elements_in_all(), world_rank(), t);
+    if (t == 7) gradient[5] = INFINITY;
+    kadam_step_result result{};
+    EXPECT_EQ(kadam_step(of.optimizer, course.end.data(), gradient.data(), &result, &of.error), KADAM_SUCCESS)
+        << of.error.text;
+    course.results.push_back(result_of(result));
+  }
+  EXPECT_EQ(kadam_consensus(of.optimizer, course.end.data(), course.consensus.data(), nullptr),
+            KADAM_SUCCESS);
+  EXPECT_EQ(kadam_flush(of.optimizer, course.end.data(), nullptr), KADAM_SUCCESS);
+  return course;
+}
+
+void expect_equal(const Course& got, const Course& wanted) {
+  EXPECT_TRUE(bitwise_equal(got.consensus, wanted.consensus)) << "another consensus";
+  EXPECT_TRUE(bitwise_equal(got.end, wanted.end)) << "other parameters";
+  ASSERT_EQ(got.results.size(), wanted.results.size());
+  for (std::size_t k = 0; k < got.results.size(); ++k) {
+    SCOPED_TRACE(testing::Message() << "call " << k + 1);
+    const StepResult& one = got.results[k];
+    const StepResult& other = wanted.results[k];
+    EXPECT_EQ(one.step, other.step);
+    EXPECT_EQ(one.skipped, other.skipped);
+    EXPECT_STREQ(one.phase, other.phase);
+    EXPECT_EQ(one.synchronised, other.synchronised);
+    EXPECT_EQ(one.learning_rate, other.learning_rate);
+    EXPECT_EQ(one.gradient_norm, other.gradient_norm);
+    EXPECT_EQ(one.gradient_scale, other.gradient_scale);
+    EXPECT_EQ(one.raised, other.raised);
+    EXPECT_EQ(one.raised, k + 1 == 5 ? 6U : 0U);
+    EXPECT_EQ(one.skipped, k + 1 == 7);
+  }
+}
+
+class CallsOfC : public testing::TestWithParam<std::string> {};
+
+/// With a weight decay of the optimizer's own, beside a group that has none and one that has another.
+TEST_P(CallsOfC, HaveTheGroupsOfCpp) {
+  OptionMap options = options_for(GetParam());
+  options["weight_decay"] = 0.3;
+  COptimizer of(GetParam(), options);
+  kadam_setup_group(of.setup, "bias", 0.5, 0.0, 1);
+  kadam_setup_group(of.setup, "m*", 2.0, NAN, 0);
+  ASSERT_EQ(of.create(MPI_COMM_WORLD), KADAM_SUCCESS) << of.error.text;
+  const std::vector<ParameterGroup> groups = {{"bias", 0.5, 0.0, true}, {"m*", 2.0, {}, false}};
+  const Course course = course_of_c(of);
+  expect_equal(course, course_of_cpp(GetParam(), options, groups));
+  // What each of the fields does is seen in these numbers.
+  const auto differs = [&](const std::vector<ParameterGroup>& others) {
+    return !bitwise_equal(course.end, course_of_cpp(GetParam(), options, others).end);
+  };
+  EXPECT_TRUE(differs({{"bias", 0.5, {}, true}, {"m*", 2.0, {}, false}}));
+  EXPECT_TRUE(differs({{"bias", 0.5, 0.0, true}, {"m*", 2.0, 0.0, false}}));
+  EXPECT_TRUE(differs({{"bias", 1.0, 0.0, true}, {"m*", 2.0, {}, false}}));
+  const bool compresses = GetParam() != "adam" && GetParam() != "lamb";
+  int ranks = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (compresses && ranks > 1) {
+    EXPECT_TRUE(differs({{"bias", 0.5, 0.0, false}, {"m*", 2.0, {}, false}}));
+  }
+}
+
+TEST_P(CallsOfC, ClipAndSayWhatTheyDid) {
+  OptionMap options = options_for(GetParam());
+  options["clip_norm"] = 3.0;
+  COptimizer of(GetParam(), options);
+  ASSERT_EQ(of.create(MPI_COMM_WORLD), KADAM_SUCCESS) << of.error.text;
+  const Course course = course_of_c(of);
+  expect_equal(course, course_of_cpp(GetParam(), options));
+  for (const StepResult& result : course.results) {
+    EXPECT_EQ(result.gradient_scale < 1.0, !result.skipped) << result.step;
+    EXPECT_NE(result.gradient_scale, result.learning_rate);
+  }
+  if (GetParam() == "zero_one_adam") {
+    EXPECT_FALSE(course.results.back().synchronised) << "no step without synchronisation";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(CApi, CallsOfC, testing::ValuesIn(optimizer_names()),
+                         [](const auto& one) { return one.param; });
+
+/// That an announcement arrived is seen by what it forbids; that it changes nothing, by the parameters.
+TEST(CApiAnnouncements, BindTheNextStepToTheirGradient) {
+  const OptionMap options = options_for("adam");
+  COptimizer early("adam", options);
+  ASSERT_EQ(early.create(MPI_COMM_WORLD), KADAM_SUCCESS) << early.error.text;
+  std::vector<float> x = random_vector(elements_in_all(), 7);
+  COptimizer late("adam", options);
+  ASSERT_EQ(late.create(MPI_COMM_WORLD), KADAM_SUCCESS) << late.error.text;
+  std::vector<float> y = x;
+  int ranks = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  for (std::int64_t t = 1; t <= steps_in_all; ++t) {
+    const std::vector<float> gradient = random_gradient(elements_in_all(), world_rank(), t);
+    ASSERT_EQ(kadam_gradient_ready(early.optimizer, gradient.data(), 900, 2003, &early.error), KADAM_SUCCESS)
+        << early.error.text;
+    ASSERT_EQ(kadam_progress(early.optimizer, nullptr), KADAM_SUCCESS);
+    if (ranks > 1) {
+      const std::vector<float> other = gradient;
+      EXPECT_EQ(kadam_step(early.optimizer, x.data(), other.data(), nullptr, &early.error),
+                KADAM_INVALID_ARGUMENT);
+      EXPECT_NE(std::string(early.error.text).find("is not the one that gradient_ready() was called with"),
+                std::string::npos)
+          << early.error.text;
+    }
+    ASSERT_EQ(kadam_gradient_ready(early.optimizer, gradient.data(), 0, 900, nullptr), KADAM_SUCCESS);
+    ASSERT_EQ(kadam_step(early.optimizer, x.data(), gradient.data(), nullptr, &early.error), KADAM_SUCCESS)
+        << early.error.text;
+    ASSERT_EQ(kadam_step(late.optimizer, y.data(), gradient.data(), nullptr, nullptr), KADAM_SUCCESS);
+  }
+  EXPECT_TRUE(bitwise_equal(x, y));
+}
+
+}  // namespace
+}  // namespace kadam::test
