@@ -45,6 +45,9 @@ Arrangement Arrangement::of(const Optimizer& optimizer) {
   for (const auto& [name, value] : optimizer.options()) {
     arrangement.options += name + " = " + kadam::to_text(value) + "\n";
   }
+  // Which elements a message holds is up to them as well.
+  const std::string groups = optimizer.groups_text();
+  if (!groups.empty()) arrangement.options += "groups = " + groups + "\n";
   return arrangement;
 }
 

@@ -14,16 +14,6 @@
 namespace kadam {
 namespace {
 
-std::uint64_t hash_of(const std::vector<ParameterGroup>& groups) {
-  std::string text;
-  for (const ParameterGroup& group : groups) {
-    text += group.tensors + ":" + to_text(OptionValue(group.lr_scale)) + ":" +
-            (group.weight_decay ? to_text(OptionValue(*group.weight_decay)) : std::string("-")) +
-            (group.dense ? ":dense;" : ";");
-  }
-  return kadam::hash_of(text);
-}
-
 [[noreturn]] void refuse_state(const StateSource& source, const std::string& why) {
   throw std::runtime_error("the state of " + source.algorithm() + " " + why);
 }
@@ -42,6 +32,16 @@ Optimizer::Optimizer(std::string_view name, TensorLayout layout, std::shared_ptr
   sum_space_ = SumSpace<MemorySpace>(elements());
 }
 
+std::string Optimizer::groups_text() const {
+  std::string text;
+  for (const ParameterGroup& group : common_.groups) {
+    text += group.tensors + ":" + to_text(OptionValue(group.lr_scale)) + ":" +
+            (group.weight_decay ? to_text(OptionValue(*group.weight_decay)) : std::string("-")) +
+            (group.dense ? ":dense;" : ";");
+  }
+  return text;
+}
+
 void Optimizer::require_agreement() {
   const std::array<std::string, 7> names = {
       "the version of the messages' layout: all need the same build of Kadam",
@@ -53,7 +53,7 @@ void Optimizer::require_agreement() {
       "the length of exchanged pieces (bytes)"};
   const std::array<std::uint64_t, 7> values = {
       wire_format_version,         kadam::hash_of(name_),     static_cast<std::uint64_t>(elements()),
-      kadam::hash_of(layout_),     kadam::hash_of(options()), hash_of(common_.groups),
+      kadam::hash_of(layout_),     kadam::hash_of(options()), kadam::hash_of(groups_text()),
       communicator_->piece_bytes()};
   communicator_->require_equal(names, values);
 }

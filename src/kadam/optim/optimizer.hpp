@@ -152,6 +152,8 @@ class Optimizer {
 
   /// All options with their values, defaults included.
   [[nodiscard]] virtual OptionMap options() const = 0;
+  /// The groups that it was made with, as a text: equal for equal groups, empty without any.
+  [[nodiscard]] std::string groups_text() const;
   [[nodiscard]] virtual MemoryUse memory() const = 0;
   /// Everything that is sent, control traffic left out.
   [[nodiscard]] virtual std::vector<PlannedTraffic> traffic_plan() const = 0;
