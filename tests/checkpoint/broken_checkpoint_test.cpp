@@ -3,6 +3,7 @@
 #include <kadam/checkpoint/checkpoint.hpp>
 #include <kadam/checkpoint/manifest.hpp>
 #include <kadam/comm/mpi_communicator.hpp>
+#include <kadam/io/xxhash64.hpp>
 #include <kadam/optim/make_optimizer.hpp>
 
 #include <gtest/gtest.h>
@@ -11,6 +12,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <span>
 #include <support/host_views.hpp>
 #include <support/mpi_world.hpp>
 #include <support/random_vectors.hpp>
@@ -98,6 +100,53 @@ class BrokenCheckpoint : public testing::Test {
     expect_refused(name);
     on_root([&] { write(path, whole); });
   }
+  /// Changes of files, or of what MANIFEST lists, as if they had been written so: every checksum is right.
+  /// The change is undone afterwards. Refused with these words on one rank at least.
+  void expect_refused_as_written(
+      const std::string& words, const std::function<void(const std::string& name, std::string& text)>& change,
+      const std::function<void(checkpoint::Manifest&)>& list = {}) const {
+    SCOPED_TRACE(words);
+    std::vector<std::string> before;
+    on_root([&] {
+      checkpoint::Manifest manifest = checkpoint::read_manifest(newer_);
+      for (checkpoint::ManifestFile& file : manifest.files) {
+        before.push_back(read(newer_ / file.name));
+        std::string text = before.back();
+        change(file.name, text);
+        write(newer_ / file.name, text);
+        io::XxHash64 hash;
+        hash.add(std::as_bytes(std::span(text)));
+        file.bytes = text.size();
+        file.hash = hash.value();
+      }
+      before.push_back(read(newer_ / "MANIFEST"));
+      if (list) list(manifest);
+      write(newer_ / "MANIFEST", checkpoint::to_text(manifest));
+    });
+    const std::string got = refusal(newer_);
+    EXPECT_FALSE(got.empty()) << "it was restored";
+    const double found = got.find(words) != std::string::npos ? 1.0 : 0.0;
+    EXPECT_GT(communicator_->sum_over_ranks(found), 0.0) << got;
+    on_root([&] {
+      write(newer_ / "MANIFEST", before.back());
+      const checkpoint::Manifest manifest = checkpoint::read_manifest(newer_);
+      for (std::size_t k = 0; k < manifest.files.size(); ++k)
+        write(newer_ / manifest.files[k].name, before[k]);
+    });
+  }
+  /// The same where these words of all state files have become others, of the same length.
+  void expect_refused_with(const std::string& words,
+                           const std::vector<std::pair<std::string, std::string>>& swaps) {
+    expect_refused_as_written(words, [&](const std::string& name, std::string& text) {
+      if (!name.starts_with("state-")) return;
+      for (const auto& [from, to] : swaps) {
+        ASSERT_EQ(from.size(), to.size());
+        const std::size_t at = text.find(from);
+        ASSERT_NE(at, std::string::npos) << from;
+        text.replace(at, from.size(), to);
+      }
+    });
+  }
   [[nodiscard]] std::vector<std::string> files() const {
     std::vector<std::string> names = {"MANIFEST", "parameters.safetensors"};
     for (int rank = 0; rank < communicator_->size(); ++rank) {
@@ -161,9 +210,11 @@ TEST_F(BrokenCheckpoint, TruncatedAndGrownAreRefusedByName) {
 TEST_F(BrokenCheckpoint, MissingSwappedAndForeignFilesAreRefusedByName) {
   const std::string last = files().back();
   const std::string first = files()[2];
-  on_root([&] { fs::rename(newer_ / last, newer_ / "elsewhere"); });
-  expect_refused(last);
-  on_root([&] { fs::rename(newer_ / "elsewhere", newer_ / last); });
+  for (const std::string& name : files()) {
+    on_root([&] { fs::rename(newer_ / name, newer_ / "elsewhere"); });
+    expect_refused(name);
+    on_root([&] { fs::rename(newer_ / "elsewhere", newer_ / name); });
+  }
   std::string whole;
   expect_refused_after(last, [&](std::string& text) { text = read(older_ / last); });
   if (communicator_->size() > 1) {
@@ -174,8 +225,30 @@ TEST_F(BrokenCheckpoint, MissingSwappedAndForeignFilesAreRefusedByName) {
     });
     expect_refused(first);
   }
-  on_root([&] { fs::remove(newer_ / "MANIFEST"); });
-  expect_refused("MANIFEST");
+}
+
+/// Files that are as they were written, by another version or for another optimizer.
+TEST_F(BrokenCheckpoint, ForeignStatesAreRefusedInWords) {
+  expect_refused_with("expected the format 'kadam state 1', found 'kadam state 7'",
+                      {{"kadam state 1", "kadam state 7"}});
+  expect_refused_with("it was saved with d = 1400 parameters, the model has d = 1500",
+                      {{R"("elements":"1500")", R"("elements":"1400")"}});
+  expect_refused_with("expected metadata with 'optimizer'", {{R"("optimizer":)", R"("optimiser":)"}});
+  expect_refused_with("the state of onebit_adam has no 'frozen'", {{"number.frozen", "number.frozem"}});
+  expect_refused_with("expected a value for the number 'frozen' as these options have it, found 'tree'",
+                      {{R"("number.frozen":"true")", R"("number.frozen":"tree")"}});
+  expect_refused_with("where 'v' lies among the ranks", {{R"("place.v")", R"("place.w")"}});
+  expect_refused_with("the state of onebit_adam has no 'v'",
+                      {{R"("place.v")", R"("place.w")"}, {R"("v":)", R"("w":)"}});
+  expect_refused_with(
+      "it holds 'worker_miser', for which onebit_adam has no place with these options",
+      {{R"("place.worker_error")", R"("place.worker_miser")"}, {R"("worker_error":)", R"("worker_miser":)"}});
+  expect_refused_as_written(
+      "expected a file state-", [](const std::string& /*name*/, std::string& /*text*/) {},
+      [](checkpoint::Manifest& manifest) {
+        std::erase_if(manifest.files, [](const auto& file) { return file.name.starts_with("state-0"); });
+      });
+  EXPECT_EQ(refusal(newer_), "") << "the checkpoint itself";
 }
 
 TEST_F(BrokenCheckpoint, NoneWholeIsAnErrorAndNoneAtAllIsNone) {
