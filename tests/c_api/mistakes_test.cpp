@@ -32,13 +32,31 @@ TEST(CMistakes, AreSaidWhenAnOptimizerIsMade) {
   refuses("no_such_option", [](kadam_setup* s) { kadam_setup_flag(s, "no_such_option", 1); });
   refuses("beta2", [](kadam_setup* s) { kadam_setup_text(s, "beta2", "large"); });
   refuses("weights", [](kadam_setup* s) { kadam_setup_tensor(s, "weights", 5); });
-  refuses("-3 elements", [](kadam_setup* s) { kadam_setup_tensor(s, "z", -3); });
   refuses("nowhere", [](kadam_setup* s) { kadam_setup_group(s, "nowhere*", 1.0, NAN, 0); });
-  refuses("auto, on or off", [](kadam_setup* s) { kadam_setup_gpu_aware(s, "perhaps"); });
-  refuses("NULL", [](kadam_setup* s) { kadam_setup_real(s, nullptr, 1.0); });
-  refuses("NULL", [](kadam_setup* s) { kadam_setup_text(s, "lr", nullptr); });
-  refuses("NULL", [](kadam_setup* s) { kadam_setup_reals(s, "lr", 2, nullptr); });
-  refuses("bytes", [](kadam_setup* s) { kadam_setup_piece_bytes(s, 0); });
+  refuses("kadam_setup_real: the name of an option is NULL",
+          [](kadam_setup* s) { kadam_setup_real(s, nullptr, 1.0); });
+  refuses("kadam_setup_integer: the name of an option is NULL",
+          [](kadam_setup* s) { kadam_setup_integer(s, nullptr, 1); });
+  refuses("kadam_setup_flag: the name of an option is NULL",
+          [](kadam_setup* s) { kadam_setup_flag(s, nullptr, 1); });
+  refuses("kadam_setup_text: the text of an option is NULL",
+          [](kadam_setup* s) { kadam_setup_text(s, "lr", nullptr); });
+  refuses("kadam_setup_reals: the values of an option is NULL",
+          [](kadam_setup* s) { kadam_setup_reals(s, "lr", 2, nullptr); });
+  refuses("kadam_setup_reals: expected a count of 0 or more, got -1",
+          [](kadam_setup* s) { kadam_setup_reals(s, "lr", -1, nullptr); });
+  refuses("kadam_setup_tensor: the name of a tensor is NULL",
+          [](kadam_setup* s) { kadam_setup_tensor(s, nullptr, 3); });
+  refuses("kadam_setup_tensor: tensor z has -3 elements; expected 0 or more",
+          [](kadam_setup* s) { kadam_setup_tensor(s, "z", -3); });
+  refuses("kadam_setup_group: the pattern of a group is NULL",
+          [](kadam_setup* s) { kadam_setup_group(s, nullptr, 1.0, NAN, 0); });
+  refuses("kadam_setup_ranks_per_node: expected 0 or more ranks, got -2",
+          [](kadam_setup* s) { kadam_setup_ranks_per_node(s, -2); });
+  refuses("kadam_setup_gpu_aware: expected auto, on or off, not perhaps",
+          [](kadam_setup* s) { kadam_setup_gpu_aware(s, "perhaps"); });
+  refuses("kadam_setup_piece_bytes: expected 1 or more bytes, got 0",
+          [](kadam_setup* s) { kadam_setup_piece_bytes(s, 0); });
   // The first of several.
   refuses("-1 elements", [](kadam_setup* s) {
     kadam_setup_tensor(s, "z", -1);
@@ -66,13 +84,35 @@ TEST(CMistakes, UnknownOptimizerListsWhatThereIs) {
 TEST(CMistakes, NullIsNoOptimizer) {
   kadam_error error{};
   float x = 0.0F;
-  EXPECT_EQ(kadam_step(nullptr, &x, &x, nullptr, &error), KADAM_INVALID_ARGUMENT);
-  EXPECT_STREQ(error.text, "the optimizer is NULL");
+  std::int64_t step = 0;
+  kadam_statistics statistics{};
+  kadam_health health{};
+  const auto refused = [&](kadam_status status, const std::string& call) {
+    EXPECT_EQ(status, KADAM_INVALID_ARGUMENT) << call;
+    EXPECT_EQ(error.text, call + ": the optimizer is NULL");
+  };
+  refused(kadam_step(nullptr, &x, &x, nullptr, &error), "kadam_step");
+  refused(kadam_gradient_ready(nullptr, &x, 0, 1, &error), "kadam_gradient_ready");
+  refused(kadam_progress(nullptr, &error), "kadam_progress");
+  refused(kadam_raise(nullptr, 1, &error), "kadam_raise");
+  refused(kadam_flush(nullptr, &x, &error), "kadam_flush");
+  refused(kadam_consensus(nullptr, &x, &x, &error), "kadam_consensus");
+  refused(kadam_wait(nullptr, &error), "kadam_wait");
+  refused(kadam_set_stream(nullptr, nullptr, &error), "kadam_set_stream");
+  refused(kadam_set_model(nullptr, &x, KADAM_FLOAT16, &error), "kadam_set_model");
+  refused(kadam_get_statistics(nullptr, &statistics, &error), "kadam_get_statistics");
+  refused(kadam_measure_phases(nullptr, 1, &error), "kadam_measure_phases");
+  refused(kadam_get_health(nullptr, &health, &error), "kadam_get_health");
+#ifdef KADAM_ENABLE_CHECKPOINT
+  refused(kadam_save(nullptr, &x, "folder", 1, nullptr, &error), "kadam_save");
+  refused(kadam_load(nullptr, &x, "folder", &step, &error), "kadam_load");
+  refused(kadam_load_newest(nullptr, &x, "folder", &step, &error), "kadam_load_newest");
+#endif
   EXPECT_EQ(kadam_create_alone(nullptr, nullptr, &error), KADAM_INVALID_ARGUMENT);
   EXPECT_EQ(kadam_create(nullptr, MPI_COMM_WORLD, nullptr, nullptr), KADAM_INVALID_ARGUMENT);
   kadam_optimizer* none = nullptr;
   EXPECT_EQ(kadam_create_alone(nullptr, &none, &error), KADAM_INVALID_ARGUMENT);
-  EXPECT_STREQ(error.text, "the setup is NULL");
+  EXPECT_STREQ(error.text, "kadam_create_alone: the setup is NULL");
   EXPECT_EQ(kadam_destroy(&none, nullptr), KADAM_SUCCESS);
   EXPECT_STREQ(kadam_words(nullptr), "");
   kadam_setup_destroy(nullptr);
@@ -84,11 +124,25 @@ TEST(CMistakes, OfCallsChangeNothing) {
   const auto elements = static_cast<std::size_t>(c_layout.elements());
   ASSERT_EQ(of.create(MPI_COMM_WORLD), KADAM_SUCCESS);
   std::vector<float> x(elements, 1.0F);
-  EXPECT_EQ(kadam_step(of.optimizer, nullptr, x.data(), nullptr, &of.error), KADAM_INVALID_ARGUMENT);
-  EXPECT_NE(std::string(of.error.text).find("parameters is NULL"), std::string::npos) << of.error.text;
-  EXPECT_EQ(kadam_step(of.optimizer, x.data(), nullptr, nullptr, &of.error), KADAM_INVALID_ARGUMENT);
-  EXPECT_EQ(kadam_set_model(of.optimizer, x.data(), KADAM_FLOAT32, &of.error), KADAM_INVALID_ARGUMENT);
-  EXPECT_EQ(kadam_gradient_ready(of.optimizer, x.data(), 5, 1 << 20, &of.error), KADAM_INVALID_ARGUMENT);
+  const auto refused = [&](kadam_status status, const char* words) {
+    EXPECT_EQ(status, KADAM_INVALID_ARGUMENT) << words;
+    EXPECT_NE(std::string(of.error.text).find(words), std::string::npos) << of.error.text;
+  };
+  refused(kadam_step(of.optimizer, nullptr, x.data(), nullptr, &of.error),
+          "kadam_step: the array of parameters is NULL");
+  refused(kadam_step(of.optimizer, x.data(), nullptr, nullptr, &of.error),
+          "kadam_step: the array of the gradient is NULL");
+  refused(kadam_flush(of.optimizer, nullptr, &of.error), "kadam_flush: the array of parameters is NULL");
+  refused(kadam_consensus(of.optimizer, x.data(), nullptr, &of.error),
+          "kadam_consensus: the array of parameters is NULL");
+  refused(kadam_set_model(of.optimizer, x.data(), KADAM_FLOAT32, &of.error),
+          "kadam_set_model: expected KADAM_BFLOAT16 (1) or KADAM_FLOAT16 (2), got 0");
+  refused(kadam_gradient_ready(of.optimizer, x.data(), 5, 1 << 20, &of.error),
+          "gradient_ready (adam): the range [5, 1048576) is not one of the 2003 elements");
+  refused(kadam_get_statistics(of.optimizer, nullptr, &of.error),
+          "kadam_get_statistics: the place for statistics is NULL");
+  refused(kadam_get_health(of.optimizer, nullptr, &of.error),
+          "kadam_get_health: the place for the figures is NULL");
   kadam_statistics statistics{};
   ASSERT_EQ(kadam_get_statistics(of.optimizer, &statistics, nullptr), KADAM_SUCCESS);
   EXPECT_EQ(statistics.steps_taken, 0);

@@ -51,6 +51,30 @@ TEST(CSavedState, GoesOnToTheLastBit) {
   EXPECT_TRUE(bitwise_equal(x, y));
 }
 
+/// Words are those of the checkpoint that was loaded last, and of none that were there before.
+TEST(CSavedState, HasTheWordsOfItsCheckpointAlone) {
+  const SharedFolder folder;
+  const std::string path = folder.path().string();
+  COptimizer of("onebit_adam", saved_options());
+  ASSERT_EQ(of.create(MPI_COMM_WORLD), KADAM_SUCCESS);
+  EXPECT_STREQ(kadam_words(of.optimizer), "");
+  std::vector<float> x = random_vector(c_layout.elements(), 7);
+  take_steps(of, x, 1, 1);
+  ASSERT_EQ(kadam_save(of.optimizer, x.data(), path.c_str(), 0, "of the first", nullptr), KADAM_SUCCESS);
+  EXPECT_STREQ(kadam_words(of.optimizer), "");  // nothing was loaded
+  take_steps(of, x, 2, 2);
+  ASSERT_EQ(kadam_save(of.optimizer, x.data(), path.c_str(), 0, nullptr, nullptr), KADAM_SUCCESS);
+  const std::string first = path + "/step-000000000001";
+  ASSERT_EQ(kadam_load(of.optimizer, x.data(), first.c_str(), nullptr, &of.error), KADAM_SUCCESS)
+      << of.error.text;
+  EXPECT_STREQ(kadam_words(of.optimizer), "of the first");
+  std::int64_t step = 0;
+  ASSERT_EQ(kadam_load_newest(of.optimizer, x.data(), path.c_str(), &step, &of.error), KADAM_SUCCESS)
+      << of.error.text;
+  EXPECT_EQ(step, 2);
+  EXPECT_STREQ(kadam_words(of.optimizer), "");
+}
+
 TEST(CSavedState, IsRefusedInWordsWhereItIsBroken) {
   const SharedFolder folder;
   const std::string path = (folder.path() / "saved").string();
@@ -75,7 +99,11 @@ TEST(CSavedState, IsRefusedInWordsWhereItIsBroken) {
     EXPECT_NE(std::string(of.error.text).find("state-0-of-"), std::string::npos) << of.error.text;
   }
   EXPECT_EQ(kadam_save(of.optimizer, x.data(), nullptr, 2, nullptr, &of.error), KADAM_INVALID_ARGUMENT);
+  EXPECT_STREQ(of.error.text, "kadam_save: the folder is NULL");
   EXPECT_EQ(kadam_save(of.optimizer, x.data(), path.c_str(), -1, nullptr, &of.error), KADAM_INVALID_ARGUMENT);
+  EXPECT_STREQ(of.error.text, "kadam_save: expected to keep 0 (all) or more checkpoints, got -1");
+  EXPECT_EQ(kadam_load(of.optimizer, x.data(), nullptr, nullptr, &of.error), KADAM_INVALID_ARGUMENT);
+  EXPECT_STREQ(of.error.text, "kadam_load: the path of the checkpoint is NULL");
 }
 
 }  // namespace

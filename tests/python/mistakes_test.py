@@ -65,7 +65,7 @@ def arrays():
 def checkpoints_and_states(folder="/nonexistent/kadam"):
     optimizer = kadam.Optimizer("adam", {"x": 4}, lr=0.1)
     x = np.ones(4, np.float32)
-    refuses(ValueError, "keep: expected 0", optimizer.save, x, folder, -1)
+    refuses(ValueError, "keep: expected 0 (all) or more checkpoints, got -1", optimizer.save, x, folder, -1)
     refuses(RuntimeError, folder, optimizer.load, x, folder)
     expect(optimizer.load_newest(x, folder) is None, "there is no checkpoint")
     optimizer.close()

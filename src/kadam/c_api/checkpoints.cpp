@@ -21,9 +21,9 @@ constexpr const char* words_key = "words";
 
 /// read(optimizer, parameters): what was restored, if anything.
 template <class Read>
-kadam_status load(kadam_optimizer* optimizer, float* parameters, int64_t* step, kadam_error* error,
-                  const Read& read) {
-  return guarded(error, [&] {
+kadam_status load(const char* call, kadam_optimizer* optimizer, float* parameters, int64_t* step,
+                  kadam_error* error, const Read& read) {
+  return guarded(call, error, [&] {
     kadam_optimizer& of = usable(optimizer);
     const kadam::Parameters own = of.in(parameters);
     const std::optional<kadam::checkpoint::Restored> restored = read(of, own);
@@ -39,10 +39,13 @@ kadam_status load(kadam_optimizer* optimizer, float* parameters, int64_t* step, 
 
 kadam_status kadam_save(kadam_optimizer* optimizer, const float* parameters, const char* folder, int keep,
                         const char* words, kadam_error* error) {
-  return guarded(error, [&] {
+  return guarded(__func__, error, [&] {
     kadam_optimizer& of = usable(optimizer);
     const std::filesystem::path path = &required(folder, "the folder");
-    if (keep < 0) throw std::invalid_argument("kadam_save: expected to keep 0 (all) or more checkpoints");
+    if (keep < 0) {
+      throw std::invalid_argument("kadam_save: expected to keep 0 (all) or more checkpoints, got " +
+                                  std::to_string(keep));
+    }
     kadam::checkpoint::ProgramState program;
     if (words != nullptr) program[words_key] = words;
     // save() reads them alone.
@@ -53,25 +56,28 @@ kadam_status kadam_save(kadam_optimizer* optimizer, const float* parameters, con
 
 kadam_status kadam_load(kadam_optimizer* optimizer, float* parameters, const char* checkpoint, int64_t* step,
                         kadam_error* error) {
-  return load(optimizer, parameters, step, error, [&](kadam_optimizer& of, const kadam::Parameters& own) {
-    return std::optional(kadam::checkpoint::restore(of.exec, *of.optimizer, own,
-                                                    &required(checkpoint, "the path of the checkpoint")));
-  });
+  return load(__func__, optimizer, parameters, step, error,
+              [&](kadam_optimizer& of, const kadam::Parameters& own) {
+                return std::optional(kadam::checkpoint::restore(
+                    of.exec, *of.optimizer, own, &required(checkpoint, "the path of the checkpoint")));
+              });
 }
 
 kadam_status kadam_load_newest(kadam_optimizer* optimizer, float* parameters, const char* folder,
                                int64_t* step, kadam_error* error) {
-  return load(optimizer, parameters, step, error, [&](kadam_optimizer& of, const kadam::Parameters& own) {
-    return kadam::checkpoint::restore_newest(of.exec, *of.optimizer, own, &required(folder, "the folder"));
-  });
+  return load(__func__, optimizer, parameters, step, error,
+              [&](kadam_optimizer& of, const kadam::Parameters& own) {
+                return kadam::checkpoint::restore_newest(of.exec, *of.optimizer, own,
+                                                         &required(folder, "the folder"));
+              });
 }
 
 #else
 
 namespace {
 
-kadam_status not_built(kadam_error* error) {
-  return guarded(error, [] {
+kadam_status not_built(const char* call, kadam_error* error) {
+  return guarded(call, error, [] {
     throw Failure(KADAM_NOT_BUILT, "this library was built without checkpoints (KADAM_ENABLE_CHECKPOINT)");
   });
 }
@@ -80,17 +86,17 @@ kadam_status not_built(kadam_error* error) {
 
 kadam_status kadam_save(kadam_optimizer* /*optimizer*/, const float* /*parameters*/, const char* /*folder*/,
                         int /*keep*/, const char* /*words*/, kadam_error* error) {
-  return not_built(error);
+  return not_built(__func__, error);
 }
 
 kadam_status kadam_load(kadam_optimizer* /*optimizer*/, float* /*parameters*/, const char* /*checkpoint*/,
                         int64_t* /*step*/, kadam_error* error) {
-  return not_built(error);
+  return not_built(__func__, error);
 }
 
 kadam_status kadam_load_newest(kadam_optimizer* /*optimizer*/, float* /*parameters*/, const char* /*folder*/,
                                int64_t* /*step*/, kadam_error* error) {
-  return not_built(error);
+  return not_built(__func__, error);
 }
 
 #endif

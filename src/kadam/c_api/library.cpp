@@ -18,10 +18,13 @@ const char* kadam_execution_space(void) {
 }
 
 kadam_status kadam_kokkos_initialize(int threads, kadam_error* error) {
-  return guarded(error, [&] {
+  return guarded(__func__, error, [&] {
     if (Kokkos::is_initialized() || Kokkos::is_finalized())
       throw Failure(KADAM_NOT_READY, "Kokkos can be initialised once in a program, and has been");
-    if (threads < 0) throw std::invalid_argument("kadam_kokkos_initialize: expected 0 or more threads");
+    if (threads < 0) {
+      throw std::invalid_argument("kadam_kokkos_initialize: expected 0 or more threads, got " +
+                                  std::to_string(threads));
+    }
     Kokkos::InitializationSettings settings;
     if (threads > 0) settings.set_num_threads(threads);
     settings.set_disable_warnings(true);  // printed by Kokkos, to nobody who asked
@@ -30,7 +33,7 @@ kadam_status kadam_kokkos_initialize(int threads, kadam_error* error) {
 }
 
 kadam_status kadam_kokkos_finalize(kadam_error* error) {
-  return guarded(error, [&] {
+  return guarded(__func__, error, [&] {
     if (!Kokkos::is_initialized()) throw Failure(KADAM_NOT_READY, "Kokkos is not initialised");
     Kokkos::finalize();
   });

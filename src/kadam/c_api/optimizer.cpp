@@ -74,7 +74,7 @@ void require_creatable(const kadam_setup* setup, kadam_optimizer** optimizer) {
 }  // namespace kadam::c_api
 
 kadam_status kadam_create_alone(const kadam_setup* setup, kadam_optimizer** optimizer, kadam_error* error) {
-  return guarded(error, [&] {
+  return guarded(__func__, error, [&] {
     kadam::c_api::require_creatable(setup, optimizer);
     kadam::c_api::create(setup, optimizer, kadam::Communicator::self());
   });
@@ -84,7 +84,7 @@ kadam_status kadam_create_alone(const kadam_setup* setup, kadam_optimizer** opti
 
 kadam_status kadam_create(const kadam_setup* setup, MPI_Comm communicator, kadam_optimizer** optimizer,
                           kadam_error* error) {
-  return guarded(error, [&] {
+  return guarded(__func__, error, [&] {
     kadam::c_api::require_creatable(setup, optimizer);
     kadam::MpiOptions options;
     options.exchange = setup->exchange;
@@ -101,7 +101,7 @@ kadam_status kadam_create_fortran(const kadam_setup* setup, MPI_Fint communicato
 #endif
 
 kadam_status kadam_destroy(kadam_optimizer** optimizer, kadam_error* error) {
-  return guarded(error, [&] {
+  return guarded(__func__, error, [&] {
     kadam_optimizer*& own = required(optimizer, "the place of the optimizer");
     if (own == nullptr) return;
     kadam::c_api::require_kokkos();
@@ -110,7 +110,7 @@ kadam_status kadam_destroy(kadam_optimizer** optimizer, kadam_error* error) {
 }
 
 kadam_status kadam_set_stream(kadam_optimizer* optimizer, void* stream, kadam_error* error) {
-  return guarded(error, [&] {
+  return guarded(__func__, error, [&] {
     kadam_optimizer& of = usable(optimizer);
     of.exec.fence("kadam::c_api: another stream");
 #if defined(KOKKOS_ENABLE_CUDA)
@@ -126,10 +126,12 @@ kadam_status kadam_set_stream(kadam_optimizer* optimizer, void* stream, kadam_er
 
 kadam_status kadam_set_model(kadam_optimizer* optimizer, void* model, kadam_format format,
                              kadam_error* error) {
-  return guarded(error, [&] {
+  return guarded(__func__, error, [&] {
     kadam_optimizer& of = usable(optimizer);
-    if (model != nullptr && format != KADAM_BFLOAT16 && format != KADAM_FLOAT16)
-      throw std::invalid_argument("kadam_set_model: expected KADAM_BFLOAT16 or KADAM_FLOAT16");
+    if (model != nullptr && format != KADAM_BFLOAT16 && format != KADAM_FLOAT16) {
+      throw std::invalid_argument("kadam_set_model: expected KADAM_BFLOAT16 (1) or KADAM_FLOAT16 (2), got " +
+                                  std::to_string(format));
+    }
     of.arrays.set_model(
         model, format == KADAM_FLOAT16 ? kadam::NumberFormat::float16 : kadam::NumberFormat::bfloat16,
         of.copies);

@@ -16,16 +16,18 @@ namespace {
 
 /// A change of a setup that may go wrong: then the first one that did is remembered.
 template <class Change>
-void change(kadam_setup* setup, const Change& apply) noexcept {
+void change(const char* call, kadam_setup* setup, const Change& apply) noexcept {
   if (setup == nullptr) return;
   kadam_error error;
-  const kadam_status status = kadam::c_api::guarded(&error, [&] { apply(*setup); });
+  const kadam_status status = kadam::c_api::guarded(call, &error, [&] { apply(*setup); });
   if (status == KADAM_SUCCESS || !setup->mistake.empty()) return;
-  (void)kadam::c_api::guarded(nullptr, [&] { setup->mistake = error.text; });
+  (void)kadam::c_api::guarded(call, nullptr, [&] { setup->mistake = error.text; });
 }
 
-void set_option(kadam_setup* setup, const char* option, const kadam::OptionValue& value) noexcept {
-  change(setup, [&](kadam_setup& of) { of.options[&required(option, "the name of an option")] = value; });
+void set_option(const char* call, kadam_setup* setup, const char* option,
+                const kadam::OptionValue& value) noexcept {
+  change(call, setup,
+         [&](kadam_setup& of) { of.options[&required(option, "the name of an option")] = value; });
 }
 
 kadam::Staging staging_of(std::string_view word) {
@@ -51,7 +53,8 @@ std::unique_ptr<kadam::Optimizer> kadam_setup::make(
 
 kadam_setup* kadam_setup_create(const char* optimizer) {
   auto* setup = new (std::nothrow) kadam_setup;
-  change(setup, [&](kadam_setup& of) { of.optimizer = &required(optimizer, "the optimizer's name"); });
+  change(__func__, setup,
+         [&](kadam_setup& of) { of.optimizer = &required(optimizer, "the optimizer's name"); });
   return setup;
 }
 
@@ -60,34 +63,37 @@ void kadam_setup_destroy(kadam_setup* setup) {
 }
 
 void kadam_setup_real(kadam_setup* setup, const char* option, double value) {
-  set_option(setup, option, value);
+  set_option(__func__, setup, option, value);
 }
 
 void kadam_setup_integer(kadam_setup* setup, const char* option, int64_t value) {
-  set_option(setup, option, std::int64_t{value});
+  set_option(__func__, setup, option, std::int64_t{value});
 }
 
 void kadam_setup_flag(kadam_setup* setup, const char* option, int value) {
-  set_option(setup, option, value != 0);
+  set_option(__func__, setup, option, value != 0);
 }
 
 void kadam_setup_text(kadam_setup* setup, const char* option, const char* value) {
-  change(setup, [&](kadam_setup& of) {
+  change(__func__, setup, [&](kadam_setup& of) {
     of.options[&required(option, "the name of an option")] =
         std::string(&required(value, "the text of an option"));
   });
 }
 
 void kadam_setup_reals(kadam_setup* setup, const char* option, int count, const double* values) {
-  change(setup, [&](kadam_setup& of) {
-    if (count < 0) throw std::invalid_argument("kadam_setup_reals: expected a count of 0 or more");
+  change(__func__, setup, [&](kadam_setup& of) {
+    if (count < 0) {
+      throw std::invalid_argument("kadam_setup_reals: expected a count of 0 or more, got " +
+                                  std::to_string(count));
+    }
     if (count > 0) (void)required(values, "the values of an option");
     of.options[&required(option, "the name of an option")] = std::vector<double>(values, values + count);
   });
 }
 
 void kadam_setup_tensor(kadam_setup* setup, const char* name, int64_t elements) {
-  change(setup, [&](kadam_setup& of) {
+  change(__func__, setup, [&](kadam_setup& of) {
     const std::string text = &required(name, "the name of a tensor");
     if (elements < 0) {
       throw std::invalid_argument("kadam_setup_tensor: tensor " + text + " has " + std::to_string(elements) +
@@ -99,7 +105,7 @@ void kadam_setup_tensor(kadam_setup* setup, const char* name, int64_t elements) 
 
 void kadam_setup_group(kadam_setup* setup, const char* tensors, double lr_scale, double weight_decay,
                        int dense) {
-  change(setup, [&](kadam_setup& of) {
+  change(__func__, setup, [&](kadam_setup& of) {
     kadam::ParameterGroup group{&required(tensors, "the pattern of a group"), lr_scale, {}, dense != 0};
     if (!std::isnan(weight_decay)) group.weight_decay = weight_decay;
     of.groups.push_back(std::move(group));
@@ -107,29 +113,38 @@ void kadam_setup_group(kadam_setup* setup, const char* tensors, double lr_scale,
 }
 
 void kadam_setup_memory(kadam_setup* setup, kadam_memory memory) {
-  change(setup, [&](kadam_setup& of) {
-    if (memory != KADAM_MEMORY_HOST && memory != KADAM_MEMORY_DEVICE)
-      throw std::invalid_argument("kadam_setup_memory: expected KADAM_MEMORY_HOST or KADAM_MEMORY_DEVICE");
+  change(__func__, setup, [&](kadam_setup& of) {
+    if (memory != KADAM_MEMORY_HOST && memory != KADAM_MEMORY_DEVICE) {
+      throw std::invalid_argument(
+          "kadam_setup_memory: expected KADAM_MEMORY_HOST (0) or KADAM_MEMORY_DEVICE (1), got " +
+          std::to_string(memory));
+    }
     of.memory = memory;
   });
 }
 
 void kadam_setup_ranks_per_node(kadam_setup* setup, int ranks) {
-  change(setup, [&](kadam_setup& of) {
-    if (ranks < 0) throw std::invalid_argument("kadam_setup_ranks_per_node: expected 0 or more ranks");
+  change(__func__, setup, [&](kadam_setup& of) {
+    if (ranks < 0) {
+      throw std::invalid_argument("kadam_setup_ranks_per_node: expected 0 or more ranks, got " +
+                                  std::to_string(ranks));
+    }
     of.ranks_per_node = ranks;
   });
 }
 
 void kadam_setup_gpu_aware(kadam_setup* setup, const char* word) {
-  change(setup, [&](kadam_setup& of) {
+  change(__func__, setup, [&](kadam_setup& of) {
     of.exchange.staging = staging_of(&required(word, "the word of kadam_setup_gpu_aware"));
   });
 }
 
 void kadam_setup_piece_bytes(kadam_setup* setup, int64_t bytes) {
-  change(setup, [&](kadam_setup& of) {
-    if (bytes < 1) throw std::invalid_argument("kadam_setup_piece_bytes: expected 1 or more bytes");
+  change(__func__, setup, [&](kadam_setup& of) {
+    if (bytes < 1) {
+      throw std::invalid_argument("kadam_setup_piece_bytes: expected 1 or more bytes, got " +
+                                  std::to_string(bytes));
+    }
     of.exchange.piece_bytes = static_cast<std::size_t>(bytes);
   });
 }

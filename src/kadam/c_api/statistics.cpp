@@ -36,18 +36,18 @@ kadam_statistics statistics_of(kadam::Optimizer& optimizer) {
 
 kadam_status kadam_get_statistics(const kadam_optimizer* optimizer, kadam_statistics* statistics,
                                   kadam_error* error) {
-  return guarded(error, [&] {
+  return guarded(__func__, error, [&] {
     kadam::Optimizer& of = *required(optimizer, "the optimizer").optimizer;
     required(statistics, "the place for statistics") = statistics_of(of);
   });
 }
 
 kadam_status kadam_measure_phases(kadam_optimizer* optimizer, int on, kadam_error* error) {
-  return guarded(error, [&] { usable(optimizer).optimizer->phases().measure(on != 0); });
+  return guarded(__func__, error, [&] { usable(optimizer).optimizer->phases().measure(on != 0); });
 }
 
 kadam_status kadam_get_health(kadam_optimizer* optimizer, kadam_health* health, kadam_error* error) {
-  return guarded(error, [&] {
+  return guarded(__func__, error, [&] {
     kadam_optimizer& of = usable(optimizer);
     kadam_health& place = required(health, "the place for the figures");
     const kadam::Health figures = of.optimizer->health(of.exec);

@@ -11,7 +11,7 @@ using kadam::c_api::usable;
 
 kadam_status kadam_step(kadam_optimizer* optimizer, float* parameters, const void* gradient,
                         kadam_step_result* result, kadam_error* error) {
-  return guarded(error, [&] {
+  return guarded(__func__, error, [&] {
     kadam_optimizer& of = usable(optimizer);
     const kadam::Parameters own = of.in(parameters);
     const kadam::StepResult step = of.optimizer->step(of.exec, own, of.gradient_of(gradient));
@@ -24,7 +24,7 @@ kadam_status kadam_step(kadam_optimizer* optimizer, float* parameters, const voi
 
 kadam_status kadam_gradient_ready(kadam_optimizer* optimizer, const void* gradient, int64_t begin,
                                   int64_t end, kadam_error* error) {
-  return guarded(error, [&] {
+  return guarded(__func__, error, [&] {
     kadam_optimizer& of = usable(optimizer);
     // A copy is only complete in kadam_step().
     if (!of.copies) of.optimizer->gradient_ready(of.exec, of.gradient_of(gradient), {begin, end});
@@ -32,15 +32,15 @@ kadam_status kadam_gradient_ready(kadam_optimizer* optimizer, const void* gradie
 }
 
 kadam_status kadam_progress(kadam_optimizer* optimizer, kadam_error* error) {
-  return guarded(error, [&] { usable(optimizer).optimizer->progress(); });
+  return guarded(__func__, error, [&] { usable(optimizer).optimizer->progress(); });
 }
 
 kadam_status kadam_raise(kadam_optimizer* optimizer, uint32_t bits, kadam_error* error) {
-  return guarded(error, [&] { usable(optimizer).optimizer->raise(bits); });
+  return guarded(__func__, error, [&] { usable(optimizer).optimizer->raise(bits); });
 }
 
 kadam_status kadam_flush(kadam_optimizer* optimizer, float* parameters, kadam_error* error) {
-  return guarded(error, [&] {
+  return guarded(__func__, error, [&] {
     kadam_optimizer& of = usable(optimizer);
     const kadam::Parameters own = of.in(parameters);
     of.optimizer->flush(of.exec, own);
@@ -50,7 +50,7 @@ kadam_status kadam_flush(kadam_optimizer* optimizer, float* parameters, kadam_er
 
 kadam_status kadam_consensus(kadam_optimizer* optimizer, const float* parameters, float* out,
                              kadam_error* error) {
-  return guarded(error, [&] {
+  return guarded(__func__, error, [&] {
     kadam_optimizer& of = usable(optimizer);
     (void)required(parameters, "the array of parameters");
     kadam::caller::CallerArray present("kadam::c_api::consensus", of.copies);
@@ -64,5 +64,5 @@ kadam_status kadam_consensus(kadam_optimizer* optimizer, const float* parameters
 }
 
 kadam_status kadam_wait(kadam_optimizer* optimizer, kadam_error* error) {
-  return guarded(error, [&] { usable(optimizer).exec.fence("kadam_wait"); });
+  return guarded(__func__, error, [&] { usable(optimizer).exec.fence("kadam_wait"); });
 }

@@ -28,7 +28,9 @@ void warn(const std::string& text) {
 
 std::filesystem::path BoundOptimizer::save(nb::handle x, const std::filesystem::path& folder, int keep,
                                            const Words& words) {
-  if (keep < 0) throw std::invalid_argument("keep: expected 0 (all) or more checkpoints");
+  if (keep < 0) {
+    throw std::invalid_argument("keep: expected 0 (all) or more checkpoints, got " + std::to_string(keep));
+  }
   ReadParameters parameters("x", x, elements());
   return alone([&](Optimizer& optimizer) {
     return checkpoint::save(*exec_, optimizer, parameters.in(*exec_), folder, words, keep);

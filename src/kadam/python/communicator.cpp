@@ -25,11 +25,17 @@ Staging staging_of(std::string_view word) {
 }
 
 void set(MpiOptions& options, const ExchangeWords& words) {
-  if (words.ranks_per_node < 0) throw std::invalid_argument("ranks_per_node: expected 0 or more ranks");
+  if (words.ranks_per_node < 0) {
+    throw std::invalid_argument("ranks_per_node: expected 0 or more ranks, got " +
+                                std::to_string(words.ranks_per_node));
+  }
   options.ranks_per_node = words.ranks_per_node;
   options.exchange.staging = staging_of(words.gpu_aware);
   if (!words.piece_bytes) return;
-  if (*words.piece_bytes < 1) throw std::invalid_argument("piece_bytes: expected 1 or more bytes");
+  if (*words.piece_bytes < 1) {
+    throw std::invalid_argument("piece_bytes: expected 1 or more bytes, got " +
+                                std::to_string(*words.piece_bytes));
+  }
   options.exchange.piece_bytes = static_cast<std::size_t>(*words.piece_bytes);
 }
 
