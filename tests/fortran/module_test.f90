@@ -8,9 +8,10 @@ program module_test
   use, intrinsic :: ieee_arithmetic, only: ieee_is_nan, ieee_quiet_nan, ieee_value
   use mpi_f08
   use kadam
+  use struct_checks, only: mistake_in_structs
   implicit none
 
-  integer, parameter :: d = 1000
+  integer, parameter :: d = 1024
   integer :: rank, ranks, stat, failed, all_failed
   character(len=512) :: message
 
@@ -19,6 +20,8 @@ program module_test
   call MPI_Comm_size(MPI_COMM_WORLD, ranks)
   failed = 0
 
+  message = mistake_in_structs()
+  call expect(message == '', 'not as in C:'//message)
   call needs_kokkos()
   call kadam_kokkos_initialize(stat, message, threads=1)
   call expect(stat == kadam_success, 'Kokkos: '//message)
@@ -26,6 +29,8 @@ program module_test
   call expect(len(kadam_execution_space()) >= 4, 'execution space')
 
   call steps_by_hand()
+  call figures_in_their_fields()
+  call groups_with_and_without_decay()
   call options_of_all_types()
   call mistakes_in_words()
   call half_gradients_and_model()
@@ -71,7 +76,7 @@ contains
     if (name == 'onebit_adam') call setup%set('warmup_steps', 3)
     if (name == 'zero_one_adam') call setup%set('variance_freeze_step', 3)
     call setup%tensor('weights', 900)
-    call setup%tensor('bias', 100_int64)
+    call setup%tensor('bias', 124_int64)
     call optimizer%create(setup, MPI_COMM_WORLD, stat, message)
     call expect(stat == kadam_success, name//' is made: '//message)
     call setup%destroy()
@@ -123,6 +128,134 @@ contains
     call destroy(optimizer)
   end subroutine
 
+  !> 4 d/n times n - 1 bytes, there and back: what each of n = 1, 2, 4 ranks sends for a dense mean, in one level.
+  integer(int64) function dense_mean_bytes()
+    dense_mean_bytes = 8_int64*d*(ranks - 1)/ranks
+  end function
+
+  !> Three dense steps and a skipped one; then compressed ones, sparse ones, ones in nodes.
+  subroutine figures_in_their_fields()
+    type(kadam_optimizer) :: optimizer
+    type(kadam_setup) :: setup
+    type(kadam_step_result) :: result
+    type(kadam_statistics) :: before, after, between
+    type(kadam_health) :: health
+    real(real32) :: x(d), gradient(d)
+    integer :: step, i
+    call make(optimizer, 'onebit_adam')
+    call optimizer%statistics(before, stat, message)
+    between = before
+    call optimizer%measure_phases(.true., stat, message)
+    x = 1
+    do step = 1, 8
+      gradient = [(sin(real(step + rank)*i), i=1, d)]
+      gradient(1:256) = 0
+      if (step == 3) gradient(7) = ieee_value(gradient(7), ieee_quiet_nan)
+      call optimizer%step(x, gradient, stat, message, result)
+      call optimizer%statistics(after, stat, message)
+      if (step == 3) then
+        call expect(result%skipped .and. after%check_seconds > 0, 'a skipped step is a check')
+        call expect(after%encode_seconds + after%exchange_seconds + after%decode_seconds <= 0, 'and no more')
+      end if
+      if (step == 4) between = after
+    end do
+    call expect(between%sent_dense_bytes == 3*dense_mean_bytes(), 'dense bytes of the warm-up')
+    call expect(between%sent_compressed_bytes == 0, 'no codes in the warm-up')
+    call expect(after%sent_dense_bytes == between%sent_dense_bytes, 'nothing dense after it')
+    call expect((after%sent_compressed_bytes > 0) .eqv. (ranks > 1), 'codes after it')
+    call expect(after%sent_compressed_bytes < dense_mean_bytes() .or. ranks == 1, 'which are short')
+    call expect(after%sent_control_bytes - before%sent_control_bytes == 8*16*(ranks - 1), 'control bytes')
+    call expect(after%sent_sparse_bytes + after%sent_background_bytes + after%sent_node_bytes == 0, 'other bytes')
+    call expect(after%sent_bytes == after%sent_control_bytes + after%sent_dense_bytes &
+      + after%sent_compressed_bytes, 'the sum of all bytes')
+    call expect(after%steps_taken == 7 .and. after%steps_skipped == 1 .and. after%elements == d, 'numbers of steps')
+    call expect(after%encode_seconds > 0 .and. after%decode_seconds > 0, 'seconds')
+    call optimizer%health(health, stat, message)
+    call expect(.not. ieee_is_nan(health%variance_drift), 'there is a drift')
+    call expect((health%error_ratio > 0) .eqv. (ranks > 1), 'errors where there are codes')
+    call expect(ieee_is_nan(health%variance_spread) .and. ieee_is_nan(health%support_overlap) .and. &
+      ieee_is_nan(health%background_hidden), 'what there is not')
+    call expect(abs(health%inactive_fraction - 0.25_real64) < 1e-12, 'a quarter has no gradients')
+    call destroy(optimizer)
+
+    ! Sums of v are as 1 : n^2 when gradients are as 1 : n. Moments are 8 bytes an element, and errors are state.
+    call make(optimizer, 'efficient_adam')
+    gradient = real(rank + 1, real32)
+    call optimizer%step(x, gradient, stat, message)
+    call optimizer%health(health, stat, message)
+    call expect(abs(health%variance_spread - ranks**2) < 1e-4, 'the spread of the variance')
+    call expect(ieee_is_nan(health%variance_drift), 'no drift')
+    call optimizer%statistics(after, stat, message)
+    call expect(after%state_bytes == 12*d + merge(4*d/ranks, 0, ranks > 1), 'bytes of the state')
+    call expect(after%workspace_bytes /= after%state_bytes, 'bytes of the workspace')
+    call destroy(optimizer)
+
+    ! All ranks send the same coordinates; and a mean travels in the background of every other step.
+    call setup%create('divisible_adam')
+    call setup%set('lr', 0.01)
+    call setup%set('background_steps', 2)
+    call setup%set('progress', 'poll') ! a thread needs MPI_Init_thread
+    call setup%set('variance_sync_interval', 0)
+    call setup%tensor('x', d)
+    call optimizer%create(setup, MPI_COMM_WORLD, stat, message)
+    call expect(stat == kadam_success, 'sparse: '//message)
+    gradient = [(real(i, real32), i=1, d)]
+    do step = 1, 4
+      call optimizer%step(x, gradient, stat, message)
+    end do
+    call optimizer%statistics(after, stat, message)
+    call expect((after%sent_sparse_bytes > 0) .eqv. (ranks > 1), 'sparse bytes')
+    call expect(after%sent_background_bytes == 2*dense_mean_bytes(), 'background bytes')
+    call expect(after%sent_dense_bytes + after%sent_compressed_bytes + after%sent_node_bytes == 0, 'not in nodes')
+    call optimizer%health(health, stat, message)
+    if (ranks > 1) call expect(abs(health%support_overlap - 1) < 1e-12, 'the same support on all ranks')
+    call destroy(optimizer)
+    call setup%destroy()
+
+    ! Two nodes of two: half of 4 d inside a node, there and back; a half of that between nodes.
+    if (ranks /= 4) return
+    call setup%create('adam')
+    call setup%set('lr', 0.01)
+    call setup%tensor('x', d)
+    call setup%ranks_per_node(2)
+    call optimizer%create(setup, MPI_COMM_WORLD, stat, message)
+    call optimizer%step(x, gradient, stat, message)
+    call optimizer%statistics(after, stat, message)
+    call expect(after%sent_node_bytes == 4*d .and. after%sent_dense_bytes == 2*d, 'bytes in nodes')
+    call destroy(optimizer)
+    call setup%destroy()
+  end subroutine
+
+  !> Without gradient a step is its weight decay alone: x <- (1 - lr lr_scale decay) x.
+  subroutine groups_with_and_without_decay()
+    type(kadam_optimizer) :: optimizer
+    type(kadam_setup) :: setup
+    real(real32) :: x(50), gradient(50)
+    call setup%create('adam')
+    call setup%set('lr', 0.1)
+    call setup%set('weight_decay', 0.5)
+    call setup%tensor('no_group', 10)
+    call setup%tensor('none', 10)
+    call setup%tensor('zero', 10)
+    call setup%tensor('own', 10)
+    call setup%tensor('slow', 10)
+    call setup%group('none', dense=.true.)
+    call setup%group('zero', weight_decay=0.0_real64)
+    call setup%group('own', weight_decay=1.0_real64)
+    call setup%group('slow', lr_scale=0.5_real64)
+    call optimizer%create(setup, MPI_COMM_WORLD, stat, message)
+    call expect(stat == kadam_success, 'groups: '//message)
+    x = 1
+    gradient = 0
+    call optimizer%step(x, gradient, stat, message)
+    call expect(all(abs(x(1:20) - 0.95) < 1e-6), 'a group without a weight decay has the optimizer''s')
+    call expect(all(abs(x(21:30) - 1) < 1e-6), 'a weight decay of 0 is none')
+    call expect(all(abs(x(31:40) - 0.9) < 1e-6), 'a weight decay of its own')
+    call expect(all(abs(x(41:50) - 0.975) < 1e-6), 'a learning rate of its own')
+    call destroy(optimizer)
+    call setup%destroy()
+  end subroutine
+
   subroutine options_of_all_types()
     type(kadam_optimizer) :: optimizer
     type(kadam_setup) :: setup
@@ -169,7 +302,7 @@ contains
     call optimizer%step(x, short, stat, message)
     call expect_words('gradient has 5 elements', 'a short gradient')
     call optimizer%step(short, x, stat, message)
-    call expect_words('1000', 'short parameters')
+    call expect_words('1024', 'short parameters')
     call optimizer%flush(short, stat, message)
     call expect_words('x has 5', 'short parameters to flush')
     call optimizer%save(short, '/nowhere', stat, message)
@@ -292,6 +425,10 @@ contains
     call expect(same_bits(x, y), 'the same to the last bit')
     call other%load(y, trim(folder)//'/step-000000000005', stat, message)
     call expect(stat == kadam_success, 'restored by path: '//message)
+    call optimizer%save(x, folder, stat, message)
+    call other%load_newest(y, folder, stat, message, step)
+    call expect(stat == kadam_success .and. step == 9, 'restored without words: '//message)
+    call expect(other%words() == '', 'old words: '//other%words())
     call other%load(y, trim(folder)//'/step-000000000099', stat, message)
     call expect(stat /= kadam_success .and. index(message, 'step-000000000099') > 0, 'no such checkpoint: '//message)
     call destroy(optimizer)
