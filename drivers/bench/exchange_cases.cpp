@@ -84,8 +84,7 @@ class FrozenStep {
       mean_.exchange_continued(exec, communicator, phases,
                                OfNumbers<MemorySpace, LocalMomentum>{gradient_, y}, {});
     } else {
-      mean_.exchange(exec, communicator, phases,
-                     OfNumbers<MemorySpace, FromMomentum>{gradient_, {y, gradient_}}, {});
+      mean_.exchange(exec, communicator, phases, gradient_, {});
     }
     momentum_is_in_message_ = true;
     const auto scope = phases.enter(exec, Phase::decode);

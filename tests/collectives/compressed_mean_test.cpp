@@ -7,18 +7,14 @@
 
 #include <cmath>
 #include <reference/block_code.hpp>
+#include <stdexcept>
 #include <support/host_views.hpp>
 #include <support/mpi_options.hpp>
 #include <support/mpi_world.hpp>
 #include <support/random_vectors.hpp>
 
-namespace kadam {
+namespace kadam::compressed_mean_test {
 namespace {
-
-struct Load {
-  Vector<const float> y;
-  KOKKOS_FUNCTION float operator()(const std::int64_t i) const { return y(i); }
-};
 
 struct Store {
   Vector<float> out;
@@ -65,7 +61,7 @@ class CompressedMeanTest : public testing::TestWithParam<Case> {
   std::vector<float> mean_of(CompressedMean& mean, const std::vector<float>& y,
                              const ActiveMask<MemorySpace>& active) {
     const auto out = test::to_device(std::vector<float>(y.size(), 0.0F));
-    mean.exchange(exec_, *communicator_, phases_, Load{test::to_device(y)}, active);
+    mean.exchange(exec_, *communicator_, phases_, test::to_device(y), active);
     mean.decode(exec_, active, 0, static_cast<std::int64_t>(y.size()), Store{out});
     return test::to_host(out);
   }
@@ -152,7 +148,7 @@ TEST_P(CompressedMeanTest, PiecesChangeNothing) {
     const auto y = test::random_gradient(d, rank_, t);
     const auto out = test::to_device(std::vector<float>(y.size(), 0.0F));
     std::vector<int> announced(y.size(), 0);
-    sliced.exchange(exec_, *many, phases_, Load{test::to_device(y)}, mask, [&](const ElementRange& range) {
+    sliced.exchange(exec_, *many, phases_, test::to_device(y), mask, [&](const ElementRange& range) {
       sliced.decode(exec_, mask, range.begin, range.end, Store{out});
       for (std::int64_t i = range.begin; i < range.end; ++i) ++announced[static_cast<std::size_t>(i)];
     });
@@ -179,6 +175,23 @@ TEST_P(CompressedMeanTest, CountsTheBytesOfTheFormula) {
   EXPECT_EQ(mean.node_bytes_sent(), inside);
 }
 
+TEST_P(CompressedMeanTest, DecodesNoCodeThatItsCallerDoesNotName) {
+  const std::int64_t d = 500;
+  const ActiveMask<MemorySpace> all;
+  CompressedMean mean = make(d);
+  const auto out = test::to_device(mean_of(mean, test::random_gradient(d, rank_, 1), all));
+  const auto decode = [&] { mean.decode<SignCode>(exec_, all, 0, d, Store{out}); };
+  // One node compresses nothing, whatever the code.
+  if (GetParam().bits == 1 || size_ == GetParam().ranks_per_node) {
+    const std::vector<float> wanted = test::to_host(out);
+    Kokkos::deep_copy(out, 0.0F);
+    decode();
+    EXPECT_TRUE(test::bitwise_equal(test::to_host(out), wanted));
+  } else {
+    EXPECT_THROW(decode(), std::logic_error);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Codes, CompressedMeanTest,
     testing::Values(Case{1, false, 64, Staging::automatic}, Case{1, false, 2048, Staging::always},
@@ -195,4 +208,4 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 }  // namespace
-}  // namespace kadam
+}  // namespace kadam::compressed_mean_test

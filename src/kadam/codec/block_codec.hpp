@@ -2,23 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/codec/any_quantiser.hpp>
 #include <kadam/execution.hpp>
 #include <kadam/kernels/block_coder.hpp>
 #include <kadam/kernels/moving_average_error.hpp>
 #include <kadam/kernels/ordered_sum.hpp>
 #include <kadam/wire/block_message.hpp>
 
+#include <stdexcept>
 #include <utility>
 #include <variant>
 
 namespace kadam {
-
-/// The codes of chunked vectors in scale blocks, one of which is chosen when a program runs.
-using AnyQuantiser = std::variant<SignQuantiser, UniformQuantiser<2>, UniformQuantiser<4>,
-                                  UniformQuantiser<8>, IdentityQuantiser>;
-
-/// bits = 1: sign with this scale; 2, 4, 8: uniform; 32: identity. Errors: std::invalid_argument for others.
-[[nodiscard]] AnyQuantiser make_quantiser(int bits, SignScale scale);
 
 /// A Quantiser with its message layout. Stateless: errors and messages are arguments.
 class BlockCodec {
@@ -79,16 +74,15 @@ class BlockCodec {
               const ConstWords<MemorySpace>& messages, const ActiveMask<MemorySpace>& active,
               const Vector<float>& error, const Words<MemorySpace>& reply) const;
 
-  /// decode_and_apply on elements [begin, end) of the whole vector.
-  template <class Apply>
+  /// decode_and_apply on elements [begin, end) of the whole vector. A kernel is compiled for each of Codes.
+  /// Errors: std::logic_error if this code is none of Codes.
+  template <class Codes = AnyQuantiser, class Apply>
   void decode(const ExecutionSpace& exec, const ConstWords<MemorySpace>& messages,
               const ActiveMask<MemorySpace>& active, std::int64_t begin, std::int64_t end,
               const Apply& apply) const {
-    std::visit(
-        [&](const auto& quantiser) {
-          decode_and_apply(exec, quantiser, message_.map(), messages, active, begin, end, apply);
-        },
-        quantiser_);
+    visit_one_of(static_cast<const Codes*>(nullptr), [&](const auto& quantiser) {
+      decode_and_apply(exec, quantiser, message_.map(), messages, active, begin, end, apply);
+    });
   }
 
   /// Sum of the squares of what all messages say of the active elements. Waits for exec.
@@ -97,6 +91,18 @@ class BlockCodec {
                                     const SumSpace<MemorySpace>& space) const;
 
  private:
+  /// function(this code), compiled for codes Q alone.
+  template <class... Q, class Function>
+  void visit_one_of(const std::variant<Q...>* /*codes*/, const Function& function) const {
+    const auto visits = [&]<class Code>(const Code* quantiser) {
+      if (quantiser != nullptr) function(*quantiser);
+      return quantiser != nullptr;
+    };
+    if (!(visits(std::get_if<Q>(&quantiser_)) || ...)) {
+      throw std::logic_error("kadam::BlockCodec: the code is none of those that its caller decodes");
+    }
+  }
+
   /// Between the messages of consecutive ranks, where a chunk's owner has received them.
   [[nodiscard]] std::int64_t stride_words(int chunk) const {
     return static_cast<std::int64_t>(message_.piece(chunk).bytes / sizeof(std::uint32_t));

@@ -3,10 +3,21 @@
 #include <kadam/collectives/compressed_mean.hpp>
 #include <kadam/collectives/pipelined_reduction.hpp>
 #include <kadam/kernels/element_of.hpp>
+#include <kadam/kernels/write_input.hpp>
 
 #include <array>
 
 namespace kadam {
+namespace {
+
+/// A load of WriteInput: what the message says, as it is.
+struct PreviousValue {
+  KOKKOS_FORCEINLINE_FUNCTION float operator()(const std::int64_t /*i*/, const float previous) const {
+    return previous;
+  }
+};
+
+}  // namespace
 
 CompressedMean::CompressedMean(const ExecutionSpace& exec, const AnyQuantiser& quantiser,
                                const Communicator& communicator, std::int64_t elements,
@@ -80,11 +91,28 @@ void CompressedMean::reduce(const ExecutionSpace& exec, const Slice& slice,
                     part_of(own_replies_, of_chunks_.message().piece(rank_)));
 }
 
+void CompressedMean::exchange(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
+                              const Vector<const float>& y, const ActiveMask<MemorySpace>& active,
+                              const Arrived& arrived) {
+  if (node_.exists()) {
+    exchange_in_two_levels(exec, communicator, phases, y, active, arrived);
+    return;
+  }
+  run(exec, communicator, phases, active, arrived, [&](const detail::BlockRange& blocks) {
+    codec_.encode(exec, blocks, ElementOf<MemorySpace>{y}, active, state_.worker_error, outgoing());
+  });
+}
+
+void CompressedMean::write_mean(const ExecutionSpace& exec, const ActiveMask<MemorySpace>& active,
+                                const Vector<float>& values) const {
+  decode(exec, active, 0, chunks_of_all().elements(), WriteInput<PreviousValue, MemorySpace>{{}, values});
+}
+
 void CompressedMean::exchange_accumulated(const ExecutionSpace& exec, Communicator& communicator,
                                           Phases& phases, const ActiveMask<MemorySpace>& active,
                                           const Arrived& arrived) {
   if (node_.exists()) {
-    exchange_in_two_levels(exec, communicator, phases, active, arrived);
+    exchange_in_two_levels(exec, communicator, phases, input_, active, arrived);
     Kokkos::deep_copy(exec, input_, 0.0F);
     return;
   }
@@ -94,9 +122,9 @@ void CompressedMean::exchange_accumulated(const ExecutionSpace& exec, Communicat
 }
 
 void CompressedMean::exchange_in_two_levels(const ExecutionSpace& exec, Communicator& communicator,
-                                            Phases& phases, const ActiveMask<MemorySpace>& active,
-                                            const Arrived& arrived) {
-  node_.mean(exec, communicator, phases, Vector<const float>(input_), node_mean_);
+                                            Phases& phases, const Vector<const float>& y,
+                                            const ActiveMask<MemorySpace>& active, const Arrived& arrived) {
+  node_.mean(exec, communicator, phases, y, node_mean_);
   ActiveMask<MemorySpace> active_in_shard = active;
   active_in_shard.offset += node_.shard().begin;
   const ElementOf<MemorySpace> load{node_mean_};

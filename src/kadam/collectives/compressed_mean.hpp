@@ -7,7 +7,7 @@
 #include <kadam/collectives/phases.hpp>
 #include <kadam/collectives/sliced_messages.hpp>
 #include <kadam/comm/communicator.hpp>
-#include <kadam/kernels/write_input.hpp>
+#include <kadam/kernels/continue_values.hpp>
 #include <kadam/state/state_fields.hpp>
 
 #include <functional>
@@ -52,20 +52,10 @@ class CompressedMean {
   /// Called with elements whose out can be decoded, slice by slice, while others travel; in the end with all.
   using Arrived = std::function<void(const ElementRange&)>;
 
-  /// Compresses and exchanges; load(i) gives y of element i. Inactive elements are sent as nothing.
-  /// Collective.
-  template <class Load>
-  void exchange(const ExecutionSpace& exec, Communicator& communicator, Phases& phases, const Load& load,
-                const ActiveMask<MemorySpace>& active, const Arrived& arrived = {}) {
-    if (node_.exists()) {
-      write_input(exec, phases, IgnoresPrevious<Load>{load}, active);
-      exchange_in_two_levels(exec, communicator, phases, active, arrived);
-      return;
-    }
-    run(exec, communicator, phases, active, arrived, [&](const detail::BlockRange& blocks) {
-      codec_.encode(exec, blocks, load, active, state_.worker_error, outgoing());
-    });
-  }
+  /// Compresses y and exchanges it. Inactive elements are sent as nothing. Collective.
+  void exchange(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
+                const Vector<const float>& y, const ActiveMask<MemorySpace>& active,
+                const Arrived& arrived = {});
 
   /// The same for a y that goes on from the last exchange: load(i, out of element i of that exchange).
   template <class Load>
@@ -73,8 +63,13 @@ class CompressedMean {
                           const Load& load, const ActiveMask<MemorySpace>& active,
                           const Arrived& arrived = {}) {
     if (node_.exists()) {
-      write_input(exec, phases, load, active);
-      exchange_in_two_levels(exec, communicator, phases, active, arrived);
+      {
+        const auto scope = phases.enter(exec, Phase::encode);
+        write_mean(exec, active, input_);
+        // Inactive elements are left out after the mean over the node.
+        continue_values(exec, load, input_);
+      }
+      exchange_in_two_levels(exec, communicator, phases, input_, active, arrived);
       return;
     }
     run(exec, communicator, phases, active, arrived, [&](const detail::BlockRange& blocks) {
@@ -91,12 +86,16 @@ class CompressedMean {
   void exchange_accumulated(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
                             const ActiveMask<MemorySpace>& active, const Arrived& arrived = {});
 
-  /// apply(i, out of element i) for every active element in [begin, end), after exchange().
-  template <class Apply>
+  /// apply(i, out of element i) for every active element in [begin, end), after exchange(). Who can have a
+  /// few codes only says which: fewer kernels are compiled.
+  template <class Codes = AnyQuantiser, class Apply>
   void decode(const ExecutionSpace& exec, const ActiveMask<MemorySpace>& active, std::int64_t begin,
               std::int64_t end, const Apply& apply) const {
-    codec_.decode(exec, replies_, active, begin, end, apply);
+    codec_.decode<Codes>(exec, replies_, active, begin, end, apply);
   }
+  /// values(i) <- out of element i of the last exchange, for active elements.
+  void write_mean(const ExecutionSpace& exec, const ActiveMask<MemorySpace>& active,
+                  const Vector<float>& values) const;
 
   /// |out|^2 of the last exchange. Waits for exec.
   [[nodiscard]] double squared_norm(const ExecutionSpace& exec, const ActiveMask<MemorySpace>& active,
@@ -128,16 +127,9 @@ class CompressedMean {
   void describe_message(StateFields& fields) const;
 
  private:
-  /// input_(i) = load(i, out of element i of the last exchange), for active elements.
-  template <class Load>
-  void write_input(const ExecutionSpace& exec, Phases& phases, const Load& load,
-                   const ActiveMask<MemorySpace>& active) {
-    const auto scope = phases.enter(exec, Phase::encode);
-    decode(exec, active, 0, chunks_of_all().elements(), WriteInput<Load, MemorySpace>{load, input_});
-  }
-  /// The mean of input_.
   void exchange_in_two_levels(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
-                              const ActiveMask<MemorySpace>& active, const Arrived& arrived);
+                              const Vector<const float>& y, const ActiveMask<MemorySpace>& active,
+                              const Arrived& arrived);
 
   [[nodiscard]] const ChunkLayout& chunks_of_all() const { return codec_.message().chunks(); }
   /// One rank decodes what it encoded.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/codec/block_codec.hpp>
+#include <kadam/codec/any_quantiser.hpp>
 #include <kadam/optim/learning_rate.hpp>
 #include <kadam/optim/parameter_groups.hpp>
 

@@ -82,22 +82,6 @@ struct PreconditionedUpdate {
   }
 };
 
-/// m <- mean.
-struct WriteMomentum {
-  Vector<float> m;
-  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean) const { m(i) = mean; }
-};
-
-/// The same from a mean of y / (sqrt(v) + eps).
-struct WritePreconditionedMomentum {
-  Vector<float> m;
-  Vector<const float> v;
-  float eps;
-  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean) const {
-    m(i) = mean * (Kokkos::sqrt(v(i)) + eps);
-  }
-};
-
 /// For tensors kept dense, whose momentum stays float32: m <- mean of y as well, where there is variance.
 struct KeptDenseUpdate {
   WithCopy<MemorySpace, FrozenUpdate> update;

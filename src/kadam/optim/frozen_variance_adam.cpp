@@ -7,6 +7,33 @@
 #include <utility>
 
 namespace kadam {
+namespace {
+
+/// m(i) <- load(i) for active elements.
+template <class Load>
+void write_first_input(const ExecutionSpace& exec, const Load& load, const ActiveMask<MemorySpace>& active,
+                       const Vector<float>& m) {
+  using Policy = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
+  Kokkos::parallel_for(
+      "kadam::FrozenVarianceAdam::write_first_input", Policy(exec, 0, static_cast<std::int64_t>(m.extent(0))),
+      KOKKOS_LAMBDA(const std::int64_t i) {
+        if (active(i)) m(i) = load(i);
+      });
+}
+
+/// m <- m (sqrt(v) + eps) for active elements.
+void undo_preconditioning(const ExecutionSpace& exec, const ActiveMask<MemorySpace>& active,
+                          const Vector<const float>& v, float eps, const Vector<float>& m) {
+  using Policy = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
+  Kokkos::parallel_for(
+      "kadam::FrozenVarianceAdam::undo_preconditioning",
+      Policy(exec, 0, static_cast<std::int64_t>(m.extent(0))), KOKKOS_LAMBDA(const std::int64_t i) {
+        if (active(i)) m(i) *= Kokkos::sqrt(v(i)) + eps;
+      });
+}
+
+}  // namespace
+
 void FrozenVarianceAdam::Options::describe(OptionFields& fields) {
   common.describe(fields);
   codec.describe(fields);
@@ -89,9 +116,12 @@ void FrozenVarianceAdam::exchange(const ExecutionSpace& exec, const Gradient& gr
                                         OfNumbers<MemorySpace, Rule>{gradient, y}, coordinates_.active(),
                                         arrived);
   } else {
-    compressed_mean_.exchange(exec, communicator(), phases(),
-                              OfNumbers<MemorySpace, FirstRule>{gradient, first_y}, coordinates_.active(),
-                              arrived);
+    {
+      const auto scope = phases().enter(exec, Phase::encode);
+      write_first_input(exec, OfNumbers<MemorySpace, FirstRule>{gradient, first_y}, coordinates_.active(),
+                        moments_.m);
+    }
+    compressed_mean_.exchange(exec, communicator(), phases(), moments_.m, coordinates_.active(), arrived);
   }
   momentum_is_in_message_ = true;
 }
@@ -139,11 +169,9 @@ void FrozenVarianceAdam::describe_state(const ExecutionSpace& exec, StateFields&
 /// m <- what the message says, in place of what it was before the first exchange.
 void FrozenVarianceAdam::write_momentum(const ExecutionSpace& exec) const {
   const auto& [m, v] = moments_;
+  compressed_mean_.write_mean(exec, coordinates_.active(), m);
   if (options_.precondition) {
-    compressed_mean_.decode(exec, coordinates_.active(), 0, elements(),
-                            WritePreconditionedMomentum{m, v, static_cast<float>(common().eps)});
-  } else {
-    compressed_mean_.decode(exec, coordinates_.active(), 0, elements(), WriteMomentum{m});
+    undo_preconditioning(exec, coordinates_.active(), v, static_cast<float>(common().eps), m);
   }
 }
 

@@ -69,7 +69,8 @@ class FrozenVarianceAdam : public Optimizer {
  private:
   void compressed_step(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
                        StepResult& result);
-  /// y goes on from the last exchange, first_y from the momentum of the warm-up.
+  /// y goes on from the last exchange, first_y from the momentum of the warm-up, in whose place it is
+  /// written.
   template <class Rule, class FirstRule>
   void exchange(const ExecutionSpace& exec, const Gradient& gradient, const Rule& y, const FirstRule& first_y,
                 const CompressedMean::Arrived& arrived);

@@ -219,7 +219,7 @@ void OnebitLamb::update_moments(const ExecutionSpace& exec, const ElementRange& 
                               static_cast<float>(common().beta1),
                               1.0F / momentum_scale_[k],
                               static_cast<float>(1.0 / (1.0 - common().beta1))};
-    compressed_mean_.decode(exec, coordinates_.active(), range.begin, range.end, update);
+    compressed_mean_.decode<SignCode>(exec, coordinates_.active(), range.begin, range.end, update);
     kept_dense_.decode(exec, range.begin, range.end, update);
   }
 }

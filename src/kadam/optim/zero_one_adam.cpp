@@ -138,13 +138,12 @@ void ZeroOneAdam::local_step(const ExecutionSpace& exec, const Gradient& gradien
 }
 
 void ZeroOneAdam::synchronise(const ExecutionSpace& exec, const Vector<float>& parameters) {
-  const ElementOf<MemorySpace> u{u_};
-  kept_dense_.exchange(exec, communicator(), phases(), u);
+  kept_dense_.exchange(exec, communicator(), phases(), ElementOf<MemorySpace>{u_});
   compressed_mean_.exchange(
-      exec, communicator(), phases(), u, coordinates_.active(), [&](const ElementRange& arrived) {
+      exec, communicator(), phases(), u_, coordinates_.active(), [&](const ElementRange& arrived) {
         groups().for_each_segment_in(arrived, [&](const Segment& segment) {
-          compressed_mean_.decode(exec, coordinates_.active(), segment.range.begin, segment.range.end,
-                                  synchronise_of(segment, parameters));
+          compressed_mean_.decode<SignCode>(exec, coordinates_.active(), segment.range.begin,
+                                            segment.range.end, synchronise_of(segment, parameters));
         });
       });
   const auto scope = phases().enter(exec, Phase::decode);
