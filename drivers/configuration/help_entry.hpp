@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/optim/make_optimizer.hpp>
+#include <kadam/optim/optimizer_names.hpp>
+#include <kadam/optim/options.hpp>
 
 #include <string>
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <kadam/optim/make_optimizer.hpp>
+#include <kadam/optim/optimizer_names.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

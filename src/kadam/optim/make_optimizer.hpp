@@ -3,26 +3,13 @@
 #pragma once
 
 #include <kadam/optim/optimizer.hpp>
+#include <kadam/optim/optimizer_names.hpp>
 
 #include <memory>
-#include <string>
 #include <string_view>
 #include <vector>
 
 namespace kadam {
-
-/// The names that make_optimizer knows, in the order of the documentation.
-[[nodiscard]] std::vector<std::string> optimizer_names();
-
-/// An option as documentation shows it.
-struct OptionHelp {
-  std::string name;
-  OptionValue value;  ///< the default
-  std::string help;
-};
-
-/// The options of an optimizer with their defaults. Errors: as make_optimizer, for an unknown name.
-[[nodiscard]] std::vector<OptionHelp> optimizer_options(std::string_view name);
 
 /// An optimizer by name, with options by name; what is left out has the paper's default.
 ///

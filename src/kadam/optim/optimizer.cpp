@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/collectives/dense_mean.hpp>
+#include <kadam/kernels/adam_update.hpp>
 #include <kadam/kernels/ordered_sum.hpp>
 #include <kadam/optim/optimizer.hpp>
 #include <kadam/optim/tensor_hash.hpp>

@@ -2,11 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/collectives/dense_mean.hpp>
 #include <kadam/collectives/phases.hpp>
 #include <kadam/comm/communicator.hpp>
 #include <kadam/execution.hpp>
-#include <kadam/kernels/adam_update.hpp>
 #include <kadam/kernels/numbers.hpp>
 #include <kadam/kernels/ordered_sum.hpp>
 #include <kadam/layout/tensor_layout.hpp>
@@ -23,6 +21,9 @@
 #include <vector>
 
 namespace kadam {
+
+struct AdamStep;
+class DenseMean;
 
 /// A gradient: a View of float, Bfloat16 or Float16, whichever the option `gradients` announced.
 using Gradient = Numbers<MemorySpace>;

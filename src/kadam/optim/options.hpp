@@ -6,24 +6,15 @@
 #include <kadam/collectives/sparse_exchange.hpp>
 #include <kadam/kernels/number_format.hpp>
 #include <kadam/kernels/quantiser.hpp>
+#include <kadam/optim/option_value.hpp>
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 namespace kadam {
-
-/// The value of an option as configuration files, C and Fortran give it.
-using OptionValue = std::variant<bool, std::int64_t, double, std::string, std::vector<double>>;
-/// Options by name, as in docs/configuration.md.
-using OptionMap = std::map<std::string, OptionValue, std::less<>>;
-
-/// A value as people write it: 0.1, true, "auto", [0.1, 0.2].
-[[nodiscard]] std::string to_text(const OptionValue& value);
 
 /// A number of steps, or "auto".
 struct StepsOrAuto {
