@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/version.hpp>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +12,6 @@
 #include <bench/name_filter.hpp>
 #include <bench/transient_line.hpp>
 #include <cstdio>
-#include <launch/command_line.hpp>
 #include <launch/quantities.hpp>
 
 namespace kadam::bench {
@@ -43,41 +41,34 @@ bool shares_links(Communicator& communicator) {
 
 }  // namespace
 
-ExchangeCommand::ExchangeCommand(CLI::App& program) {
-  CLI::App* app = program.add_subcommand(
-      "exchange", "Measures every exchange between ranks: seconds, bytes, ratio to what a wire could do.");
-  launch::set_usage(*app, "mpirun -n RANKS kadam-bench exchange [--elements LIST] [--rate RATE] [--json]");
-  app_ = app;
-  app->add_option("--elements", elements_,
-                  "of a vector; several sizes as in 1000,1000000 (default: 1000\n"
-                  "to 100000000, as far as memory goes)")
-      ->type_name("LIST")
-      ->delimiter(',')
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 33).description(""));
-  app->add_option("--only", only_, "exchanges whose names hold this text; may be repeated")
-      ->type_name("TEXT")
-      ->allow_extra_args(false);
-  app->add_option("--repetitions", repetitions_, "runs of each exchange; the median counts (default 21)")
-      ->type_name("N")
-      ->check(CLI::Range(1, 100000).description(""));
-  app->add_option(
-         "--seconds", seconds_,
-         "of runs in all: long exchanges are repeated less often,\nbut run at least once (default 300)")
-      ->type_name("S")
-      ->check(CLI::Range(1, 1000000).description(""));
-  app->add_option("--rate", rate_,
-                  "of each host's link, as in 100mbit: what is the limit; where ranks\n"
-                  "share a host it needs --interface-bytes")
-      ->type_name("RATE");
-  app->add_option("--latency", latency_, "of the link, as in 200us (default 0); needs --rate")
-      ->type_name("TIME");
-  app->add_flag("--interface-bytes", counts_interface_bytes_,
-                "in JSON: also what this machine's network interfaces sent");
-  app->add_flag("--json", json_, "a JSON object a line instead of the table");
+ExchangeCommand::ExchangeCommand(launch::Options& program)
+    : options_(program.add_command(
+          "exchange", "Measures every exchange between ranks: seconds, bytes, ratio to what a wire could do.",
+          "mpirun -n RANKS kadam-bench exchange [--elements LIST] [--rate RATE] [--json]")) {
+  options_
+      .add("--elements", "LIST", elements_,
+           "of a vector; several sizes as in 1000,1000000 (default: 1000\n"
+           "to 100000000, as far as memory goes)")
+      .comma_separated()
+      .range(std::int64_t{1}, std::int64_t{1} << 33);
+  options_.add("--only", "TEXT", only_, "exchanges whose names hold this text; may be repeated").repeatable();
+  options_.add("--repetitions", "N", repetitions_, "runs of each exchange; the median counts (default 21)")
+      .range(1, 100000);
+  options_
+      .add("--seconds", "S", seconds_,
+           "of runs in all: long exchanges are repeated less often,\nbut run at least once (default 300)")
+      .range(1, 1000000);
+  options_.add("--rate", "RATE", rate_,
+               "of each host's link, as in 100mbit: what is the limit; where ranks\n"
+               "share a host it needs --interface-bytes");
+  options_.add("--latency", "TIME", latency_, "of the link, as in 200us (default 0); needs --rate");
+  options_.add_flag("--interface-bytes", counts_interface_bytes_,
+                    "in JSON: also what this machine's network interfaces sent");
+  options_.add_flag("--json", json_, "a JSON object a line instead of the table");
 }
 
 bool ExchangeCommand::is_chosen() const {
-  return app_->parsed();
+  return options_.is_chosen();
 }
 
 std::vector<ExchangeCase> ExchangeCommand::wanted_cases() const {

@@ -5,14 +5,11 @@
 #include <bench/exchange_case.hpp>
 #include <bench/wire_limit.hpp>
 #include <cstdint>
+#include <launch/command_line.hpp>
 #include <launch/session.hpp>
 #include <optional>
 #include <string>
 #include <vector>
-
-namespace CLI {
-class App;
-}
 
 namespace kadam::bench {
 
@@ -20,7 +17,7 @@ namespace kadam::bench {
 class ExchangeCommand {
  public:
   /// The program writes into this object when it reads its command line.
-  explicit ExchangeCommand(CLI::App& program);
+  explicit ExchangeCommand(launch::Options& program);
   ExchangeCommand(const ExchangeCommand&) = delete;
   ExchangeCommand& operator=(const ExchangeCommand&) = delete;
 
@@ -35,7 +32,7 @@ class ExchangeCommand {
   void measure_all(const launch::Session& session, const std::vector<ExchangeCase>& cases,
                    const std::vector<std::int64_t>& sizes, const std::optional<WireLimit>& limit) const;
 
-  const CLI::App* app_ = nullptr;
+  launch::Options options_;
   std::vector<std::int64_t> elements_;
   std::vector<std::string> only_;
   int repetitions_ = 21;

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/version.hpp>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <bench/kernel_table.hpp>
@@ -11,7 +10,6 @@
 #include <bench/transient_line.hpp>
 #include <bench/vectors.hpp>
 #include <cstdlib>
-#include <launch/command_line.hpp>
 #include <string_view>
 
 namespace kadam::bench {
@@ -30,28 +28,23 @@ std::vector<KernelCase> cases_of(const Vectors& vectors, const std::vector<std::
 
 }  // namespace
 
-KernelsCommand::KernelsCommand(CLI::App& program) {
-  CLI::App* app =
-      program.add_subcommand("kernels", "Measures every kernel of the library: milliseconds, bytes, ratio.");
-  launch::set_usage(*app, "kadam-bench kernels [--elements N] [--threads N] [--json]");
-  app_ = app;
-  app->add_option("--elements", elements_, "of a vector; about 45 bytes of memory each (default 67108864)")
-      ->type_name("N")
-      ->check(CLI::Range(std::int64_t{64}, std::int64_t{1} << 33).description(""));
-  app->add_option("--repetitions", repetitions_, "runs of each kernel; the median counts (default 21)")
-      ->type_name("N")
-      ->check(CLI::Range(1, 100000).description(""));
-  app->add_option("--threads", threads_, "of a CPU (default: OMP_NUM_THREADS, or all cores)")
-      ->type_name("N")
-      ->check(CLI::Range(1, 4096).description(""));
-  app->add_option("--only", only_, "kernels whose names hold this text, and the limits; may be repeated")
-      ->type_name("TEXT")
-      ->allow_extra_args(false);
-  app->add_flag("--json", json_, "a JSON object a line instead of the table");
+KernelsCommand::KernelsCommand(launch::Options& program)
+    : options_(program.add_command("kernels",
+                                   "Measures every kernel of the library: milliseconds, bytes, ratio.",
+                                   "kadam-bench kernels [--elements N] [--threads N] [--json]")) {
+  options_.add("--elements", "N", elements_, "of a vector; about 45 bytes of memory each (default 67108864)")
+      .range(std::int64_t{64}, std::int64_t{1} << 33);
+  options_.add("--repetitions", "N", repetitions_, "runs of each kernel; the median counts (default 21)")
+      .range(1, 100000);
+  options_.add("--threads", "N", threads_, "of a CPU (default: OMP_NUM_THREADS, or all cores)")
+      .range(1, 4096);
+  options_.add("--only", "TEXT", only_, "kernels whose names hold this text, and the limits; may be repeated")
+      .repeatable();
+  options_.add_flag("--json", json_, "a JSON object a line instead of the table");
 }
 
 bool KernelsCommand::is_chosen() const {
-  return app_->parsed();
+  return options_.is_chosen();
 }
 
 void KernelsCommand::set_threads(int argc, char** argv) {

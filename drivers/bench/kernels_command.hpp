@@ -3,13 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <launch/command_line.hpp>
 #include <launch/session.hpp>
 #include <string>
 #include <vector>
-
-namespace CLI {
-class App;
-}
 
 namespace kadam::bench {
 
@@ -17,7 +14,7 @@ namespace kadam::bench {
 class KernelsCommand {
  public:
   /// The program writes into this object when it reads its command line.
-  explicit KernelsCommand(CLI::App& program);
+  explicit KernelsCommand(launch::Options& program);
   KernelsCommand(const KernelsCommand&) = delete;
   KernelsCommand& operator=(const KernelsCommand&) = delete;
 
@@ -29,7 +26,7 @@ class KernelsCommand {
   static void set_threads(int argc, char** argv);
 
  private:
-  const CLI::App* app_ = nullptr;
+  launch::Options options_;
   std::int64_t elements_ = std::int64_t{1} << 26;
   int repetitions_ = 21;
   int threads_ = 0;

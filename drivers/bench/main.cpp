@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// kadam-bench: what the kernels reach of the memory's speed, and exchanges of the network's.
-#include <CLI/CLI.hpp>
 
 #include <bench/exchange_command.hpp>
 #include <bench/kernels_command.hpp>
@@ -12,16 +11,16 @@ namespace kadam::bench {
 namespace {
 
 int run(launch::Session& session, int argc, char** argv) {
-  const auto app = launch::make_command_line(
+  launch::Options options(
       "kadam-bench",
       "Measures the kernels against the speed of the memory, in one process, or the exchanges between ranks\n"
       "against the speed of a wire.",
       "kadam-bench kernels [--elements N] [--threads N] [--json]\n"
       "       mpirun -n RANKS kadam-bench exchange [--elements LIST] [--rate RATE] [--json]");
-  KernelsCommand kernels(*app);
-  ExchangeCommand exchange(*app);
-  app->require_subcommand(1);
-  if (const auto code = launch::parse(*app, session, argc, argv)) return *code;
+  KernelsCommand kernels(options);
+  ExchangeCommand exchange(options);
+  options.need_command();
+  if (const auto code = options.parse(session, argc, argv)) return *code;
   return kernels.is_chosen() ? kernels.run(session) : exchange.run(session);
 }
 

@@ -65,11 +65,11 @@ void print_test(const SelfTest& test, int ranks) {
 }
 
 int run(Session& session, int argc, char** argv) {
-  const auto app = launch::make_command_line(
+  launch::Options options(
       "kadam-doctor",
       "Says what was built and found here, tests an exchange between all ranks, and gives advice.",
       "mpirun -n RANKS kadam-doctor");
-  if (const auto code = launch::parse(*app, session, argc, argv)) return *code;
+  if (const auto code = options.parse(session, argc, argv)) return *code;
   const Findings findings = look_around(*session.communicator());
   if (session.is_root()) {
     print_build();

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// kadam-insitu: a solver and a surrogate that is trained beside it.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -24,25 +23,22 @@ struct CommandLine {
 };
 
 std::optional<int> parse(Session& session, int argc, char** argv, CommandLine& line) {
-  const auto app = launch::make_command_line(
+  launch::Options options(
       "kadam-insitu",
       "Solves a reaction-diffusion problem and trains a surrogate of the solver on its fields as they "
       "arise,\n"
       "with any of Kadam's optimizers. Then judges it on times that it has not seen.",
       "mpirun -n RANKS kadam-insitu [--config FILE] [--optimizer NAME] [--set KEY=VALUE]...");
-  app->add_option("--config", line.config,
-                  "TOML file with the sections solver, surrogate, training,\noptimizer")
-      ->type_name("FILE");
-  app->add_option("--set", line.assignments,
-                  "a key of the configuration, as in solver.feed=0.03;\ncounts more than the file")
-      ->type_name("KEY=VALUE")
-      ->expected(1)
-      ->take_all();
-  app->add_option("--optimizer", line.optimizer, "counts more than optimizer.name (default adam)")
-      ->type_name("NAME");
-  app->add_option("--run", line.run, "folder for the results (default runs/DATE-TIME)")->type_name("FOLDER");
-  app->footer(key_help());
-  return launch::parse(*app, session, argc, argv);
+  options.add("--config", "FILE", line.config,
+              "TOML file with the sections solver, surrogate, training,\noptimizer");
+  options
+      .add("--set", "KEY=VALUE", line.assignments,
+           "a key of the configuration, as in solver.feed=0.03;\ncounts more than the file")
+      .repeatable();
+  options.add("--optimizer", "NAME", line.optimizer, "counts more than optimizer.name (default adam)");
+  options.add("--run", "FOLDER", line.run, "folder for the results (default runs/DATE-TIME)");
+  options.set_footer(key_help());
+  return options.parse(session, argc, argv);
 }
 
 void print_results(const std::filesystem::path& folder, const Settings& settings, const Summary& summary) {

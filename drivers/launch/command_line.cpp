@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <launch/build_info.hpp>
 #include <launch/command_line.hpp>
 #include <utility>
@@ -46,25 +47,102 @@ std::optional<int> parse_and_say(CLI::App& app, bool says, int argc, char** argv
 
 }  // namespace
 
-std::shared_ptr<CLI::App> make_command_line(const std::string& program, const std::string& description,
-                                            const std::string& usage) {
-  auto app = std::make_shared<CLI::App>(description, program);
-  set_usage(*app, usage);
-  app->set_help_flag("-h,--help", "print this text");
-  app->set_version_flag("--version", build_info(program), "print the version and what it was built with");
-  return app;
+Option& Option::needed() {
+  option_->required();
+  return *this;
 }
 
-void set_usage(CLI::App& app, const std::string& usage) {
-  app.formatter(std::make_shared<Formatter>(usage));
+Option& Option::one_of(const std::vector<std::string>& words) {
+  option_->check(CLI::IsMember(words));
+  return *this;
 }
 
-std::optional<int> parse(CLI::App& app, const Session& session, int argc, char** argv) {
-  return parse_and_say(app, session.is_root(), argc, argv);
+Option& Option::range_of_integers(std::int64_t least, std::int64_t most) {
+  option_->check(CLI::Range(least, most).description(""));
+  return *this;
 }
 
-std::optional<int> parse(CLI::App& app, int argc, char** argv) {
-  return parse_and_say(app, true, argc, argv);
+Option& Option::range(double least, double most) {
+  option_->check(CLI::Range(least, most).description(""));
+  return *this;
+}
+
+Option& Option::positive_numbers(int count) {
+  option_->expected(count)->check(CLI::PositiveNumber);
+  return *this;
+}
+
+Option& Option::repeatable() {
+  option_->expected(1)->take_all();
+  return *this;
+}
+
+Option& Option::comma_separated() {
+  option_->delimiter(',');
+  return *this;
+}
+
+Options::Options(const std::string& program, const std::string& description, const std::string& usage)
+    : app_(std::make_shared<CLI::App>(description, program)) {
+  app_->formatter(std::make_shared<Formatter>(usage));
+  app_->set_help_flag("-h,--help", "print this text");
+  app_->set_version_flag("--version", build_info(program), "print the version and what it was built with");
+}
+
+template <class T>
+Option Options::add(const std::string& name, const std::string& unit, T& value, const std::string& help) {
+  return Option(*app_->add_option(name, value, help)->type_name(unit));
+}
+
+template Option Options::add(const std::string&, const std::string&, std::string&, const std::string&);
+template Option Options::add(const std::string&, const std::string&, std::filesystem::path&,
+                             const std::string&);
+template Option Options::add(const std::string&, const std::string&, int&, const std::string&);
+template Option Options::add(const std::string&, const std::string&, std::int64_t&, const std::string&);
+template Option Options::add(const std::string&, const std::string&, double&, const std::string&);
+template Option Options::add(const std::string&, const std::string&, std::optional<double>&,
+                             const std::string&);
+template Option Options::add(const std::string&, const std::string&, std::optional<std::size_t>&,
+                             const std::string&);
+template Option Options::add(const std::string&, const std::string&, std::optional<std::string>&,
+                             const std::string&);
+template Option Options::add(const std::string&, const std::string&, std::vector<std::string>&,
+                             const std::string&);
+template Option Options::add(const std::string&, const std::string&, std::vector<std::filesystem::path>&,
+                             const std::string&);
+template Option Options::add(const std::string&, const std::string&, std::vector<std::int64_t>&,
+                             const std::string&);
+
+void Options::add_flag(const std::string& name, bool& value, const std::string& help) {
+  app_->add_flag(name, value, help);
+}
+
+void Options::set_footer(const std::string& text) {
+  app_->footer(text);
+}
+
+Options Options::add_command(const std::string& name, const std::string& description,
+                             const std::string& usage) {
+  CLI::App* const command = app_->add_subcommand(name, description);
+  command->formatter(std::make_shared<Formatter>(usage));
+  // The program owns it.
+  return Options(std::shared_ptr<CLI::App>(app_, command));
+}
+
+void Options::need_command() {
+  app_->require_subcommand(1);
+}
+
+bool Options::is_chosen() const {
+  return app_->parsed();
+}
+
+std::optional<int> Options::parse(const Session& session, int argc, char** argv) {
+  return parse_and_say(*app_, session.is_root(), argc, argv);
+}
+
+std::optional<int> Options::parse(int argc, char** argv) {
+  return parse_and_say(*app_, true, argc, argv);
 }
 
 }  // namespace kadam::launch

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <kadam/optim/make_optimizer.hpp>
+#include <kadam/optim/optimizer_names.hpp>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,9 +13,9 @@
 namespace kadam::plan_program {
 namespace {
 
-void add_workload(CLI::App& app, CommandLine& line) {
+void add_workload(launch::Options& options, CommandLine& line) {
   const auto text = [&](const char* name, std::string& value, const char* help, const char* type) {
-    app.add_option(name, value, help)->type_name(type);
+    options.add(name, type, value, help);
   };
   text("--parameters", line.parameters, "d, as in 340M; needed, unless --machine has it", "N");
   text("--compute", line.compute, "forward and backward pass of a step, as in 250ms\n(default 0)", "TIME");
@@ -24,9 +23,9 @@ void add_workload(CLI::App& app, CommandLine& line) {
   text("--ranks", line.ranks, "to predict for, as in 2,64,512\n(default 2, 4, 8 ... 4096)", "N,N");
 }
 
-void add_network(CLI::App& app, CommandLine& line) {
+void add_network(launch::Options& options, CommandLine& line) {
   const auto text = [&](const char* name, std::string& value, const char* help, const char* type) {
-    app.add_option(name, value, help)->type_name(type);
+    options.add(name, type, value, help);
   };
   text("--machine", line.machine, "figures from a JSON file: of an earlier --save, or\nwith a whole case",
        "FILE");
@@ -47,44 +46,35 @@ void add_network(CLI::App& app, CommandLine& line) {
        "RATE");
 }
 
-void add_overlap(CLI::App& app, CommandLine& line) {
-  app.add_option("--backward-overlap", line.backward_overlap,
-                 "part of the compute time beside which a gradient's\nexchange runs, 0 to 1 (default 0.6; 0: "
-                 "as kadam-train\nwith training.overlap=false)")
-      ->type_name("X");
-  app.add_option("--background-overlap", line.background_overlap,
-                 "part of compute and kernels beside which\ndivisible_adam's background runs (default 1)")
-      ->type_name("X");
-  app.add_option("--piece-bytes", line.piece_bytes,
-                 "length of the pieces that messages are cut into,\nso that encoding, sending and decoding "
-                 "overlap\n(default 61440, as Kadam cuts; 0: they do not)")
-      ->type_name("BYTES");
-  app.add_option(
-         "--levels", line.levels,
-         "flat: all ranks exchange with all; two: those of a\nnode densely first; best: the better one "
-         "(default)")
-      ->type_name("WORD");
+void add_overlap(launch::Options& options, CommandLine& line) {
+  options.add("--backward-overlap", "X", line.backward_overlap,
+              "part of the compute time beside which a gradient's\nexchange runs, 0 to 1 (default 0.6; 0: "
+              "as kadam-train\nwith training.overlap=false)");
+  options.add("--background-overlap", "X", line.background_overlap,
+              "part of compute and kernels beside which\ndivisible_adam's background runs (default 1)");
+  options.add("--piece-bytes", "BYTES", line.piece_bytes,
+              "length of the pieces that messages are cut into,\nso that encoding, sending and decoding "
+              "overlap\n(default 61440, as Kadam cuts; 0: they do not)");
+  options.add("--levels", "WORD", line.levels,
+              "flat: all ranks exchange with all; two: those of a\nnode densely first; best: the better one "
+              "(default)");
 }
 
-void add_options(CLI::App& app, CommandLine& line) {
-  app.add_option("--warmup", line.warmup,
-                 "share of the run before onebit_adam, apmsqueeze,\nonebit_lamb, zero_one_adam compress "
-                 "(default 0.15)")
-      ->type_name("X")
-      ->check(CLI::Range(0.0, 0.99).description(""));
-  app.add_option("--density", line.density,
-                 "of locally_accumulated_adam and divisible_adam\n(default 0.01 and 1/1024)")
-      ->type_name("X");
-  app.add_option("--background-steps", line.background_steps, "of divisible_adam, or auto (default 4)")
-      ->type_name("N");
-  app.add_option("--bits", line.bits, "of apmsqueeze, efficient_adam and loco (default 4)")->type_name("N");
-  app.add_option("--exchange", line.exchange, "of the sparse ones: own or owner (default own)")
-      ->type_name("WORD");
-  app.add_option("--set", line.assignments,
-                 "any option of an optimizer, as in\nloco.parameters=bf16; may be repeated")
-      ->type_name("NAME.KEY=VALUE")
-      ->expected(1)
-      ->take_all();
+void add_options(launch::Options& options, CommandLine& line) {
+  options
+      .add("--warmup", "X", line.warmup,
+           "share of the run before onebit_adam, apmsqueeze,\nonebit_lamb, zero_one_adam compress "
+           "(default 0.15)")
+      .range(0.0, 0.99);
+  options.add("--density", "X", line.density,
+              "of locally_accumulated_adam and divisible_adam\n(default 0.01 and 1/1024)");
+  options.add("--background-steps", "N", line.background_steps, "of divisible_adam, or auto (default 4)");
+  options.add("--bits", "N", line.bits, "of apmsqueeze, efficient_adam and loco (default 4)");
+  options.add("--exchange", "WORD", line.exchange, "of the sparse ones: own or owner (default own)");
+  options
+      .add("--set", "NAME.KEY=VALUE", line.assignments,
+           "any option of an optimizer, as in\nloco.parameters=bf16; may be repeated")
+      .repeatable();
 }
 
 OptionValue value_of(const std::string& text) {
@@ -141,20 +131,19 @@ void apply_network(const CommandLine& line, plan::Network& network) {
 }  // namespace
 
 std::optional<int> parse(launch::Session& session, int argc, char** argv, CommandLine& line) {
-  const auto app = launch::make_command_line(
+  launch::Options options(
       "kadam-plan",
       "Predicts the step time of every optimizer on a network, and says dense where dense is best.\n"
       "Figures come from a short measurement on the ranks it is started on, a file, or options.",
       "mpirun -n RANKS kadam-plan --parameters N [--compute TIME] [--rate RATE] [--json]");
-  add_workload(*app, line);
-  add_network(*app, line);
-  add_overlap(*app, line);
-  add_options(*app, line);
-  app->add_option("--plot", line.plot,
-                  "draws step time over ranks and over the rate, by\ngnuplot: .svg or .png")
-      ->type_name("FILE");
-  app->add_flag("--json", line.json, "one JSON object instead of the tables");
-  return launch::parse(*app, session, argc, argv);
+  add_workload(options, line);
+  add_network(options, line);
+  add_overlap(options, line);
+  add_options(options, line);
+  options.add("--plot", "FILE", line.plot,
+              "draws step time over ranks and over the rate, by\ngnuplot: .svg or .png");
+  options.add_flag("--json", line.json, "one JSON object instead of the tables");
+  return options.parse(session, argc, argv);
 }
 
 void apply(const CommandLine& line, Figures& figures) {

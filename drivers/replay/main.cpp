@@ -4,7 +4,6 @@
 #include <kadam/io/npy.hpp>
 #include <kadam/optim/make_optimizer.hpp>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -73,20 +72,21 @@ struct Paths {
 
 /// The exit code when the program is to end here.
 std::optional<int> parse(Session& session, int argc, char** argv, Paths& paths) {
-  const auto app = launch::make_command_line(
+  launch::Options options(
       "kadam-replay",
       "Runs an optimizer over a recorded stream of gradients and writes the trajectory of the\n"
       "parameters: what compression would do to a run of one's own.",
       "mpirun -n RANKS kadam-replay --case FOLDER --out FILE");
-  app->add_option("--case", paths.folder, "folder with case.json, gradients.npy and parameters.npy; needed")
-      ->type_name("FOLDER")
-      ->required();
-  app->add_option(
-         "--out", paths.out,
-         "npy file to write: float32 [ranks][steps][d],\nthe parameters of each rank after each step; needed")
-      ->type_name("FILE")
-      ->required();
-  return launch::parse(*app, session, argc, argv);
+  options
+      .add("--case", "FOLDER", paths.folder,
+           "folder with case.json, gradients.npy and parameters.npy; needed")
+      .needed();
+  options
+      .add("--out", "FILE", paths.out,
+           "npy file to write: float32 [ranks][steps][d],\nthe parameters of each rank after each step; "
+           "needed")
+      .needed();
+  return options.parse(session, argc, argv);
 }
 
 /// Said before the steps are taken, not after.

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// kadam-report: a page about runs of kadam-train, from the files that they wrote.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -25,16 +24,15 @@ std::filesystem::path page_file(const CommandLine& line) {
 
 int run(int argc, char** argv) {
   CommandLine line;
-  const auto app = launch::make_command_line(
+  launch::Options options(
       "kadam-report",
       "Makes one HTML page with tables and figures of runs of kadam-train, also of other days.",
       "kadam-report RUN... [--out FILE] [--title TEXT]");
-  app->add_option("RUN", line.runs, "folder of a run, or of a comparison")->required()->type_name("");
-  app->add_option("--out", line.out,
-                  "the page (default report.html in RUN; here, if there are\nseveral); it is written over")
-      ->type_name("FILE");
-  app->add_option("--title", line.title, "of the page (default: the optimizers' names)")->type_name("TEXT");
-  if (const auto code = launch::parse(*app, argc, argv)) return *code;
+  options.add("RUN", "", line.runs, "folder of a run, or of a comparison").needed();
+  options.add("--out", "FILE", line.out,
+              "the page (default report.html in RUN; here, if there are\nseveral); it is written over");
+  options.add("--title", "TEXT", line.title, "of the page (default: the optimizers' names)");
+  if (const auto code = options.parse(argc, argv)) return *code;
   try {
     const std::filesystem::path file = page_file(line);
     write_page(read_runs(line.runs), file, line.title);

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <Kokkos_Core.hpp>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,72 +13,61 @@
 namespace kadam::train {
 namespace {
 
-void add_checkpoint_options(CLI::App& app, CommandLine& line) {
-  CheckpointOptions& options = line.checkpoints;
-  app.add_option("--checkpoint", line.checkpoint,
-                 "folder for checkpoints, seen by all ranks; with --compare one\nfor each optimizer in it")
-      ->type_name("FOLDER");
-  app.add_option(
-         "--checkpoint-every", line.every,
-         "steps, or minutes as in 15min, between checkpoints (default: at\nthe end, and when stopped)")
-      ->type_name("N|TIME");
-  app.add_option("--checkpoint-keep", options.keep, "newest checkpoints that stay (default 2; 0: all)")
-      ->type_name("N");
-  app.add_option("--checkpoint-failure", line.on_failure,
-                 "when one cannot be written (default stop); those before it\nstay")
-      ->type_name("stop|continue")
-      ->check(CLI::IsMember({"stop", "continue"}));
-  app.add_option(
-         "--resume", options.resume,
-         "auto: go on from the newest whole checkpoint in --checkpoint,\nif there is one; or that folder")
-      ->type_name("auto|PATH");
-  app.add_option(
-         "--stop-on", line.stop_on,
-         "signals, to any rank, on which all ranks save after the same\nstep and end with exit code 75 "
-         "(default TERM,USR1)")
-      ->type_name("NAME,NAME")
-      ->delimiter(',');
-  app.add_option("--walltime", line.walltime,
-                 "the same after this time, as in 3h50min: the job's limit, less\na step and a checkpoint")
-      ->type_name("TIME");
+void add_checkpoint_options(launch::Options& options, CommandLine& line) {
+  options.add("--checkpoint", "FOLDER", line.checkpoint,
+              "folder for checkpoints, seen by all ranks; with --compare one\nfor each optimizer in it");
+  options.add("--checkpoint-every", "N|TIME", line.every,
+              "steps, or minutes as in 15min, between checkpoints (default: at\nthe end, and when stopped)");
+  options.add("--checkpoint-keep", "N", line.checkpoints.keep,
+              "newest checkpoints that stay (default 2; 0: all)");
+  options
+      .add("--checkpoint-failure", "stop|continue", line.on_failure,
+           "when one cannot be written (default stop); those before it\nstay")
+      .one_of({"stop", "continue"});
+  options.add(
+      "--resume", "auto|PATH", line.checkpoints.resume,
+      "auto: go on from the newest whole checkpoint in --checkpoint,\nif there is one; or that folder");
+  options
+      .add("--stop-on", "NAME,NAME", line.stop_on,
+           "signals, to any rank, on which all ranks save after the same\nstep and end with exit code 75 "
+           "(default TERM,USR1)")
+      .comma_separated();
+  options.add("--walltime", "TIME", line.walltime,
+              "the same after this time, as in 3h50min: the job's limit, less\na step and a checkpoint");
 }
 
 }  // namespace
 
 std::optional<int> parse(launch::Session& session, int argc, char** argv, CommandLine& line) {
-  const auto app = launch::make_command_line(
+  launch::Options options(
       "kadam-train",
       "Trains a model on real data with a communication-compressed optimizer, or with several to compare.",
       "mpirun -n RANKS kadam-train [--config FILE] [--set KEY=VALUE]... [--compare NAME,NAME...]");
-  app->add_option("--config", line.config, "TOML file with the sections data, model, training, optimizer")
-      ->type_name("FILE");
-  app->add_option("--set", line.assignments,
-                  "a key of the configuration, as in optimizer.lr=0.001;\ncounts more than the file")
-      ->type_name("KEY=VALUE")
-      ->expected(1)
-      ->take_all();
-  app->add_option("--compare", line.compare,
-                  "optimizers to run one after the other; optimizer.name is\nnot used")
-      ->type_name("NAME,NAME")
-      ->delimiter(',');
-  app->add_flag(
+  options.add("--config", "FILE", line.config,
+              "TOML file with the sections data, model, training, optimizer");
+  options
+      .add("--set", "KEY=VALUE", line.assignments,
+           "a key of the configuration, as in optimizer.lr=0.001;\ncounts more than the file")
+      .repeatable();
+  options
+      .add("--compare", "NAME,NAME", line.compare,
+           "optimizers to run one after the other; optimizer.name is\nnot used")
+      .comma_separated();
+  options.add_flag(
       "--trace", line.trace,
       "write RUN/trace.json: what each rank computed, encoded and sent,\nand when; for chrome://tracing or "
       "ui.perfetto.dev");
-  app->add_option(
-         "--trace-steps", line.trace_steps,
-         "only from this step to that one (default: from the first on, a\nmillion events of each rank)")
-      ->type_name("FIRST LAST")
-      ->expected(2)
-      ->check(CLI::PositiveNumber);
-  app->add_option("--run", line.run, "folder for the results (default runs/DATE-TIME)")->type_name("FOLDER");
-  add_checkpoint_options(*app, line);
-  app->add_option("--watchdog", line.watchdog,
-                  "time without a step after which the job is ended and the rank\nnamed that is the reason "
-                  "(default 30min; off)")
-      ->type_name("TIME");
-  app->footer(key_help());
-  return launch::parse(*app, session, argc, argv);
+  options
+      .add("--trace-steps", "FIRST LAST", line.trace_steps,
+           "only from this step to that one (default: from the first on, a\nmillion events of each rank)")
+      .positive_numbers(2);
+  options.add("--run", "FOLDER", line.run, "folder for the results (default runs/DATE-TIME)");
+  add_checkpoint_options(options, line);
+  options.add("--watchdog", "TIME", line.watchdog,
+              "time without a step after which the job is ended and the rank\nnamed that is the reason "
+              "(default 30min; off)");
+  options.set_footer(key_help());
+  return options.parse(session, argc, argv);
 }
 
 CheckpointOptions checkpoint_options(const CommandLine& line) {
