@@ -148,7 +148,8 @@ void ZeroOneAdam::synchronise(const ExecutionSpace& exec, const Vector<float>& p
       });
   const auto scope = phases().enter(exec, Phase::decode);
   for (const Segment& segment : groups().segments) {
-    kept_dense_.decode(exec, segment.range.begin, segment.range.end, synchronise_of(segment, parameters));
+    kept_dense_.decode(exec, segment.range.begin, segment.range.end,
+                       ZeroOneSynchroniseKeptDense{synchronise_of(segment, parameters)});
   }
   forget_local_steps();
 }

@@ -42,4 +42,13 @@ struct ZeroOneSynchronise {
   }
 };
 
+/// The same for tensors kept dense: those of their elements that have no variance were inactive in the code.
+struct ZeroOneSynchroniseKeptDense {
+  ZeroOneSynchronise update;
+
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean) const {
+    if (update.v(i) > 0.0F) update(i, mean);
+  }
+};
+
 }  // namespace kadam
