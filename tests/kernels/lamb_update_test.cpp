@@ -17,7 +17,7 @@ namespace {
 
 TEST(LambReference, HandSized) {
   // First step: u = sign(g), |u| = 2 over 4 elements, |x| = 4, phi = 2.
-  reference::Lamb lamb({.lr = 0.5}, {{0, 4}}, 4);
+  reference::Lamb lamb({.lr = 0.5, .tensors = {{0, 4}}}, 4);
   std::vector<float> x = {2.0F, 2.0F, 2.0F, 2.0F};
   lamb.step(x, {{1.0F, -1.0F, 3.0F, 5.0F}});
   EXPECT_NEAR(x[0], 1.0, 1e-5);
@@ -39,12 +39,11 @@ TYPED_TEST_SUITE(LambUpdateTest, test::ExecutionSpaces);
 
 TYPED_TEST(LambUpdateTest, IsEquivalentToReference) {
   using Space = typename TypeParam::memory_space;
-  const reference::Hyper hyper{.lr = 0.02, .weight_decay = 0.01};
+  reference::Hyper hyper{.lr = 0.02, .weight_decay = 0.01};
   const std::vector<std::int64_t> ends = {0, 1, 1, 40, 4000, 40000};
   const std::int64_t n = ends.back();
-  std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
-  for (std::size_t k = 0; k + 1 < ends.size(); ++k) ranges.emplace_back(ends[k], ends[k + 1]);
-  reference::Lamb expected(hyper, ranges, n);
+  for (std::size_t k = 0; k + 1 < ends.size(); ++k) hyper.tensors.push_back({ends[k], ends[k + 1]});
+  reference::Lamb expected(hyper, n);
   expected.trust_max = 3.0;
 
   const auto tiles = TensorTiles<Space>::make(ends);

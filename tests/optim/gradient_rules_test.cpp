@@ -7,15 +7,14 @@
 
 #include <cmath>
 #include <limits>
-#include <reference/optimizers.hpp>
-#include <set>
+#include <reference/simulated_ranks.hpp>
 #include <support/host_views.hpp>
 #include <support/mpi_world.hpp>
 #include <support/random_vectors.hpp>
 #include <support/smallest_options.hpp>
 
-/// What every optimizer does with gradients that are not finite, too long, or of tensors with rules of their
-/// own.
+/// What every optimizer does with gradients that are not finite, and what it says of those that are too long.
+/// That it follows the rules of groups and of clipping, optimizers_test.cpp shows.
 namespace kadam {
 namespace {
 
@@ -66,7 +65,8 @@ TEST_P(GradientRules, AStepWithANanOnOneRankLeavesNoTraceOnAny) {
 }
 
 TEST_P(GradientRules, ClippingFollowsItsWrittenRule) {
-  if (GetParam() == "loco") GTEST_SKIP() << "clips by the norm of what was averaged, known to it alone";
+  // The norm of what was averaged is known to loco alone: that of the exact mean but for what the code loses.
+  const bool is_averaged = GetParam() == "loco";
   const auto optimizer = [&](double clip) {
     OptionMap options = options_for(GetParam());
     options["clip_norm"] = clip;
@@ -91,65 +91,20 @@ TEST_P(GradientRules, ClippingFollowsItsWrittenRule) {
     // Dense phases know the norm of the mean gradient; compressed ones the root mean square of the ranks'
     // norms.
     const std::string phase = result.phase;
-    const bool exact = phase == "dense" || phase == "warm-up" || phase == "variance";
+    const bool exact = is_averaged || phase == "dense" || phase == "warm-up" || phase == "variance";
     const double norm = exact ? std::sqrt(squared) : std::sqrt(mean_square);
-    EXPECT_NEAR(result.gradient_scale, norm > 0.5 ? 0.5 / norm : 1.0, 1e-6) << "step " << t;
+    const double scale = norm > 0.5 ? 0.5 / norm : 1.0;
+    EXPECT_NEAR(result.gradient_scale, scale, is_averaged && size_ > 1 ? 0.05 * scale : 1e-6) << "step " << t;
   }
 }
 
-TEST_P(GradientRules, AClippedGradientActsAsTheScaledOneInAdam) {
-  if (GetParam() != "adam") GTEST_SKIP() << "one dense algorithm is enough: the factor is the same code";
-  OptionMap options = options_for("adam");
-  options["clip_norm"] = 0.25;
-  const auto optimizer = make_optimizer("adam", options, layout, communicator_);
-  reference::Adam expected({.lr = 0.01}, d);
-  std::vector<float> x = test::random_vector(d, 2);
-  const auto parameters = test::to_device(x);
-  for (std::int64_t t = 1; t <= 4; ++t) {
-    std::vector<std::vector<float>> all;
-    for (int r = 0; r < size_; ++r) all.push_back(test::random_gradient(d, r, t));
-    const StepResult result =
-        optimizer->step(ExecutionSpace{}, parameters, test::to_device(all[static_cast<std::size_t>(rank_)]));
-    std::vector<float> mean = reference::dense_mean(all);
-    for (float& value : mean) value *= static_cast<float>(result.gradient_scale);
-    expected.step(x, {mean});
-  }
-  Kokkos::fence();
-  const auto got = test::to_host(parameters);
-  for (std::size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], x[i], 1e-5F * (1.0F + std::fabs(x[i])));
-}
-
-TEST_P(GradientRules, GroupsHaveTheirOwnLearningRateAndDecay) {
+TEST_P(GradientRules, ATensorWithoutLearningRateStaysBitForBit) {
   OptionMap options = options_for(GetParam());
   options["weight_decay"] = 0.1;
-  if (GetParam() == "efficient_adam") options["bits"] = std::int64_t{1};
-  const std::vector<ParameterGroup> frozen = {{.tensors = "*.bias", .lr_scale = 0.0}};
+  if (GetParam() == "efficient_adam") options["bits"] = std::int64_t{1};  // which has no 0
+  const auto got = run(GetParam(), options, 6, -1, {{.tensors = "*.bias", .lr_scale = 0.0}});
   const auto start = test::random_vector(d, 2);
-  const auto got = run(GetParam(), options, 6, -1, frozen);
   for (std::size_t i = 100; i < 120; ++i) EXPECT_EQ(got[i], start[i]) << i;
-  // Where the learning rate is inside what is compressed, the rest shares scales with the group.
-  const std::set<std::string> outside = {"adam", "lamb", "onebit_adam", "apmsqueeze", "loco"};
-  if (!outside.contains(GetParam())) return;
-  const auto plain = run(GetParam(), options, 6, -1);
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    if (i >= 100 && i < 120) continue;
-    EXPECT_EQ(got[i], plain[i]) << i;
-  }
-}
-
-TEST_P(GradientRules, TensorsKeptDenseGetTheExactMean) {
-  if (GetParam() != "onebit_adam") GTEST_SKIP() << "for algorithms that compress";
-  // The same tensor alone, kept dense altogether, is 1-bit Adam with an exact mean.
-  const std::vector<ParameterGroup> dense = {{.tensors = "b.bias", .dense = true}};
-  const auto got = run("onebit_adam", options_for("onebit_adam"), 8, -1, dense);
-  const auto everything =
-      run("onebit_adam", options_for("onebit_adam"), 8, -1, {{.tensors = "*", .dense = true}});
-  for (std::size_t i = 100; i < 120; ++i) EXPECT_EQ(got[i], everything[i]) << i;
-  EXPECT_TRUE(test::bitwise_equal(got, test::from_rank_zero(got)));
-  // And the rest is compressed: with more than one rank it differs from the exact mean.
-  bool differs = false;
-  for (std::size_t i = 120; i < got.size(); ++i) differs = differs || got[i] != everything[i];
-  EXPECT_EQ(differs, size_ > 1);
 }
 
 TEST_P(GradientRules, RanksWithDifferentOptionsAreToldAtConstruction) {

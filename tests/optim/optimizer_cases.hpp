@@ -3,6 +3,7 @@
 #pragma once
 
 #include <kadam/optim/options.hpp>
+#include <kadam/optim/parameter_groups.hpp>
 
 #include <cstdint>
 #include <ostream>
@@ -18,6 +19,8 @@ struct OptimizerCase {
   std::string title;
   std::string name;
   OptionMap options;
+  std::vector<ParameterGroup> groups = {};  ///< of the tensors that optimizers_test has
+  std::int64_t flush_after = 0;             ///< the step after which a run is flushed, and goes on (0: none)
 };
 
 inline std::ostream& operator<<(std::ostream& out, const OptimizerCase& optimizer_case) {
@@ -135,14 +138,23 @@ inline std::vector<OptimizerCase> zero_one_adam_cases() {
        {{"variance_freeze_step", std::int64_t{8}},
         {"variance_kappa", std::int64_t{2}},
         {"lr", rates_with_pauses({4, 6, 12})}}},
+      // Two steps after the synchronisation of step 13, two before the next.
+      {"zero_one_adam_flushed",
+       "zero_one_adam",
+       {{"variance_freeze_step", std::int64_t{8}},
+        {"variance_kappa", std::int64_t{2}},
+        {"sync_doubling_steps", std::int64_t{3}},
+        {"weight_decay", 0.02}},
+       {},
+       15},
   };
 }
 
-/// eps is as large as many gradients: without it all coordinates make a first step of one size, and which
-/// code is nearest to a half of it only rounding says.
+/// eps is as large as gradients: without it all coordinates make a first step of one size, and which code is
+/// nearest to a half of it only rounding says.
 inline std::vector<OptimizerCase> efficient_adam_cases() {
   const std::string name = "efficient_adam";
-  const double eps = 0.1;
+  const double eps = 1.0;
   return {
       {"efficient_adam", name, {{"eps", eps}, {"weight_decay", 0.02}}},
       {"efficient_adam_1",
@@ -222,10 +234,33 @@ inline std::vector<OptimizerCase> locally_accumulated_adam_cases() {
         {"weight_decay", 0.02}}},
       {"locally_accumulated_adam_delayed_ahead",
        name,
-       {{"variance_sync_interval", std::int64_t{5}},
+       {{"warmup_steps", sparse_warmup},
+        {"variance_sync_interval", std::int64_t{5}},
         {"variance_delay", std::int64_t{1}},
         {"progress", std::string("poll")},
         {"step_ahead", 0.7}}},
+      {"locally_accumulated_adam_fading",
+       name,
+       {{"warmup_steps", sparse_warmup},
+        {"variance_sync_interval", std::int64_t{3}},
+        {"residual_decay", 0.8}}},
+      {"locally_accumulated_adam_fading_delayed_ahead",
+       name,
+       {{"warmup_steps", sparse_warmup},
+        {"variance_sync_interval", std::int64_t{5}},
+        {"variance_delay", std::int64_t{2}},
+        {"residual_decay", 0.8},
+        {"step_ahead", 0.5}}},
+      {"locally_accumulated_adam_flushed",
+       name,
+       {{"warmup_steps", sparse_warmup}, {"variance_sync_interval", std::int64_t{4}}},
+       {},
+       12},
+      {"locally_accumulated_adam_ahead_flushed",
+       name,
+       {{"warmup_steps", sparse_warmup}, {"step_ahead", 0.7}, {"weight_decay", 0.02}},
+       {},
+       12},
       {"locally_accumulated_adam_owner",
        name,
        {{"warmup_steps", sparse_warmup}, {"exchange", owner}, {"weight_decay", 0.02}}},
@@ -278,6 +313,15 @@ inline std::vector<OptimizerCase> divisible_adam_cases() {
       {"divisible_adam_all",
        name,
        {{"density", 1.0}, {"variance_sync_interval", std::int64_t{4}}, {"weight_decay", 0.05}}},
+      // A mean has been on its way since step 13.
+      {"divisible_adam_flushed",
+       name,
+       {{"warmup_steps", sparse_warmup},
+        {"background_steps", std::int64_t{3}},
+        {"density", 0.03},
+        {"step_ahead", 0.5}},
+       {},
+       14},
       {"divisible_adam_owner",
        name,
        {{"warmup_steps", sparse_warmup},
@@ -308,7 +352,8 @@ inline std::vector<OptimizerCase> format_cases() {
       {"apmsqueeze", "apmsqueeze", {{"warmup_steps", warmup}, {"block", std::int64_t{64}}}},
       zero_one_adam_cases().front(),
       {"onebit_lamb", "onebit_lamb", {{"warmup_steps", warmup}, {"weight_decay", 0.01}}},
-      {"efficient_adam", "efficient_adam", {{"eps", 0.1}}},
+      // With few numbers to choose from, ranks have the same largest one, and uniform codes ties.
+      {"efficient_adam", "efficient_adam", {{"eps", 1.0}, {"bits", std::int64_t{1}}}},
       {"loco", "loco", {{"weight_decay", 0.02}}},
       {"loco_8_parameters",
        "loco",
@@ -340,6 +385,52 @@ inline std::vector<OptimizerCase> optimizer_cases() {
   }
   for (auto& each : all) each.options.try_emplace("lr", 0.01);
   return all;
+}
+
+/// The rules that tensors can have: each with tensors of its own, and those kept dense where vector, segment
+/// and chunk begin. Tensors of other names have none.
+inline std::vector<ParameterGroup> all_rules() {
+  return {{.tensors = "first", .dense = true},
+          {.tensors = "half", .lr_scale = 0.5},
+          {.tensors = "norm", .lr_scale = 2.0, .weight_decay = 0.0, .dense = true},
+          {.tensors = "still", .lr_scale = 0.0, .weight_decay = 0.3},
+          {.tensors = "edge.*", .weight_decay = 0.2, .dense = true},
+          {.tensors = "long", .lr_scale = 2.0},
+          {.tensors = "undecayed", .weight_decay = 0.0}};
+}
+
+/// All cases again, under these rules and with gradients that are clipped in each phase. Adam takes no notice
+/// of a factor that all gradients have but by eps, which is therefore as large as many of them.
+inline std::vector<OptimizerCase> rule_cases() {
+  std::vector<OptimizerCase> all = optimizer_cases();
+  for (OptimizerCase& each : all) {
+    each.title += "_rules";
+    each.groups = all_rules();
+    each.options["clip_norm"] = 15.0;
+    each.options["weight_decay"] = 0.05;
+    each.options.try_emplace("eps", 0.02);
+  }
+  return all;
+}
+
+/// Those of them whose code differs with the way of exchanging, once per algorithm and kind of exchange.
+inline std::vector<OptimizerCase> some_rule_cases() {
+  const std::set<std::string> titles = {"adam_rules",
+                                        "lamb_rules",
+                                        "onebit_adam_rules",
+                                        "onebit_adam_preconditioned_rules",
+                                        "apmsqueeze_2_rules",
+                                        "onebit_lamb_rules",
+                                        "zero_one_adam_flushed_rules",
+                                        "efficient_adam_1_rules",
+                                        "loco_rules",
+                                        "loco_bf16_rules",
+                                        "locally_accumulated_adam_delayed_rules",
+                                        "locally_accumulated_adam_owner_64_rules",
+                                        "divisible_adam_flushed_rules"};
+  std::vector<OptimizerCase> cases = rule_cases();
+  std::erase_if(cases, [&](const OptimizerCase& each) { return !titles.contains(each.title); });
+  return cases;
 }
 
 /// Every algorithm, and what compressed means can be asked for.

@@ -6,10 +6,18 @@
 #include <cstdint>
 #include <reference/number_format.hpp>
 #include <reference/simulated_ranks.hpp>
+#include <reference/tensors.hpp>
 #include <vector>
 
 /// The formulas that all optimizers share, and dense Adam.
 namespace kadam::reference {
+
+/// What holds for one element in one step.
+struct Rates {
+  double lr;  ///< gamma, times the lr_scale of its group
+  double weight_decay;
+  double lr_scale;
+};
 
 struct Hyper {
   double lr = 0.01;
@@ -18,8 +26,10 @@ struct Hyper {
   double eps = 1e-8;
   double weight_decay = 0.0;
   bool bias_correction = true;
+  double clip_norm = 0.0;             ///< 0: never
   Format gradients = {};              ///< of gradients, and of their mean
   std::vector<double> schedule = {};  ///< learning rate of step t in entry t - 1; empty: lr
+  std::vector<Tensor> tensors = {};   ///< elements of none have no rules of their own
 
   [[nodiscard]] double c1(std::int64_t t) const {
     return bias_correction ? 1.0 - std::pow(beta1, static_cast<double>(t)) : 1.0;
@@ -27,17 +37,61 @@ struct Hyper {
   [[nodiscard]] double c2(std::int64_t t) const {
     return bias_correction ? 1.0 - std::pow(beta2, static_cast<double>(t)) : 1.0;
   }
-  /// With the learning rate of step t.
-  [[nodiscard]] Hyper at(std::int64_t t) const {
-    Hyper now = *this;
-    if (!schedule.empty()) now.lr = schedule.at(static_cast<std::size_t>(t - 1));
-    return now;
+  /// gamma of step t.
+  [[nodiscard]] double learning_rate(std::int64_t t) const {
+    return schedule.empty() ? lr : schedule.at(static_cast<std::size_t>(t - 1));
+  }
+  /// Of a tensor in step t.
+  [[nodiscard]] Rates rates_of(const Tensor& tensor, std::int64_t t) const {
+    return {learning_rate(t) * tensor.lr_scale, tensor.weight_decay.value_or(weight_decay), tensor.lr_scale};
+  }
+  /// Of each element in step t.
+  [[nodiscard]] std::vector<Rates> rates(std::int64_t t, std::size_t elements) const {
+    std::vector<Rates> all(elements, Rates{learning_rate(t), weight_decay, 1.0});
+    for (const Tensor& tensor : tensors) {
+      for (std::int64_t i = tensor.begin; i < tensor.end; ++i) {
+        all[static_cast<std::size_t>(i)] = rates_of(tensor, t);
+      }
+    }
+    return all;
+  }
+  /// Which elements are kept out of compression: none on one rank, where nothing is compressed.
+  [[nodiscard]] std::vector<bool> kept_dense(std::size_t elements, std::size_t ranks) const {
+    std::vector<bool> dense(elements, false);
+    for (const Tensor& tensor : tensors) {
+      for (std::int64_t i = tensor.begin; i < tensor.end && tensor.dense && ranks > 1; ++i) {
+        dense[static_cast<std::size_t>(i)] = true;
+      }
+    }
+    return dense;
   }
 };
 
-/// The mean gradient of all ranks, rounded to the format that gradients have.
+inline double squared_norm(const std::vector<float>& values) {
+  double sum = 0.0;
+  for (const float value : values) sum += static_cast<double>(value) * static_cast<double>(value);
+  return sum;
+}
+
+/// min(1, clip_norm / norm) times the values.
+inline std::vector<float> clipped(const Hyper& hyper, std::vector<float> values, double norm) {
+  if (hyper.clip_norm == 0.0 || norm <= hyper.clip_norm) return values;
+  for (float& value : values) value *= static_cast<float>(hyper.clip_norm / norm);
+  return values;
+}
+
+/// The mean gradient of all ranks, rounded to the format that gradients have, and clipped by its own norm.
 inline std::vector<float> gradient_mean(const Hyper& hyper, const Ranks& gradients) {
-  return hyper.gradients.rounded(dense_mean(gradients));
+  const std::vector<float> mean = hyper.gradients.rounded(dense_mean(gradients));
+  return clipped(hyper, mean, std::sqrt(squared_norm(mean)));
+}
+
+/// The gradients of all ranks, each clipped by the root mean square of their norms.
+inline Ranks own_gradients(const Hyper& hyper, Ranks gradients) {
+  double mean_square = 0.0;
+  for (const auto& g : gradients) mean_square += squared_norm(g) / static_cast<double>(gradients.size());
+  for (auto& g : gradients) g = clipped(hyper, g, std::sqrt(mean_square));
+  return gradients;
 }
 
 inline float ema(float a, float b, double beta) {
@@ -45,18 +99,18 @@ inline float ema(float a, float b, double beta) {
 }
 
 /// (1 - gamma lambda) x
-inline float decayed(const Hyper& hyper, float x) {
-  return static_cast<float>(1.0 - hyper.lr * hyper.weight_decay) * x;
+inline float decayed(const Rates& rates, float x) {
+  return static_cast<float>(1.0 - rates.lr * rates.weight_decay) * x;
 }
 
 /// gamma (m / c1) / (sqrt(v / c2) + eps)
-inline float direction(const Hyper& hyper, float m, float v, double c1, double c2) {
-  return static_cast<float>(hyper.lr / c1) * m /
-         (std::sqrt(v * static_cast<float>(1.0 / c2)) + static_cast<float>(hyper.eps));
+inline float direction(const Rates& rates, double eps, float m, float v, double c1, double c2) {
+  return static_cast<float>(rates.lr / c1) * m /
+         (std::sqrt(v * static_cast<float>(1.0 / c2)) + static_cast<float>(eps));
 }
 
-inline float apply(const Hyper& hyper, float x, float m, float v, double c1, double c2) {
-  return decayed(hyper, x) - direction(hyper, m, v, c1, c2);
+inline float apply(const Rates& rates, double eps, float x, float m, float v, double c1, double c2) {
+  return decayed(rates, x) - direction(rates, eps, m, v, c1, c2);
 }
 
 struct Adam {
@@ -69,12 +123,12 @@ struct Adam {
 
   void step(std::vector<float>& x, const Ranks& gradients) {
     ++t;
-    const Hyper now = hyper.at(t);
+    const std::vector<Rates> rates = hyper.rates(t, x.size());
     const std::vector<float> g = gradient_mean(hyper, gradients);
     for (std::size_t i = 0; i < x.size(); ++i) {
       m[i] = ema(m[i], g[i], hyper.beta1);
       v[i] = ema(v[i], g[i] * g[i], hyper.beta2);
-      x[i] = apply(now, x[i], m[i], v[i], hyper.c1(t), hyper.c2(t));
+      x[i] = apply(rates[i], hyper.eps, x[i], m[i], v[i], hyper.c1(t), hyper.c2(t));
     }
   }
 };

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <numeric>
 #include <reference/simulated_ranks.hpp>
+#include <reference/undecided.hpp>
 #include <vector>
 
 /// Codes and compressed means in plain loops over plain vectors, straight from the papers: what the kernels
@@ -20,9 +21,10 @@ struct Code {
   int ranks_per_node = 1;  ///< more than 1: what is compressed is the mean of a node
 };
 
-/// decoded C(h) of one scale block; active[i] = false: sent as nothing, 0.
+/// decoded C(h) of one scale block; active[i] = false: sent as nothing, 0. undecided: gets the elements that
+/// rounding alone decided about.
 inline std::vector<float> quantise_block(const Code& code, const std::vector<float>& h,
-                                         const std::vector<bool>& active) {
+                                         const std::vector<bool>& active, Undecided* undecided = nullptr) {
   std::vector<float> q(h.size(), 0.0F);
   if (code.bits == 1) {
     double sum = 0.0;
@@ -36,7 +38,9 @@ inline std::vector<float> quantise_block(const Code& code, const std::vector<flo
     const double mean = k == 0 ? 0.0 : sum / static_cast<double>(k);
     const auto s = static_cast<float>(code.mean_abs ? mean : std::sqrt(mean));
     for (std::size_t i = 0; i < h.size(); ++i) {
-      if (active[i]) q[i] = h[i] >= 0.0F ? s : -s;
+      if (!active[i]) continue;
+      q[i] = h[i] >= 0.0F ? s : -s;
+      if (undecided != nullptr && is_near_zero(h[i], s)) undecided->push_back(i);
     }
     return q;
   }
@@ -51,6 +55,7 @@ inline std::vector<float> quantise_block(const Code& code, const std::vector<flo
     if (!active[i]) continue;
     const float limit = static_cast<float>(levels);
     q[i] = std::clamp(std::nearbyint(h[i] / step), -limit, limit) * step;
+    if (undecided != nullptr && is_near_half(h[i], step)) undecided->push_back(i);
   }
   return q;
 }
@@ -66,16 +71,18 @@ inline Chunk chunk_of(std::int64_t elements, int ranks, int rank) {
   return {std::min(rank * c, elements), std::min((rank + 1) * c, elements)};
 }
 
-/// decoded C(h) of [begin, end), cut in blocks from begin.
+/// decoded C(h) of [begin, end), cut in blocks from begin; adds to `undecided`.
 inline void quantise_chunk(const Code& code, const std::vector<float>& h, const std::vector<bool>& active,
-                           Chunk chunk, std::vector<float>& q) {
+                           Chunk chunk, std::vector<float>& q, Undecided& undecided) {
   const std::int64_t block =
       code.block == 0 ? std::max<std::int64_t>(1, chunk.end - chunk.begin) : code.block;
   for (std::int64_t first = chunk.begin; first < chunk.end; first += block) {
     const std::int64_t last = std::min(first + block, chunk.end);
     const std::vector<float> part(h.begin() + first, h.begin() + last);
     const std::vector<bool> part_active(active.begin() + first, active.begin() + last);
-    const std::vector<float> decoded = quantise_block(code, part, part_active);
+    Undecided in_block;
+    const std::vector<float> decoded = quantise_block(code, part, part_active, &in_block);
+    for (const std::size_t i : in_block) undecided.push_back(static_cast<std::size_t>(first) + i);
     std::copy(decoded.begin(), decoded.end(), q.begin() + first);
   }
 }
@@ -106,6 +113,7 @@ struct CompressedMean {
   int chunks;                       ///< as many as there are ranks
   Ranks worker_error;               ///< [rank or node][d]
   std::vector<float> server_error;  ///< [d], each chunk by its owner
+  Undecided undecided = {};         ///< in the last exchange
 
   CompressedMean(const Code& c, int ranks, std::int64_t elements)
       : code(c),
@@ -114,6 +122,7 @@ struct CompressedMean {
         server_error(static_cast<std::size_t>(elements), 0.0F) {}
 
   std::vector<float> operator()(const Ranks& inputs, const std::vector<bool>& active) {
+    undecided.clear();
     const Ranks y = node_means(inputs, code.ranks_per_node);
     const std::size_t ranks = y.size();
     if (ranks == 1) {
@@ -126,7 +135,8 @@ struct CompressedMean {
     for (std::size_t r = 0; r < ranks; ++r) {
       std::vector<float> h(y[r].size(), 0.0F);
       for (std::size_t i = 0; i < h.size(); ++i) h[i] = active[i] ? y[r][i] + worker_error[r][i] : 0.0F;
-      for (int j = 0; j < chunks; ++j) quantise_chunk(code, h, active, chunk_of(elements, chunks, j), q[r]);
+      for (int j = 0; j < chunks; ++j)
+        quantise_chunk(code, h, active, chunk_of(elements, chunks, j), q[r], undecided);
       for (std::size_t i = 0; i < h.size(); ++i) worker_error[r][i] = active[i] ? h[i] - q[r][i] : 0.0F;
     }
     std::vector<float> p(y[0].size(), 0.0F);
@@ -137,7 +147,8 @@ struct CompressedMean {
       p[i] = active[i] ? sum * inverse + server_error[i] : 0.0F;
     }
     std::vector<float> out(y[0].size(), 0.0F);
-    for (int j = 0; j < chunks; ++j) quantise_chunk(code, p, active, chunk_of(elements, chunks, j), out);
+    for (int j = 0; j < chunks; ++j)
+      quantise_chunk(code, p, active, chunk_of(elements, chunks, j), out, undecided);
     for (std::size_t i = 0; i < p.size(); ++i) server_error[i] = active[i] ? p[i] - out[i] : 0.0F;
     return out;
   }

@@ -15,7 +15,7 @@ using Floats = std::vector<float>;
 
 TEST(SparseMeanByHand, EachRankSendsItsLargest) {
   Ranks residual = {{4.0F, 1.0F, -4.0F, 0.0F, 3.0F}, {0.0F, -2.0F, 2.0F, 0.0F, 6.0F}};
-  const SparseMean mean{.density = 0.25, .select_block = 4};
+  SparseMean mean{.density = 0.25, .select_block = 4};
   EXPECT_EQ(mean(residual), (Floats{2.0F, -1.0F, 0.0F, 0.0F, 4.5F}));  // ties: the lower index
   EXPECT_EQ(residual[0], (Floats{0.0F, 1.0F, -4.0F, 0.0F, 0.0F}));
   EXPECT_EQ(residual[1], (Floats{0.0F, 0.0F, 2.0F, 0.0F, 0.0F}));
@@ -23,7 +23,7 @@ TEST(SparseMeanByHand, EachRankSendsItsLargest) {
 
 TEST(SparseMeanByHand, TheOwnerKeepsTheLargestOfTheMean) {
   Ranks residual = {{4.0F, 1.0F, -4.0F, 0.0F, 3.0F}, {0.0F, -2.0F, 2.0F, 0.0F, 6.0F}};
-  const SparseMean mean{.density = 0.25, .select_block = 4, .by_owner = true};
+  SparseMean mean{.density = 0.25, .select_block = 4, .by_owner = true};
   EXPECT_EQ(mean(residual), (Floats{2.0F, 0.0F, 0.0F, 0.0F, 4.5F}));
   EXPECT_EQ(residual[0], (Floats{0.0F, 1.0F, -4.0F, 0.0F, 0.0F}));
   EXPECT_EQ(residual[1], (Floats{0.0F, -2.0F, 2.0F, 0.0F, 0.0F}));  // -2 was sent, not kept
@@ -76,7 +76,7 @@ TEST(LocalMomentsByHand, ADelayedMeanOfTheVarianceKeepsWhatCameInBetween) {
 TEST(DivisibleAdamByHand, FlushDeliversAllThatIsOwed) {
   const Options options = {{"lr", 0.1},           {"beta1", 0.0}, {"beta2", 0.0}, {"background_steps", 2.0},
                            {"select_block", 4.0}, {"eps", 0.0}};
-  const Simulation simulation = make_reference("divisible_adam", options, {2, 3, {}});
+  Simulation simulation = make_reference("divisible_adam", options, {2, 3, {}});
   Ranks working = zeros(2, 3);
   for (int t = 1; t <= 3; ++t) simulation.step(working, {{1.0F, 1.0F, -1.0F}, {1.0F, -1.0F, -1.0F}});
   EXPECT_NE(working[0], working[1]);
@@ -93,8 +93,8 @@ TEST(DivisibleAdamByHand, FlushDeliversAllThatIsOwed) {
 TEST(OneRankByHand, NothingIsCompressed) {
   const Floats g = {1.0F, -2.0F, 0.5F};
   for (const char* name : {"efficient_adam", "loco", "locally_accumulated_adam", "divisible_adam"}) {
-    const Simulation dense = make_reference("adam", {{"weight_decay", 0.1}}, {1, 3, {}});
-    const Simulation simulation = make_reference(name, {{"weight_decay", 0.1}}, {1, 3, {}});
+    Simulation dense = make_reference("adam", {{"weight_decay", 0.1}}, {1, 3, {}});
+    Simulation simulation = make_reference(name, {{"weight_decay", 0.1}}, {1, 3, {}});
     Ranks expected = {{1.0F, 2.0F, 3.0F}};
     Ranks working = expected;
     for (int t = 1; t <= 5; ++t) {
@@ -103,6 +103,71 @@ TEST(OneRankByHand, NothingIsCompressed) {
     }
     EXPECT_EQ(working, expected) << name;
   }
+}
+
+TEST(RulesByHand, TheFirstGroupThatFitsATensorCountsAlone) {
+  std::vector<Tensor> tensors = {{0, 5, "a.bias"}, {5, 6, "abias"}, {6, 16, "a.weight"}};
+  apply_groups({{"*.bias", 2.0, 0.1}, {"a*", 3.0, {}, true}}, 2, tensors);
+  EXPECT_EQ(tensors[0].lr_scale, 2.0);
+  EXPECT_EQ(tensors[0].weight_decay, 0.1);
+  EXPECT_FALSE(tensors[0].dense);
+  EXPECT_EQ(tensors[1].lr_scale, 3.0);  // the point is a point
+  EXPECT_EQ(tensors[2].weight_decay, std::nullopt);
+  EXPECT_TRUE(tensors[2].dense);
+  apply_groups({{"*", 1.0}}, 2, tensors = {{0, 1, "small"}, {1, 3, "large"}});
+  EXPECT_TRUE(tensors[0].dense);
+  EXPECT_FALSE(tensors[1].dense);
+}
+
+TEST(RulesByHand, AGroupHasItsOwnLearningRateAndDecay) {
+  const World world = {1, 3, {{0, 1, "a"}, {1, 2, "b"}, {2, 3, "c"}}, 1, {{"a", 0.5, 0.2}, {"c", 2.0}}};
+  Simulation simulation = make_reference("adam", {{"lr", 0.1}, {"weight_decay", 1.0}}, world);
+  Ranks x = {{10.0F, 10.0F, 10.0F}};
+  simulation.step(x, {{3.0F, -3.0F, 3.0F}});  // the first step is lr sign(g)
+  EXPECT_NEAR(x[0][0], 10.0 * (1.0 - 0.05 * 0.2) - 0.05, 1e-5);
+  EXPECT_NEAR(x[0][1], 10.0 * (1.0 - 0.1) + 0.1, 1e-5);
+  EXPECT_NEAR(x[0][2], 10.0 * (1.0 - 0.2) - 0.2, 1e-5);
+}
+
+TEST(RulesByHand, ATensorKeptDenseGetsTheExactMeanOnSeveralRanks) {
+  const Options options = {{"lr", 0.1}, {"bits", 1.0}};
+  const World world = {2, 3, {{0, 2, "a"}, {2, 3, "b"}}, 1, {{"b", 1.0, {}, true}}};
+  Simulation simulation = make_reference("efficient_adam", options, world);
+  Ranks x = zeros(2, 3);
+  // Steps of 0.1: (1, 1 | 1) and (1, 0 | 0). The second rank sends 0.1 / sqrt(2) twice; the mean of the two
+  // is 0.0854 twice.
+  simulation.step(x, {{1.0F, 1.0F, 1.0F}, {1.0F, 0.0F, 0.0F}});
+  EXPECT_NEAR(x[0][0], -0.05 - 0.05 / std::sqrt(2.0), 1e-6);
+  EXPECT_NEAR(x[0][1], -0.05 - 0.05 / std::sqrt(2.0), 1e-6);
+  EXPECT_NEAR(x[0][2], -0.05, 1e-6);
+}
+
+TEST(RulesByHand, ClippingIsByTheNormOfTheMeanOrByTheMeanSquareOfTheNorms) {
+  const Ranks gradients = {{3.0F, 0.0F}, {0.0F, 4.0F}};
+  const Hyper hyper = {.clip_norm = 1.0};
+  const Floats mean = gradient_mean(hyper, gradients);  // (1.5, 2) / 2.5
+  EXPECT_NEAR(mean[0], 0.6F, 1e-6F);
+  EXPECT_NEAR(mean[1], 0.8F, 1e-6F);
+  const Ranks own = own_gradients(hyper, gradients);  // 25/2 is the mean square
+  EXPECT_NEAR(own[0][0], 3.0F / std::sqrt(12.5F), 1e-6F);
+  EXPECT_NEAR(own[1][1], 4.0F / std::sqrt(12.5F), 1e-6F);
+  EXPECT_EQ(gradient_mean({.clip_norm = 2.5}, gradients), dense_mean(gradients));
+}
+
+TEST(UndecidedByHand, SignsNearZeroHalvesAndTiesAreFound) {
+  const std::vector<bool> all(4, true);
+  Undecided found;
+  (void)quantise_block({.bits = 1}, {1.0F, -1e-7F, 0.0F, 1e-3F}, all, &found);
+  EXPECT_EQ(found, Undecided{1});  // an exact 0 is the same everywhere
+  found.clear();
+  (void)quantise_block({.bits = 4}, {7.0F, 2.5000002F, 2.6F, -0.5F}, all, &found);
+  EXPECT_EQ(found, (Undecided{1, 3}));
+  found.clear();
+  (void)largest_in({4.0F, -3.0F, 3.0000002F, 1.0F}, {0, 4}, 0.5, &found);
+  EXPECT_EQ(found, (Undecided{2, 1}));
+  found.clear();
+  (void)largest_in({4.0F, 0.0F, 0.0F, 0.0F}, {0, 4}, 0.5, &found);
+  EXPECT_EQ(found, Undecided{});
 }
 
 TEST(OptionsByHand, NoOptionIsPassedOver) {

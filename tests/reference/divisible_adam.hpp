@@ -35,9 +35,7 @@ struct DivisibleAdam {
       for (std::size_t r = 0; r < step.size(); ++r) {
         for (std::size_t i = 0; i < x.size(); ++i) fresh[r][i] += step[r][i];
       }
-      const std::vector<float> applied = foreground(fresh);
-      const Hyper now = moments.hyper.at(moments.t);
-      for (std::size_t i = 0; i < x.size(); ++i) x[i] = decayed(now, x[i]) - applied[i];
+      moments.deliver(foreground, fresh, x);
       if ((moments.t - moments.warmup_steps) % background_steps == 0) {
         deliver(in_flight);
         in_flight.swap(fresh);
@@ -45,6 +43,8 @@ struct DivisibleAdam {
     }
     look_ahead(working);
   }
+
+  [[nodiscard]] const Undecided& undecided() const { return foreground.undecided; }
 
   /// x <- x - mean of a residual, which is 0 afterwards.
   void deliver(Ranks& residual) {

@@ -18,10 +18,15 @@ struct EfficientAdam {
       : moments(hyper, 0, 0, 0, ranks, elements), mean(code, ranks, elements) {}
 
   void step(std::vector<float>& x, const Ranks& gradients) {
-    const std::vector<float> step = mean(moments.directions(gradients), std::vector<bool>(x.size(), true));
-    const Hyper now = moments.hyper.at(moments.t);
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] = decayed(now, x[i]) - step[i];
+    const Ranks y = moments.directions(gradients);
+    const std::vector<Rates> rates = moments.hyper.rates(moments.t, x.size());
+    const std::vector<bool> dense = moments.hyper.kept_dense(x.size(), y.size());
+    std::vector<bool> active(x.size());  // what does not move is left out of the code
+    for (std::size_t i = 0; i < x.size(); ++i) active[i] = !dense[i] && rates[i].lr_scale != 0.0;
+    const std::vector<float> step = with_exact_mean(mean(y, active), y, dense);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = decayed(rates[i], x[i]) - step[i];
   }
+  [[nodiscard]] const Undecided& undecided() const { return mean.undecided; }
 };
 
 }  // namespace kadam::reference

@@ -33,20 +33,32 @@ struct FrozenVarianceAdam {
       return;
     }
     ++adam.t;
-    const Hyper now = adam.hyper.at(adam.t);
-    Ranks y = gradients;
+    const Hyper& hyper = adam.hyper;
+    Ranks y = own_gradients(hyper, gradients);
     for (auto& rank : y) {
-      for (std::size_t i = 0; i < rank.size(); ++i) rank[i] = ema(adam.m[i], rank[i], now.beta1);
+      for (std::size_t i = 0; i < rank.size(); ++i) rank[i] = ema(adam.m[i], rank[i], hyper.beta1);
     }
+    const std::vector<bool> dense = hyper.kept_dense(x.size(), y.size());
+    const std::vector<float> averaged = with_exact_mean(compressed_mean(y, dense), y, dense);
+    const std::vector<Rates> rates = hyper.rates(adam.t, x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      adam.m[i] = active[i] ? averaged[i] : 0.0F;  // inactive coordinates only decay
+      x[i] = apply(rates[i], hyper.eps, x[i], adam.m[i], adam.v[i], 1.0, 1.0);
+    }
+  }
+
+  /// C-AR(y), or D C-AR(y / D), of what is active and not kept dense.
+  std::vector<float> compressed_mean(Ranks y, const std::vector<bool>& dense) {
+    std::vector<bool> in_code(active.size());
+    for (std::size_t i = 0; i < in_code.size(); ++i) in_code[i] = active[i] && !dense[i];
     for (auto& rank : y) {
       for (std::size_t i = 0; i < rank.size(); ++i) rank[i] /= preconditioner(i);
     }
-    const std::vector<float> out = mean(y, active);
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      adam.m[i] = active[i] ? out[i] * preconditioner(i) : 0.0F;  // inactive coordinates only decay
-      x[i] = apply(now, x[i], adam.m[i], adam.v[i], 1.0, 1.0);
-    }
+    std::vector<float> out = mean(y, in_code);
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] *= preconditioner(i);
+    return out;
   }
+  [[nodiscard]] const Undecided& undecided() const { return mean.undecided; }
 
   [[nodiscard]] float preconditioner(std::size_t i) const {
     return precondition ? std::sqrt(adam.v[i]) + static_cast<float>(adam.hyper.eps) : 1.0F;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <reference/adam.hpp>
+#include <reference/sparse_mean.hpp>
 #include <vector>
 
 namespace kadam::reference {
@@ -35,9 +36,9 @@ struct LocalMoments {
     if (t >= warmup_steps) return false;
     ++t;
     feed(Ranks(gradients.size(), gradient_mean(hyper, gradients)));
-    const Hyper now = hyper.at(t);
+    const std::vector<Rates> rates = hyper.rates(t, x.size());
     for (std::size_t i = 0; i < x.size(); ++i) {
-      x[i] = apply(now, x[i], m[0][i], v[0][i], hyper.c1(t), hyper.c2(t));
+      x[i] = apply(rates[i], hyper.eps, x[i], m[0][i], v[0][i], hyper.c1(t), hyper.c2(t));
     }
     return true;
   }
@@ -45,16 +46,29 @@ struct LocalMoments {
   /// The next step's gamma (m / c1) / (sqrt(v / c2) + eps) of every rank.
   Ranks directions(const Ranks& gradients) {
     ++t;
-    feed(gradients);
+    feed(own_gradients(hyper, gradients));
     average_variance();
-    const Hyper now = hyper.at(t);
     Ranks step = gradients;
+    const std::vector<Rates> rates = hyper.rates(t, step[0].size());
     for (std::size_t r = 0; r < step.size(); ++r) {
       for (std::size_t i = 0; i < step[r].size(); ++i) {
-        step[r][i] = direction(now, m[r][i], v[r][i], hyper.c1(t), hyper.c2(t));
+        step[r][i] = direction(rates[i], hyper.eps, m[r][i], v[r][i], hyper.c1(t), hyper.c2(t));
       }
     }
     return step;
+  }
+
+  /// x <- (1 - gamma lambda) x - mean of the largest entries of the residual, and of all entries of tensors
+  /// kept dense; what was delivered is 0 afterwards.
+  void deliver(SparseMean& mean, Ranks& residual, std::vector<float>& x) const {
+    const std::vector<bool> dense = hyper.kept_dense(x.size(), residual.size());
+    const Ranks all = residual;
+    for (auto& rank : residual) {
+      for (std::size_t i = 0; i < x.size(); ++i) rank[i] = dense[i] ? 0.0F : rank[i];
+    }
+    const std::vector<float> applied = with_exact_mean(mean(residual), all, dense);
+    const std::vector<Rates> rates = hyper.rates(t, x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = decayed(rates[i], x[i]) - applied[i];
   }
 
   /// v <- mean at every variance_sync_interval steps; what came in since, if it is delayed, stays.

@@ -35,12 +35,12 @@ struct LocallyAccumulatedAdam {
           residual[r][i] = static_cast<float>(residual_decay) * residual[r][i] + step[r][i];
         }
       }
-      const std::vector<float> applied = mean(residual);
-      const Hyper now = moments.hyper.at(moments.t);
-      for (std::size_t i = 0; i < x.size(); ++i) x[i] = decayed(now, x[i]) - applied[i];
+      moments.deliver(mean, residual, x);
     }
     look_ahead(working);
   }
+
+  [[nodiscard]] const Undecided& undecided() const { return mean.undecided; }
 
   /// Where each rank takes its next gradient: x - s e.
   void look_ahead(Ranks& working) const {

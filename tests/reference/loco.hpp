@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <reference/adam.hpp>
 #include <reference/block_code.hpp>
@@ -19,6 +20,7 @@ struct Loco {
   bool rounds = false;             ///< parameters travel as bfloat16
   std::vector<float> master = {};  ///< what they are rounded from
   int chunks;                      ///< as many as there are ranks
+  Undecided undecided_elements = {};
 
   Loco(const Hyper& hyper, const Code& c, double beta, std::int64_t reset, int ranks, std::int64_t elements)
       : adam(hyper, elements),
@@ -36,27 +38,48 @@ struct Loco {
       adam.step(x, gradients);
       return;
     }
+    undecided_elements.clear();
+    const std::vector<bool> dense = adam.hyper.kept_dense(x.size(), of_ranks.size());
     Ranks q = gradients;
     for (std::size_t r = 0; r < q.size() && q.size() > 1; ++r) {  // one node sends no gradient
       std::vector<float> h = gradients[r];
       for (std::size_t i = 0; i < h.size(); ++i) h[i] += error[r][i];
-      q[r] = quantised(code, h);
+      q[r] = quantised(code, h, dense);
       for (std::size_t i = 0; i < h.size(); ++i) h[i] = ema(error[r][i], h[i] - q[r][i], error_beta);
-      error[r] = quantised({.bits = 8, .block = code.block}, h);
+      error[r] = quantised({.bits = 8, .block = code.block}, h, dense);
+      for (std::size_t i = 0; i < h.size(); ++i) q[r][i] = dense[i] ? gradients[r][i] : q[r][i];
     }
     if (rounds && adam.t == 0) master = x;
+    const std::vector<float> before = master;
     adam.step(rounds ? master : x, q);
-    if (rounds) x = Format::named("bf16").rounded(master);
+    if (rounds) round_parameters(before, x);
     if (adam.t % error_reset == 0)
       error = zeros(static_cast<int>(q.size()), static_cast<std::int64_t>(x.size()));
   }
 
-  /// decoded C(h), chunk by chunk
-  [[nodiscard]] std::vector<float> quantised(const Code& by, const std::vector<float>& h) const {
+  [[nodiscard]] const Undecided& undecided() const { return undecided_elements; }
+
+  /// What is sent of the master parameters. Where they moved to the middle of two numbers, rounding decides.
+  void round_parameters(const std::vector<float>& before, std::vector<float>& x) {
+    const Format bf16 = Format::named("bf16");
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      x[i] = bf16.rounded(master[i]);
+      const float reach = rounding * (0.01F + std::fabs(master[i]));
+      const bool is_near_middle = bf16.rounded(master[i] - reach) != bf16.rounded(master[i] + reach);
+      if (master[i] != before[i] && is_near_middle && std::fabs(master[i]) > 0.01F)
+        undecided_elements.push_back(i);
+    }
+  }
+
+  /// decoded C(h) of what is not kept dense, chunk by chunk
+  [[nodiscard]] std::vector<float> quantised(const Code& by, const std::vector<float>& h,
+                                             const std::vector<bool>& dense) {
     const auto elements = static_cast<std::int64_t>(h.size());
-    const std::vector<bool> active(h.size(), true);
+    std::vector<bool> active = dense;
+    active.flip();
     std::vector<float> q(h.size(), 0.0F);
-    for (int j = 0; j < chunks; ++j) quantise_chunk(by, h, active, chunk_of(elements, chunks, j), q);
+    for (int j = 0; j < chunks; ++j)
+      quantise_chunk(by, h, active, chunk_of(elements, chunks, j), q, undecided_elements);
     return q;
   }
 };

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <reference/optimizers.hpp>
@@ -18,26 +18,75 @@ namespace kadam::reference {
 /// Numbers (a truth is 0 or 1), words, and lists of numbers.
 using Options = std::map<std::string, std::variant<double, std::string, std::vector<double>>>;
 
-/// An optimizer over simulated ranks.
-struct Simulation {
-  std::function<void(Ranks& working, const Ranks& gradients)> step;
-  std::function<void(Ranks& working)> flush = [](Ranks&) {};  ///< delivers what is owed
+/// An optimizer over simulated ranks. A copy goes on by itself.
+class Simulation {
+ public:
+  template <class Optimizer>
+  explicit Simulation(Optimizer optimizer)
+      : optimizer_(std::make_unique<Holder<Optimizer>>(std::move(optimizer))) {}
+  Simulation(const Simulation& other) : optimizer_(other.optimizer_->copy()) {}
+  Simulation(Simulation&&) = default;
+  Simulation& operator=(const Simulation& other) { return *this = Simulation(other); }
+  Simulation& operator=(Simulation&&) = default;
+  ~Simulation() = default;
+
+  /// working: the parameters of each rank.
+  void step(Ranks& working, const Ranks& gradients) { optimizer_->step(working, gradients); }
+  /// Delivers what is owed.
+  void flush(Ranks& working) { optimizer_->flush(working); }
+  /// About which elements only rounding decided in the last step: each once.
+  [[nodiscard]] Undecided undecided() const {
+    Undecided elements = optimizer_->undecided();
+    std::sort(elements.begin(), elements.end());
+    elements.erase(std::unique(elements.begin(), elements.end()), elements.end());
+    return elements;
+  }
+
+ private:
+  struct AnyOptimizer {
+    AnyOptimizer() = default;
+    AnyOptimizer(const AnyOptimizer&) = default;
+    AnyOptimizer& operator=(const AnyOptimizer&) = delete;
+    virtual ~AnyOptimizer() = default;
+    [[nodiscard]] virtual std::unique_ptr<AnyOptimizer> copy() const = 0;
+    virtual void step(Ranks& working, const Ranks& gradients) = 0;
+    virtual void flush(Ranks& working) = 0;
+    [[nodiscard]] virtual Undecided undecided() const = 0;
+  };
+
+  template <class Optimizer>
+  struct Holder final : AnyOptimizer {
+    explicit Holder(Optimizer o) : optimizer(std::move(o)) {}
+    [[nodiscard]] std::unique_ptr<AnyOptimizer> copy() const override {
+      return std::make_unique<Holder>(optimizer);
+    }
+    void step(Ranks& working, const Ranks& gradients) override { optimizer.step(working, gradients); }
+    void flush(Ranks& working) override {
+      if constexpr (requires { optimizer.flush(working); }) optimizer.flush(working);
+    }
+    [[nodiscard]] Undecided undecided() const override {
+      if constexpr (requires { optimizer.undecided(); }) return optimizer.undecided();
+      return {};
+    }
+    Optimizer optimizer;
+  };
+
+  std::unique_ptr<AnyOptimizer> optimizer_;
 };
 
 /// What a simulation is made for.
 struct World {
   int ranks = 1;
   std::int64_t elements = 0;
-  Ranges tensors = {};
+  std::vector<Tensor> tensors = {};
   int ranks_per_node = 1;  ///< of compressed means; dense ones differ by rounding alone
+  std::vector<Group> groups = {};
 };
 
 /// Hands out each option once; those that nobody asked for are an error.
 class OptionReader {
  public:
-  OptionReader(Options options, int nodes_ranks) : ranks_per_node(nodes_ranks), left_(std::move(options)) {}
-
-  int ranks_per_node;
+  OptionReader(Options options, const World& world) : world_(world), left_(std::move(options)) {}
 
   double number(const std::string& name, double otherwise) { return take(name, otherwise); }
   std::int64_t count(const std::string& name, std::int64_t otherwise) {
@@ -57,6 +106,9 @@ class OptionReader {
     h.eps = number("eps", h.eps);
     h.weight_decay = number("weight_decay", h.weight_decay);
     h.bias_correction = number("bias_correction", 1.0) != 0.0;
+    h.clip_norm = number("clip_norm", h.clip_norm);
+    h.tensors = world_.tensors;
+    apply_groups(world_.groups, count("dense_below", 0), h.tensors);
     h.gradients = Format::named(word("gradients", "float32"));
     return h;
   }
@@ -65,7 +117,7 @@ class OptionReader {
     c.bits = static_cast<int>(count("bits", bits));
     c.mean_abs = is("scale", "mean_abs");
     c.block = count("block", block);
-    c.ranks_per_node = ranks_per_node;
+    c.ranks_per_node = world_.ranks_per_node;
     return c;
   }
   void require_all_read() const {
@@ -82,27 +134,12 @@ class OptionReader {
     return value;
   }
 
+  World world_;
   Options left_;
 };
 
-template <class Optimizer>
-Simulation simulate(Optimizer optimizer) {
-  return {.step = [optimizer](Ranks& working, const Ranks& gradients) mutable {
-    optimizer.step(working, gradients);
-  }};
-}
-
-/// Of an optimizer that owes something between steps which is not in the parameters.
-template <class Optimizer>
-Simulation simulate_with_flush(Optimizer start) {
-  const auto optimizer = std::make_shared<Optimizer>(std::move(start));
-  return {
-      .step = [optimizer](Ranks& working, const Ranks& gradients) { optimizer->step(working, gradients); },
-      .flush = [optimizer](Ranks& working) { optimizer->flush(working); }};
-}
-
 inline Lamb make_lamb(OptionReader& read, const World& world) {
-  Lamb lamb(read.hyper(), world.tensors, world.elements);
+  Lamb lamb(read.hyper(), world.elements);
   lamb.trust_min = read.number("trust_min", lamb.trust_min);
   lamb.trust_max = read.number("trust_max", lamb.trust_max);
   return lamb;
@@ -182,24 +219,24 @@ inline DivisibleAdam make_divisible_adam(OptionReader& read, const World& world)
 }
 
 inline Simulation simulate_by_name(const std::string& name, OptionReader& read, const World& world) {
-  if (name == "adam") return simulate(Replicated(Adam(read.hyper(), world.elements)));
-  if (name == "lamb") return simulate(Replicated(make_lamb(read, world)));
-  if (name == "onebit_adam") return simulate(Replicated(make_frozen_variance_adam(read, world, 1)));
-  if (name == "apmsqueeze") return simulate(Replicated(make_apmsqueeze(read, world)));
-  if (name == "onebit_lamb") return simulate(Replicated(make_onebit_lamb(read, world)));
-  if (name == "zero_one_adam") return simulate_with_flush(make_zero_one_adam(read, world));
-  if (name == "efficient_adam") return simulate(Replicated(make_efficient_adam(read, world)));
-  if (name == "loco") return simulate(Replicated(make_loco(read, world)));
+  if (name == "adam") return Simulation(Replicated(Adam(read.hyper(), world.elements)));
+  if (name == "lamb") return Simulation(Replicated(make_lamb(read, world)));
+  if (name == "onebit_adam") return Simulation(Replicated(make_frozen_variance_adam(read, world, 1)));
+  if (name == "apmsqueeze") return Simulation(Replicated(make_apmsqueeze(read, world)));
+  if (name == "onebit_lamb") return Simulation(Replicated(make_onebit_lamb(read, world)));
+  if (name == "zero_one_adam") return Simulation(make_zero_one_adam(read, world));
+  if (name == "efficient_adam") return Simulation(Replicated(make_efficient_adam(read, world)));
+  if (name == "loco") return Simulation(Replicated(make_loco(read, world)));
   if (name == "locally_accumulated_adam") {
-    return simulate_with_flush(make_locally_accumulated_adam(read, world));
+    return Simulation(make_locally_accumulated_adam(read, world));
   }
-  if (name == "divisible_adam") return simulate_with_flush(make_divisible_adam(read, world));
+  if (name == "divisible_adam") return Simulation(make_divisible_adam(read, world));
   throw std::invalid_argument("no reference is called " + name);
 }
 
 /// The reference of an algorithm, with its options by the names that configurations have.
 inline Simulation make_reference(const std::string& name, const Options& options, const World& world) {
-  OptionReader read(options, world.ranks_per_node);
+  OptionReader read(options, world);
   Simulation simulation = simulate_by_name(name, read, world);
   read.require_all_read();
   return simulation;

@@ -40,9 +40,9 @@ struct OnebitLamb {
         mean(code, ranks, elements),
         warmup_steps(warmup_length),
         active(static_cast<std::size_t>(elements), true),
-        trust_mean(lamb.tensors.size(), 1.0),
-        ratio(lamb.tensors.size(), 1.0),
-        scale_match(lamb.tensors.size(), 1.0) {}
+        trust_mean(lamb.hyper.tensors.size(), 1.0),
+        ratio(lamb.hyper.tensors.size(), 1.0),
+        scale_match(lamb.hyper.tensors.size(), 1.0) {}
 
   void step(std::vector<float>& x, const Ranks& gradients) {
     if (lamb.t < warmup_steps) {
@@ -58,7 +58,7 @@ struct OnebitLamb {
     const std::vector<float> previous = lamb.m;
     exchange_momentum(gradients);
     refresh_variance(previous);
-    for (std::size_t k = 0; k < lamb.tensors.size(); ++k) update(k, x);
+    for (std::size_t k = 0; k < lamb.hyper.tensors.size(); ++k) update(k, x);
   }
 
   void freeze() {
@@ -70,11 +70,11 @@ struct OnebitLamb {
     raise_variance(mean.code, variance_floor, mean.chunks, lamb.v);
     fresh = lamb.v;
     std::vector<double> rms;
-    rms.reserve(lamb.tensors.size());
+    rms.reserve(lamb.hyper.tensors.size());
     double sum = 0.0;
     int non_zero = 0;
-    for (const auto& range : lamb.tensors) {
-      rms.push_back(momentum_rms(range));
+    for (const Tensor& tensor : lamb.hyper.tensors) {
+      rms.push_back(momentum_rms(tensor));
       sum += rms.back();
       if (rms.back() > 0.0) ++non_zero;
     }
@@ -83,10 +83,10 @@ struct OnebitLamb {
   }
 
   /// |m| / sqrt(active count) of a tensor
-  [[nodiscard]] double momentum_rms(const std::pair<std::int64_t, std::int64_t>& range) const {
+  [[nodiscard]] double momentum_rms(const Tensor& tensor) const {
     double squares = 0.0;
     std::int64_t count = 0;
-    for (auto i = static_cast<std::size_t>(range.first); i < static_cast<std::size_t>(range.second); ++i) {
+    for (auto i = static_cast<std::size_t>(tensor.begin); i < static_cast<std::size_t>(tensor.end); ++i) {
       if (!active[i]) continue;
       squares += static_cast<double>(lamb.m[i]) * static_cast<double>(lamb.m[i]);
       ++count;
@@ -95,21 +95,26 @@ struct OnebitLamb {
   }
 
   void exchange_momentum(const Ranks& gradients) {
-    Ranks y = gradients;
+    Ranks y = own_gradients(lamb.hyper, gradients);
     for (auto& rank : y) {
       for (std::size_t i = 0; i < rank.size(); ++i) rank[i] = ema(lamb.m[i], rank[i], lamb.hyper.beta1);
       scale_tensors(rank, 1.0);
     }
-    lamb.m = mean(y, active);
+    const std::vector<bool> dense = lamb.hyper.kept_dense(active.size(), y.size());
+    std::vector<bool> in_code(active.size());
+    for (std::size_t i = 0; i < in_code.size(); ++i) in_code[i] = active[i] && !dense[i];
+    lamb.m = with_exact_mean(mean(y, in_code), y, dense);
+    for (std::size_t i = 0; i < active.size(); ++i) lamb.m[i] = active[i] ? lamb.m[i] : 0.0F;
     scale_tensors(lamb.m, -1.0);
   }
+  [[nodiscard]] const Undecided& undecided() const { return mean.undecided; }
 
   /// times sigma^power, tensor by tensor
   void scale_tensors(std::vector<float>& values, double power) const {
-    for (std::size_t k = 0; k < lamb.tensors.size(); ++k) {
+    for (std::size_t k = 0; k < lamb.hyper.tensors.size(); ++k) {
       const auto factor = static_cast<float>(std::pow(scale_match[k], power));
-      const auto [begin, end] = lamb.tensors[k];
-      for (std::int64_t i = begin; i < end; ++i) values[static_cast<std::size_t>(i)] *= factor;
+      const Tensor& tensor = lamb.hyper.tensors[k];
+      for (std::int64_t i = tensor.begin; i < tensor.end; ++i) values[static_cast<std::size_t>(i)] *= factor;
     }
   }
 
@@ -123,16 +128,16 @@ struct OnebitLamb {
   }
 
   void update(std::size_t k, std::vector<float>& x) {
-    const Hyper now = lamb.hyper.at(lamb.t);
-    const auto eps = static_cast<float>(now.eps);
-    const auto [begin, end] = lamb.tensors[k];
+    const Tensor& tensor = lamb.hyper.tensors[k];
+    const Rates rates = lamb.hyper.rates_of(tensor, lamb.t);
+    const auto eps = static_cast<float>(lamb.hyper.eps);
     std::vector<float> u;
     double largest = 0.0;
     double p_squared = 0.0;
     double u_squared = 0.0;
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+    for (auto i = static_cast<std::size_t>(tensor.begin); i < static_cast<std::size_t>(tensor.end); ++i) {
       const float p = active[i] ? lamb.m[i] / (std::sqrt(lamb.v[i]) + eps) : 0.0F;
-      u.push_back(p + static_cast<float>(now.weight_decay) * x[i]);
+      u.push_back(p + static_cast<float>(rates.weight_decay) * x[i]);
       p_squared += static_cast<double>(p) * static_cast<double>(p);
       u_squared += static_cast<double>(u.back()) * static_cast<double>(u.back());
       if (!active[i]) continue;
@@ -140,16 +145,14 @@ struct OnebitLamb {
       largest = std::max(largest, static_cast<double>(quotient));
     }
     double wanted = largest > 0.0 ? largest : 1.0;
-    if (now.weight_decay > 0.0 && u_squared > 0.0) {
+    if (rates.weight_decay > 0.0 && u_squared > 0.0) {
       const double q = std::min(1.0, std::sqrt(p_squared) / std::sqrt(u_squared));
       wanted = wanted * q + 1.0 - q;
     }
     wanted = std::clamp(wanted, limits.min, limits.max);
     ratio[k] = std::clamp(wanted, (1.0 - limits.change) * ratio[k], (1.0 + limits.change) * ratio[k]);
-    const auto rate = static_cast<float>(now.lr * ratio[k] * trust_mean[k]);
-    for (std::int64_t i = begin; i < end; ++i) {
-      x[static_cast<std::size_t>(i)] -= rate * u[static_cast<std::size_t>(i - begin)];
-    }
+    const auto rate = static_cast<float>(rates.lr * ratio[k] * trust_mean[k]);
+    for (std::size_t j = 0; j < u.size(); ++j) x[static_cast<std::size_t>(tensor.begin) + j] -= rate * u[j];
   }
 };
 

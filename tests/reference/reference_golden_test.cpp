@@ -94,8 +94,14 @@ TEST_P(ReferenceGoldenTest, FollowsTheRecordedTrajectory) {
   ASSERT_EQ(gradients.shape, expected.shape);
 
   reference::World world{static_cast<int>(ranks), static_cast<std::int64_t>(start.size())};
-  for (const auto& tensor : record["tensors"]) world.tensors.emplace_back(tensor["begin"], tensor["end"]);
-  const auto simulation = reference::make_reference(record["algorithm"], options_of(record), world);
+  for (const auto& tensor : record["tensors"])
+    world.tensors.push_back({tensor["begin"], tensor["end"], tensor["name"]});
+  for (const auto& group : record.value("groups", nlohmann::json::array())) {
+    reference::Group rules{group["tensors"], group.value("lr_scale", 1.0), {}, group.value("dense", false)};
+    if (group.contains("weight_decay")) rules.weight_decay = group["weight_decay"].get<double>();
+    world.groups.push_back(rules);
+  }
+  auto simulation = reference::make_reference(record["algorithm"], options_of(record), world);
   reference::Ranks working(ranks, start);
   double worst = 0.0;
   for (std::size_t t = 0; t < record["steps"].get<std::size_t>(); ++t) {

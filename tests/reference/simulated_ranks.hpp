@@ -27,6 +27,16 @@ inline std::vector<float> dense_mean(const Ranks& values) {
   return mean;
 }
 
+/// The values, but the exact mean over ranks of `kept` where an element is kept dense.
+inline std::vector<float> with_exact_mean(std::vector<float> values, const Ranks& kept,
+                                          const std::vector<bool>& dense) {
+  const std::vector<float> mean = dense_mean(kept);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (dense[i]) values[i] = mean[i];
+  }
+  return values;
+}
+
 /// Of every `ranks_per_node` consecutive ranks their mean: what the nodes then exchange in two levels.
 inline Ranks node_means(const Ranks& values, int ranks_per_node) {
   Ranks means;
@@ -47,6 +57,8 @@ struct Replicated {
     optimizer.step(working[0], gradients);
     for (auto& x : working) x = working[0];
   }
+  [[nodiscard]] auto undecided() const requires requires { optimizer.undecided(); }
+  { return optimizer.undecided(); }
 };
 
 }  // namespace kadam::reference

@@ -14,17 +14,24 @@
 namespace kadam::reference {
 
 /// max(1, floor(density len + 1/2)) indices of the largest magnitudes in a block; ties: the lower index.
-inline std::vector<std::size_t> largest_in(const std::vector<float>& values, Chunk block, double density) {
+/// undecided: gets the last of them and the first that is not, if rounding alone parted them.
+inline std::vector<std::size_t> largest_in(const std::vector<float>& values, Chunk block, double density,
+                                           Undecided* undecided = nullptr) {
   std::vector<std::size_t> order(static_cast<std::size_t>(block.end - block.begin));
   std::iota(order.begin(), order.end(), static_cast<std::size_t>(block.begin));
   const auto wanted = static_cast<std::size_t>(std::floor(density * static_cast<double>(order.size()) + 0.5));
   const std::size_t k = std::min(order.size(), std::max<std::size_t>(1, wanted));
-  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(k), order.end(),
+  const std::size_t sorted = std::min(order.size(), k + 1);
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(sorted), order.end(),
                     [&values](std::size_t a, std::size_t b) {
                       const float of_a = std::fabs(values[a]);
                       const float of_b = std::fabs(values[b]);
                       return of_a > of_b || (of_a == of_b && a < b);
                     });
+  if (undecided != nullptr && sorted > k &&
+      is_near_tie(std::fabs(values[order[k - 1]]), std::fabs(values[order[k]]))) {
+    undecided->insert(undecided->end(), {order[k - 1], order[k]});
+  }
   order.resize(k);
   return order;
 }
@@ -34,9 +41,11 @@ struct SparseMean {
   double density = 0.01;
   std::int64_t select_block = 4096;  ///< 0: one block for all, or one per owner
   bool by_owner = false;             ///< the owner of a block applies only the largest of its mean
+  Undecided undecided = {};          ///< in the last exchange
 
   /// Entries that are applied become 0 in the residuals of those who sent them.
-  std::vector<float> operator()(Ranks& residual) const {
+  std::vector<float> operator()(Ranks& residual) {
+    undecided.clear();
     if (residual.size() == 1) {
       std::vector<float> all(residual[0].size(), 0.0F);
       all.swap(residual[0]);
@@ -49,7 +58,7 @@ struct SparseMean {
     const std::vector<Chunk> blocks = blocks_of(elements, static_cast<int>(residual.size()));
     for (const Chunk& block : blocks) {
       for (std::size_t r = 0; r < residual.size(); ++r) {
-        for (const std::size_t i : largest_in(residual[r], block, density)) {
+        for (const std::size_t i : largest_in(residual[r], block, density, &undecided)) {
           sent[r][i] = residual[r][i];
           selected[r][i] = true;
         }
@@ -58,7 +67,7 @@ struct SparseMean {
     std::vector<float> mean = dense_mean(sent);
     for (const Chunk& block : blocks) {
       if (!by_owner) break;
-      for (const std::size_t i : largest_in(mean, block, density)) applied[i] = true;
+      for (const std::size_t i : largest_in(mean, block, density, &undecided)) applied[i] = true;
     }
     for (std::size_t i = 0; i < mean.size(); ++i) {
       if (!applied[i]) mean[i] = 0.0F;

@@ -74,7 +74,7 @@ struct ZeroOneAdam {
   }
 
   void refresh_variance(const Ranks& gradients) {
-    const Hyper now = hyper.at(t);
+    const std::vector<Rates> rates = hyper.rates(t, v.size());
     const std::vector<float> g = gradient_mean(hyper, gradients);
     ++variance_steps;
     if (momentum_differs) m = zeros(static_cast<int>(x.size()), static_cast<std::int64_t>(v.size()));
@@ -83,31 +83,34 @@ struct ZeroOneAdam {
       v[i] = ema(v[i], g[i] * g[i], hyper.beta2);
       for (std::size_t r = 0; r < x.size(); ++r) {
         m[r][i] = ema(m[r][i], g[i], hyper.beta1);
-        x[r][i] = decayed(now, x[r][i]);
-        if (v[i] > 0.0F) x[r][i] -= static_cast<float>(now.lr) * m[r][i] / denominator(i);
+        x[r][i] = decayed(rates[i], x[r][i]);
+        if (v[i] > 0.0F) x[r][i] -= static_cast<float>(rates[i].lr) * m[r][i] / denominator(i);
       }
     }
     raise_variance(mean.code, variance_floor, mean.chunks, v);
   }
 
   void accumulate(const Ranks& gradients) {
-    const Hyper now = hyper.at(t);
-    gamma_sum += now.lr;
+    const std::vector<Rates> rates = hyper.rates(t, v.size());
+    const Ranks own = own_gradients(hyper, gradients);
+    gamma_sum += hyper.learning_rate(t);
     for (std::size_t r = 0; r < m.size(); ++r) {
       for (std::size_t i = 0; i < v.size(); ++i) {
-        m[r][i] = ema(m[r][i], gradients[r][i], hyper.beta1);
-        u[r][i] += static_cast<float>(now.lr) * m[r][i];
+        m[r][i] = ema(m[r][i], own[r][i], hyper.beta1);
+        u[r][i] += static_cast<float>(rates[i].lr) * m[r][i];
       }
     }
   }
 
-  /// (1 - lambda Gamma) start - step / D, without a step where v = 0
+  /// (1 - lambda Gamma) start - step / D, without a step where v = 0 or where nothing is to move
   [[nodiscard]] std::vector<float> moved(const std::vector<float>& start,
                                          const std::vector<float>& step) const {
     std::vector<float> end(start.size());
-    const auto decay = static_cast<float>(1.0 - hyper.weight_decay * gamma_sum);
+    const std::vector<Rates> rates = hyper.rates(t, v.size());
     for (std::size_t i = 0; i < end.size(); ++i) {
-      end[i] = decay * start[i] - (v[i] > 0.0F ? step[i] / denominator(i) : 0.0F);
+      const bool steps = v[i] > 0.0F && rates[i].lr_scale > 0.0;
+      end[i] = static_cast<float>(1.0 - rates[i].weight_decay * gamma_sum * rates[i].lr_scale) * start[i] -
+               (steps ? step[i] / denominator(i) : 0.0F);
     }
     return end;
   }
@@ -116,16 +119,30 @@ struct ZeroOneAdam {
     last_sync = t;
     momentum_differs = gamma_sum == 0.0;
     if (gamma_sum > 0.0) {
+      const std::vector<bool> dense = hyper.kept_dense(v.size(), u.size());
       std::vector<bool> active(v.size());
-      for (std::size_t i = 0; i < v.size(); ++i) active[i] = v[i] > 0.0F;
-      const std::vector<float> sum = mean(u, active);
-      for (std::size_t r = 0; r < x.size(); ++r) {
-        x[r] = moved(x[r], sum);
-        for (std::size_t i = 0; i < sum.size(); ++i) m[r][i] = sum[i] / static_cast<float>(gamma_sum);
-      }
+      for (std::size_t i = 0; i < v.size(); ++i) active[i] = v[i] > 0.0F && !dense[i];
+      take(with_exact_mean(mean(u, active), u, dense));
       working = x;
     }
     forget();
+  }
+  [[nodiscard]] const Undecided& undecided() const { return mean.undecided; }
+
+  /// x moves by what all ranks have gone on the average, and m <- that / Gamma; without variance m <- 0.
+  /// Where nothing is to move each m stays what it is.
+  void take(const std::vector<float>& sum) {
+    const std::vector<Rates> rates = hyper.rates(t, v.size());
+    for (std::size_t r = 0; r < x.size(); ++r) {
+      x[r] = moved(x[r], sum);
+      for (std::size_t i = 0; i < sum.size(); ++i) {
+        if (!(v[i] > 0.0F)) {
+          m[r][i] = 0.0F;
+        } else if (rates[i].lr_scale > 0.0) {
+          m[r][i] = sum[i] / static_cast<float>(gamma_sum * rates[i].lr_scale);
+        }
+      }
+    }
   }
 
   void forget() {
@@ -133,12 +150,14 @@ struct ZeroOneAdam {
     gamma_sum = 0.0;
   }
 
-  /// Delivers the mean of u uncompressed.
+  /// A synchronisation that is not compressed, if there is anything to deliver.
   void flush(Ranks& working) {
-    const std::vector<float> sum = dense_mean(u);
-    for (auto& rank : x) rank = moved(rank, sum);
+    if (gamma_sum == 0.0) return;
+    take(dense_mean(u));
     working = x;
     forget();
+    last_sync = t;
+    momentum_differs = false;
   }
 };
 

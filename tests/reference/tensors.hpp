@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cctype>
+#include <cstdint>
+#include <optional>
+#include <regex>
+#include <string>
+#include <vector>
+
+/// Tensors with rules of their own. Nothing of Kadam is used here.
+namespace kadam::reference {
+
+/// Elements [begin, end) of the flat vector, and what their parameter group says about them.
+struct Tensor {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  std::string name = {};
+  double lr_scale = 1.0;
+  std::optional<double> weight_decay = {};  ///< instead of the optimizer's
+  bool dense = false;                       ///< kept out of compression
+};
+
+struct Group {
+  std::string tensors;  ///< a pattern of whole names; * stands for any characters
+  double lr_scale = 1.0;
+  std::optional<double> weight_decay = {};
+  bool dense = false;
+};
+
+inline bool fits(const std::string& pattern, const std::string& name) {
+  std::string expression;
+  for (const char c : pattern) {
+    if (c == '*') {
+      expression += ".*";
+    } else {
+      if (std::isalnum(static_cast<unsigned char>(c)) == 0) expression += '\\';
+      expression += c;
+    }
+  }
+  return std::regex_match(name, std::regex(expression));
+}
+
+/// The first group that fits a tensor counts, alone; tensors of fewer than dense_below elements are dense,
+/// too.
+inline void apply_groups(const std::vector<Group>& groups, std::int64_t dense_below,
+                         std::vector<Tensor>& tensors) {
+  for (Tensor& tensor : tensors) {
+    if (tensor.end - tensor.begin < dense_below) tensor.dense = true;
+    for (const Group& group : groups) {
+      if (!fits(group.tensors, tensor.name)) continue;
+      tensor.lr_scale = group.lr_scale;
+      tensor.weight_decay = group.weight_decay;
+      tensor.dense = tensor.dense || group.dense;
+      break;
+    }
+  }
+}
+
+}  // namespace kadam::reference
