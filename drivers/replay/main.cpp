@@ -109,8 +109,8 @@ int run(Session& session, int argc, char** argv) {
   });
   std::unique_ptr<Optimizer> optimizer;
   session.prepare([&] {
-    optimizer =
-        make_optimizer(recorded.algorithm, recorded.options, recorded.tensors, session.communicator());
+    optimizer = make_optimizer(recorded.algorithm, recorded.options, recorded.tensors, session.communicator(),
+                               recorded.groups);
     launch::require_learning_rates(*optimizer, recorded.steps);
   });
   const std::size_t sent_before = communicator.bytes_sent().total();

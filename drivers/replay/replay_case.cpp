@@ -44,6 +44,36 @@ OptionValue to_option(const fs::path& file, const std::string& name, const json&
   }
 }
 
+/// The words of [[optimizer.groups]] in a configuration.
+ParameterGroup to_group(const fs::path& file, const json& entry) {
+  if (!entry.is_object()) refuse(file, "'groups': expected objects with 'tensors', got " + entry.dump());
+  OptionMap values;
+  for (const auto& [name, value] : entry.items()) values[name] = to_option(file, "groups." + name, value);
+  ParameterGroup group;
+  double weight_decay = 0.0;
+  OptionFields fields;
+  fields.add("tensors", group.tensors, "");
+  fields.add("lr_scale", group.lr_scale, "");
+  fields.add("weight_decay", weight_decay, "");
+  fields.add("dense", group.dense, "");
+  try {
+    fields.read("groups", values);
+  } catch (const std::invalid_argument& error) {
+    refuse(file, error.what());
+  }
+  if (group.tensors.empty()) refuse(file, "'groups': each needs 'tensors', a pattern of tensor names");
+  if (values.contains("weight_decay")) group.weight_decay = weight_decay;
+  return group;
+}
+
+std::vector<ParameterGroup> to_groups(const fs::path& file, const json& object) {
+  std::vector<ParameterGroup> groups;
+  if (!object.contains("groups")) return groups;
+  if (!object["groups"].is_array()) refuse(file, "expected 'groups' to be a list of objects");
+  for (const json& entry : object["groups"]) groups.push_back(to_group(file, entry));
+  return groups;
+}
+
 /// A number of ranks or steps: at least `least`, and small enough to multiply.
 std::int64_t to_count(const fs::path& file, const json& object, const char* key, std::int64_t least) {
   constexpr std::int64_t most = std::int64_t{1} << 31;
@@ -86,7 +116,7 @@ std::vector<float> read_array(const fs::path& file, const std::vector<std::int64
 
 /// A key that is not honoured is an error: a misspelt "options" would replay something else.
 void require_known_keys(const fs::path& file, const json& object) {
-  const std::set<std::string> known = {"algorithm", "options", "ranks", "steps", "tensors"};
+  const std::set<std::string> known = {"algorithm", "groups", "options", "ranks", "steps", "tensors"};
   for (const auto& [key, value] : object.items()) {
     if (!known.contains(key))
       refuse(file, fmt::format("has no key '{}': its keys are {}", key, fmt::join(known, ", ")));
@@ -113,6 +143,7 @@ ReplayCase read_case(const fs::path& folder, int rank, int ranks) {
     for (const auto& [name, value] : object["options"].items())
       result.options[name] = to_option(file, name, value);
   }
+  result.groups = to_groups(file, object);
   if (result.ranks != ranks) {
     refuse(file, fmt::format("was recorded on {0} ranks, this run has {1}: start it with mpirun -n {0}",
                              result.ranks, ranks));

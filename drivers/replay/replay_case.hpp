@@ -4,6 +4,7 @@
 
 #include <kadam/layout/tensor_layout.hpp>
 #include <kadam/optim/options.hpp>
+#include <kadam/optim/parameter_groups.hpp>
 
 #include <cstdint>
 #include <filesystem>
@@ -14,13 +15,14 @@ namespace kadam::replay {
 
 /// A recorded stream of gradients, and the optimizer that is to run over it.
 ///
-/// Format: a folder with case.json (algorithm, ranks, steps, options, tensors), gradients.npy
+/// Format: a folder with case.json (algorithm, ranks, steps, options, groups, tensors), gradients.npy
 /// (float32 [ranks][steps][d]) and parameters.npy (float32 [d]). docs/replay.md.
 struct ReplayCase {
   std::string algorithm;
   int ranks = 1;
   std::int64_t steps = 0;
   OptionMap options;
+  std::vector<ParameterGroup> groups;
   TensorLayout tensors;
   std::vector<float> parameters;
   std::vector<float> gradients;  ///< of one rank: [steps][d]

@@ -35,7 +35,17 @@ with tempfile.TemporaryDirectory() as folder:
         description = json.loads((case / "case.json").read_text())
         description["option"] = description.pop("options")
         (case / "case.json").write_text(json.dumps(description))
-        expected = "has no key 'option': its keys are algorithm, options"
+        expected = "has no key 'option': its keys are algorithm, groups"
+    elif fault == "unknown_group_key":
+        description = json.loads((case / "case.json").read_text())
+        description["groups"] = [{"tensors": "*", "lr": 0.5}]
+        (case / "case.json").write_text(json.dumps(description))
+        expected = "groups has no option 'lr': its options are tensors, lr_scale"
+    elif fault == "unmatched_group":
+        description = json.loads((case / "case.json").read_text())
+        description["groups"] = [{"tensors": "*.bias", "dense": True}]
+        (case / "case.json").write_text(json.dumps(description))
+        expected = "parameter group '*.bias' matches no tensor"
     elif fault == "short_rates":
         description = json.loads((case / "case.json").read_text())
         description["options"]["lr"] = [0.1, 0.1]
