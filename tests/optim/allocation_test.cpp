@@ -20,7 +20,7 @@
 
 /// What a Kokkos Tools library would see: labels, instances, regions, no allocation after the first step, and
 /// how much is held.
-namespace kadam {
+namespace kadam::allocation_test {
 namespace {
 
 std::vector<std::string> allocations;
@@ -213,4 +213,4 @@ INSTANTIATE_TEST_SUITE_P(AllOptimizers, AllocationTest,
                          });
 
 }  // namespace
-}  // namespace kadam
+}  // namespace kadam::allocation_test

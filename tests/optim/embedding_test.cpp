@@ -18,7 +18,7 @@
 #include <vector>
 
 /// What a host program may rely on beside the numbers: its Views, its output and its signals stay its own.
-namespace kadam {
+namespace kadam::embedding_test {
 namespace {
 
 constexpr std::int64_t d = 3001;
@@ -136,4 +136,4 @@ INSTANTIATE_TEST_SUITE_P(AllOptimizers, EmbeddingTest, testing::ValuesIn(optimiz
                          [](const auto& test_info) { return test_info.param; });
 
 }  // namespace
-}  // namespace kadam
+}  // namespace kadam::embedding_test

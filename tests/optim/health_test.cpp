@@ -10,7 +10,7 @@
 #include <vector>
 
 /// Health figures of gradients for which they can be worked out by hand.
-namespace kadam {
+namespace kadam::health_test {
 namespace {
 
 constexpr std::int64_t d = 1024;
@@ -80,4 +80,4 @@ TEST_F(HealthTest, InactiveCoordinatesAndSkippedStepsAreCounted) {
 }
 
 }  // namespace
-}  // namespace kadam
+}  // namespace kadam::health_test

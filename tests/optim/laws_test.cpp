@@ -15,7 +15,7 @@
 #include <support/smallest_options.hpp>
 
 /// What holds for every run, whatever was compressed: nothing is lost, and looking changes nothing.
-namespace kadam {
+namespace kadam::laws_test {
 namespace {
 
 constexpr std::int64_t d = 1500;
@@ -168,4 +168,4 @@ INSTANTIATE_TEST_SUITE_P(AllOptimizers, LawsOfAll, testing::ValuesIn(optimizer_n
                          [](const auto& test_info) { return test_info.param; });
 
 }  // namespace
-}  // namespace kadam
+}  // namespace kadam::laws_test

@@ -12,7 +12,7 @@
 
 /// What every optimizer does with a model beside the parameters, and with gradients of a format that it does
 /// not expect.
-namespace kadam {
+namespace kadam::model_test {
 namespace {
 
 constexpr std::int64_t d = 3001;
@@ -106,4 +106,4 @@ INSTANTIATE_TEST_SUITE_P(AllOptimizers, ModelTest, testing::ValuesIn(optimizer_n
                          [](const auto& test_info) { return test_info.param; });
 
 }  // namespace
-}  // namespace kadam
+}  // namespace kadam::model_test

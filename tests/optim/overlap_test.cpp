@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/collectives/dense_mean.hpp>
 #include <kadam/comm/mpi_communicator.hpp>
 #include <kadam/optim/make_optimizer.hpp>
 
@@ -18,7 +19,7 @@
 
 /// Gradients that are announced while they are computed: the same steps to the last bit, whoever announces
 /// what and in which order, and the same bytes.
-namespace kadam {
+namespace kadam::overlap_test {
 namespace {
 
 constexpr std::int64_t d = 5003;
@@ -258,4 +259,4 @@ TEST_F(AdamOverlapTest, WaitsForNobodyIfAnExceptionEndsTheStep) {
 }
 
 }  // namespace
-}  // namespace kadam
+}  // namespace kadam::overlap_test

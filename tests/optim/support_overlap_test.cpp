@@ -12,7 +12,7 @@
 #include <vector>
 
 /// The overlap of supports where it is known beforehand.
-namespace kadam {
+namespace kadam::support_overlap_test {
 namespace {
 
 constexpr std::int64_t d = 256;
@@ -54,4 +54,4 @@ INSTANTIATE_TEST_SUITE_P(SparseOptimizers, SupportOverlapTest,
                          });
 
 }  // namespace
-}  // namespace kadam
+}  // namespace kadam::support_overlap_test
