@@ -21,7 +21,7 @@
 
 /// A checkpoint that is not what was written is refused on all ranks, by the name of the file; the one before
 /// it is taken. One that cannot be written leaves everything as it was.
-namespace kadam {
+namespace kadam::broken_checkpoint_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -344,4 +344,4 @@ TEST_F(BrokenCheckpoint, OneThatCannotBeWrittenChangesNothing) {
 }
 
 }  // namespace
-}  // namespace kadam
+}  // namespace kadam::broken_checkpoint_test

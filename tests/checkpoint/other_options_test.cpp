@@ -15,7 +15,7 @@
 
 /// On as many ranks, with other groups or options than it was saved with: all vectors of the state are as
 /// they were saved, and what changed begins with the next step.
-namespace kadam {
+namespace kadam::other_options_test {
 namespace {
 
 using test::OptimizerCase;
@@ -117,4 +117,4 @@ INSTANTIATE_TEST_SUITE_P(AllOptimizers, OtherOptions, testing::ValuesIn(cases_of
                          [](const auto& test_info) { return test_info.param.title; });
 
 }  // namespace
-}  // namespace kadam
+}  // namespace kadam::other_options_test

@@ -20,7 +20,7 @@
 /// On another number of ranks, or on as many in other nodes, nothing that is owed is lost: for every vector
 /// of the state, the mean over those who have one is what it was, errors of workers and servers taken
 /// together. And training goes on from there.
-namespace kadam {
+namespace kadam::other_ranks_test {
 namespace {
 
 using test::OptimizerCase;
@@ -287,4 +287,4 @@ INSTANTIATE_TEST_SUITE_P(OtherNodes, OtherRanksTest,
                          title);
 
 }  // namespace
-}  // namespace kadam
+}  // namespace kadam::other_ranks_test

@@ -19,7 +19,7 @@
 
 /// Save after any event of a run, and go on elsewhere: to the last bit what would have come without the
 /// interruption, on every rank, for every algorithm in every phase. And saving changes nothing.
-namespace kadam {
+namespace kadam::resume_test {
 namespace {
 
 using test::OptimizerCase;
@@ -340,4 +340,4 @@ TEST(ResumeAutomaticBackground, KeepsTheStepsThatWereChosen) {
 }
 
 }  // namespace
-}  // namespace kadam
+}  // namespace kadam::resume_test

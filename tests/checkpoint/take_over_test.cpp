@@ -14,7 +14,7 @@
 #include <support/smallest_options.hpp>
 
 /// One algorithm goes on where another stopped, if what that one held is all it needs.
-namespace kadam {
+namespace kadam::take_over_test {
 namespace {
 
 constexpr std::int64_t d = 1500;
@@ -99,4 +99,4 @@ INSTANTIATE_TEST_SUITE_P(Compressed, TakeOverRefused,
                          [](const auto& test_info) { return test_info.param; });
 
 }  // namespace
-}  // namespace kadam
+}  // namespace kadam::take_over_test

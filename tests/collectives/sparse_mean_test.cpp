@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace kadam {
+namespace kadam::sparse_mean_test {
 namespace {
 
 struct Case {
@@ -171,4 +171,4 @@ INSTANTIATE_TEST_SUITE_P(Exchanges, SparseMeanTest,
                          });
 
 }  // namespace
-}  // namespace kadam
+}  // namespace kadam::sparse_mean_test
