@@ -10,7 +10,7 @@
 #include <sstream>
 #include <thread>
 
-namespace kadam::bench {
+namespace kadam::bench::exchange_results_test {
 namespace {
 
 ExchangeTiming timing_of(double seconds, std::size_t bytes) {
@@ -122,4 +122,4 @@ TEST(MeasureExchange, RepeatsAsOftenAsThereIsTime) {
 }
 
 }  // namespace
-}  // namespace kadam::bench
+}  // namespace kadam::bench::exchange_results_test

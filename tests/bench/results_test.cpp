@@ -6,7 +6,7 @@
 #include <bench/kernel_table.hpp>
 #include <sstream>
 
-namespace kadam::bench {
+namespace kadam::bench::results_test {
 namespace {
 
 TEST(Timing, IsTheMedianAndTheDistanceOfTheQuartiles) {
@@ -48,4 +48,4 @@ TEST(KernelResults, AreComparedWithTheLimitOfTheirKind) {
 }
 
 }  // namespace
-}  // namespace kadam::bench
+}  // namespace kadam::bench::results_test

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace kadam::test {
+namespace kadam::test::npy_test {
 namespace {
 
 using io::NpyArray;
@@ -144,4 +144,4 @@ TEST(Npy, NumPyReadsAndWritesTheSame) {
 }
 
 }  // namespace
-}  // namespace kadam::test
+}  // namespace kadam::test::npy_test

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace kadam::test {
+namespace kadam::test::safetensors_test {
 namespace {
 
 const TensorLayout layout({{"b.weight", 0, 3}, {"a.bias", 3, 4}, {"empty", 4, 4}, {"c", 4, 6}});
@@ -138,4 +138,4 @@ TEST(Safetensors, APlainPythonReaderAgrees) {
 }
 
 }  // namespace
-}  // namespace kadam::test
+}  // namespace kadam::test::safetensors_test

@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace kadam::io {
+namespace kadam::io::xxhash64_test {
 namespace {
 
 std::uint64_t hash_of(const std::string& text) {
@@ -40,4 +40,4 @@ TEST(XxHash64, DoesNotDependOnHowTheBytesCome) {
 }
 
 }  // namespace
-}  // namespace kadam::io
+}  // namespace kadam::io::xxhash64_test

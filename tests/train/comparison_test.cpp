@@ -8,7 +8,7 @@
 #include <sstream>
 #include <train/comparison.hpp>
 
-namespace kadam::test {
+namespace kadam::test::comparison_test {
 namespace {
 
 std::vector<train::RunSummary> two_runs() {
@@ -83,4 +83,4 @@ TEST(Comparison, NamesTheFileThatCannotBeWritten) {
 }
 
 }  // namespace
-}  // namespace kadam::test
+}  // namespace kadam::test::comparison_test

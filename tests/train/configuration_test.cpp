@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <train/configuration_fixture.hpp>
 
-namespace kadam::test {
+namespace kadam::test::configuration_test {
 namespace {
 
 TEST(Configuration, HasDefaults) {
@@ -173,4 +173,4 @@ TEST(Configuration, SaysWhereAnOptionOfOneOfSeveralAlgorithmsBelongs) {
 }
 
 }  // namespace
-}  // namespace kadam::test
+}  // namespace kadam::test::configuration_test

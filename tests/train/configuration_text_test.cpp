@@ -4,7 +4,7 @@
 
 #include <train/configuration_fixture.hpp>
 
-namespace kadam::test {
+namespace kadam::test::configuration_text_test {
 namespace {
 
 const std::string full = R"(
@@ -98,4 +98,4 @@ TEST(ToToml, ReadsBackTheDefaultsOfEveryAlgorithm) {
 }
 
 }  // namespace
-}  // namespace kadam::test
+}  // namespace kadam::test::configuration_text_test

@@ -7,7 +7,7 @@
 #include <io/temporary_folder.hpp>
 #include <limits>
 
-namespace kadam::test {
+namespace kadam::test::json_lines_test {
 namespace {
 
 TEST(JsonLines, WritesOneObjectALineInOrder) {
@@ -49,4 +49,4 @@ TEST(JsonLines, NamesTheFileThatCannotBeWritten) {
 }
 
 }  // namespace
-}  // namespace kadam::test
+}  // namespace kadam::test::json_lines_test

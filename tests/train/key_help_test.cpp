@@ -8,7 +8,7 @@
 #include <train/configuration.hpp>
 #include <train/key_help.hpp>
 
-namespace kadam::test {
+namespace kadam::test::key_help_test {
 namespace {
 
 TEST(KeyHelp, NamesEveryKey) {
@@ -43,4 +43,4 @@ TEST(KeyHelp, SaysWhatAllHaveInCommonOnceAndWhatDiffersWhereItDoes) {
 }
 
 }  // namespace
-}  // namespace kadam::test
+}  // namespace kadam::test::key_help_test

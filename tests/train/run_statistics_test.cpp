@@ -5,7 +5,7 @@
 #include <cmath>
 #include <train/run_statistics.hpp>
 
-namespace kadam::test {
+namespace kadam::test::run_statistics_test {
 namespace {
 
 using train::RunStatistics;
@@ -107,4 +107,4 @@ TEST(RunStatistics, LooksAtTheLastTenth) {
 }
 
 }  // namespace
-}  // namespace kadam::test
+}  // namespace kadam::test::run_statistics_test

@@ -7,7 +7,7 @@
 #include <workloads/cifar10.hpp>
 #include <workloads/reader_fixture.hpp>
 
-namespace kadam::test {
+namespace kadam::test::cifar10_test {
 namespace {
 
 /// A record whose red, green and blue planes are constant.
@@ -56,4 +56,4 @@ TEST(Cifar10, SaysWhatItExpected) {
 }
 
 }  // namespace
-}  // namespace kadam::test
+}  // namespace kadam::test::cifar10_test

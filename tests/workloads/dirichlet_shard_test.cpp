@@ -11,7 +11,7 @@
 #include <workloads/images.hpp>
 #include <workloads/make_sampler.hpp>
 
-namespace kadam::workloads {
+namespace kadam::workloads::dirichlet_shard_test {
 namespace {
 
 using Indices = std::vector<std::int64_t>;
@@ -164,4 +164,4 @@ TEST(MakeSampler, DrawsFromAllExamplesOrFromAShard) {
 }
 
 }  // namespace
-}  // namespace kadam::workloads
+}  // namespace kadam::workloads::dirichlet_shard_test

@@ -8,7 +8,7 @@
 #include <workloads/idx.hpp>
 #include <workloads/reader_fixture.hpp>
 
-namespace kadam::test {
+namespace kadam::test::idx_test {
 namespace {
 
 const std::string six_pixels("\x00\x33\x66\x99\xcc\xff", 6);
@@ -159,4 +159,4 @@ TEST(Idx, ReadsFashionMnist) {
 }
 
 }  // namespace
-}  // namespace kadam::test
+}  // namespace kadam::test::idx_test

@@ -16,7 +16,7 @@
 #include <workloads/layers/max_pool.hpp>
 #include <workloads/model_fixture.hpp>
 
-namespace kadam::test {
+namespace kadam::test::layer_test {
 namespace {
 
 using workloads::Matrix;
@@ -236,4 +236,4 @@ TEST(CrossEntropy, CountsTheFirstLargestLogitAsThePrediction) {
 }
 
 }  // namespace
-}  // namespace kadam::test
+}  // namespace kadam::test::layer_test

@@ -8,7 +8,7 @@
 #include <workloads/make_model.hpp>
 #include <workloads/random.hpp>
 
-namespace kadam::workloads {
+namespace kadam::workloads::make_model_test {
 namespace {
 
 const DataShape fashion{1, 28, 28, 0, 10};
@@ -94,4 +94,4 @@ TEST(MakeModel, InitialisationIsAPureFunctionOfTheSeed) {
 }
 
 }  // namespace
-}  // namespace kadam::workloads
+}  // namespace kadam::workloads::make_model_test

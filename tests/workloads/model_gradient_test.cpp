@@ -8,7 +8,7 @@
 #include <workloads/gradient_check.hpp>
 #include <workloads/model_fixture.hpp>
 
-namespace kadam::test {
+namespace kadam::test::model_gradient_test {
 namespace {
 
 workloads::ModelOptions mlp(std::vector<std::int64_t> hidden, const std::string& activation) {
@@ -136,4 +136,4 @@ INSTANTIATE_TEST_SUITE_P(Models, SmallModelGradient, testing::ValuesIn(small_cas
 INSTANTIATE_TEST_SUITE_P(Models, LargeModelGradient, testing::ValuesIn(large_cases()), case_name);
 
 }  // namespace
-}  // namespace kadam::test
+}  // namespace kadam::test::model_gradient_test

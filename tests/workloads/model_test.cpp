@@ -11,7 +11,7 @@
 #include <vector>
 #include <workloads/model_fixture.hpp>
 
-namespace kadam::test {
+namespace kadam::test::model_test {
 namespace {
 
 std::vector<ModelCase> cases() {
@@ -183,4 +183,4 @@ INSTANTIATE_TEST_SUITE_P(Models, ModelTest, testing::ValuesIn(cases()),
                          [](const auto& model_case) { return model_case.param.name; });
 
 }  // namespace
-}  // namespace kadam::test
+}  // namespace kadam::test::model_test

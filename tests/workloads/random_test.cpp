@@ -6,7 +6,7 @@
 #include <set>
 #include <workloads/random.hpp>
 
-namespace kadam::workloads {
+namespace kadam::workloads::random_test {
 namespace {
 
 TEST(Random, IsTheSameOnEveryMachine) {
@@ -55,4 +55,4 @@ TEST(Random, NeighbouringSeedsShareNothing) {
 }
 
 }  // namespace
-}  // namespace kadam::workloads
+}  // namespace kadam::workloads::random_test

@@ -8,7 +8,7 @@
 #include <vector>
 #include <workloads/sampler.hpp>
 
-namespace kadam::workloads {
+namespace kadam::workloads::sampler_test {
 namespace {
 
 using Indices = std::vector<std::int64_t>;
@@ -187,4 +187,4 @@ TEST(Sampler, EveryPermutationOfThreeComesEquallyOften) {
 }
 
 }  // namespace
-}  // namespace kadam::workloads
+}  // namespace kadam::workloads::sampler_test

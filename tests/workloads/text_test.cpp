@@ -9,7 +9,7 @@
 #include <workloads/reader_fixture.hpp>
 #include <workloads/text.hpp>
 
-namespace kadam::test {
+namespace kadam::test::text_test {
 namespace {
 
 using Integers = std::vector<std::int32_t>;
@@ -209,4 +209,4 @@ TEST(Text, DataOptionsSayWhatDoesNotGoTogether) {
 }
 
 }  // namespace
-}  // namespace kadam::test
+}  // namespace kadam::test::text_test
