@@ -73,7 +73,7 @@ inline Chunk chunk_of(std::int64_t elements, int ranks, int rank) {
 
 /// decoded C(h) of [begin, end), cut in blocks from begin; adds to `undecided`.
 inline void quantise_chunk(const Code& code, const std::vector<float>& h, const std::vector<bool>& active,
-                           Chunk chunk, std::vector<float>& q, Undecided& undecided) {
+                           Chunk chunk, std::vector<float>& q, Undecided* undecided = nullptr) {
   const std::int64_t block =
       code.block == 0 ? std::max<std::int64_t>(1, chunk.end - chunk.begin) : code.block;
   for (std::int64_t first = chunk.begin; first < chunk.end; first += block) {
@@ -82,7 +82,9 @@ inline void quantise_chunk(const Code& code, const std::vector<float>& h, const 
     const std::vector<bool> part_active(active.begin() + first, active.begin() + last);
     Undecided in_block;
     const std::vector<float> decoded = quantise_block(code, part, part_active, &in_block);
-    for (const std::size_t i : in_block) undecided.push_back(static_cast<std::size_t>(first) + i);
+    for (const std::size_t i : in_block) {
+      if (undecided != nullptr) undecided->push_back(static_cast<std::size_t>(first) + i);
+    }
     std::copy(decoded.begin(), decoded.end(), q.begin() + first);
   }
 }
@@ -136,7 +138,7 @@ struct CompressedMean {
       std::vector<float> h(y[r].size(), 0.0F);
       for (std::size_t i = 0; i < h.size(); ++i) h[i] = active[i] ? y[r][i] + worker_error[r][i] : 0.0F;
       for (int j = 0; j < chunks; ++j)
-        quantise_chunk(code, h, active, chunk_of(elements, chunks, j), q[r], undecided);
+        quantise_chunk(code, h, active, chunk_of(elements, chunks, j), q[r], &undecided);
       for (std::size_t i = 0; i < h.size(); ++i) worker_error[r][i] = active[i] ? h[i] - q[r][i] : 0.0F;
     }
     std::vector<float> p(y[0].size(), 0.0F);
@@ -148,7 +150,7 @@ struct CompressedMean {
     }
     std::vector<float> out(y[0].size(), 0.0F);
     for (int j = 0; j < chunks; ++j)
-      quantise_chunk(code, p, active, chunk_of(elements, chunks, j), out, undecided);
+      quantise_chunk(code, p, active, chunk_of(elements, chunks, j), out, &undecided);
     for (std::size_t i = 0; i < p.size(); ++i) server_error[i] = active[i] ? p[i] - out[i] : 0.0F;
     return out;
   }

@@ -79,7 +79,7 @@ struct Loco {
     active.flip();
     std::vector<float> q(h.size(), 0.0F);
     for (int j = 0; j < chunks; ++j)
-      quantise_chunk(by, h, active, chunk_of(elements, chunks, j), q, undecided_elements);
+      quantise_chunk(by, h, active, chunk_of(elements, chunks, j), q, &undecided_elements);
     return q;
   }
 };
