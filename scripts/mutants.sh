@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: The Kadam authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Are the tests worth what they say? Breaks the code on purpose, in one place at a time, and looks whether a test sees it.
+set -euo pipefail
+
+usage() {
+  cat <<'TEXT'
+scripts/mutants.sh [options]
+
+Builds a copy of the sources (build-mutants/) that holds all faults of tests/mutants/, each behind a switch; runs the
+tests that should see them once without a fault, then once with each. A test that fails, crashes or hangs has caught
+its fault. Exit status 0 if every fault was caught. Options:
+
+  --list         name the faults, with their files and what they do; builds nothing
+  --only NAME    try only this one (may be repeated; 'zero-one-*' takes all that begin so)
+  --today        try one, another one every day
+  --everything   run all tests of the folders whose tests are named, and say which of them see the fault
+  --jobs N       compile N files at a time, try half as many faults (default: one per core)
+  --help         this text
+
+What a test said with a fault is in build-mutants/output/<fault>.<test>.log.
+TEXT
+}
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=scripts/internal/common.sh
+source "$here/internal/common.sh"
+
+arguments=()
+while (($#)); do
+  case $1 in
+    --only | --jobs)
+      (($# > 1)) || stop "$1 needs a value; see scripts/mutants.sh --help."
+      ;;&
+    --jobs)
+      [[ $2 =~ ^[1-9][0-9]{0,3}$ ]] || stop "$1 needs a number from 1 on, not $2."
+      ;;&
+    --only | --jobs) arguments+=("$1=$2") && shift 2 ;;
+    --list | --today | --everything) arguments+=("$1") && shift ;;
+    --help | -h) usage && exit ;;
+    *) stop "Unknown option $1; see scripts/mutants.sh --help." ;;
+  esac
+done
+help_openblas_with_new_processors
+exec python3 "$here/mutants/main.py" "${arguments[@]}"

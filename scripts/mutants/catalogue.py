@@ -1,0 +1,125 @@
+# SPDX-FileCopyrightText: The Kadam authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The faults of tests/mutants/*.toml, and how they are put into a source file behind switches."""
+import dataclasses
+import difflib
+import fnmatch
+import re
+import tomllib
+
+KINDS = ("expression", "statement", "insert")
+KEYS = {"name", "file", "kind", "after", "find", "replace", "why", "tests", "filter"}
+LEAST_FAULTS = 80
+
+
+class CatalogueError(Exception):
+    """What is wrong with a fault, in words for who wrote it."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Fault:
+    """One fault. kind: an expression or statements in place of `find`, or statements in front of it."""
+    name: str
+    file: str
+    find: str
+    replace: str
+    why: str
+    tests: tuple
+    kind: str = "expression"
+    after: str = ""
+    filter: str = ""
+
+    def switched(self, text):
+        """`text`, which is `find` or what other faults made of it, with this fault behind its switch."""
+        switch = f'kadam_mutant::on("{self.name}")'
+        if self.kind == "expression":
+            return f"({switch} ? ({self.replace}) : ({text}))"
+        if self.kind == "statement":
+            return f"{{ if ({switch}) {{ {self.replace} }} else {{ {text} }} }}"
+        return f"if ({switch}) {{ {self.replace} }} {text}"
+
+
+def read_faults(folder):
+    """All faults, file by file. Raises CatalogueError for what cannot be one."""
+    faults = []
+    for path in sorted(folder.glob("*.toml")):
+        try:
+            table = tomllib.loads(path.read_text(encoding="utf-8"))
+        except tomllib.TOMLDecodeError as error:
+            raise CatalogueError(f"{path}: {error}") from error
+        defaults = {key: table[key] for key in ("file", "tests", "filter") if key in table}
+        faults += [fault_from(path, {**defaults, **entry}) for entry in table.get("fault", [])]
+    seen = set()
+    for fault in faults:
+        if fault.name in seen:
+            raise CatalogueError(f"two faults are named {fault.name}")
+        seen.add(fault.name)
+    return faults
+
+
+def fault_from(path, entry):
+    name = entry.get("name", "?")
+    missing = KEYS - {"kind", "after", "filter"} - set(entry)
+    unknown = set(entry) - KEYS
+    if missing or unknown:
+        raise CatalogueError(f"{path}: fault {name}: " + ", ".join(
+            [f"'{key}' is missing" for key in sorted(missing)] + [f"there is no '{key}'" for key in sorted(unknown)]))
+    fault = Fault(**{**entry, "tests": tuple(entry["tests"])})
+    if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", name):
+        raise CatalogueError(f"{path}: fault {name}: names are words of small letters and digits, joined by '-'")
+    if fault.kind not in KINDS:
+        raise CatalogueError(f"{path}: fault {name}: expected a kind of {', '.join(KINDS)}, found {fault.kind}")
+    return fault
+
+
+def place_of(fault, text):
+    """Where `find` begins in its file: the only place, or the first one behind the only `after`."""
+    start = 0
+    if fault.after:
+        if text.count(fault.after) != 1:
+            raise CatalogueError(f"{fault.name}: {fault.file} has {text.count(fault.after)} places with "
+                                 f"'{fault.after}', expected one")
+        start = text.index(fault.after) + len(fault.after)
+    elif text.count(fault.find) > 1:
+        raise CatalogueError(f"{fault.name}: {fault.file} has {text.count(fault.find)} places with '{fault.find}': "
+                             "find more of it, or say 'after'")
+    place = text.find(fault.find, start)
+    if place < 0:
+        raise CatalogueError(f"{fault.name}: {fault.file} has no '{fault.find}'" +
+                             (f" after '{fault.after}'" if fault.after else ""))
+    return place
+
+
+def apply(faults, text):
+    """The text with all faults of its file in it. A fault may lie inside another, or share its place."""
+    def order(item):
+        begin, fault = item
+        # What holds others comes first; of those that share a place, statements hold expressions.
+        return begin, -len(fault.find), fault.kind == "expression", fault.name
+
+    def render(begin, end, inside):
+        if not inside:
+            return text[begin:end]
+        first, fault = inside[0]
+        last = first + len(fault.find)
+        own = [one for one in inside[1:] if one[0] < last]
+        for other, of_other in own:
+            if other + len(of_other.find) > last:
+                raise CatalogueError(f"{of_other.name} begins inside {fault.name} and ends outside")
+        rest = inside[1 + len(own):]
+        return text[begin:first] + fault.switched(render(first, last, own)) + render(last, end, rest)
+
+    places = sorted(((place_of(fault, text), fault) for fault in faults), key=order)
+    return render(0, len(text), places)
+
+
+def chosen(faults, patterns):
+    """Those whose names are given, or match; raises CatalogueError for a name that there is not."""
+    names = [fault.name for fault in faults]
+    for pattern in patterns:
+        if fnmatch.filter(names, pattern):
+            continue
+        near = difflib.get_close_matches(pattern, names, 5, 0.4) + [name for name in names if pattern in name]
+        hint = "; near ones: " + ", ".join(dict.fromkeys(near[:8])) if near else ""
+        raise CatalogueError(f"there is no fault {pattern}{hint}; scripts/mutants.sh --list names them all")
+    return [fault for fault in faults if any(fnmatch.fnmatch(fault.name, pattern) for pattern in patterns)]

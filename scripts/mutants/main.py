@@ -1,0 +1,211 @@
+# SPDX-FileCopyrightText: The Kadam authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tries the faults of tests/mutants/ against the tests that should see them; called by scripts/mutants.sh."""
+import argparse
+import concurrent.futures
+import datetime
+import fnmatch
+import os
+import signal
+import sys
+
+import catalogue
+import tree
+import trial
+
+FAULTS = tree.ROOT / "tests" / "mutants"
+
+
+def stop(text):
+    sys.exit(f"kadam: {text}")
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--check", nargs="?", const="", metavar="BUILD")
+    parser.add_argument("--only", action="append", default=[])
+    parser.add_argument("--today", action="store_true")
+    parser.add_argument("--everything", action="store_true")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    arguments = parser.parse_args()
+    if arguments.jobs < 1:
+        stop(f"--jobs needs a number from 1 on, not {arguments.jobs}.")
+    return arguments
+
+
+def select(faults, arguments):
+    if arguments.only:
+        return catalogue.chosen(faults, arguments.only)
+    if arguments.today:
+        return [faults[datetime.date.today().toordinal() % len(faults)]]
+    return faults
+
+
+def print_list(faults):
+    width = max(len(fault.name) for fault in faults)
+    for fault in faults:
+        print(f"{fault.name:<{width}}  {fault.file}: {fault.why}")
+
+
+def check(faults, build):
+    """That the catalogue fits the sources: each fault has its place, its tests exist, no folder is left out."""
+    errors = []
+    if len(faults) < catalogue.LEAST_FAULTS:
+        errors.append(f"there are {len(faults)} faults, expected {catalogue.LEAST_FAULTS} or more")
+    by_file = {}
+    for fault in faults:
+        by_file.setdefault(fault.file, []).append(fault)
+    for name, own in by_file.items():
+        path = tree.ROOT / name
+        if not path.is_file():
+            errors.append(f"{', '.join(fault.name for fault in own)}: there is no file {name}")
+            continue
+        text = path.read_text(encoding="utf-8")
+        wrong = len(errors)
+        for fault in own:
+            try:
+                catalogue.place_of(fault, text)
+            except catalogue.CatalogueError as error:
+                errors.append(str(error))
+        if len(errors) == wrong:
+            try:
+                catalogue.apply(own, text)
+            except catalogue.CatalogueError as error:
+                errors.append(str(error))
+    folders = [folder for folder in (tree.ROOT / "src" / "kadam").iterdir() if any(folder.glob("*.[ch]pp"))]
+    for folder in [*folders, tree.ROOT / "kernels" / "kadam" / "kernels"]:
+        relative = str(folder.relative_to(tree.ROOT))
+        if not any(os.path.dirname(name) == relative for name in by_file):
+            errors.append(f"no fault is in {relative}")
+    if build:
+        tests = tree.read_tests(build)
+        errors += [f"{fault.name}: there is no test {pattern}" for fault in faults for pattern in fault.tests
+                   if not matching(tests, pattern)]
+    for error in errors:
+        print(f"kadam: {error}")
+    print(f"{len(faults)} faults in {len(by_file)} files, {len(errors)} mistakes")
+    return 1 if errors else 0
+
+
+def matching(tests, pattern):
+    return sorted(fnmatch.filter(tests, pattern))
+
+
+class Trials:
+    """Which tests are run for which fault, with their results without a fault."""
+
+    def __init__(self, faults, everything, jobs):
+        tree.copy_with_faults(catalogue.read_faults(FAULTS))
+        say(f"Building what {len(faults)} fault{'s' * (len(faults) != 1)} need{'s' * (len(faults) == 1)}, in "
+            f"{tree.FOLDER}.")
+        tree.configure(jobs)
+        tests = tree.read_tests(tree.BUILD)
+        self.plan = {fault.name: self.runs_of(fault, tests, everything) for fault in faults}
+        needed = sorted({name for runs in self.plan.values() for name, _ in runs})
+        tree.build(sorted(set().union(*(tree.targets_of(tests[name], name) for name in needed))), jobs)
+        self.runner = trial.Runner(tree.read_tests(tree.BUILD), tree.FOLDER / "output")
+
+    @staticmethod
+    def runs_of(fault, tests, everything):
+        names = [name for pattern in fault.tests for name in matching(tests, pattern)]
+        if not names:
+            raise catalogue.CatalogueError(f"{fault.name}: there is no test {' or '.join(fault.tests)}")
+        if not everything:
+            return [(name, fault.filter) for name in dict.fromkeys(names)]
+        labels = {label for name in names for label in tests[name].get("LABELS", [])} - {"serial", "mpi"}
+        return [(name, "") for name, test in tests.items() if labels & set(test.get("LABELS", []))]
+
+    def run_without_faults(self):
+        """All must pass, or nothing that follows means anything. One that is skipped here sees nothing: others have to."""
+        runs = list(dict.fromkeys(run for runs in self.plan.values() for run in runs))
+        for k, run in enumerate(runs):
+            name, gtest_filter = run
+            progress(f"without a fault, {k + 1} of {len(runs)}: {name}")
+            outcome = self.runner.baseline(name, gtest_filter)
+            if outcome.passes:
+                continue
+            for fault, own in self.plan.items():
+                if run in own and not (outcome.skipped and len(own) > 1):
+                    where = f" with the filter {gtest_filter}" if gtest_filter else ""
+                    raise tree.BuildError(f"the test {name}{where}, for {fault}, does not pass without a fault: "
+                                          f"{outcome.how}; its output is in {self.runner.output}/none.{name}.log")
+                own[:] = [other for other in own if other != run]
+        progress("")
+
+    def try_fault(self, fault, everything):
+        """What catches it; the seconds that it took."""
+        caught, seconds = [], 0.0
+        for name, gtest_filter in self.plan[fault.name]:
+            outcome = self.runner.run(name, gtest_filter, fault.name)
+            seconds += outcome.seconds
+            if not outcome.passes:
+                caught.append(f"{name}: {outcome.how}")
+                if not everything:
+                    break
+        return caught, seconds
+
+
+def say(text):
+    print(f"kadam: {text}", flush=True)
+
+
+def progress(text):
+    if sys.stdout.isatty():
+        print(f"\r\x1b[K{text[:100]}", end="", flush=True)
+
+
+def try_all(faults, arguments):
+    trials = Trials(faults, arguments.everything, arguments.jobs)
+    trials.run_without_faults()
+    width = max(len(fault.name) for fault in faults)
+    missed = []
+    # Most tests have several ranks: half as many at a time as there are cores.
+    with concurrent.futures.ThreadPoolExecutor(max(1, arguments.jobs // 2)) as pool:
+        for k, (fault, (caught, seconds)) in enumerate(zip(faults, pool.map(
+                lambda fault: trials.try_fault(fault, arguments.everything), faults))):
+            progress("")
+            if not caught:
+                missed.append(fault)
+            verdict = "caught by " + "; ".join(caught) if caught else "MISSED"
+            print(f"{fault.name:<{width}}  {verdict}  ({seconds:.1f} s)", flush=True)
+            progress(f"{k + 1} of {len(faults)} tried, {len(missed)} missed")
+    progress("")
+    for fault in missed:
+        reached = "it ran" if trials.runner.was_reached(fault.name) else "it never ran"
+        print(f"MISSED {fault.name} ({reached} in {', '.join(fault.tests)}): {fault.file}: {fault.why}")
+    print(f"{len(faults) - len(missed)} of {len(faults)} caught")
+    return 1 if missed else 0
+
+
+def run():
+    arguments = parse_arguments()
+    faults = catalogue.read_faults(FAULTS)
+    if arguments.check is not None:
+        return check(faults, arguments.check)
+    faults = select(faults, arguments)
+    if arguments.list:
+        print_list(faults)
+        return 0
+    trial.adopt_orphans()
+    return try_all(faults, arguments)
+
+
+def main():
+    # A job that is told to end leaves as little behind as one that is interrupted.
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        code = run()
+    except (catalogue.CatalogueError, tree.BuildError) as error:
+        trial.end_processes()
+        stop(error)
+    except KeyboardInterrupt:
+        trial.end_processes()
+        os._exit(130)  # threads that wait for a test are not waited for
+    except BrokenPipeError:
+        code = 0
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()
