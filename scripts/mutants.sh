@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Are the tests worth what they say? Breaks the code on purpose, in one place at a time, and looks whether a test sees it.
+# Are the tests worth what they say? Breaks the code in one place at a time and looks whether a test sees it.
 set -euo pipefail
 
 usage() {

@@ -90,6 +90,34 @@ def place_of(fault, text):
     return place
 
 
+# How tightly operators bind; others do not matter here.
+BINDS = {"?": 0, "||": 1, "&&": 2, "==": 3, "!=": 3, "<=": 4, ">=": 4, "+": 5, "-": 5, "*": 6, "/": 6, "%": 6}
+
+
+def loosest(text):
+    """How tightly the loosest operator outside of brackets binds, of those with a space on both sides."""
+    depth, binds = 0, 7
+    for match in re.finditer(r"[()\[\]{}]|(?<=\s)(\?|\|\||&&|[=!<>]=|[-+*/%])(?=\s)", text):
+        depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(match.group(), 0)
+        if depth == 0 and match.group(1):
+            binds = min(binds, BINDS[match.group(1)])
+    return binds
+
+
+def require_whole(fault, text, place):
+    """In parentheses, an expression must mean what it means without: of a + b * c, `b * c` does and `a + b` does not."""
+    if fault.kind != "expression":
+        return
+    own = loosest(fault.find)
+    before = re.search(r"\s(\|\||&&|[=!]=|[-+*/%])\s*$", text[:place])
+    after = re.match(r"\s*(\?|\|\||&&|[=!]=|[-+*/%])\s", text[place + len(fault.find):])
+    # a - (b + c) is something else, and a + (b + c) may be rounded in another way.
+    too_tight = before and (BINDS[before.group(1)] > own or BINDS[before.group(1)] == own >= BINDS["+"])
+    if too_tight or after and BINDS[after.group(1)] > own:
+        raise CatalogueError(f"{fault.name}: '{fault.find}' is no whole expression where it stands in {fault.file}: an "
+                             "operator beside it binds more tightly than those inside")
+
+
 def apply(faults, text):
     """The text with all faults of its file in it. A fault may lie inside another, or share its place."""
     def order(item):
@@ -110,6 +138,8 @@ def apply(faults, text):
         return text[begin:first] + fault.switched(render(first, last, own)) + render(last, end, rest)
 
     places = sorted(((place_of(fault, text), fault) for fault in faults), key=order)
+    for place, fault in places:
+        require_whole(fault, text, place)
     return render(0, len(text), places)
 
 

@@ -104,6 +104,8 @@ class Trials:
         self.plan = {fault.name: self.runs_of(fault, tests, everything) for fault in faults}
         needed = sorted({name for runs in self.plan.values() for name, _ in runs})
         tree.build(sorted(set().union(*(tree.targets_of(tests[name], name) for name in needed))), jobs)
+        # Most tests have several ranks: half as many at a time as there are cores.
+        self.pool = concurrent.futures.ThreadPoolExecutor(max(1, jobs // 2))
         self.runner = trial.Runner(tree.read_tests(tree.BUILD), tree.FOLDER / "output")
 
     @staticmethod
@@ -117,19 +119,18 @@ class Trials:
         return [(name, "") for name, test in tests.items() if labels & set(test.get("LABELS", []))]
 
     def run_without_faults(self):
-        """All must pass, or nothing that follows means anything. One that is skipped here sees nothing: others have to."""
+        """All must pass, or nothing that follows means anything. One that is skipped sees nothing: others have to."""
         runs = list(dict.fromkeys(run for runs in self.plan.values() for run in runs))
-        for k, run in enumerate(runs):
+        for k, (run, outcome) in enumerate(zip(runs, self.pool.map(lambda run: self.runner.baseline(*run), runs))):
             name, gtest_filter = run
-            progress(f"without a fault, {k + 1} of {len(runs)}: {name}")
-            outcome = self.runner.baseline(name, gtest_filter)
+            progress(f"without a fault, {k + 1} of {len(runs)} pass")
             if outcome.passes:
                 continue
             for fault, own in self.plan.items():
                 if run in own and not (outcome.skipped and len(own) > 1):
                     where = f" with the filter {gtest_filter}" if gtest_filter else ""
                     raise tree.BuildError(f"the test {name}{where}, for {fault}, does not pass without a fault: "
-                                          f"{outcome.how}; its output is in {self.runner.output}/none.{name}.log")
+                                          f"{outcome.how}; its output is in {outcome.log}")
                 own[:] = [other for other in own if other != run]
         progress("")
 
@@ -160,16 +161,14 @@ def try_all(faults, arguments):
     trials.run_without_faults()
     width = max(len(fault.name) for fault in faults)
     missed = []
-    # Most tests have several ranks: half as many at a time as there are cores.
-    with concurrent.futures.ThreadPoolExecutor(max(1, arguments.jobs // 2)) as pool:
-        for k, (fault, (caught, seconds)) in enumerate(zip(faults, pool.map(
-                lambda fault: trials.try_fault(fault, arguments.everything), faults))):
-            progress("")
-            if not caught:
-                missed.append(fault)
-            verdict = "caught by " + "; ".join(caught) if caught else "MISSED"
-            print(f"{fault.name:<{width}}  {verdict}  ({seconds:.1f} s)", flush=True)
-            progress(f"{k + 1} of {len(faults)} tried, {len(missed)} missed")
+    for k, (fault, (caught, seconds)) in enumerate(zip(faults, trials.pool.map(
+            lambda fault: trials.try_fault(fault, arguments.everything), faults))):
+        progress("")
+        if not caught:
+            missed.append(fault)
+        verdict = "caught by " + "; ".join(caught) if caught else "MISSED"
+        print(f"{fault.name:<{width}}  {verdict}  ({seconds:.1f} s)", flush=True)
+        progress(f"{k + 1} of {len(faults)} tried, {len(missed)} missed")
     progress("")
     for fault in missed:
         reached = "it ran" if trials.runner.was_reached(fault.name) else "it never ran"
@@ -192,13 +191,15 @@ def run():
 
 
 def main():
-    # A job that is told to end leaves as little behind as one that is interrupted.
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    # A job that is told to end leaves as little behind as one that is interrupted; in the background of a script, too.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     try:
         code = run()
     except (catalogue.CatalogueError, tree.BuildError) as error:
+        print(f"kadam: {error}", file=sys.stderr, flush=True)
         trial.end_processes()
-        stop(error)
+        os._exit(1)
     except KeyboardInterrupt:
         trial.end_processes()
         os._exit(130)  # threads that wait for a test are not waited for

@@ -6,6 +6,7 @@ import dataclasses
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import threading
@@ -43,7 +44,7 @@ def descendants():
 
 
 def end_processes(tag=None, spared=None):
-    """Ends those of one trial, or all, and waits until they are gone; somebody else waits for the one that is spared."""
+    """Ends those of one trial, or all, and waits until they are gone; for the one that is spared, others wait."""
     wanted = None if tag is None else f"{TAG}={tag}".encode()
     killed = []
     for pid in descendants():
@@ -72,6 +73,7 @@ class Outcome:
     how: str
     seconds: float
     skipped: bool = False
+    log: pathlib.Path | None = None
 
 
 def wait_for(running, limit, log):
@@ -95,7 +97,8 @@ class Runner:
         self.usual_seconds = {}
         self.count = 0
         self.lock = threading.Lock()
-        output.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(output, ignore_errors=True)
+        output.mkdir(parents=True)
 
     def baseline(self, name, gtest_filter):
         """The test without a fault, once for each filter."""
@@ -108,7 +111,7 @@ class Runner:
         with self.lock:
             self.count += 1
             tag = f"{os.getpid()}-{self.count}"
-        label = re.sub(r"[^\w.-]+", "_", f"{fault or 'none'}.{name}")
+        label = f"{fault}.{name}" if fault else f"none-{tag.rpartition('-')[2]}.{name}"
         log = self.output / f"{label}.log"
         reached = self.output / f"{label}.reached"
         reached.unlink(missing_ok=True)
@@ -131,7 +134,8 @@ class Runner:
                 end_processes(tag, running.pid)
                 running.wait()
         seconds = time.monotonic() - begin
-        return judge(test, code, log.read_text(encoding="utf-8", errors="replace"), seconds)
+        outcome = judge(test, code, log.read_text(encoding="utf-8", errors="replace"), seconds)
+        return dataclasses.replace(outcome, log=log)
 
     def was_reached(self, fault):
         return any(self.output.glob(f"{fault}.*.reached"))

@@ -57,6 +57,15 @@ def finds_the_place():
     expect("expected one" in refusal(lambda: catalogue.place_of(fault("x-y", "a", "b", after="g("), text)), "after")
 
 
+def takes_whole_expressions_alone():
+    text = "y = a + b * c - d - e / f; z = g ? h : i;"
+    for find in ("b * c", "a + b * c", "a + b * c - d", "e / f", "g ? h : i", "g", "h"):
+        expect(find in catalogue.apply([fault("x-y", find, "0")], text), find)
+    for find in ("a + b", "b * c - d", "d - e / f", "d - e", "c - d"):
+        words = refusal(lambda wanted=find: catalogue.apply([fault("x-y", wanted, "0")], text))
+        expect("no whole expression" in words, find, words)
+
+
 def refuses_what_is_no_fault():
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "some.toml"
@@ -112,6 +121,7 @@ def main():
     switches_every_kind()
     holds_faults_inside_faults()
     finds_the_place()
+    takes_whole_expressions_alone()
     refuses_what_is_no_fault()
     names_what_it_would_try()
     leaves_no_process_behind()

@@ -28,7 +28,10 @@ TEST(LearningRate, CosineFallsToItsFinalFraction) {
   rate.lr_total_steps = 110;
   rate.lr_final_fraction = 0.1;
   rate.validate("test");
+  EXPECT_DOUBLE_EQ(rate.at(5), 0.5);
+  EXPECT_NEAR(rate.at(11), 1.0, 1e-3);
   EXPECT_DOUBLE_EQ(rate.at(60), 0.55);
+  EXPECT_NEAR(rate.at(160), 0.1, 1e-12);  // where a cosine would have risen again
   EXPECT_NEAR(rate.at(110), 0.1, 1e-12);
   EXPECT_NEAR(rate.at(500), 0.1, 1e-12);
 }
@@ -42,10 +45,14 @@ TEST(LearningRate, StepsAndLists) {
   rate.validate("test");
   EXPECT_DOUBLE_EQ(rate.at(10), 1.0);
   EXPECT_DOUBLE_EQ(rate.at(11), 0.5);
+  EXPECT_DOUBLE_EQ(rate.at(20), 0.5);
+  EXPECT_DOUBLE_EQ(rate.at(21), 0.25);
   LearningRate list;
   list.lr = {0.3, 0.2};
   list.validate("test");
+  EXPECT_DOUBLE_EQ(list.at(1), 0.3);
   EXPECT_DOUBLE_EQ(list.at(2), 0.2);
+  EXPECT_THROW((void)list.at(0), std::out_of_range);
   EXPECT_THROW((void)list.at(3), std::out_of_range);
 }
 

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <stdexcept>
 
 namespace kadam {
@@ -69,6 +70,83 @@ TEST(Options, WrongTypesAndRangesSayWhatIsExpected) {
   EXPECT_TRUE(contains(refusal("lamb", {{"trust_min", 2.0}, {"trust_max", 1.0}}), "trust_min <= trust_max"));
 }
 
+struct Limit {
+  std::string optimizer;
+  std::string option;
+  OptionValue last;  ///< still accepted
+  OptionValue beyond;
+  OptionMap others;
+};
+
+/// The refusal comes from the option's own check: it names the option, where what an optimizer is made of
+/// could not.
+TEST(Options, RangesEndWhereTheySay) {
+  const OptionMap after_five = {{"warmup_steps", std::int64_t{5}}};
+  const OptionMap frozen_at_five = {{"variance_freeze_step", std::int64_t{5}}};
+  const double below_one = std::nextafter(1.0, 0.0);
+  const double above_zero = 1e-300;
+  const auto whole = [](std::int64_t value) { return OptionValue(value); };
+  const std::vector<Limit> limits = {
+      {"adam", "beta1", below_one, 1.0, {}},
+      {"adam", "beta1", 0.0, -0.1, {}},
+      {"adam", "beta2", below_one, 1.0, {}},
+      {"adam", "beta2", 0.0, -0.1, {}},
+      {"adam", "eps", 1e-30, 0.0, {}},
+      {"adam", "weight_decay", 0.0, -1e-9, {}},
+      {"adam", "clip_norm", 0.0, -1e-9, {}},
+      {"adam", "dense_below", whole(0), whole(-1), {}},
+      {"adam", "lr_warmup_steps", whole(0), whole(-1), {}},
+      {"adam", "lr_final_fraction", 1.0, 1.01, {}},
+      {"adam", "lr_final_fraction", 0.0, -0.01, {}},
+      {"adam", "lr_decay", 0.0, -0.1, {}},
+      {"adam", "lr_decay_every", whole(1), whole(0), {{"lr_schedule", std::string("steps")}}},
+      {"adam",
+       "lr_total_steps",
+       whole(6),
+       whole(5),
+       {{"lr_schedule", std::string("cosine")}, {"lr_warmup_steps", std::int64_t{5}}}},
+      {"lamb", "trust_min", 0.0, -0.1, {}},
+      {"onebit_adam", "block", whole(0), whole(-1), after_five},
+      {"onebit_adam", "warmup_steps", whole(1), whole(0), {}},
+      {"onebit_adam", "variance_floor", 1.0, 1.01, after_five},
+      {"apmsqueeze", "warmup_steps", whole(1), whole(0), {}},
+      {"onebit_lamb", "warmup_steps", whole(1), whole(0), {}},
+      {"onebit_lamb", "ratio_min", 1.0, 1.01, after_five},
+      {"onebit_lamb", "ratio_min", above_zero, 0.0, after_five},
+      {"onebit_lamb", "ratio_max", 1.0, 0.99, after_five},
+      {"onebit_lamb", "ratio_change", below_one, 1.0, after_five},
+      {"onebit_lamb", "beta3", below_one, 1.0, after_five},
+      {"onebit_lamb", "variance_floor", 0.0, -0.01, after_five},
+      {"zero_one_adam", "variance_freeze_step", whole(1), whole(0), {}},
+      {"zero_one_adam", "variance_kappa", whole(1), whole(0), frozen_at_five},
+      {"zero_one_adam", "sync_doubling_steps", whole(1), whole(0), frozen_at_five},
+      {"zero_one_adam", "sync_interval_max", whole(1), whole(0), frozen_at_five},
+      {"zero_one_adam", "variance_floor", 1.0, 1.01, frozen_at_five},
+      {"loco", "error_beta", below_one, 1.0, {}},
+      {"loco", "error_reset", whole(0), whole(-1), {}},
+      {"loco", "bits", whole(2), whole(1), {}},
+      {"loco", "bits", whole(8), whole(16), {}},
+      {"loco", "block", whole(0), whole(-1), {}},
+      {"locally_accumulated_adam", "warmup_steps", whole(0), whole(-1), {}},
+      {"locally_accumulated_adam", "density", above_zero, 0.0, {}},
+      {"locally_accumulated_adam", "density", 1.0, 1.01, {}},
+      {"locally_accumulated_adam", "select_block", whole(65536), whole(65537), {}},
+      {"locally_accumulated_adam", "variance_sync_interval", whole(0), whole(-1), {}},
+      {"locally_accumulated_adam", "step_ahead", 1.0, 1.01, {}},
+      {"locally_accumulated_adam", "residual_decay", 1.0, 1.01, {}},
+      {"locally_accumulated_adam", "residual_decay", 0.0, -0.01, {}},
+      {"divisible_adam", "background_steps", whole(1), whole(0), {}}};
+  for (const Limit& limit : limits) {
+    SCOPED_TRACE(limit.optimizer + ", " + limit.option);
+    OptionMap options = limit.others;
+    options[limit.option] = limit.last;
+    EXPECT_EQ(refusal(limit.optimizer, options), "accepted");
+    options[limit.option] = limit.beyond;
+    const std::string text = refusal(limit.optimizer, options);
+    EXPECT_TRUE(contains(text, limit.optimizer) && contains(text, limit.option)) << text;
+  }
+}
+
 TEST(Options, GroupsAreCheckedToo) {
   const TensorLayout layout({{"w", 0, 10}});
   const auto make = [&](const ParameterGroup& group) {
@@ -98,6 +176,9 @@ TEST(Options, HashesSeeEveryValue) {
   const OptionMap b = {{"beta1", 0.9000000001}};
   EXPECT_NE(hash_of(a), hash_of(b));
   EXPECT_EQ(hash_of(a), hash_of(OptionMap{{"beta1", 0.9}}));
+  EXPECT_NE(hash_of(a), hash_of(OptionMap{{"beta2", 0.9}}));
+  EXPECT_NE(hash_of(OptionMap{{"beta1", 0.9}, {"beta2", 0.8}}),
+            hash_of(OptionMap{{"beta1", 0.8}, {"beta2", 0.9}}));
 }
 
 TEST(Options, DefaultsAndHelpExistForEveryOptimizer) {

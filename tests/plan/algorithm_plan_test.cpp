@@ -169,6 +169,56 @@ TEST(AlgorithmPlan, WorkOfOneBitAdamByHand) {
   EXPECT_DOUBLE_EQ(phases[1].share, 0.9);
 }
 
+/// Elements by kernel, in the last phase of a run on 2 ranks.
+std::map<Kernel, double> work_of(const std::string& name, const OptionMap& options, std::int64_t elements) {
+  const AlgorithmPlan plan = plan_algorithm(name, options, Problem::flat(elements, 2, steps));
+  std::map<Kernel, double> work;
+  for (const Work& one : plan.phases.back().work) work[one.kernel] += one.elements;
+  return work;
+}
+
+TEST(AlgorithmPlan, WorkOfADenseStepByHand) {
+  using Elements = std::map<Kernel, double>;
+  EXPECT_EQ(work_of("adam", {}, 1024),
+            (Elements{{Kernel::check, 1024.0}, {Kernel::dense_mean, 1024.0}, {Kernel::adam_update, 1024.0}}));
+  // To clip, the norm of the mean is wanted as well.
+  EXPECT_EQ(work_of("adam", {{"clip_norm", 1.0}}, 1024),
+            (Elements{{Kernel::check, 2048.0}, {Kernel::dense_mean, 1024.0}, {Kernel::adam_update, 1024.0}}));
+  EXPECT_EQ(
+      work_of("adam", {{"gradients", std::string("bf16")}}, 1024),
+      (Elements{{Kernel::check, 1024.0}, {Kernel::dense_mean, 1024.0}, {Kernel::adam_update_half, 1024.0}}));
+}
+
+TEST(AlgorithmPlan, WorkOfASparseStepByHand) {
+  // Two blocks of 4096, 41 entries each; every fourth step a mean of the variance, copied to and fro.
+  const OptionMap options = {{"density", 0.01}, {"variance_sync_interval", std::int64_t{4}}};
+  std::map<Kernel, double> expected = {
+      {Kernel::check, 8192.0},        {Kernel::accumulate_direction, 8192.0}, {Kernel::top_k_percent, 8192.0},
+      {Kernel::sparse_sum, 164.0},    {Kernel::dense_mean, 8192.0 / 4},       {Kernel::copy, 8192.0 / 4},
+      {Kernel::scale, 2 * 8192.0 / 4}};
+  EXPECT_EQ(work_of("locally_accumulated_adam", options, 8192), expected);
+  OptionMap decaying = options;
+  decaying["weight_decay"] = 0.1;
+  expected[Kernel::scale] += 8192.0;
+  EXPECT_EQ(work_of("locally_accumulated_adam", decaying, 8192), expected);
+}
+
+TEST(AlgorithmPlan, TheKernelThatSelectsIsThatOfTheDensityAndTheBlock) {
+  constexpr std::int64_t elements = 100000;
+  const auto selects = [](double density, std::int64_t block, Kernel kernel) {
+    const OptionMap options = {{"density", density}, {"select_block", block}};
+    const auto work = work_of("locally_accumulated_adam", options, elements);
+    for (const Kernel other : {Kernel::top_k_percent, Kernel::top_k_permille, Kernel::top_k_all_percent,
+                               Kernel::top_k_all_permille}) {
+      EXPECT_EQ(work.contains(other), other == kernel) << density << ", " << block;
+    }
+  };
+  selects(0.01, 4096, Kernel::top_k_percent);
+  selects(0.001, 4096, Kernel::top_k_permille);
+  selects(0.01, 0, Kernel::top_k_all_percent);
+  selects(0.001, 0, Kernel::top_k_all_permille);
+}
+
 TEST(AlgorithmPlan, RefusesWhatItCannotPlan) {
   const auto words_of = [](const std::string& name, const OptionMap& options) {
     try {
@@ -186,6 +236,10 @@ TEST(AlgorithmPlan, RefusesWhatItCannotPlan) {
   EXPECT_TRUE(has(words_of("onebit_adam", {{"warmup_steps", std::int64_t{100}}}), "nothing would be left"));
   EXPECT_TRUE(has(words_of("adam", {{"dense_below", std::int64_t{5}}}), "dense_below"));
   EXPECT_TRUE(has(words_of("divisible_adam", {{"background_steps", std::string("auto")}}), "a number"));
+  for (const Problem& none :
+       {Problem::flat(0, 4, 100), Problem::flat(1000, 0, 100), Problem::flat(1000, 4, 0)}) {
+    EXPECT_THROW((void)plan_algorithm("adam", {}, none), std::invalid_argument);
+  }
 }
 
 }  // namespace

@@ -102,6 +102,19 @@ TEST(Predict, TheBackgroundHidesBehindSteps) {
   EXPECT_EQ(blocking.background_steps, 2);
 }
 
+TEST(Predict, WhatIsWantedEarlyHidesBehindFewerSteps) {
+  StepPhase phase;
+  phase.exchanges = {{Traffic::background, Hiding::background, {{Pattern::all_to_all, 4000000}}, 4, 4}};
+  Scenario scenario = simple();
+  scenario.compute_seconds = 1e-3;
+  // 4 ms every fourth step: 1 ms in each, behind 1 ms of compute.
+  EXPECT_NEAR(step_seconds(phase, scenario, 4, false).exchange, 1e-3 + agreement, 1e-12);
+  EXPECT_NEAR(step_seconds(phase, scenario, 4, false).exposed, agreement, 1e-12);
+  // Wanted after the first of four: behind a quarter of the compute.
+  phase.exchanges[0].wanted_after = 1;
+  EXPECT_NEAR(step_seconds(phase, scenario, 4, false).exposed, 0.75e-3 + agreement, 1e-12);
+}
+
 TEST(Predict, ChoosesTheStepsBetweenBackgroundExchanges) {
   Scenario scenario = simple();
   scenario.compute_seconds = 1e-3;
