@@ -121,18 +121,22 @@ class Trials:
     def run_without_faults(self):
         """All must pass, or nothing that follows means anything. One that is skipped sees nothing: others have to."""
         runs = list(dict.fromkeys(run for runs in self.plan.values() for run in runs))
+        problems = []
         for k, (run, outcome) in enumerate(zip(runs, self.pool.map(lambda run: self.runner.baseline(*run), runs))):
-            name, gtest_filter = run
-            progress(f"without a fault, {k + 1} of {len(runs)} pass")
+            progress(f"without a fault, {k + 1} of {len(runs)}")
             if outcome.passes:
                 continue
-            for fault, own in self.plan.items():
-                if run in own and not (outcome.skipped and len(own) > 1):
-                    where = f" with the filter {gtest_filter}" if gtest_filter else ""
-                    raise tree.BuildError(f"the test {name}{where}, for {fault}, does not pass without a fault: "
-                                          f"{outcome.how}; its output is in {outcome.log}")
-                own[:] = [other for other in own if other != run]
+            concerned = [fault for fault, own in self.plan.items() if run in own]
+            for fault in concerned:
+                self.plan[fault].remove(run)
+            blind = [fault for fault in concerned if not self.plan[fault]]
+            if blind or not outcome.skipped:
+                where = f" with the filter {run[1]}" if run[1] else ""
+                problems.append(f"the test {run[0]}{where}, for {', '.join(blind or concerned)}, does not pass without "
+                                f"a fault: {outcome.how}; its output is in {outcome.log}")
         progress("")
+        if problems:
+            raise tree.BuildError("\nkadam: ".join(problems))
 
     def try_fault(self, fault, everything):
         """What catches it; the seconds that it took."""
