@@ -58,6 +58,22 @@ TEST(OneRank, AutomaticWarmUpFreezesOnceTheVarianceIsStable) {
   EXPECT_LT(frozen_after, 80);
 }
 
+TEST(OneRank, AutomaticWarmUpEndsAsEarlyAsItMayWhereGradientsAreAlike) {
+  // Delta = 10. Without bias correction the variance of equal gradients would still fill at step 20.
+  for (const std::string name : {"onebit_adam", "onebit_lamb"}) {
+    const OptionMap options = {{"warmup_steps", std::string("auto")}, {"beta2", 0.9}};
+    const auto optimizer = make_optimizer(name, options, layout, Communicator::self());
+    const auto parameters = test::to_device(test::random_vector(d, 2));
+    const auto gradient = test::to_device(test::random_vector(d, 77));
+    std::int64_t frozen_after = 0;
+    for (std::int64_t t = 1; t <= 40; ++t) {
+      const StepResult result = optimizer->step(ExecutionSpace{}, parameters, gradient);
+      if (result.phase == std::string("warm-up")) frozen_after = t;
+    }
+    EXPECT_EQ(frozen_after, 20) << name;
+  }
+}
+
 TEST(OneRank, NoParametersAreNoProblem) {
   for (const std::string& name : optimizer_names()) {
     const auto optimizer = make_optimizer(name, test::options_with_warmup(name, 1),
