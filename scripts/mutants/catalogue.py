@@ -105,7 +105,7 @@ def loosest(text):
 
 
 def require_whole(fault, text, place):
-    """In parentheses, an expression must mean what it means without: of a + b * c, `b * c` does and `a + b` does not."""
+    """In parentheses, an expression must mean what it means without: of a + b * c, `b * c` does, `a + b` does not."""
     if fault.kind != "expression":
         return
     own = loosest(fault.find)

@@ -101,7 +101,7 @@ def read_tests(folder):
 
 
 def targets_of(test, name):
-    """The programs that a test starts, as targets; one that is not built yet has no command: it is named as the test."""
+    """The programs that a test starts, as targets; one that is not built yet has no command, and the test's name."""
     if test["command"] is None:
         return {name}
     targets = {pathlib.Path(word).name for word in test["command"] if word.startswith(str(BUILD / "bin"))}
