@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <support/host_views.hpp>
+#include <support/mpi_options.hpp>
 #include <vector>
 
 /// Health figures of gradients for which they can be worked out by hand.
@@ -44,6 +45,26 @@ TEST_F(HealthTest, TheErrorRatioIsWhatIsOwedOverWhatWasDelivered) {
   const double owed = std::sqrt(((3.0 - r) * (3.0 - r) + (1.0 - r) * (1.0 - r)) / 2.0);
   ASSERT_TRUE(ratio.has_value());
   EXPECT_NEAR(*ratio, communicator_->size() > 1 ? owed / r : 0.0, 1e-6);
+}
+
+/// Nodes owe what each of their ranks would owe alone, where all have the same gradient: ranks of a node
+/// share it out.
+TEST_F(HealthTest, TheErrorRatioIsTheSameInTwoLevels) {
+  if (communicator_->size() != 4) GTEST_SKIP() << "two nodes of two ranks";
+  const auto in_two_levels = make_mpi_communicator(MPI_COMM_WORLD, test::mpi_options(Staging::automatic, 2));
+  const double r = std::sqrt(5.0);
+  const double owed = std::sqrt(((3.0 - r) * (3.0 - r) + (1.0 - r) * (1.0 - r)) / 2.0);
+  const OptionMap onebit = {{"beta1", 0.0}, {"warmup_steps", std::int64_t{1}}};
+  // LoCo with 2 bits says (3, 0) of (3, 1), and keeps a fifth of what is missing.
+  const OptionMap loco = {{"bits", std::int64_t{2}}, {"error_beta", 0.8}};
+  for (const auto& communicator : {communicator_, in_two_levels}) {
+    const auto adam = make_optimizer("onebit_adam", onebit, layout, communicator);
+    for (int t = 0; t < 2; ++t) step(*adam, 3.0F, 1.0F);
+    EXPECT_NEAR(adam->health(exec_).error_ratio.value_or(-1.0), owed / r, 1e-6);
+    const auto low_bit = make_optimizer("loco", loco, layout, communicator);
+    step(*low_bit, 3.0F, 1.0F);
+    EXPECT_NEAR(low_bit->health(exec_).error_ratio.value_or(-1.0), 0.2 / 3.0, 1e-6);
+  }
 }
 
 TEST_F(HealthTest, TheVarianceDriftIsTheRatioOfMeanSquares) {
