@@ -52,10 +52,6 @@ struct StoreDecoded {
   Vector<float> out;
   KOKKOS_FUNCTION void operator()(const std::int64_t i, const float value) const { out(i) = value; }
 };
-struct LoadGradient {
-  Vector<float> values;
-  KOKKOS_FUNCTION float operator()(const std::int64_t i) const { return values(i); }
-};
 
 TEST_F(MostSlicesTest, OfADenseMeanChangeNothing) {
   const auto mean = [&](Communicator& communicator) {
@@ -72,7 +68,7 @@ TEST_F(MostSlicesTest, OfACompressedMeanChangeNothing) {
     CompressedMean compressed(exec_, make_quantiser(1, SignScale::rms), communicator, many, block);
     const Vector<float> out("out", static_cast<std::size_t>(many));
     const ActiveMask<MemorySpace> all;
-    compressed.exchange(exec_, communicator, phases_, LoadGradient{gradient_}, all);
+    compressed.exchange(exec_, communicator, phases_, gradient_, all);
     compressed.decode(exec_, all, 0, many, StoreDecoded{out});
     Kokkos::fence();
     return test::to_host(out);
