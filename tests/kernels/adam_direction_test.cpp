@@ -45,8 +45,8 @@ TEST(AdamDirection, HandSized) {
 template <class Exec>
 class AdamDirectionTest : public testing::Test {
  public:
-  using Space = typename Exec::memory_space;
-  using Floats = Kokkos::View<float*, Space>;
+  using Memory = typename Exec::memory_space;
+  using Floats = Kokkos::View<float*, Memory>;
 
   static constexpr double c1 = 0.19;
   static constexpr double c2 = 0.002;
@@ -61,8 +61,8 @@ class AdamDirectionTest : public testing::Test {
     return {test::vector_with_nan(n, 1), test::random_variance(n, 2), test::random_vector(n, 3)};
   }
   static OnDevice copy_of(const DirectionState& state) {
-    return {test::to_device<Space>(state.m), test::to_device<Space>(state.v),
-            test::to_device<Space>(state.target)};
+    return {test::to_device<Memory>(state.m), test::to_device<Memory>(state.v),
+            test::to_device<Memory>(state.target)};
   }
   static void expect_same(const OnDevice& got, const DirectionState& wanted, const std::string& where) {
     Kokkos::fence();

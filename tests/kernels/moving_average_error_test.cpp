@@ -127,13 +127,13 @@ struct AlwaysActive {
 template <class Exec>
 class MovingAverageErrorTest : public testing::Test {
  public:
-  using Space = typename Exec::memory_space;
+  using Memory = typename Exec::memory_space;
 
   /// Its element `offset` is that of the vector's element 0.
-  static ActiveMask<Space> mask(MaskOfCase kind, std::int64_t n, std::int64_t offset) {
+  static ActiveMask<Memory> mask(MaskOfCase kind, std::int64_t n, std::int64_t offset) {
     if (kind == MaskOfCase::none) return {};
-    const Kokkos::View<std::uint32_t*, Space> words(
-        "mask", static_cast<std::size_t>(ActiveMask<Space>::words_for(n + offset)));
+    const Kokkos::View<std::uint32_t*, Memory> words(
+        "mask", static_cast<std::size_t>(ActiveMask<Memory>::words_for(n + offset)));
     if (kind == MaskOfCase::some) fill_active_mask(Exec{}, words, n + offset, ActiveInHalves{});
     if (kind == MaskOfCase::all_set) fill_active_mask(Exec{}, words, n + offset, AlwaysActive{});
     return {words, offset};
@@ -147,12 +147,12 @@ class MovingAverageErrorTest : public testing::Test {
   }
 
   struct OnDevice {
-    ByteError<Space> error;
-    Words<Space> words;
+    ByteError<Memory> error;
+    Words<Memory> words;
   };
   static OnDevice copy_of(const PlainLoco& plain) {
-    return {{test::to_device<Space>(plain.codes), test::to_device<Space>(plain.steps)},
-            test::to_device<Space>(plain.words)};
+    return {{test::to_device<Memory>(plain.codes), test::to_device<Memory>(plain.steps)},
+            test::to_device<Memory>(plain.words)};
   }
   static void expect_same(const OnDevice& got, const PlainLoco& wanted, const std::string& where) {
     Kokkos::fence();
@@ -183,8 +183,8 @@ class MovingAverageErrorTest : public testing::Test {
     for (std::int64_t t = 1; t <= 2; ++t) {
       const auto gradient = test::random_gradient(n, 0, t);
       plain.encode(gradient, taking_part, 0, plain.steps.size());
-      encode_with_moving_average_error<Exec, Bits, Space>(
-          Exec{}, UniformQuantiser<Bits>{}, message.map(), test::to_device<Space>(gradient), plain.scale,
+      encode_with_moving_average_error<Exec, Bits, Memory>(
+          Exec{}, UniformQuantiser<Bits>{}, message.map(), test::to_device<Memory>(gradient), plain.scale,
           mask(kind, n, offset), got.error, Ema::make(0.8), got.words);
       expect_same(got, plain,
                   "bits " + std::to_string(Bits) + " n " + std::to_string(n) + " block " +

@@ -129,18 +129,19 @@ double plain_ratio(const LambModel& model, std::size_t k, const OnebitLambStep& 
 template <class Exec>
 class OnebitLambUpdateTest : public testing::Test {
  public:
-  using Space = typename Exec::memory_space;
-  using Floats = Kokkos::View<float*, Space>;
+  using Memory = typename Exec::memory_space;
+  using Floats = Kokkos::View<float*, Memory>;
 
-  const LambModel model;
+  const LambModel tensors_of_cases;
   const std::size_t tensor_count = tensor_cases().size();
-  const TensorTiles<Space> tiles = TensorTiles<Space>::make(model.ends);
-  const Kokkos::View<double*, Space> partial =
-      test::to_device<Space>(std::vector<double>(3 * static_cast<std::size_t>(tiles.tile_count()), -7.0));
-  const OnebitLambTensors<Space> frozen{Floats("sigma", tensor_count), Floats("c", tensor_count),
-                                        test::to_device<Space>(model.ratio), partial};
-  const LambTensors<Space> tensors{Floats("lr_scale", tensor_count), test::to_device<Space>(model.lambda),
-                                   Floats("phi", tensor_count), Kokkos::View<double*, Space>{}};
+  const TensorTiles<Memory> tiles = TensorTiles<Memory>::make(tensors_of_cases.ends);
+  const Kokkos::View<double*, Memory> partial =
+      test::to_device<Memory>(std::vector<double>(3 * static_cast<std::size_t>(tiles.tile_count()), -7.0));
+  const OnebitLambTensors<Memory> frozen{Floats("sigma", tensor_count), Floats("c", tensor_count),
+                                         test::to_device<Memory>(tensors_of_cases.ratio), partial};
+  const LambTensors<Memory> tensors{Floats("lr_scale", tensor_count),
+                                    test::to_device<Memory>(tensors_of_cases.lambda),
+                                    Floats("phi", tensor_count), Kokkos::View<double*, Memory>{}};
 
   /// Different for all tensors.
   static std::vector<float> factors(std::size_t count, float first) {
@@ -153,7 +154,7 @@ TYPED_TEST_SUITE(OnebitLambUpdateTest, test::ExecutionSpaces);
 
 TYPED_TEST(OnebitLambUpdateTest, RatiosAreEquivalentToReference) {
   using Space = typename TypeParam::memory_space;
-  const LambModel& model = this->model;
+  const LambModel& model = this->tensors_of_cases;
   const OnebitLambStep rule{lamb_eps, 0.01F, 0.5, 4.0, 0.1};
   onebit_lamb_ratios<TypeParam, Space>(TypeParam{}, rule, this->tiles, this->tensors, this->frozen,
                                        test::to_device<Space>(model.x), test::to_device<Space>(model.m),
@@ -178,7 +179,7 @@ TYPED_TEST(OnebitLambUpdateTest, RatiosAreEquivalentToReference) {
 /// Sums go over tiles of one tensor alone; the third place of a tile is somebody else's.
 TYPED_TEST(OnebitLambUpdateTest, MomentumNormsAreEquivalentToReference) {
   using Space = typename TypeParam::memory_space;
-  const LambModel& model = this->model;
+  const LambModel& model = this->tensors_of_cases;
   momentum_norms<TypeParam, Space>(TypeParam{}, this->tiles, test::to_device<Space>(model.m),
                                    test::to_device<Space>(model.v), this->partial);
   Kokkos::fence();
@@ -203,7 +204,7 @@ TYPED_TEST(OnebitLambUpdateTest, MomentumNormsAreEquivalentToReference) {
 /// What lies outside of all tensors stays as it is.
 TYPED_TEST(OnebitLambUpdateTest, ScaledMomentumIsEquivalentToReference) {
   using Space = typename TypeParam::memory_space;
-  const LambModel& model = this->model;
+  const LambModel& model = this->tensors_of_cases;
   const auto sigma = TestFixture::factors(this->tensor_count, 0.5F);
   Kokkos::deep_copy(this->frozen.momentum_scale, test::to_device<Space>(sigma));
   const auto n = static_cast<std::int64_t>(model.m.size());
@@ -226,7 +227,7 @@ TYPED_TEST(OnebitLambUpdateTest, ScaledMomentumIsEquivalentToReference) {
 
 TYPED_TEST(OnebitLambUpdateTest, TheUpdateIsEquivalentToReference) {
   using Space = typename TypeParam::memory_space;
-  const LambModel& model = this->model;
+  const LambModel& model = this->tensors_of_cases;
   const OnebitLambStep rule{lamb_eps, 0.01F, 0.5, 4.0, 0.1};
   const auto lr_scale = TestFixture::factors(this->tensor_count, 0.0F);
   const auto trust = TestFixture::factors(this->tensor_count, 2.0F);

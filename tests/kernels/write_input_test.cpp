@@ -39,7 +39,7 @@ struct WriteEach {
 template <class Exec>
 class WriteInputTest : public testing::Test {
  public:
-  using Space = typename Exec::memory_space;
+  using Memory = typename Exec::memory_space;
 
   template <class Load>
   static void expect_written(const Load& load, const std::vector<float>& previous,
@@ -49,13 +49,13 @@ class WriteInputTest : public testing::Test {
     std::vector<std::uint32_t> words;
     words.reserve(previous.size());
     for (const float value : previous) words.push_back(std::bit_cast<std::uint32_t>(value));
-    const ConstWords<Space> said = test::to_device<Space>(words);
+    const ConstWords<Memory> said = test::to_device<Memory>(words);
     for (const auto& [begin, end] : test::ranges_of(n)) {
       std::vector<float> in_range(previous.size(), -7.0F);
       std::copy(wanted.begin() + begin, wanted.begin() + end, in_range.begin() + begin);
-      const auto out = test::to_device<Space>(std::vector<float>(previous.size(), -7.0F));
-      decode_and_apply(Exec{}, IdentityQuantiser{}, message.map(), said, ActiveMask<Space>{}, begin, end,
-                       WriteInput<Load, Space>{load, out});
+      const auto out = test::to_device<Memory>(std::vector<float>(previous.size(), -7.0F));
+      decode_and_apply(Exec{}, IdentityQuantiser{}, message.map(), said, ActiveMask<Memory>{}, begin, end,
+                       WriteInput<Load, Memory>{load, out});
       Kokkos::fence();
       test::expect_same_numbers(test::to_host(out), in_range,
                                 "n " + std::to_string(n) + " from " + std::to_string(begin) + " " + where);
@@ -109,6 +109,14 @@ TYPED_TEST(WriteInputTest, IsTheSameWithoutAFormatAtHand) {
     Kokkos::parallel_for("test", Policy(TypeParam{}, 0, 1000),
                          WriteEach<WriteInput<Load, Space>, Space>{{Load{numbers, {}}, out},
                                                                    test::to_device<Space>(previous)});
+    Kokkos::fence();
+    test::expect_same_numbers(test::to_host(out), wanted, format);
+
+    using OfPlace = IgnoresPrevious<OfNumbers<Space, NumberAndPlace>>;
+    for (std::size_t i = 0; i < wanted.size(); ++i) wanted[i] = values[i] + static_cast<float>(i % 5);
+    Kokkos::parallel_for("test", Policy(TypeParam{}, 0, 1000),
+                         WriteEach<WriteInput<OfPlace, Space>, Space>{{OfPlace{{numbers, {}}}, out},
+                                                                      test::to_device<Space>(previous)});
     Kokkos::fence();
     test::expect_same_numbers(test::to_host(out), wanted, format);
   });
