@@ -153,6 +153,28 @@ TEST(SlicedChunks, AreCutAnewForWhatIsNew) {
   expect_messages(BlockMessage(chunks, 256, 1, false));
 }
 
+/// Each of the arguments alone.
+TEST(SlicedChunks, AreCutAnewForEveryArgumentThatIsNew) {
+  const ChunkLayout chunks(5000, 2);
+  const auto chunk_of = [&](int j) { return chunks.chunk(j); };
+  const auto piece_of = [](const ElementRange& range) { return numbers_piece(range, 4); };
+  const auto behind_a_header = [](const ElementRange& range) {
+    const Piece piece = numbers_piece(range, 4);
+    return Piece{piece.offset_bytes + 1000, piece.bytes};
+  };
+  SlicedChunks slices;
+  slices.cut(2, chunk_of, 768, {64, 256}, piece_of);
+  EXPECT_EQ(slices.of_chunk(0)[0].elements.elements(), 192);
+  slices.cut(2, chunk_of, 768, {128, 512}, piece_of);
+  EXPECT_EQ(slices.of_chunk(0)[0].elements.elements(), 128);
+  slices.cut(2, chunk_of, 768, {128, 256}, piece_of);
+  EXPECT_EQ(slices.of_chunk(0)[0].elements.elements(), 384);
+  slices.cut(2, chunk_of, 512, {128, 256}, piece_of);
+  EXPECT_EQ(slices.of_chunk(0)[0].elements.elements(), 256);
+  slices.cut(2, chunk_of, 512, {128, 256}, behind_a_header);
+  EXPECT_EQ(slices.of_chunk(0)[0].sent, (Piece{1000, 1024}));
+}
+
 TEST(SlicedChunks, AreKeptForWhatIsTheSame) {
   SlicedChunks slices;
   const ChunkLayout chunks(100003, 3);
