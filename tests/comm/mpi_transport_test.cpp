@@ -65,6 +65,8 @@ TEST_P(MpiTransportTest, AllReduceSums) {
   communicator_->all_reduce_sum(ExecutionSpace{}, values);
   EXPECT_EQ(test::to_host(values),
             (std::vector<float>{static_cast<float>(size_), 0.5F * static_cast<float>(size_ * (size_ - 1))}));
+  const auto ranks = static_cast<std::size_t>(size_);
+  EXPECT_EQ(communicator_->bytes_sent().sent(Traffic::dense), 2 * (ranks - 1) * 8 / ranks) << "as a ring";
 }
 
 TEST_P(MpiTransportTest, ValuesComeInRankOrder) {
