@@ -47,6 +47,22 @@ TEST_F(HealthTest, TheErrorRatioIsWhatIsOwedOverWhatWasDelivered) {
   EXPECT_NEAR(*ratio, communicator_->size() > 1 ? owed / r : 0.0, 1e-6);
 }
 
+TEST_F(HealthTest, TheErrorRatioLeavesInactiveCoordinatesOut) {
+  if (communicator_->size() == 1) GTEST_SKIP() << "one rank owes nothing";
+  const auto optimizer = make("onebit_adam", {{"beta1", 0.0}, {"warmup_steps", std::int64_t{1}}});
+  // (3, 1, 0, 0): what is owed and what is delivered is that of (3, 1).
+  std::vector<float> g(d, 0.0F);
+  for (std::size_t i = 0; i < g.size(); i += 4) {
+    g[i] = 3.0F;
+    g[i + 1] = 1.0F;
+  }
+  for (int t = 0; t < 2; ++t) optimizer->step(exec_, x_, test::to_device(g));
+  EXPECT_EQ(optimizer->inactive_elements(), d / 2);
+  const double r = std::sqrt(5.0);
+  const double owed = std::sqrt(((3.0 - r) * (3.0 - r) + (1.0 - r) * (1.0 - r)) / 2.0);
+  EXPECT_NEAR(optimizer->health(exec_).error_ratio.value_or(-1.0), owed / r, 1e-6);
+}
+
 /// Nodes owe what each of their ranks would owe alone, where all have the same gradient: ranks of a node
 /// share it out.
 TEST_F(HealthTest, TheErrorRatioIsTheSameInTwoLevels) {
