@@ -306,10 +306,11 @@ def largest(values, density, block):
 
 def take_largest(rules, options, residual):
     """The mean of what goes: all that is kept dense, and the largest entries. It is 0 in the residual afterwards."""
-    goes = np.stack([largest(np.where(rules.dense, F(0), row), options["density"], options["select_block"]) for row in residual])
+    density, block = options["density"], options["select_block"]
+    goes = np.stack([largest(np.where(rules.dense, F(0), row), density, block) for row in residual])
     sent = np.where(goes & ~rules.dense, residual, F(0))
     if options.get("exchange") == "owner":
-        goes &= largest(mean(sent), options["density"], options["select_block"])
+        goes &= largest(mean(sent), density, block)
         sent = np.where(goes, sent, F(0))
     delivered = np.where(rules.dense, mean(residual), mean(sent))
     residual[goes | rules.dense] = 0
@@ -317,7 +318,10 @@ def take_largest(rules, options, residual):
 
 
 def local_moments(rules, options, gradients, x, residual, deliver):
-    """Warm-up as adam, then residual += the step of the own moments; deliver(x, t) gives the next x and the points of all ranks."""
+    """Warm-up as adam, then residual += the step of the own moments.
+
+    deliver(x, t) gives the next x, and the points at which the ranks take their next gradients.
+    """
     ranks = len(gradients[0])
     m = v = np.zeros((ranks, D), F)
     for t, rows in enumerate(gradients, 1):
