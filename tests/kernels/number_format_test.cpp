@@ -114,6 +114,16 @@ TYPED_TEST(NumberFormatTest, RoundsToNearestAndTiesToEven) {
   compare_rounding<TypeParam, Float16>();
 }
 
+TYPED_TEST(NumberFormatTest, AFactorMultipliesEveryNumber) {
+  using Space = typename TypeParam::memory_space;
+  const std::vector<float> values = {1.0F, -3.0F, 0.0F, 0.5F, 1e-40F};
+  const Kokkos::View<float*, Space> out("out", values.size());
+  scale_numbers<TypeParam, Space>(TypeParam{}, -2.0F, test::to_device<Space>(values), out);
+  Kokkos::fence();
+  const auto got = test::to_host(out);
+  for (std::size_t i = 0; i < values.size(); ++i) EXPECT_EQ(got[i], -2.0F * values[i]) << i;
+}
+
 TYPED_TEST(NumberFormatTest, MeansAreSummedInFloatAndRoundedOnce) {
   using Space = typename TypeParam::memory_space;
   constexpr std::int64_t n = 1000;
