@@ -59,7 +59,7 @@ while (($#)); do
       (($# > 1)) || stop "$1 needs a value; see scripts/setup.sh --help."
       ;;&
     --preset | --backend) preset=$2 && shift 2 ;;
-    --build) folder=$(realpath -m "$2") && shift 2 ;;
+    --build) folder=$(realpath -m "$2") || exit; shift 2 ;;
     --target) targets+=("$2") && shift 2 ;;
     --kokkos-source) kokkos_source=$2 && shift 2 ;;
     --kokkos-kernels-source) kokkos_kernels_source=$2 && shift 2 ;;

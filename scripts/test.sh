@@ -30,7 +30,7 @@ while (($#)); do
   case $1 in
     --preset | --build) (($# > 1)) || stop "$1 needs a value." ;;&
     --preset) preset=$2 && shift 2 ;;
-    --build) folder=$(realpath -m "$2") && shift 2 ;;
+    --build) folder=$(realpath -m "$2") || exit; shift 2 ;;
     --no-setup) setup=false && shift ;;
     --help | -h) usage && exit ;;
     --) setup_arguments=("$@") && break ;;

@@ -15,7 +15,7 @@ from expect import expect
 SCRIPTS = pathlib.Path(sys.argv[1])
 # What the scripts need of any system; apt-get, dpkg-query, c++ and mpirun are not among it.
 TOOLS = ("awk", "bash", "cat", "cp", "cut", "dirname", "env", "find", "flock", "grep", "head", "mkdir", "mktemp", "mv",
-         "nproc", "paste", "printf", "rm", "sed", "sha256sum", "sort", "tail", "tar", "touch", "tr", "uname", "wc")
+         "nproc", "paste", "printf", "realpath", "rm", "sed", "sha256sum", "sort", "tail", "tar", "touch", "tr", "uname", "wc")
 CMAKE = r"""#!/bin/bash
 case "$*" in
   *probe*) echo "-- kadam-probe Kokkos $PREFIX/kokkos"; echo "-- kadam-probe KokkosKernels $PREFIX/kernels" ;;
