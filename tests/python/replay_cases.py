@@ -18,7 +18,7 @@ for folder in sorted(path.parent for path in cases.glob("*/case.json")):
     if case["ranks"] != MPI.COMM_WORLD.size:
         continue
     optimizer = kadam.Optimizer(case["algorithm"], {t["name"]: t["end"] - t["begin"] for t in case["tensors"]},
-                                MPI.COMM_WORLD, **case["options"])
+                                MPI.COMM_WORLD, groups=case.get("groups", []), **case["options"])
     gradients = np.load(folder / "gradients.npy")[optimizer.rank]
     x = np.load(folder / "parameters.npy")
     points = []
