@@ -173,8 +173,10 @@ class OtherRanksTest : public testing::TestWithParam<std::tuple<OptimizerCase, C
     const std::string& name = saved.name();
     const bool rounds =
         name != "adam" && name != "lamb" && !name.ends_with("accumulated_adam") && name != "divisible_adam";
+    // efficient_adam sends the step itself, and the code rounds all of it; elsewhere a part of a momentum.
+    const double limit = name == "efficient_adam" ? 0.2 : rounds ? 0.05 : 1e-5;
     EXPECT_GT(way, 0.0);
-    EXPECT_LE(std::sqrt(off), (rounds ? 0.05 : 1e-5) * std::sqrt(way));
+    EXPECT_LE(std::sqrt(off), limit * std::sqrt(way));
   }
 
   const ExecutionSpace exec_;
