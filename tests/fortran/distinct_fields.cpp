@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <cstddef>
 #include <kadam.h>
 
 /// The structs of kadam.h with 1, 2, 3 ... in their fields, by name, and their sizes: what Fortran has to
@@ -52,9 +53,9 @@ void test_fill_error(kadam_error* of) {
 }
 
 /// In the order of the functions above.
-size_t test_size_of(int number) {
-  const size_t sizes[] = {sizeof(kadam_statistics), sizeof(kadam_health), sizeof(kadam_step_result),
-                          sizeof(kadam_error)};
+std::size_t test_size_of(int number) {
+  const std::size_t sizes[] = {sizeof(kadam_statistics), sizeof(kadam_health), sizeof(kadam_step_result),
+                               sizeof(kadam_error)};
   return sizes[number - 1];
 }
 
