@@ -8,6 +8,7 @@ set(kadam_device_standard $<$<COMPILE_LANGUAGE:CUDA,HIP>:-std=c++20>)
 target_compile_options(kadam_compile_flags INTERFACE ${kadam_device_standard})
 
 set(kadam_host_cxx "$<COMPILE_LANG_AND_ID:CXX,GNU,Clang>")
+set(kadam_host_c "$<COMPILE_LANG_AND_ID:C,GNU,Clang>")
 # sqrtf that may set errno, or trap, keeps the update loops scalar: half the speed of memory.
 target_compile_options(kadam_compile_flags INTERFACE
   $<${kadam_host_cxx}:-fno-math-errno -fno-trapping-math>
@@ -16,7 +17,6 @@ target_compile_options(kadam_compile_flags INTERFACE
   $<${kadam_host_cxx}:-ffp-contract=off>)
 # As a part of another project, warnings would be those of its Kokkos.
 if(PROJECT_IS_TOP_LEVEL)
-  set(kadam_host_c $<COMPILE_LANG_AND_ID:C,GNU,Clang>)
   target_compile_options(kadam_compile_flags INTERFACE
     "$<$<OR:${kadam_host_cxx},${kadam_host_c}>:-Wall;-Wextra;-Wpedantic;-Wconversion>"
     "$<$<COMPILE_LANG_AND_ID:Fortran,GNU>:-Wall;-Wextra;-std=f2018>")
