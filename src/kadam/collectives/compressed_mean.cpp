@@ -3,17 +3,17 @@
 #include <kadam/collectives/compressed_mean.hpp>
 #include <kadam/collectives/pipelined_reduction.hpp>
 #include <kadam/kernels/element_of.hpp>
-#include <kadam/kernels/write_input.hpp>
 
 #include <array>
 
 namespace kadam {
 namespace {
 
-/// A load of WriteInput: what the message says, as it is.
-struct PreviousValue {
-  KOKKOS_FORCEINLINE_FUNCTION float operator()(const std::int64_t /*i*/, const float previous) const {
-    return previous;
+/// out(i) <- what the message says of element i.
+struct WriteValue {
+  Vector<float> out;
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float value) const {
+    out(i) = value;
   }
 };
 
@@ -105,7 +105,7 @@ void CompressedMean::exchange(const ExecutionSpace& exec, Communicator& communic
 
 void CompressedMean::write_mean(const ExecutionSpace& exec, const ActiveMask<MemorySpace>& active,
                                 const Vector<float>& values) const {
-  decode(exec, active, 0, chunks_of_all().elements(), WriteInput<PreviousValue, MemorySpace>{{}, values});
+  decode(exec, active, 0, chunks_of_all().elements(), WriteValue{values});
 }
 
 void CompressedMean::exchange_accumulated(const ExecutionSpace& exec, Communicator& communicator,
