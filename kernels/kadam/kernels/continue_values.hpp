@@ -23,7 +23,7 @@ struct ContinueValues {
     const std::int64_t first = block * block_elements;
     const auto elements = static_cast<std::int64_t>(values.extent(0));
     with_format(load, [&](const auto& typed_load) {
-      member.for_each(Kokkos::min(block_elements, elements - first), [&](const std::int64_t k) {
+      member.for_each(Kokkos::min(std::int64_t{block_elements}, elements - first), [&](const std::int64_t k) {
         values(first + k) = typed_load(first + k, values(first + k));
       });
     });
