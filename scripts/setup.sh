@@ -52,6 +52,7 @@ install=true
 jobs=$(nproc)
 new_arguments=()
 forgets=false
+reconfigure=false
 
 while (($#)); do
   case $1 in
@@ -91,7 +92,8 @@ argument_name() {
   echo "${name%%:*}"
 }
 
-# Writes user_cmake_arguments: those of earlier calls for this folder, then those of this one.
+# Writes user_cmake_arguments: those of earlier calls for this folder, then those of this one; and whether CMake has to
+# forget some.
 remember_arguments() {
   local file=$folder/kadam-arguments earlier=() argument name
   local -A said=()
@@ -99,7 +101,8 @@ remember_arguments() {
   if [[ -n ${CXXFLAGS:-} ]]; then new_arguments=("-DCMAKE_CXX_FLAGS=$CXXFLAGS" "${new_arguments[@]}"); fi
   for argument in "${new_arguments[@]}"; do said[$(argument_name "$argument")]=1; done
   user_cmake_arguments=()
-  if [[ -s $file && $forgets == false ]]; then mapfile -t earlier <"$file"; fi
+  if [[ -s $file ]]; then mapfile -t earlier <"$file"; fi
+  if [[ $forgets == true && ${#earlier[@]} != 0 ]]; then earlier=() reconfigure=true; fi
   for argument in "${earlier[@]}"; do
     name=$(argument_name "$argument")
     if [[ -z ${said[$name]:-} ]]; then user_cmake_arguments+=("$argument"); fi
@@ -173,8 +176,8 @@ cached_compiler() {
 configure() {
   local dependencies arguments=()
   mapfile -t dependencies <"$folder/kadam-dependencies"
-  # CMake forgets half of what it knows when its compiler changes.
-  if [[ $fresh == true || $(cached_compiler) != "$(command -v "$compiler")" ]]; then arguments+=(--fresh); fi
+  # CMake keeps what it was told once; and forgets half of it when its compiler changes.
+  if [[ $fresh == true || $reconfigure == true || $(cached_compiler) != "$(command -v "$compiler")" ]]; then arguments+=(--fresh); fi
   run_logged "$folder/configure.log" "Configuring Kadam" cmake --preset "$preset" -B "$folder" "${arguments[@]}" \
     -DKokkos_DIR="${dependencies[0]}" -DKokkosKernels_DIR="${dependencies[1]}" \
     -DPython3_EXECUTABLE="$KADAM_VENV/bin/python" "${compiler_arguments[@]}" "${user_cmake_arguments[@]}"

@@ -87,8 +87,10 @@ def arguments_hold_until_others_are_given(checkout):
     expect("-DFIRST" not in checkout.configured("setup.sh", "--no-install", "--preset", "no-mpi"), "of another folder")
     done = checkout.run("setup.sh", "--no-install")
     expect("As said before: -DFIRST=1 -DSECOND=2" in done.stdout, done)
-    expect("-DFIRST" not in checkout.configured("setup.sh", "--no-install", "--"), "a bare -- forgets")
-    expect("-DFIRST" not in checkout.configured("setup.sh", "--no-install"), "and they stay forgotten")
+    line = checkout.configured("setup.sh", "--no-install", "--")
+    expect("-DFIRST" not in line and "--fresh" in line, "a bare -- forgets, and lets CMake forget", line)
+    line = checkout.configured("setup.sh", "--no-install")
+    expect("-DFIRST" not in line and "--fresh" not in line, "and they stay forgotten", line)
 
 
 def a_compiler_of_the_environment_is_one_that_was_said(checkout):
