@@ -88,6 +88,27 @@ TEST(CApi, TakesHalfGradientsAndWritesAModel) {
   EXPECT_EQ(std::memcmp(model.data(), expected.data(), x.size() * sizeof(Float16)), 0);
 }
 
+TEST(CApi, TakesGradientsInFloat16) {
+  OptionMap options = options_of("adam");
+  options["gradients"] = std::string("fp16");
+  COptimizer of("adam", options);
+  ASSERT_EQ(of.create(MPI_COMM_WORLD), KADAM_SUCCESS) << of.error.text;
+  std::vector<float> x = random_vector(d(), 7);
+  for (std::int64_t t = 1; t <= steps; ++t) {
+    const auto gradient = rounded<Float16>(random_gradient(d(), world_rank(), t));
+    ASSERT_EQ(kadam_step(of.optimizer, x.data(), gradient.data(), nullptr, &of.error), KADAM_SUCCESS);
+  }
+  EXPECT_TRUE(bitwise_equal(x, by_cpp("adam", options)));
+}
+
+TEST(CApi, LeavesNoPointerToWhatIsGone) {
+  COptimizer of("adam", options_of("adam"));
+  ASSERT_EQ(of.create(MPI_COMM_WORLD), KADAM_SUCCESS) << of.error.text;
+  kadam_optimizer* optimizer = std::exchange(of.optimizer, nullptr);
+  EXPECT_EQ(kadam_destroy(&optimizer, nullptr), KADAM_SUCCESS);
+  EXPECT_EQ(optimizer, nullptr);
+}
+
 TEST(CApi, HasGroups) {
   COptimizer of("onebit_adam", options_of("onebit_adam"));
   kadam_setup_group(of.setup, "bias", 0.5, 0.0, 1);

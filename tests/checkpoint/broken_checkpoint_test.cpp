@@ -87,8 +87,9 @@ class BrokenCheckpoint : public testing::Test {
     EXPECT_EQ(restored->step, 5);
     EXPECT_EQ(passed_over, communicator_->rank() == 0 ? newer_.filename().string() : "");
   }
-  /// A change of one file, which is undone afterwards.
-  void expect_refused_after(const std::string& name, const std::function<void(std::string&)>& change) const {
+  /// A change of one file, which is undone afterwards; the refusal has these words, or the file's name.
+  void expect_refused_after(const std::string& name, const std::function<void(std::string&)>& change,
+                            const std::string& words = "") const {
     const fs::path path = newer_ / name;
     std::string whole;
     on_root([&] {
@@ -97,7 +98,7 @@ class BrokenCheckpoint : public testing::Test {
       change(changed);
       write(path, changed);
     });
-    expect_refused(name);
+    expect_refused(words.empty() ? name : words);
     on_root([&] { write(path, whole); });
   }
   /// Changes of files, or of what MANIFEST lists, as if they had been written so: every checksum is right.
@@ -204,6 +205,10 @@ TEST_F(BrokenCheckpoint, TruncatedAndGrownAreRefusedByName) {
     expect_refused_after(name, [](std::string& text) { text.resize(text.size() / 2); });
     expect_refused_after(name, [](std::string& text) { text.clear(); });
     expect_refused_after(name, [](std::string& text) { text += '\n'; });
+    // Its length is looked at before its contents.
+    if (name == "MANIFEST") continue;
+    expect_refused_after(
+        name, [](std::string& text) { text += '\n'; }, "bytes in all, as MANIFEST says");
   }
 }
 
@@ -248,6 +253,12 @@ TEST_F(BrokenCheckpoint, ForeignStatesAreRefusedInWords) {
       [](checkpoint::Manifest& manifest) {
         std::erase_if(manifest.files, [](const auto& file) { return file.name.starts_with("state-0"); });
       });
+  expect_refused_as_written(
+      "no '/' in the file name before", [](const std::string& /*name*/, std::string& /*text*/) {},
+      [](checkpoint::Manifest& manifest) { manifest.files.back().name.insert(0, "../"); });
+  expect_refused_after(
+      "MANIFEST", [](std::string& text) { text.replace(text.find(" 1\n"), 2, " 7"); },
+      "found 7: take the version of kadam that wrote it");
   EXPECT_EQ(refusal(newer_), "") << "the checkpoint itself";
 }
 

@@ -289,5 +289,39 @@ INSTANTIATE_TEST_SUITE_P(OtherNodes, OtherRanksTest,
                                                           Change{{4, 2}, {2}}, Change{{2, 2}, {2}})),
                          title);
 
+/// One rank sends nothing, and quantises nothing: what several owed comes with its first gradient.
+TEST(LocoOnOneRank, DeliversWhatSeveralOwed) {
+  const ExecutionSpace exec;
+  const auto world = make_mpi_communicator(MPI_COMM_WORLD);
+  if (world->size() == 1) GTEST_SKIP() << "one rank owes nothing";
+  const test::SharedFolder folder;
+  const auto x = test::to_device(test::random_vector(d, 2));
+  const auto several = make_optimizer("loco", {}, layout, world);
+  for (std::int64_t t = 1; t <= 3; ++t)
+    (void)several->step(exec, x, test::to_device(test::random_gradient(d, world->rank(), t)));
+  (void)checkpoint::save(exec, *several, x, folder.path());
+  const auto one = make_optimizer("loco", {}, layout, make_mpi_communicator(MPI_COMM_SELF));
+  ASSERT_TRUE(checkpoint::restore_newest(exec, *one, x, folder.path()).has_value());
+  const auto state = [&](const std::string& name) {
+    const StateFields fields = one->state_to_save(exec, x);
+    exec.fence();
+    for (const StateVector& field : fields.vectors()) {
+      if (field.name == name) return test::to_host(field.values);
+    }
+    return std::vector<float>();
+  };
+  const std::vector<float> owed = state("error");
+  const std::vector<float> before = state("m");
+  (void)one->step(exec, x, allocate_zeros<float>(exec, "zeros", d));
+  const std::vector<float> after = state("m");
+  ASSERT_EQ(owed.size(), before.size());
+  float largest_owed = 0.0F;
+  for (std::size_t i = 0; i < owed.size(); ++i) {
+    largest_owed = std::max(largest_owed, std::fabs(owed[i]));
+    ASSERT_NEAR(after[i], 0.9F * before[i] + 0.1F * owed[i], 1e-5F * (1.0F + std::fabs(before[i]))) << i;
+  }
+  EXPECT_GT(largest_owed, 1e-3F);
+}
+
 }  // namespace
 }  // namespace kadam::other_ranks_test

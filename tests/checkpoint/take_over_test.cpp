@@ -26,14 +26,18 @@ class TakeOver : public testing::TestWithParam<std::string> {
     return make_optimizer(name, test::options_with_warmup(name, warmup), layout, communicator_);
   }
   /// Towards |x - 1|^2 = 0, with what makes each batch another.
-  void train(Optimizer& optimizer, const Vector<float>& x, std::int64_t first, std::int64_t last) const {
+  /// Gives the phase of each step.
+  std::vector<std::string> train(Optimizer& optimizer, const Vector<float>& x, std::int64_t first,
+                                 std::int64_t last) const {
+    std::vector<std::string> phases;
     for (std::int64_t t = first; t <= last; ++t) {
       std::vector<float> g = host(x);
       const std::vector<float> noise = test::random_gradient(d, communicator_->rank(), t);
       for (std::size_t i = 0; i < g.size(); ++i) g[i] += 0.02F * std::tanh(noise[i]) - 1.0F;
-      (void)optimizer.step(exec_, x, test::to_device(g));
+      phases.emplace_back(optimizer.step(exec_, x, test::to_device(g)).phase);
     }
     exec_.fence();
+    return phases;
   }
   [[nodiscard]] std::vector<float> host(const Vector<float>& x) const {
     exec_.fence();
@@ -48,7 +52,7 @@ class TakeOver : public testing::TestWithParam<std::string> {
 TEST_P(TakeOver, GoesOnFromDenseAdam) {
   const auto x = test::to_device(std::vector<float>(d, 0.0F));
   const auto adam = make("adam", 0);
-  train(*adam, x, 1, 9);
+  (void)train(*adam, x, 1, 9);
   (void)checkpoint::save(exec_, *adam, x, folder_.path());
   for (const std::int64_t warmup : {4, 9, 12}) {
     SCOPED_TRACE(testing::Message() << "warm-up of " << warmup);
@@ -57,7 +61,7 @@ TEST_P(TakeOver, GoesOnFromDenseAdam) {
     ASSERT_TRUE(checkpoint::restore_newest(exec_, *other, y, folder_.path()).has_value());
     EXPECT_EQ(other->steps_taken(), 9);
     EXPECT_TRUE(test::bitwise_equal(host(y), host(x)));
-    train(*other, y, 10, 20);
+    (void)train(*other, y, 10, 20);
     other->flush(exec_, y);
     const std::vector<float> got = host(y);
     EXPECT_TRUE(test::bitwise_equal(got, test::from_rank_zero(got)));
@@ -73,6 +77,22 @@ TEST_P(TakeOver, GoesOnFromDenseAdam) {
   }
 }
 
+/// A schedule that is not over goes on where it would be, had the run been its own from the start.
+TEST_P(TakeOver, HasThePhasesOfARunOfItsOwn) {
+  const std::int64_t warmup = 12;
+  const auto x = test::to_device(std::vector<float>(d, 0.0F));
+  const auto own = make(GetParam(), warmup);
+  (void)train(*own, x, 1, 9);
+  const std::vector<std::string> expected = train(*own, x, 10, 20);
+  Kokkos::deep_copy(exec_, x, 0.0F);
+  const auto adam = make("adam", 0);
+  (void)train(*adam, x, 1, 9);
+  (void)checkpoint::save(exec_, *adam, x, folder_.path());
+  const auto other = make(GetParam(), warmup);
+  ASSERT_TRUE(checkpoint::restore_newest(exec_, *other, x, folder_.path()).has_value());
+  EXPECT_EQ(train(*other, x, 10, 20), expected);
+}
+
 INSTANTIATE_TEST_SUITE_P(AllOptimizers, TakeOver, testing::ValuesIn(optimizer_names()),
                          [](const auto& test_info) { return test_info.param; });
 
@@ -82,7 +102,7 @@ TEST_P(TakeOverRefused, WhatOwesSomethingIsNotTakenOver) {
   const std::string& name = GetParam();
   const auto x = test::to_device(test::random_vector(d, 2));
   const auto compressed = make(name, 4);
-  train(*compressed, x, 1, 9);
+  (void)train(*compressed, x, 1, 9);
   (void)checkpoint::save(exec_, *compressed, x, folder_.path());
   const auto adam = make("adam", 0);
   try {

@@ -1,12 +1,15 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/io/safetensors.hpp>
+#include <kadam/io/tensor_file.hpp>
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <io/temporary_folder.hpp>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -29,6 +32,23 @@ const std::string good = R"({"x":{"dtype":"F32","shape":[2,3],"data_offsets":[4,
 
 io::Safetensors read_file(const std::filesystem::path& path) {
   return io::read_safetensors(path);
+}
+
+TEST(TensorFile, ReadsNoFurtherThanATensor) {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "a.safetensors";
+  io::write_safetensors(path, layout, values, metadata);
+  io::TensorFile file(path);
+  const std::ptrdiff_t tensor = file.find("b.weight");
+  std::vector<float> read(3, 0.0F);
+  const std::span<std::byte> bytes = std::as_writable_bytes(std::span(read));
+  file.read(tensor, 0, bytes);
+  EXPECT_EQ(read, (std::vector<float>{1, 2, 3}));
+  file.read(tensor, 2, bytes.first(sizeof(float)));
+  EXPECT_EQ(read[0], 3.0F);
+  EXPECT_THROW(file.read(tensor, 1, bytes), std::runtime_error);
+  EXPECT_THROW(file.read(tensor, 4, bytes.first(0)), std::runtime_error);
+  EXPECT_THROW(file.read(tensor, -1, bytes.first(sizeof(float))), std::runtime_error);
 }
 
 TEST(Safetensors, RoundTripsTensorsAndMetadata) {

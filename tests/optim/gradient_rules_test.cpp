@@ -117,6 +117,24 @@ TEST_P(GradientRules, RanksWithDifferentOptionsAreToldAtConstruction) {
   }
 }
 
+TEST_P(GradientRules, RanksWithOtherTensorsOrGroupsAreToldAtConstruction) {
+  if (size_ == 1) GTEST_SKIP() << "one rank agrees with itself";
+  const bool differs = rank_ == size_ - 1;
+  const auto expect_refused = [&](const TensorLayout& tensors, const std::vector<ParameterGroup>& groups) {
+    EXPECT_THROW((void)make_optimizer(GetParam(), options_for(GetParam()), tensors, communicator_, groups),
+                 std::invalid_argument);
+  };
+  expect_refused(differs ? TensorLayout({{"a", 0, 100}, {"b.bias", 100, 120}, {"d", 120, d}}) : layout, {});
+  expect_refused(differs ? TensorLayout({{"a", 0, 101}, {"b.bias", 101, 120}, {"c", 120, d}}) : layout, {});
+  const ParameterGroup common = {.tensors = "a", .lr_scale = 0.5, .weight_decay = 0.1};
+  std::vector<ParameterGroup> others(4, common);
+  others[0].lr_scale = 0.25;
+  others[1].weight_decay.reset();
+  others[2].dense = true;
+  others[3].tensors = "c";
+  for (const ParameterGroup& other : others) expect_refused(layout, {differs ? other : common});
+}
+
 TEST_P(GradientRules, RanksThatCutTheirMessagesDifferentlyAreToldAtConstruction) {
   const std::size_t piece_bytes = rank_ == size_ - 1 ? 4096 : 8192;
   const auto communicator = make_mpi_communicator(MPI_COMM_WORLD, {{Staging::automatic, piece_bytes}});

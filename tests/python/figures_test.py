@@ -3,6 +3,7 @@
 """Every figure comes to Python under its name: mpirun -n 2 python figures_test.py"""
 import pathlib
 import tempfile
+import warnings
 
 import kadam
 import numpy as np
@@ -177,6 +178,9 @@ def results_say_what_a_step_did():
     expect((result.step, result.phase, result.learning_rate, result.raised) == (1, "dense", 0.01, 0), result)
     expect(result.synchronised and not result.skipped, result)
     expect(repr(result).startswith("StepResult(step=1, phase='dense', learning_rate=0.01"), result)
+    expect("skipped" not in repr(result), result)
+    skipped = optimizer.step(x, np.full(ELEMENTS, np.nan, np.float32))
+    expect(skipped.skipped and "skipped=True" in repr(skipped), skipped)
     if WORLD.rank == 0:
         optimizer.raise_bits(5)
     expect(optimizer.step(x, x).raised == 5 and optimizer.step(x, x).raised == 0, "raised bits")
@@ -217,11 +221,20 @@ def words_are_those_of_the_checkpoint(folder):
     optimizer.step(x, gradient(1))
     first = optimizer.save(x, folder, words={"epoch": "1", "batch": "17"})
     optimizer.step(x, gradient(2))
-    optimizer.save(x, folder)
+    newest = optimizer.save(x, folder)
     other = make("adam")
     expect(other.load(x, first).words == {"epoch": "1", "batch": "17"})
     restored = other.load_newest(x, folder)
     expect(restored.step == 2 and restored.words == {}, "words of another checkpoint:", restored.words)
+    # One that is not whole is passed over, and said so.
+    WORLD.barrier()
+    if WORLD.rank == 0:
+        (pathlib.Path(newest) / "MANIFEST").unlink()
+    WORLD.barrier()
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        expect(other.load_newest(x, folder).step == 1)
+    expect(len(said) == (WORLD.rank == 0) and all("was passed over" in str(one.message) for one in said), said)
 
 
 bytes_are_of_their_kind()
