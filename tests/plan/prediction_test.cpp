@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <stdexcept>
 #include <string>
 
@@ -221,6 +222,10 @@ TEST(Predict, RefusesImpossibleFigures) {
   refuses([](Scenario& s) { s.network.link_bytes_per_second = 0.0; });
   EXPECT_THROW((void)predict("adam", none, simple(), 0), std::invalid_argument);
   EXPECT_THROW((void)KernelCosts::at_memory_speed(0.0), std::invalid_argument);
+  KernelCosts costs;
+  EXPECT_NO_THROW(costs.set(Kernel::copy, 0.0));
+  EXPECT_THROW(costs.set(Kernel::copy, -1e-12), std::invalid_argument);
+  EXPECT_THROW(costs.set(Kernel::copy, std::numeric_limits<double>::infinity()), std::invalid_argument);
 }
 
 }  // namespace
