@@ -37,8 +37,11 @@ def check(name, lines):
             expect(step == STEPS // 2 + 1 or label.startswith("Kokkos"), name, label, "is allocated in step", step)
     expect(not regions, name, "does not end", regions)
     expect(step == STEPS, name, step, "steps")
-    expect({"kadam::check", "kadam::exchange", "kadam::decode", "kadam-train::gradient"} <= seen, name, seen)
-    expect(("kadam::encode" in seen) == (name not in ("adam", "lamb")), name, seen)
+    expect({"kadam::check", "kadam::decode", "kadam-train::gradient"} <= seen, name, seen)
+    is_dense = name in ("adam", "lamb")
+    # A dense gradient is sent as it is found: on a busy machine all of it may be there before the step asks.
+    expect(is_dense or "kadam::exchange" in seen, name, seen)
+    expect(("kadam::encode" in seen) == (not is_dense), name, seen)
 
 
 with tempfile.TemporaryDirectory() as folder:
