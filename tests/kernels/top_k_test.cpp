@@ -78,7 +78,7 @@ TYPED_TEST(TopKTest, IsEquivalentToReferenceInLongVectors) {
 
 /// A tile that ends in the middle of a row, with all that is large behind its last whole row.
 TYPED_TEST(TopKTest, FindsTheLastElements) {
-  for (const std::size_t n : {1029, 1040, 4095}) {
+  for (const std::size_t n : {std::size_t{1029}, std::size_t{1040}, std::size_t{4095}}) {
     std::vector<float> values(n, 1e-3F);
     for (std::size_t i = 0; i < 40; ++i) values[25 * i] = 0.5F;
     for (std::size_t i = n - 5; i < n; ++i) values[i] = 1.0F + static_cast<float>(i % 3);
