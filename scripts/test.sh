@@ -12,8 +12,8 @@ Calls scripts/setup.sh, then runs the tests. All other arguments go to ctest, th
   scripts/test.sh -LE mpi              those of one process
   scripts/test.sh --preset asan -R io  under the sanitizers, names with "io"
   scripts/test.sh -- -DCMAKE_CXX_FLAGS=-march=x86-64-v3
-Tests that lack something on this machine are skipped; each is named, with what would make it run. The last line
-counts: N passed, N failed, N skipped.
+Then it shows what failed tests have said. Tests that lack something on this machine are skipped; each is named, with
+what would make it run. The last line counts: N passed, N failed, N skipped.
 TEXT
 }
 
@@ -48,8 +48,8 @@ if ((parallel < 6)); then parallel=6; fi
 report=$folder/tests.xml
 rm -f "$report"
 status=0
-ctest --test-dir "$folder" --output-on-failure --no-tests=error --parallel "$parallel" --output-junit "$report" \
-  "${ctest_arguments[@]}" </dev/null || status=$?
+ctest --test-dir "$folder" --no-tests=error --parallel "$parallel" --output-junit "$report" "${ctest_arguments[@]}" \
+  </dev/null || status=$?
 
 [[ -s $report ]] || stop "ctest wrote no report."
 python3 "$here/internal/count_tests.py" "$report"

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Names the tests that were skipped, each with its own words why, and counts: count_tests.py JUNIT-FILE
+"""Shows what failed tests have said, names those skipped, each with its own words why, and counts:
+count_tests.py JUNIT-FILE
 
 The last line: N passed, N failed, and N skipped if there are any."""
 import sys
@@ -15,10 +16,24 @@ def reason_of(case):
     return "it is disabled" if case.get("status") == "disabled" else "it does not say why"
 
 
+def words_of(case):
+    """What a test has said, or why it could not be run."""
+    not_run = case.find("skipped")
+    return (case.findtext("system-out") or "").strip() or ("" if not_run is None else not_run.get("message"))
+
+
+def was_skipped(case):
+    """By itself, with its exit code, or because it is switched off; not for want of its program."""
+    skipped = case.find("skipped")
+    return case.get("status") == "disabled" or (skipped is not None and "SKIP_" in skipped.get("message", ""))
+
+
 def main():
     cases = xml.parse(sys.argv[1]).getroot().findall("testcase")
-    failed = [case for case in cases if case.find("failure") is not None or case.get("status") == "fail"]
-    skipped = [case for case in cases if case.find("skipped") is not None or case.get("status") == "disabled"]
+    skipped = [case for case in cases if was_skipped(case)]
+    failed = [case for case in cases if case.get("status") != "run" and case not in skipped]
+    for case in failed:
+        print(f"---- {case.get('name')} failed ----\n{words_of(case)}\n")
     for case in skipped:
         print(f"skipped: {case.get('name')}: {reason_of(case)}")
     passed = len(cases) - len(failed) - len(skipped)
