@@ -6,7 +6,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <configuration/optimizer_settings.hpp>
 #include <configuration/option_value.hpp>
 #include <stdexcept>
@@ -18,31 +17,14 @@ namespace {
   throw std::runtime_error(sentence);
 }
 
-double not_negative(const char* name, double value) {
-  if (std::isfinite(value) && value >= 0.0) return value;
-  refuse(fmt::format("'optimizer.groups': '{}': expected a number >= 0, got {}", name, value));
-}
-
 ParameterGroup to_group(const TomlNode& node) {
   if (node.kind != TomlNode::Kind::table)
     refuse("'optimizer.groups': expected tables, as in [[optimizer.groups]]");
-  ParameterGroup group;
-  double weight_decay = 0.0;
-  OptionFields fields;
-  fields.add("tensors", group.tensors, "");
-  fields.add("lr_scale", group.lr_scale, "");
-  fields.add("weight_decay", weight_decay, "");
-  fields.add("dense", group.dense, "");
   OptionMap values;
   for (const TomlNode& entry : node.children) {
     values[entry.key] = option_value("optimizer.groups." + entry.key, entry);
   }
-  fields.read("optimizer.groups", values);
-  if (group.tensors.empty())
-    refuse("'optimizer.groups': each group needs 'tensors', a pattern of tensor names");
-  not_negative("lr_scale", group.lr_scale);
-  if (values.contains("weight_decay")) group.weight_decay = not_negative("weight_decay", weight_decay);
-  return group;
+  return read_group("optimizer.groups", values);
 }
 
 std::vector<ParameterGroup> to_groups(const TomlNode& node) {

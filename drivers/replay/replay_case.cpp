@@ -49,21 +49,11 @@ ParameterGroup to_group(const fs::path& file, const json& entry) {
   if (!entry.is_object()) refuse(file, "'groups': expected objects with 'tensors', got " + entry.dump());
   OptionMap values;
   for (const auto& [name, value] : entry.items()) values[name] = to_option(file, "groups." + name, value);
-  ParameterGroup group;
-  double weight_decay = 0.0;
-  OptionFields fields;
-  fields.add("tensors", group.tensors, "");
-  fields.add("lr_scale", group.lr_scale, "");
-  fields.add("weight_decay", weight_decay, "");
-  fields.add("dense", group.dense, "");
   try {
-    fields.read("groups", values);
+    return read_group("groups", values);
   } catch (const std::invalid_argument& error) {
     refuse(file, error.what());
   }
-  if (group.tensors.empty()) refuse(file, "'groups': each needs 'tensors', a pattern of tensor names");
-  if (values.contains("weight_decay")) group.weight_decay = weight_decay;
-  return group;
 }
 
 std::vector<ParameterGroup> to_groups(const fs::path& file, const json& object) {

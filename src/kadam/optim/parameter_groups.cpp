@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/optim/options.hpp>
 #include <kadam/optim/parameter_groups.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 namespace kadam {
@@ -28,7 +30,28 @@ void append(std::vector<Segment>& segments, const Segment& segment) {
   }
 }
 
+void require_not_negative(std::string_view owner, const std::string& name, double value) {
+  require_option(std::isfinite(value) && value >= 0.0, owner,
+                 "option '" + name + "': expected a number >= 0, got " + to_text(value));
+}
+
 }  // namespace
+
+ParameterGroup read_group(std::string_view owner, const OptionMap& values) {
+  ParameterGroup group;
+  double weight_decay = 0.0;
+  OptionFields fields;
+  fields.add("tensors", group.tensors, "");
+  fields.add("lr_scale", group.lr_scale, "");
+  fields.add("weight_decay", weight_decay, "");
+  fields.add("dense", group.dense, "");
+  fields.read(owner, values);
+  require_option(!group.tensors.empty(), owner, "each group needs 'tensors', a pattern of tensor names");
+  require_not_negative(owner, "lr_scale", group.lr_scale);
+  require_not_negative(owner, "weight_decay", weight_decay);
+  if (values.contains("weight_decay")) group.weight_decay = weight_decay;
+  return group;
+}
 
 bool matches(std::string_view pattern, std::string_view name) {
   if (pattern.empty()) return name.empty();

@@ -4,11 +4,13 @@
 
 #include <kadam/layout/chunk_layout.hpp>
 #include <kadam/layout/tensor_layout.hpp>
+#include <kadam/optim/option_value.hpp>
 
 #include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace kadam {
@@ -20,6 +22,10 @@ struct ParameterGroup {
   std::optional<double> weight_decay = {};  ///< instead of the optimizer's
   bool dense = false;                       ///< never compressed: exchanged as an exact mean
 };
+
+/// Makes a group of its options: tensors (needed), lr_scale, weight_decay, dense. Errors name `owner`:
+/// std::invalid_argument for another option, a value of the wrong type, no tensors or a number below 0.
+[[nodiscard]] ParameterGroup read_group(std::string_view owner, const OptionMap& values);
 
 /// Whether a tensor's name fits a pattern in which * stands for any characters.
 [[nodiscard]] bool matches(std::string_view pattern, std::string_view name);
