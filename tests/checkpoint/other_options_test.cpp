@@ -96,21 +96,9 @@ TEST_P(OtherOptions, TakeTheWholeStateOver) {
 }
 
 std::vector<OptimizerCase> cases_of_options() {
-  const std::set<std::string> titles = {"adam",
-                                        "lamb",
-                                        "onebit_adam",
-                                        "onebit_adam_preconditioned",
-                                        "apmsqueeze_2",
-                                        "onebit_lamb",
-                                        "zero_one_adam",
-                                        "efficient_adam",
-                                        "loco_2",
-                                        "loco_bf16",
-                                        "locally_accumulated_adam_64",
-                                        "divisible_adam_3_half_ahead"};
-  std::vector<OptimizerCase> all = test::optimizer_cases();
-  std::erase_if(all, [&](const OptimizerCase& each) { return !titles.contains(each.title); });
-  return all;
+  return test::cases_titled({"adam", "lamb", "onebit_adam", "onebit_adam_preconditioned", "apmsqueeze_2",
+                             "onebit_lamb", "zero_one_adam", "efficient_adam", "loco_2", "loco_bf16",
+                             "locally_accumulated_adam_64", "divisible_adam_3_half_ahead"});
 }
 
 INSTANTIATE_TEST_SUITE_P(AllOptimizers, OtherOptions, testing::ValuesIn(cases_of_options()),

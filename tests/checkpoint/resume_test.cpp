@@ -233,8 +233,7 @@ std::vector<OptimizerCase> automatic_cases() {
 
 /// One of each algorithm and kind of state, with a weight decay that a group may have or not.
 std::vector<OptimizerCase> group_cases(const std::set<std::string>& titles) {
-  std::vector<OptimizerCase> cases = test::optimizer_cases();
-  std::erase_if(cases, [&](const OptimizerCase& each) { return !titles.contains(each.title); });
+  std::vector<OptimizerCase> cases = test::cases_titled(titles);
   for (OptimizerCase& one : cases) one.options["weight_decay"] = 0.05;
   return cases;
 }

@@ -387,6 +387,13 @@ inline std::vector<OptimizerCase> optimizer_cases() {
   return all;
 }
 
+/// Those of all cases that have these titles.
+inline std::vector<OptimizerCase> cases_titled(const std::set<std::string>& titles) {
+  std::vector<OptimizerCase> cases = optimizer_cases();
+  std::erase_if(cases, [&](const OptimizerCase& each) { return !titles.contains(each.title); });
+  return cases;
+}
+
 /// The rules that tensors can have: each with tensors of its own, and those kept dense where vector, segment
 /// and chunk begin. Tensors of other names have none.
 inline std::vector<ParameterGroup> all_rules() {
