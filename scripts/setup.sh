@@ -27,8 +27,9 @@ name replaces an earlier one, and -- with nothing behind it (or --fresh) forgets
 environment are remembered likewise. With a -march or -mcpu among them nothing is compiled for this machine alone:
   scripts/setup.sh -- -DCMAKE_CXX_COMPILER=clang++-16 -DCMAKE_CXX_FLAGS=-march=x86-64-v3
 
-Packages are installed by apt, as root; elsewhere their names are said, and all goes on once they are there. A Kokkos that CMake finds (CMAKE_PREFIX_PATH, Kokkos_ROOT, a module, Spack) is used; else Kokkos and Kokkos Kernels
-are built once per user, in ${XDG_CACHE_HOME:-~/.cache}/kadam.
+Packages are installed by apt, as root; elsewhere their names are said, and all goes on once they are there. A Kokkos
+that CMake finds (CMAKE_PREFIX_PATH, Kokkos_ROOT, a module, Spack) is used; else Kokkos and Kokkos Kernels are built
+once per user, in ${XDG_CACHE_HOME:-~/.cache}/kadam.
 TEXT
 }
 
