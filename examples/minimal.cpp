@@ -10,9 +10,8 @@
 void minimise(MPI_Comm communicator, kadam::Vector<float> x, float target) {
   const std::int64_t d = x.extent(0);
   const kadam::TensorLayout tensors({{"weights", 0, d}});
-  const auto optimizer =
-      kadam::make_optimizer("onebit_adam", {{"lr", 0.01}, {"warmup_steps", std::int64_t{100}}}, tensors,
-                            kadam::make_mpi_communicator(communicator));
+  const auto optimizer = kadam::make_optimizer("onebit_adam", {{"lr", 0.01}, {"warmup_steps", 100}}, tensors,
+                                               kadam::make_mpi_communicator(communicator));
   const kadam::ExecutionSpace exec;
   const kadam::Vector<float> gradient("gradient", d);
   for (int step = 0; step < 1000; ++step) {

@@ -22,7 +22,7 @@ KernelCase step_of(const std::string& name, const OptionMap& options) {
 }  // namespace
 
 std::vector<KernelCase> small_step_cases() {
-  return {step_of("adam", {}), step_of("onebit_adam", {{"warmup_steps", std::int64_t{1}}})};
+  return {step_of("adam", {}), step_of("onebit_adam", {{"warmup_steps", 1}})};
 }
 
 }  // namespace kadam::bench

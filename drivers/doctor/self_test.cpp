@@ -79,7 +79,7 @@ double largest_distance(const Vector<float>& x, double from) {
 SelfTest run_self_test(const std::shared_ptr<Communicator>& communicator) {
   const double mean = 0.5 * (communicator->size() - 1);
   OptionMap options = {
-      {"lr", 0.1 * std::max(1.0, mean)}, {"lr_schedule", std::string("cosine")}, {"lr_total_steps", steps}};
+      {"lr", 0.1 * std::max(1.0, mean)}, {"lr_schedule", "cosine"}, {"lr_total_steps", steps}};
   const Training dense = train("adam", options, communicator);
   options["warmup_steps"] = warmup;
   const Training compressed = train("onebit_adam", options, communicator);

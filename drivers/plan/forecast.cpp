@@ -68,7 +68,7 @@ std::vector<Contestant> contestants(const Figures& figures, double warmup_share)
     const bool dense = name == "adam" || name == "lamb";
     all.push_back({name, name, dense, options});
     if (name != "adam") continue;
-    options["gradients"] = std::string("bf16");
+    options["gradients"] = "bf16";
     all.push_back({half_name, name, true, options});
   }
   return all;

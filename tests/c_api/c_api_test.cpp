@@ -72,7 +72,7 @@ TEST_P(EveryOptimizer, TakesTheStepsOfCpp) {
 
 TEST(CApi, TakesHalfGradientsAndWritesAModel) {
   OptionMap options = options_of("onebit_adam");
-  options["gradients"] = std::string("bf16");
+  options["gradients"] = "bf16";
   COptimizer of("onebit_adam", options);
   ASSERT_EQ(of.create(MPI_COMM_WORLD), KADAM_SUCCESS) << of.error.text;
   std::vector<float> x = random_vector(d(), 7);
@@ -90,7 +90,7 @@ TEST(CApi, TakesHalfGradientsAndWritesAModel) {
 
 TEST(CApi, TakesGradientsInFloat16) {
   OptionMap options = options_of("adam");
-  options["gradients"] = std::string("fp16");
+  options["gradients"] = "fp16";
   COptimizer of("adam", options);
   ASSERT_EQ(of.create(MPI_COMM_WORLD), KADAM_SUCCESS) << of.error.text;
   std::vector<float> x = random_vector(d(), 7);

@@ -23,7 +23,7 @@ std::int64_t elements_in_all() {
 OptionMap options_for(const std::string& name) {
   OptionMap options = options_with_warmup(name, 4);
   options["lr"] = 0.01;
-  if (name == "zero_one_adam") options["sync_doubling_steps"] = std::int64_t{2};
+  if (name == "zero_one_adam") options["sync_doubling_steps"] = 2;
   return options;
 }
 

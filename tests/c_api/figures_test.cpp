@@ -30,14 +30,14 @@ std::ostream& operator<<(std::ostream& out, const FigureRun& run) {
 
 /// Between them they send every kind of traffic, and have every figure of health.
 std::vector<FigureRun> figure_runs() {
-  const OptionMap sparse = {{"warmup_steps", std::int64_t{2}},
+  const OptionMap sparse = {{"warmup_steps", 2},
                             {"density", 0.05},
-                            {"background_steps", std::int64_t{3}},
-                            {"variance_sync_interval", std::int64_t{4}},
-                            {"variance_delay", std::int64_t{2}}};
+                            {"background_steps", 3},
+                            {"variance_sync_interval", 4},
+                            {"variance_delay", 2}};
   OptionMap at_once = sparse;
-  at_once["variance_delay"] = std::int64_t{0};
-  const OptionMap warmup = {{"warmup_steps", std::int64_t{4}}};
+  at_once["variance_delay"] = 0;
+  const OptionMap warmup = {{"warmup_steps", 4}};
   return {{"sparse_delayed", "divisible_adam", sparse},
           {"sparse_two_levels", "divisible_adam", at_once, 2},
           {"frozen", "onebit_adam", warmup},

@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t d = 1500;
 const TensorLayout layout({{"a", 0, 500}, {"b", 500, d}});
-const OptionMap options = {{"warmup_steps", std::int64_t{2}}};
+const OptionMap options = {{"warmup_steps", 2}};
 
 std::string read(const fs::path& path) {
   std::ifstream stream(path, std::ios::binary);

@@ -92,7 +92,7 @@ TEST_P(OtherOptions, TakeTheWholeStateOver) {
     expect_taken_over(*make(groups_before, {{"clip_norm", 5.0}}), before);
   }
   SCOPED_TRACE("with other tensors kept dense");
-  expect_taken_over(*make({}, {{"dense_below", std::int64_t{600}}}), before);
+  expect_taken_over(*make({}, {{"dense_below", 600}}), before);
 }
 
 std::vector<OptimizerCase> cases_of_options() {

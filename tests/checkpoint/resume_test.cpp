@@ -227,7 +227,7 @@ std::vector<Setting> settings(const std::vector<OptimizerCase>& cases, const Set
 
 /// Warm-ups that end when the variance has settled: at step 10, for the gradients of these.
 std::vector<OptimizerCase> automatic_cases() {
-  const OptionMap options = {{"warmup_steps", std::string("auto")}, {"beta2", 0.8}, {"lr", 0.01}};
+  const OptionMap options = {{"warmup_steps", "auto"}, {"beta2", 0.8}, {"lr", 0.01}};
   return {{"onebit_adam_auto", "onebit_adam", options}, {"onebit_lamb_auto", "onebit_lamb", options}};
 }
 
@@ -290,10 +290,9 @@ TEST(ResumeAutomaticBackground, KeepsTheStepsThatWereChosen) {
   const test::SharedFolder folder;
   const std::int64_t warmup = 2;
   const auto make = [&] {
-    return make_optimizer(
-        "divisible_adam",
-        {{"warmup_steps", warmup}, {"background_steps", std::string("auto")}, {"density", 0.05}}, layout,
-        communicator);
+    return make_optimizer("divisible_adam",
+                          {{"warmup_steps", warmup}, {"background_steps", "auto"}, {"density", 0.05}}, layout,
+                          communicator);
   };
   const auto background = [](const Optimizer& optimizer) {
     const std::vector<PlannedTraffic> plan = optimizer.traffic_plan();

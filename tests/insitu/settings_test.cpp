@@ -59,7 +59,7 @@ TEST(Settings, AreReadFromAFile) {
   EXPECT_EQ(settings.surrogate.activation, "relu");
   EXPECT_EQ(settings.training.jumps, 7);
   EXPECT_EQ(settings.optimizer.name, "onebit_adam");
-  EXPECT_EQ(options_of(settings), (OptionMap{{"lr", 0.002}, {"warmup_steps", std::int64_t{5}}}));
+  EXPECT_EQ(options_of(settings), (OptionMap{{"lr", 0.002}, {"warmup_steps", 5}}));
   ASSERT_EQ(settings.optimizer.groups.size(), 1U);
   EXPECT_EQ(settings.optimizer.groups[0].tensors, "*.bias");
   EXPECT_TRUE(settings.optimizer.groups[0].dense);
@@ -74,8 +74,7 @@ TEST(Settings, OfTheCommandLineCountMore) {
   EXPECT_EQ(settings.solver.width, 50);
   EXPECT_TRUE(settings.surrogate.hidden.empty());
   EXPECT_EQ(settings.optimizer.name, "loco");
-  EXPECT_EQ(options_of(settings),
-            (OptionMap{{"bits", std::int64_t{8}}, {"lr", std::vector<double>{0.1, 0.2}}}));
+  EXPECT_EQ(options_of(settings), (OptionMap{{"bits", 8}, {"lr", {0.1, 0.2}}}));
   ASSERT_EQ(settings.optimizer.groups.size(), 1U);
   EXPECT_EQ(settings.optimizer.groups[0].lr_scale, 0.5);
 }

@@ -112,17 +112,17 @@ class Tools {
 std::vector<OptionMap> option_sets(const std::string& name) {
   const OptionMap options = test::options_with_warmup(name, 3);
   std::vector<OptionMap> sets = {options, options};
-  sets.back()["gradients"] = std::string("bf16");
+  sets.back()["gradients"] = "bf16";
   for (const OptionHelp& option : optimizer_options(name)) {
     if (option.name == "variance_delay") {
       sets.push_back(options);
-      sets.back()["variance_sync_interval"] = std::int64_t{2};
-      sets.back()["variance_delay"] = std::int64_t{1};
+      sets.back()["variance_sync_interval"] = 2;
+      sets.back()["variance_delay"] = 1;
     }
     if (option.name != "exchange") continue;
     for (const std::int64_t select_block : {64, 0}) {
       sets.push_back(options);
-      sets.back()["exchange"] = std::string("owner");
+      sets.back()["exchange"] = "owner";
       sets.back()["select_block"] = select_block;
     }
   }

@@ -101,7 +101,7 @@ TEST_P(GradientRules, ClippingFollowsItsWrittenRule) {
 TEST_P(GradientRules, ATensorWithoutLearningRateStaysBitForBit) {
   OptionMap options = options_for(GetParam());
   options["weight_decay"] = 0.1;
-  if (GetParam() == "efficient_adam") options["bits"] = std::int64_t{1};  // which has no 0
+  if (GetParam() == "efficient_adam") options["bits"] = 1;  // which has no 0
   const auto got = run(GetParam(), options, 6, -1, {{.tensors = "*.bias", .lr_scale = 0.0}});
   const auto start = test::random_vector(d, 2);
   for (std::size_t i = 100; i < 120; ++i) EXPECT_EQ(got[i], start[i]) << i;

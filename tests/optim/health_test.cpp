@@ -35,7 +35,7 @@ class HealthTest : public testing::Test {
 };
 
 TEST_F(HealthTest, TheErrorRatioIsWhatIsOwedOverWhatWasDelivered) {
-  const auto optimizer = make("onebit_adam", {{"beta1", 0.0}, {"warmup_steps", std::int64_t{1}}});
+  const auto optimizer = make("onebit_adam", {{"beta1", 0.0}, {"warmup_steps", 1}});
   step(*optimizer, 3.0F, 1.0F);
   EXPECT_FALSE(optimizer->health(exec_).error_ratio.has_value());
   step(*optimizer, 3.0F, 1.0F);
@@ -49,7 +49,7 @@ TEST_F(HealthTest, TheErrorRatioIsWhatIsOwedOverWhatWasDelivered) {
 
 TEST_F(HealthTest, TheErrorRatioLeavesInactiveCoordinatesOut) {
   if (communicator_->size() == 1) GTEST_SKIP() << "one rank owes nothing";
-  const auto optimizer = make("onebit_adam", {{"beta1", 0.0}, {"warmup_steps", std::int64_t{1}}});
+  const auto optimizer = make("onebit_adam", {{"beta1", 0.0}, {"warmup_steps", 1}});
   // (3, 1, 0, 0): what is owed and what is delivered is that of (3, 1).
   std::vector<float> g(d, 0.0F);
   for (std::size_t i = 0; i < g.size(); i += 4) {
@@ -70,9 +70,9 @@ TEST_F(HealthTest, TheErrorRatioIsTheSameInTwoLevels) {
   const auto in_two_levels = make_mpi_communicator(MPI_COMM_WORLD, test::mpi_options(Staging::automatic, 2));
   const double r = std::sqrt(5.0);
   const double owed = std::sqrt(((3.0 - r) * (3.0 - r) + (1.0 - r) * (1.0 - r)) / 2.0);
-  const OptionMap onebit = {{"beta1", 0.0}, {"warmup_steps", std::int64_t{1}}};
+  const OptionMap onebit = {{"beta1", 0.0}, {"warmup_steps", 1}};
   // LoCo with 2 bits says (3, 0) of (3, 1), and keeps a fifth of what is missing.
-  const OptionMap loco = {{"bits", std::int64_t{2}}, {"error_beta", 0.8}};
+  const OptionMap loco = {{"bits", 2}, {"error_beta", 0.8}};
   for (const auto& communicator : {communicator_, in_two_levels}) {
     const auto adam = make_optimizer("onebit_adam", onebit, layout, communicator);
     for (int t = 0; t < 2; ++t) step(*adam, 3.0F, 1.0F);
@@ -84,7 +84,7 @@ TEST_F(HealthTest, TheErrorRatioIsTheSameInTwoLevels) {
 }
 
 TEST_F(HealthTest, TheVarianceDriftIsTheRatioOfMeanSquares) {
-  const auto optimizer = make("apmsqueeze", {{"warmup_steps", std::int64_t{3}}});
+  const auto optimizer = make("apmsqueeze", {{"warmup_steps", 3}});
   for (int t = 0; t < 3; ++t) step(*optimizer, 1.0F, 1.0F);
   EXPECT_FALSE(optimizer->health(exec_).variance_drift.has_value());
   for (int t = 0; t < 2; ++t) step(*optimizer, 3.0F, 3.0F);
@@ -108,7 +108,7 @@ TEST_F(HealthTest, TheVarianceSpreadComparesTheRanksOwnVariances) {
 }
 
 TEST_F(HealthTest, InactiveCoordinatesAndSkippedStepsAreCounted) {
-  const auto optimizer = make("onebit_adam", {{"warmup_steps", std::int64_t{2}}});
+  const auto optimizer = make("onebit_adam", {{"warmup_steps", 2}});
   for (int t = 0; t < 3; ++t) step(*optimizer, 1.0F, 0.0F);
   step(*optimizer, std::nanf(""), 0.0F);
   const Health health = optimizer->health(exec_);

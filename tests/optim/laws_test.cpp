@@ -52,10 +52,10 @@ void expect_near(const std::vector<float>& got, const std::vector<float>& wanted
 
 /// x - mean of what is owed = the run that sends everything at once.
 TEST_F(Laws, NothingThatAResidualHoldsBackIsLost) {
-  const OptionMap everything = {{"density", 1.0}, {"warmup_steps", std::int64_t{2}}};
-  const OptionMap sparse = {{"density", 0.01}, {"warmup_steps", std::int64_t{2}}};
+  const OptionMap everything = {{"density", 1.0}, {"warmup_steps", 2}};
+  const OptionMap sparse = {{"density", 0.01}, {"warmup_steps", 2}};
   OptionMap automatic = sparse;
-  automatic["background_steps"] = std::string("auto");
+  automatic["background_steps"] = "auto";
   const std::vector<std::pair<std::string, OptionMap>> runs = {
       {"locally_accumulated_adam", sparse}, {"divisible_adam", sparse}, {"divisible_adam", automatic}};
   for (const auto& [name, options] : runs) {
@@ -82,10 +82,9 @@ TEST_F(Laws, NothingThatAResidualHoldsBackIsLost) {
 TEST_F(Laws, TheBackgroundDeliversWithinTwiceItsInterval) {
   const std::int64_t tau = 3;
   for (std::int64_t first = 1; first <= tau; ++first) {
-    const auto optimizer = make("divisible_adam", {{"beta1", 0.0},
-                                                   {"background_steps", tau},
-                                                   {"variance_sync_interval", std::int64_t{0}},
-                                                   {"step_ahead", 0.0}});
+    const auto optimizer =
+        make("divisible_adam",
+             {{"beta1", 0.0}, {"background_steps", tau}, {"variance_sync_interval", 0}, {"step_ahead", 0.0}});
     const auto x = test::to_device(test::random_vector(d, 2));
     // With beta1 = 0 only the step that has a gradient makes an update.
     for (std::int64_t t = 1; t <= first + 2 * tau; ++t) {
@@ -102,7 +101,7 @@ TEST_F(Laws, TheBackgroundDeliversWithinTwiceItsInterval) {
 
 /// tau is measured, and agreed on: the plan says what it is.
 TEST_F(Laws, AnAutomaticBackgroundIntervalIsTheSameOnAllRanks) {
-  const auto optimizer = make("divisible_adam", {{"background_steps", std::string("auto")}});
+  const auto optimizer = make("divisible_adam", {{"background_steps", "auto"}});
   const auto x = test::to_device(test::random_vector(d, 2));
   for (std::int64_t t = 1; t <= 12; ++t) optimizer->step(exec_, x, gradient(t));
   std::int64_t every = 0;
@@ -120,7 +119,7 @@ class LawsOfAll : public Laws, public testing::WithParamInterface<std::string> {
 TEST_P(LawsOfAll, WritingTheConsensusChangesNothingAndIsWhatAFlushLeaves) {
   OptionMap options = test::options_with_warmup(GetParam(), 3);
   if (GetParam() == "locally_accumulated_adam") options["step_ahead"] = 0.5;
-  if (GetParam() == "zero_one_adam") options["sync_doubling_steps"] = std::int64_t{2};
+  if (GetParam() == "zero_one_adam") options["sync_doubling_steps"] = 2;
   const auto watched = make(GetParam(), options);
   const auto x = test::to_device(test::random_vector(d, 2));
   for (std::int64_t t = 1; t <= 12; ++t) {

@@ -22,7 +22,7 @@ const TensorLayout layout({{"a", 0, 100}, {"empty", 100, 100}, {"b", 100, d}});
 TEST(OneRank, FrozenVarianceAdamCompressesNothing) {
   for (const char* name : {"onebit_adam", "apmsqueeze"}) {
     const bool correction = std::string(name) == "onebit_adam";
-    const OptionMap options = {{"lr", 0.01}, {"warmup_steps", std::int64_t{3}}, {"weight_decay", 0.02}};
+    const OptionMap options = {{"lr", 0.01}, {"warmup_steps", 3}, {"weight_decay", 0.02}};
     const auto optimizer = make_optimizer(name, options, layout, Communicator::self());
     reference::FrozenVarianceAdam expected({.lr = 0.01, .weight_decay = 0.02, .bias_correction = correction},
                                            {}, 3, 1, d);
@@ -43,7 +43,7 @@ TEST(OneRank, FrozenVarianceAdamCompressesNothing) {
 }
 
 TEST(OneRank, AutomaticWarmUpFreezesOnceTheVarianceIsStable) {
-  const OptionMap options = {{"warmup_steps", std::string("auto")}, {"beta2", 0.9}};
+  const OptionMap options = {{"warmup_steps", "auto"}, {"beta2", 0.9}};
   const auto optimizer = make_optimizer("onebit_adam", options, layout, Communicator::self());
   const auto parameters = test::to_device(test::random_vector(d, 2));
   std::int64_t frozen_after = 0;
@@ -61,7 +61,7 @@ TEST(OneRank, AutomaticWarmUpFreezesOnceTheVarianceIsStable) {
 TEST(OneRank, AutomaticWarmUpEndsAsEarlyAsItMayWhereGradientsAreAlike) {
   // Delta = 10. Without bias correction the variance of equal gradients would still fill at step 20.
   for (const std::string name : {"onebit_adam", "onebit_lamb"}) {
-    const OptionMap options = {{"warmup_steps", std::string("auto")}, {"beta2", 0.9}};
+    const OptionMap options = {{"warmup_steps", "auto"}, {"beta2", 0.9}};
     const auto optimizer = make_optimizer(name, options, layout, Communicator::self());
     const auto parameters = test::to_device(test::random_vector(d, 2));
     const auto gradient = test::to_device(test::random_vector(d, 77));
@@ -128,8 +128,7 @@ TEST(OneRank, UnmanagedViewsOfTheCallerWork) {
 TEST(OneRank, StatedMemoryIsWhatIsAllocated) {
   const auto adam = make_optimizer("adam", {}, layout, Communicator::self());
   EXPECT_EQ(adam->memory().state_bytes, 8U * d);
-  const auto onebit =
-      make_optimizer("onebit_adam", {{"warmup_steps", std::int64_t{5}}}, layout, Communicator::self());
+  const auto onebit = make_optimizer("onebit_adam", {{"warmup_steps", 5}}, layout, Communicator::self());
   EXPECT_EQ(onebit->memory().state_bytes, 12U * d);
 }
 

@@ -24,6 +24,21 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+TEST(OptionValues, AreMadeOfWhatIsWritten) {
+  const OptionMap map = {{"flag", true},     {"int", 100},     {"unsigned", std::size_t{7}},
+                         {"float", 0.5F},    {"word", "auto"}, {"text", std::string("rms")},
+                         {"list", {1, 2.5}}, {"negative", -3}};
+  EXPECT_TRUE(std::get<bool>(map.at("flag")));
+  EXPECT_EQ(std::get<std::int64_t>(map.at("int")), 100);
+  EXPECT_EQ(std::get<std::int64_t>(map.at("unsigned")), 7);
+  EXPECT_EQ(std::get<std::int64_t>(map.at("negative")), -3);
+  EXPECT_EQ(std::get<double>(map.at("float")), 0.5);
+  EXPECT_EQ(std::get<std::string>(map.at("word")), "auto");
+  EXPECT_EQ(std::get<std::string>(map.at("text")), "rms");
+  EXPECT_EQ(std::get<std::vector<double>>(map.at("list")), (std::vector<double>{1.0, 2.5}));
+  EXPECT_THROW((void)OptionValue(std::uint64_t{1} << 63), std::out_of_range);
+}
+
 TEST(Options, UnknownNamesListWhatExists) {
   EXPECT_TRUE(contains(refusal("adamax", {}), "'adamax': choose one of adam, lamb, onebit_adam, apmsqueeze"));
   const std::string text = refusal("adam", {{"beta3", 0.9}});
@@ -32,40 +47,35 @@ TEST(Options, UnknownNamesListWhatExists) {
 }
 
 TEST(Options, AnOptionThatIsNotHonouredIsRefused) {
-  EXPECT_TRUE(contains(refusal("adam", {{"warmup_steps", std::int64_t{5}}}), "no option 'warmup_steps'"));
-  EXPECT_TRUE(contains(refusal("onebit_adam", {{"warmup_steps", std::int64_t{5}}, {"bits", std::int64_t{4}}}),
-                       "only 1"));
-  EXPECT_TRUE(contains(refusal("apmsqueeze", {{"warmup_steps", std::int64_t{5}}, {"bias_correction", true}}),
-                       "bias_correction"));
-  EXPECT_TRUE(contains(refusal("apmsqueeze", {{"warmup_steps", std::string("auto")}}), "onebit_adam's"));
+  EXPECT_TRUE(contains(refusal("adam", {{"warmup_steps", 5}}), "no option 'warmup_steps'"));
+  EXPECT_TRUE(contains(refusal("onebit_adam", {{"warmup_steps", 5}, {"bits", 4}}), "only 1"));
   EXPECT_TRUE(
-      contains(refusal("apmsqueeze", {{"warmup_steps", std::int64_t{5}}, {"scale", std::string("mean_abs")}}),
-               "1-bit"));
+      contains(refusal("apmsqueeze", {{"warmup_steps", 5}, {"bias_correction", true}}), "bias_correction"));
+  EXPECT_TRUE(contains(refusal("apmsqueeze", {{"warmup_steps", "auto"}}), "onebit_adam's"));
+  EXPECT_TRUE(contains(refusal("apmsqueeze", {{"warmup_steps", 5}, {"scale", "mean_abs"}}), "1-bit"));
 }
 
 TEST(Options, WrongTypesAndRangesSayWhatIsExpected) {
-  EXPECT_TRUE(contains(refusal("adam", {{"beta1", std::string("high")}}),
-                       "option 'beta1': expected a number, got \"high\""));
+  EXPECT_TRUE(
+      contains(refusal("adam", {{"beta1", "high"}}), "option 'beta1': expected a number, got \"high\""));
   EXPECT_TRUE(contains(refusal("adam", {{"beta1", 1.0}}), "0 <= beta1 < 1"));
   EXPECT_TRUE(contains(refusal("adam", {{"eps", 0.0}}), "eps"));
-  EXPECT_TRUE(contains(refusal("adam", {{"bias_correction", std::int64_t{1}}}), "true or false"));
+  EXPECT_TRUE(contains(refusal("adam", {{"bias_correction", 1}}), "true or false"));
   EXPECT_TRUE(contains(refusal("onebit_adam", {}), "'warmup_steps' is needed"));
   EXPECT_TRUE(contains(refusal("onebit_adam", {{"warmup_steps", 2.5}}), "a whole number"));
-  EXPECT_TRUE(contains(refusal("apmsqueeze", {{"warmup_steps", std::int64_t{5}}, {"bits", std::int64_t{3}}}),
-                       "1, 2, 4 or 8"));
-  EXPECT_TRUE(contains(refusal("adam", {{"gradients", std::string("half")}}),
+  EXPECT_TRUE(contains(refusal("apmsqueeze", {{"warmup_steps", 5}, {"bits", 3}}), "1, 2, 4 or 8"));
+  EXPECT_TRUE(contains(refusal("adam", {{"gradients", "half"}}),
                        "option 'gradients': expected \"float32\", \"bf16\" or \"fp16\", got \"half\""));
-  EXPECT_EQ(refusal("adam", {{"gradients", std::string("fp16")}}), "accepted");
+  EXPECT_EQ(refusal("adam", {{"gradients", "fp16"}}), "accepted");
   for (const std::string name : {"locally_accumulated_adam", "divisible_adam"}) {
     for (const std::int64_t interval : {0, 3}) {
-      EXPECT_TRUE(
-          contains(refusal(name, {{"variance_sync_interval", interval}, {"variance_delay", std::int64_t{3}}}),
-                   "'variance_delay': expected 0 (at once), or fewer steps"));
+      EXPECT_TRUE(contains(refusal(name, {{"variance_sync_interval", interval}, {"variance_delay", 3}}),
+                           "'variance_delay': expected 0 (at once), or fewer steps"));
     }
-    EXPECT_EQ(refusal(name, {{"variance_delay", std::int64_t{49}}}), "accepted");
-    EXPECT_TRUE(contains(refusal(name, {{"exchange", std::string("ring")}}),
+    EXPECT_EQ(refusal(name, {{"variance_delay", 49}}), "accepted");
+    EXPECT_TRUE(contains(refusal(name, {{"exchange", "ring"}}),
                          "option 'exchange': expected \"own\" or \"owner\", got \"ring\""));
-    EXPECT_EQ(refusal(name, {{"exchange", std::string("owner")}}), "accepted");
+    EXPECT_EQ(refusal(name, {{"exchange", "owner"}}), "accepted");
   }
   EXPECT_TRUE(contains(refusal("lamb", {{"trust_min", 2.0}, {"trust_max", 1.0}}), "trust_min <= trust_max"));
 }
@@ -81,8 +91,8 @@ struct Limit {
 /// The refusal comes from the option's own check: it names the option, where what an optimizer is made of
 /// could not.
 TEST(Options, RangesEndWhereTheySay) {
-  const OptionMap after_five = {{"warmup_steps", std::int64_t{5}}};
-  const OptionMap frozen_at_five = {{"variance_freeze_step", std::int64_t{5}}};
+  const OptionMap after_five = {{"warmup_steps", 5}};
+  const OptionMap frozen_at_five = {{"variance_freeze_step", 5}};
   const double below_one = std::nextafter(1.0, 0.0);
   const double above_zero = 1e-300;
   const auto whole = [](std::int64_t value) { return OptionValue(value); };
@@ -99,12 +109,8 @@ TEST(Options, RangesEndWhereTheySay) {
       {"adam", "lr_final_fraction", 1.0, 1.01, {}},
       {"adam", "lr_final_fraction", 0.0, -0.01, {}},
       {"adam", "lr_decay", 0.0, -0.1, {}},
-      {"adam", "lr_decay_every", whole(1), whole(0), {{"lr_schedule", std::string("steps")}}},
-      {"adam",
-       "lr_total_steps",
-       whole(6),
-       whole(5),
-       {{"lr_schedule", std::string("cosine")}, {"lr_warmup_steps", std::int64_t{5}}}},
+      {"adam", "lr_decay_every", whole(1), whole(0), {{"lr_schedule", "steps"}}},
+      {"adam", "lr_total_steps", whole(6), whole(5), {{"lr_schedule", "cosine"}, {"lr_warmup_steps", 5}}},
       {"lamb", "trust_min", 0.0, -0.1, {}},
       {"onebit_adam", "block", whole(0), whole(-1), after_five},
       {"onebit_adam", "warmup_steps", whole(1), whole(0), {}},
@@ -158,9 +164,8 @@ TEST(Options, GroupsAreCheckedToo) {
 }
 
 TEST(Options, ResolvedOptionsReadBackAsTheSame) {
-  const OptionMap given = {{"warmup_steps", std::string("auto")},
-                           {"lr", std::vector<double>{0.1, 0.2}},
-                           {"scale", std::string("mean_abs")}};
+  const OptionMap given = {
+      {"warmup_steps", "auto"}, {"lr", std::vector<double>{0.1, 0.2}}, {"scale", "mean_abs"}};
   const auto first = make_optimizer("onebit_adam", given, TensorLayout({{"w", 0, 10}}), Communicator::self());
   const OptionMap resolved = first->options();
   EXPECT_EQ(to_text(resolved.at("warmup_steps")), "\"auto\"");

@@ -24,10 +24,8 @@ class SupportOverlapTest : public testing::TestWithParam<std::tuple<std::string,
   /// The figure after two steps. The gradient is 1 where (i + shift) % ranks = 0, elsewhere 0.
   std::optional<double> overlap(int shift, std::int64_t warmup_steps) {
     const auto& [name, exchange] = GetParam();
-    const OptionMap options = {{"warmup_steps", warmup_steps},
-                               {"density", 0.25},
-                               {"select_block", std::int64_t{48}},
-                               {"exchange", exchange}};
+    const OptionMap options = {
+        {"warmup_steps", warmup_steps}, {"density", 0.25}, {"select_block", 48}, {"exchange", exchange}};
     const auto optimizer = make_optimizer(name, options, TensorLayout({{"w", 0, d}}), communicator_);
     std::vector<float> gradient(static_cast<std::size_t>(d), 0.0F);
     for (std::size_t i = 0; i < gradient.size(); ++i) {

@@ -25,29 +25,28 @@ struct Case {
 };
 
 std::vector<Case> cases() {
-  const OptionValue warm_up = std::int64_t{100};
-  const OptionValue two = std::int64_t{2};
-  return {
-      {"adam", {}},
-      {"adam", {{"gradients", std::string("bf16")}}},
-      {"lamb", {}},
-      {"onebit_adam", {{"warmup_steps", warm_up}}},
-      {"onebit_adam", {{"warmup_steps", warm_up}, {"block", std::int64_t{0}}}},
-      {"onebit_adam", {{"warmup_steps", warm_up}, {"gradients", std::string("bf16")}}},
-      {"apmsqueeze", {{"warmup_steps", warm_up}}},
-      {"apmsqueeze", {{"warmup_steps", warm_up}, {"bits", two}}},
-      {"zero_one_adam", {{"variance_freeze_step", warm_up}, {"sync_doubling_steps", warm_up}}},
-      {"onebit_lamb", {{"warmup_steps", warm_up}}},
-      {"efficient_adam", {{"bits", std::int64_t{8}}}},
-      {"loco", {}},
-      {"loco", {{"parameters", std::string("bf16")}, {"bits", two}}},
-      {"locally_accumulated_adam", {{"step_ahead", 1.0}}},
-      {"locally_accumulated_adam", {{"exchange", std::string("owner")}, {"warmup_steps", warm_up}}},
-      {"locally_accumulated_adam", {{"exchange", std::string("owner")}, {"select_block", std::int64_t{0}}}},
-      {"locally_accumulated_adam", {{"variance_delay", two}}},
-      {"divisible_adam", {{"background_steps", std::int64_t{7}}}},
-      {"divisible_adam", {{"variance_sync_interval", std::int64_t{9}}, {"variance_delay", two}}},
-      {"divisible_adam", {{"variance_sync_interval", std::int64_t{0}}, {"warmup_steps", warm_up}}}};
+  const OptionValue warm_up = 100;
+  const OptionValue two = 2;
+  return {{"adam", {}},
+          {"adam", {{"gradients", "bf16"}}},
+          {"lamb", {}},
+          {"onebit_adam", {{"warmup_steps", warm_up}}},
+          {"onebit_adam", {{"warmup_steps", warm_up}, {"block", 0}}},
+          {"onebit_adam", {{"warmup_steps", warm_up}, {"gradients", "bf16"}}},
+          {"apmsqueeze", {{"warmup_steps", warm_up}}},
+          {"apmsqueeze", {{"warmup_steps", warm_up}, {"bits", two}}},
+          {"zero_one_adam", {{"variance_freeze_step", warm_up}, {"sync_doubling_steps", warm_up}}},
+          {"onebit_lamb", {{"warmup_steps", warm_up}}},
+          {"efficient_adam", {{"bits", 8}}},
+          {"loco", {}},
+          {"loco", {{"parameters", "bf16"}, {"bits", two}}},
+          {"locally_accumulated_adam", {{"step_ahead", 1.0}}},
+          {"locally_accumulated_adam", {{"exchange", "owner"}, {"warmup_steps", warm_up}}},
+          {"locally_accumulated_adam", {{"exchange", "owner"}, {"select_block", 0}}},
+          {"locally_accumulated_adam", {{"variance_delay", two}}},
+          {"divisible_adam", {{"background_steps", 7}}},
+          {"divisible_adam", {{"variance_sync_interval", 9}, {"variance_delay", two}}},
+          {"divisible_adam", {{"variance_sync_interval", 0}, {"warmup_steps", warm_up}}}};
 }
 
 std::unique_ptr<Optimizer> made(const Case& one, std::int64_t elements, int ranks) {
@@ -140,10 +139,10 @@ TEST(AlgorithmPlan, SharesAddUpToARun) {
 
 TEST(AlgorithmPlan, CountsTheStepsOfZeroOneAdam) {
   // kappa = 2, freeze = 10: variance steps 1, 2, 3, 5, 7. Then gaps of 1 for 10 steps and of 2 from 21 on.
-  const OptionMap options = {{"variance_freeze_step", std::int64_t{10}},
-                             {"variance_kappa", std::int64_t{2}},
-                             {"sync_doubling_steps", std::int64_t{10}},
-                             {"sync_interval_max", std::int64_t{2}}};
+  const OptionMap options = {{"variance_freeze_step", 10},
+                             {"variance_kappa", 2},
+                             {"sync_doubling_steps", 10},
+                             {"sync_interval_max", 2}};
   const auto phases = plan_algorithm("zero_one_adam", options, Problem::flat(5000, 4, 30)).phases;
   ASSERT_EQ(phases.size(), 4);
   EXPECT_DOUBLE_EQ(phases[0].share, 5.0 / 30.0);   // variance
@@ -157,7 +156,7 @@ TEST(AlgorithmPlan, CountsTheStepsOfZeroOneAdam) {
 TEST(AlgorithmPlan, WorkOfOneBitAdamByHand) {
   // d = 1024, n = 4: chunks of 256. Check, code, sum of 4 x 256, reply of 256, decoding.
   const auto phases =
-      plan_algorithm("onebit_adam", {{"warmup_steps", std::int64_t{10}}}, Problem::flat(1024, 4, 100)).phases;
+      plan_algorithm("onebit_adam", {{"warmup_steps", 10}}, Problem::flat(1024, 4, 100)).phases;
   ASSERT_EQ(phases.size(), 2);
   std::map<Kernel, double> work;
   for (const Work& one : phases[1].work) work[one.kernel] += one.elements;
@@ -185,13 +184,13 @@ TEST(AlgorithmPlan, WorkOfADenseStepByHand) {
   EXPECT_EQ(work_of("adam", {{"clip_norm", 1.0}}, 1024),
             (Elements{{Kernel::check, 2048.0}, {Kernel::dense_mean, 1024.0}, {Kernel::adam_update, 1024.0}}));
   EXPECT_EQ(
-      work_of("adam", {{"gradients", std::string("bf16")}}, 1024),
+      work_of("adam", {{"gradients", "bf16"}}, 1024),
       (Elements{{Kernel::check, 1024.0}, {Kernel::dense_mean, 1024.0}, {Kernel::adam_update_half, 1024.0}}));
 }
 
 TEST(AlgorithmPlan, WorkOfASparseStepByHand) {
   // Two blocks of 4096, 41 entries each; every fourth step a mean of the variance, copied to and fro.
-  const OptionMap options = {{"density", 0.01}, {"variance_sync_interval", std::int64_t{4}}};
+  const OptionMap options = {{"density", 0.01}, {"variance_sync_interval", 4}};
   std::map<Kernel, double> expected = {
       {Kernel::check, 8192.0},        {Kernel::accumulate_direction, 8192.0}, {Kernel::top_k_percent, 8192.0},
       {Kernel::sparse_sum, 164.0},    {Kernel::dense_mean, 8192.0 / 4},       {Kernel::copy, 8192.0 / 4},
@@ -230,12 +229,12 @@ TEST(AlgorithmPlan, RefusesWhatItCannotPlan) {
   };
   const auto has = [](const std::string& text, const char* part) { return text.find(part) != text.npos; };
   EXPECT_TRUE(has(words_of("sgd", {}), "no optimizer 'sgd'"));
-  EXPECT_TRUE(has(words_of("adam", {{"bits", std::int64_t{1}}}), "bits"));
+  EXPECT_TRUE(has(words_of("adam", {{"bits", 1}}), "bits"));
   EXPECT_TRUE(has(words_of("onebit_adam", {}), "warmup_steps"));
-  EXPECT_TRUE(has(words_of("onebit_adam", {{"warmup_steps", std::string("auto")}}), "needs a number"));
-  EXPECT_TRUE(has(words_of("onebit_adam", {{"warmup_steps", std::int64_t{100}}}), "nothing would be left"));
-  EXPECT_TRUE(has(words_of("adam", {{"dense_below", std::int64_t{5}}}), "dense_below"));
-  EXPECT_TRUE(has(words_of("divisible_adam", {{"background_steps", std::string("auto")}}), "a number"));
+  EXPECT_TRUE(has(words_of("onebit_adam", {{"warmup_steps", "auto"}}), "needs a number"));
+  EXPECT_TRUE(has(words_of("onebit_adam", {{"warmup_steps", 100}}), "nothing would be left"));
+  EXPECT_TRUE(has(words_of("adam", {{"dense_below", 5}}), "dense_below"));
+  EXPECT_TRUE(has(words_of("divisible_adam", {{"background_steps", "auto"}}), "a number"));
   for (const Problem& none :
        {Problem::flat(0, 4, 100), Problem::flat(1000, 0, 100), Problem::flat(1000, 4, 0)}) {
     EXPECT_THROW((void)plan_algorithm("adam", {}, none), std::invalid_argument);

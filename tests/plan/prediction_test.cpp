@@ -13,7 +13,7 @@ namespace kadam::plan {
 namespace {
 
 const OptionMap none;
-const OptionMap warm_up = {{"warmup_steps", std::int64_t{20}}};
+const OptionMap warm_up = {{"warmup_steps", 20}};
 
 /// 8 B to each of 3 others at 1 GB/s: whether the gradient is finite.
 constexpr double agreement = 48e-9;
@@ -32,7 +32,7 @@ Scenario simple() {
 
 OptionMap options_of(const std::string& name) {
   if (name == "onebit_adam" || name == "apmsqueeze" || name == "onebit_lamb") return warm_up;
-  if (name == "zero_one_adam") return {{"variance_freeze_step", std::int64_t{20}}};
+  if (name == "zero_one_adam") return {{"variance_freeze_step", 20}};
   return none;
 }
 
@@ -93,8 +93,7 @@ TEST(Predict, PiecesByHand) {
 TEST(Predict, TheBackgroundHidesBehindSteps) {
   Scenario scenario = simple();
   scenario.compute_seconds = 10e-3;
-  const OptionMap options = {{"background_steps", std::int64_t{2}},
-                             {"variance_sync_interval", std::int64_t{0}}};
+  const OptionMap options = {{"background_steps", 2}, {"variance_sync_interval", 0}};
   const Prediction hidden = predict("divisible_adam", options, scenario, 4);
   scenario.overlap.background = 0.0;
   const Prediction blocking = predict("divisible_adam", options, scenario, 4);
@@ -121,13 +120,11 @@ TEST(Predict, ChoosesTheStepsBetweenBackgroundExchanges) {
   scenario.compute_seconds = 1e-3;
   scenario.kernels = KernelCosts{};
   scenario.network.link_bytes_per_second = 1e8;
-  const OptionMap options = {{"background_steps", std::string("auto")},
-                             {"variance_sync_interval", std::int64_t{0}}};
+  const OptionMap options = {{"background_steps", "auto"}, {"variance_sync_interval", 0}};
   // The exchange takes 62.9 ms, a step 1 ms and its foreground: 3 messages of SparseMessage's 2^20 elements.
-  const double foreground =
-      predict("locally_accumulated_adam",
-              {{"density", 1.0 / 1024}, {"variance_sync_interval", std::int64_t{0}}}, scenario, 4)
-          .step.exposed;
+  const double foreground = predict("locally_accumulated_adam",
+                                    {{"density", 1.0 / 1024}, {"variance_sync_interval", 0}}, scenario, 4)
+                                .step.exposed;
   const double wanted = std::ceil(1.2 * 62.91456e-3 / (1e-3 + foreground));
   EXPECT_EQ(static_cast<double>(predict("divisible_adam", options, scenario, 4).background_steps), wanted);
 }
@@ -197,9 +194,9 @@ TEST(Predict, EveryKernelCountsSomewhere) {
             if (any_bits || (name == "loco" && bits > 1)) options["bits"] = bits;
             if (sparse) options["density"] = density;
             if (sparse) options["select_block"] = block;
-            if (sparse && bits == 1) options["exchange"] = std::string("owner");
-            if (!sparse && density < 0.01) options["gradients"] = std::string("bf16");
-            if (name == "loco" && block == 0) options["parameters"] = std::string("bf16");
+            if (sparse && bits == 1) options["exchange"] = "owner";
+            if (!sparse && density < 0.01) options["gradients"] = "bf16";
+            if (name == "loco" && block == 0) options["parameters"] = "bf16";
             sum += predict(name, options, scenario, 4).step.kernels;
           }
         }

@@ -35,9 +35,8 @@ trust_max = 3
   EXPECT_EQ(configuration.model.mlp.hidden, (std::vector<std::int64_t>{7, 5}));
   EXPECT_EQ(configuration.training.steps, 12);
   EXPECT_EQ(configuration.optimizer.name, "lamb");
-  EXPECT_EQ(configuration.optimizer.options_for("lamb"),
-            (OptionMap{{"lr", std::vector<double>{0.1, 0.2}}, {"trust_max", std::int64_t{3}}}));
-  EXPECT_EQ(configuration.optimizer.options_for("adam"), (OptionMap{{"lr", std::vector<double>{0.1, 0.2}}}));
+  EXPECT_EQ(configuration.optimizer.options_for("lamb"), (OptionMap{{"lr", {0.1, 0.2}}, {"trust_max", 3}}));
+  EXPECT_EQ(configuration.optimizer.options_for("adam"), (OptionMap{{"lr", {0.1, 0.2}}}));
 }
 
 TEST(Configuration, ReadsTheKeysOfWorkloads) {
@@ -81,7 +80,7 @@ TEST(Configuration, AssignmentsNeedNoQuotationMarks) {
   EXPECT_EQ(configuration.optimizer.name, "lamb");
   EXPECT_TRUE(configuration.model.mlp.hidden.empty());
   EXPECT_EQ(configuration.model.mlp.activation, "gelu");
-  EXPECT_EQ(configuration.optimizer.options, (OptionMap{{"warmup_steps", std::string("auto")}}));
+  EXPECT_EQ(configuration.optimizer.options, (OptionMap{{"warmup_steps", "auto"}}));
 }
 
 TEST(Configuration, ReadsGroups) {

@@ -74,7 +74,7 @@ TEST(ToToml, ReadsBackAsTheSameConfiguration) {
 
 TEST(ToToml, OfARunHoldsTheResolvedOptionsOfItsAlgorithm) {
   const train::Configuration configuration = configuration_of(full);
-  const OptionMap resolved = {{"lr", 0.1}, {"bits", std::int64_t{1}}, {"beta1", 0.9}};
+  const OptionMap resolved = {{"lr", 0.1}, {"bits", 1}, {"beta1", 0.9}};
   const std::string text = train::to_toml(configuration, "apmsqueeze", resolved);
   const train::Configuration back = configuration_of(text);
   EXPECT_EQ(back.optimizer.name, "apmsqueeze");

@@ -168,9 +168,8 @@ void OptionFields::add(const std::string& name, StepsOrAuto& value, std::string 
       value = {to_integer(name, v), false};
     }
   };
-  fields_.push_back({name, std::move(help), set, [&value] {
-                       return value.automatic ? OptionValue(std::string("auto")) : OptionValue(value.steps);
-                     }});
+  fields_.push_back({name, std::move(help), set,
+                     [&value] { return value.automatic ? OptionValue("auto") : OptionValue(value.steps); }});
 }
 
 void OptionFields::add(const std::string& name, std::vector<double>& value, std::string help) {

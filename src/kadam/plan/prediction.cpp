@@ -120,7 +120,7 @@ Prediction predict_with(const std::string& algorithm, const OptionMap& options, 
 std::int64_t background_steps(const OptionMap& options, const Scenario& scenario, int ranks,
                               bool two_levels) {
   OptionMap once = options;
-  once["background_steps"] = std::int64_t{1};
+  once["background_steps"] = 1;
   const AlgorithmPlan plan = plan_algorithm("divisible_adam", once, problem_of(scenario, ranks, two_levels));
   StepPhase phase = plan.phases.back();
   const Wires wires(scenario, ranks, two_levels);
@@ -139,7 +139,7 @@ Prediction predict_on(const std::string& algorithm, OptionMap options, const Sce
       tau = 4;
     } else if (const auto* number = std::get_if<std::int64_t>(&given->second)) {
       tau = *number;
-    } else if (given->second == OptionValue(std::string("auto"))) {
+    } else if (given->second == OptionValue("auto")) {
       tau = background_steps(options, scenario, ranks, two_levels);
       options["background_steps"] = tau;
     }
