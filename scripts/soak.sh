@@ -46,7 +46,7 @@ while (($#)); do
     *) stop "Unknown option $1; see scripts/soak.sh --help." ;;
   esac
 done
-ensure_program kadam-train
+ensure_program kadam-train kadam-doctor
 # shellcheck source=scripts/internal/python.sh
 source "$here/internal/python.sh"
 if [[ $faults == true ]]; then ensure_python "${KADAM_PYTHON_TEST_NEEDS[@]}"; fi

@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// kadam-doctor: what was built and found here, one exchange as a test, advice.
+/// kadam-doctor: what was built and found here, one exchange as a test, advice; which optimizers there are.
 #include <kadam/config.hpp>
 
 #include <fmt/format.h>
 
 #include <cstdio>
 #include <doctor/findings.hpp>
+#include <doctor/optimizers.hpp>
 #include <doctor/self_test.hpp>
 #include <launch/build_info.hpp>
 #include <launch/command_line.hpp>
@@ -69,7 +70,19 @@ int run(Session& session, int argc, char** argv) {
       "kadam-doctor",
       "Says what was built and found here, tests an exchange between all ranks, and gives advice.",
       "mpirun -n RANKS kadam-doctor");
+  bool lists_optimizers = false;
+  bool as_json = false;
+  options.add_flag("--optimizers", lists_optimizers,
+                   "instead: lists the optimizers, and of what kind they are");
+  options.add_flag("--json", as_json, "with --optimizers: as JSON, with all options and their defaults");
   if (const auto code = options.parse(session, argc, argv)) return *code;
+  session.prepare([&] {
+    if (as_json && !lists_optimizers) throw launch::UsageError("--json is for --optimizers: give both");
+  });
+  if (lists_optimizers) {
+    if (session.is_root()) fmt::print("{}", as_json ? optimizers_as_json() : optimizers_as_text());
+    return launch::exit_success;
+  }
   const Findings findings = look_around(*session.communicator());
   if (session.is_root()) {
     print_build();

@@ -3,7 +3,6 @@
 #include <kadam/optim/optimizer_names.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <launch/session.hpp>
 #include <plan/forecast.hpp>
@@ -12,22 +11,13 @@
 namespace kadam::plan_program {
 namespace {
 
+/// What others are compared with, as it is and with gradients of 16 bits.
+constexpr std::string_view baseline = "adam";
 constexpr const char* half_name = "adam, bf16";
 
-/// Options that an algorithm does not do without.
-struct NeededWarmup {
-  std::string_view algorithm;
-  const char* option;
-};
-constexpr std::array<NeededWarmup, 4> needed = {{{"onebit_adam", "warmup_steps"},
-                                                 {"apmsqueeze", "warmup_steps"},
-                                                 {"onebit_lamb", "warmup_steps"},
-                                                 {"zero_one_adam", "variance_freeze_step"}}};
-
 void set_warmup(const std::string& algorithm, std::int64_t steps, OptionMap& options) {
-  for (const NeededWarmup& one : needed) {
-    if (one.algorithm == algorithm) options.try_emplace(one.option, std::max<std::int64_t>(1, steps));
-  }
+  const OptimizerTraits& traits = optimizer_traits(algorithm);
+  if (traits.needs_warmup) options.try_emplace(traits.warmup, std::max<std::int64_t>(1, steps));
 }
 
 OptionMap options_of(const Figures& figures, const std::string& algorithm) {
@@ -65,9 +55,8 @@ std::vector<Contestant> contestants(const Figures& figures, double warmup_share)
   for (const std::string& name : optimizer_names()) {
     OptionMap options = options_of(figures, name);
     set_warmup(name, warmup, options);
-    const bool dense = name == "adam" || name == "lamb";
-    all.push_back({name, name, dense, options});
-    if (name != "adam") continue;
+    all.push_back({name, name, optimizer_traits(name).dense, options});
+    if (name != baseline) continue;
     options["gradients"] = "bf16";
     all.push_back({half_name, name, true, options});
   }

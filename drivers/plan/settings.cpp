@@ -63,13 +63,12 @@ void add_overlap(launch::Options& options, CommandLine& line) {
 void add_options(launch::Options& options, CommandLine& line) {
   options
       .add("--warmup", "X", line.warmup,
-           "share of the run before onebit_adam, apmsqueeze,\nonebit_lamb, zero_one_adam compress "
-           "(default 0.15)")
+           "share of the run that is a dense warm-up, where one is needed\n(default 0.15)")
       .range(0.0, 0.99);
-  options.add("--density", "X", line.density,
-              "of locally_accumulated_adam and divisible_adam\n(default 0.01 and 1/1024)");
-  options.add("--background-steps", "N", line.background_steps, "of divisible_adam, or auto (default 4)");
-  options.add("--bits", "N", line.bits, "of apmsqueeze, efficient_adam and loco (default 4)");
+  options.add("--density", "X", line.density, "of the sparse ones (default: their own, 0.01 or 1/1024)");
+  options.add("--background-steps", "N", line.background_steps,
+              "between background exchanges, or auto (default 4)");
+  options.add("--bits", "N", line.bits, "of the codes, where there is a choice (default 4)");
   options.add("--exchange", "WORD", line.exchange, "of the sparse ones: own or owner (default own)");
   options
       .add("--set", "NAME.KEY=VALUE", line.assignments,
@@ -87,10 +86,13 @@ OptionValue value_of(const std::string& text) {
   return text;
 }
 
-void set_everywhere(const std::string& key, const std::string& text,
-                    std::initializer_list<const char*> algorithms, Figures& figures) {
+/// Of all optimizers that have the option, and a choice of codes where it is their bits.
+void set_everywhere(const std::string& key, const std::string& text, Figures& figures) {
   if (text.empty()) return;
-  for (const char* algorithm : algorithms) figures.options[algorithm][key] = value_of(text);
+  for (const std::string& name : optimizer_names()) {
+    const bool has_choice = key != "bits" || optimizer_traits(name).bits.size() > 1;
+    if (has_option(name, key) && has_choice) figures.options[name][key] = value_of(text);
+  }
 }
 
 void assign(const std::string& assignment, Figures& figures) {
@@ -109,10 +111,10 @@ void assign(const std::string& assignment, Figures& figures) {
 }
 
 void apply_options(const CommandLine& line, Figures& figures) {
-  set_everywhere("density", line.density, {"locally_accumulated_adam", "divisible_adam"}, figures);
-  set_everywhere("exchange", line.exchange, {"locally_accumulated_adam", "divisible_adam"}, figures);
-  set_everywhere("background_steps", line.background_steps, {"divisible_adam"}, figures);
-  set_everywhere("bits", line.bits, {"apmsqueeze", "efficient_adam", "loco"}, figures);
+  set_everywhere("density", line.density, figures);
+  set_everywhere("exchange", line.exchange, figures);
+  set_everywhere("background_steps", line.background_steps, figures);
+  set_everywhere("bits", line.bits, figures);
   for (const std::string& assignment : line.assignments) assign(assignment, figures);
 }
 

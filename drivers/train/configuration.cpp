@@ -15,19 +15,13 @@
 namespace kadam::train {
 namespace {
 
-bool knows(const std::string& algorithm, const std::string& option) {
-  const std::vector<OptionHelp> options = optimizer_options(algorithm);
-  return std::any_of(options.begin(), options.end(),
-                     [&](const OptionHelp& help) { return help.name == option; });
-}
-
 /// Of several algorithms, some know the option and this one does not: says where to put it.
 void require_known_by_all(const std::string& option, const std::string& algorithm,
                           const std::vector<std::string>& algorithms) {
-  if (knows(algorithm, option)) return;
+  if (has_option(algorithm, option)) return;
   std::vector<std::string> keys;
   for (const std::string& other : algorithms) {
-    if (knows(other, option)) keys.push_back(fmt::format("optimizer.{}.{}", other, option));
+    if (has_option(other, option)) keys.push_back(fmt::format("optimizer.{}.{}", other, option));
   }
   if (keys.empty()) return;  // unknown to all: make_optimizer lists what exists
   throw std::runtime_error(fmt::format("'optimizer.{}': {} has no such option: give it as {}", option,

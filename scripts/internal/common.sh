@@ -61,10 +61,11 @@ build_programs() {
   fi
 }
 
-# ensure_program NAME: `program` is the one that the user named, or build/bin/NAME, built first.
+# ensure_program NAME [OTHER...]: `program` is the one that the user named, or build/bin/NAME, built first with the
+# others, which lie beside it.
 ensure_program() {
   if [[ -z $program ]]; then
-    build_programs "$1"
+    build_programs "$@"
     program=$KADAM_ROOT/build/bin/$1
   fi
   [[ -x $program ]] || stop "$program is no program."

@@ -11,22 +11,18 @@ import tempfile
 import time
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
+from optimizers import optimizers, phases_toml  # noqa: E402
 from processes import started_by  # noqa: E402
 
-ALGORITHMS = ("adam", "lamb", "onebit_adam", "apmsqueeze", "zero_one_adam", "onebit_lamb", "efficient_adam", "loco",
-              "locally_accumulated_adam", "divisible_adam")
 # Allocators keep what they once had: a rank may still grow by this after the first tenth.
 GROWTH_BYTES = 2 << 20
 SAMPLE_SECONDS = 0.2
 
 
-def configuration(folder, steps):
+def configuration(folder, steps, known):
     words = ["a dog", "the cat", "one bird", "sees", "likes", "hears", "the sea.", "a hill.", "the wind."]
     chosen = random.Random(7)
     (folder / "words.txt").write_text(" ".join(chosen.choice(words) for _ in range(4000)), encoding="utf-8")
-    warm_up = max(1, steps // 20)
-    tables = "".join(f"[optimizer.{name}]\nwarmup_steps = {warm_up}\n" for name in
-                     ("onebit_adam", "apmsqueeze", "onebit_lamb", "locally_accumulated_adam", "divisible_adam"))
     (folder / "soak.toml").write_text(f"""[data]
 kind = "text"
 path = "{folder / 'words.txt'}"
@@ -43,10 +39,7 @@ log_every = {max(1, steps // 10)}
 held_out_examples = 2
 [optimizer]
 lr = 1e-4
-{tables}[optimizer.zero_one_adam]
-variance_freeze_step = {warm_up}
-sync_doubling_steps = {warm_up}
-""", encoding="utf-8")
+{phases_toml(known, max(1, steps // 20))}""", encoding="utf-8")
     return folder / "soak.toml"
 
 
@@ -116,8 +109,9 @@ def main():
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        configuration(folder, arguments.steps)
-        algorithms = ALGORITHMS if arguments.algorithms == "all" else arguments.algorithms.split(",")
+        known = optimizers(arguments.program)
+        configuration(folder, arguments.steps, known)
+        algorithms = known if arguments.algorithms == "all" else arguments.algorithms.split(",")
         flat = [soak(arguments, folder, algorithm) for algorithm in algorithms]
     sys.exit(0 if all(flat) else 1)
 

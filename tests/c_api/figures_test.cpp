@@ -167,7 +167,7 @@ TEST_P(Figures, DifferWhereTheyAreNotZero) {
   EXPECT_EQ(got.sent_sparse_bytes > 0, title.starts_with("sparse"));
   EXPECT_EQ(got.sent_background_bytes > 0, title.starts_with("sparse"));
   EXPECT_EQ(got.sent_node_bytes > 0, title.ends_with("two_levels"));
-  const bool has_codes = title.starts_with("frozen") || title == "efficient" || title == "loco_two_levels";
+  const bool has_codes = !optimizer_traits(GetParam().name).bits.empty();
   // With one node of two ranks, nothing goes between nodes; what is sparse knows no nodes.
   const bool has_peers = size() > GetParam().ranks_per_node;
   EXPECT_EQ(got.sent_dense_bytes > 0, has_peers);
@@ -199,18 +199,17 @@ TEST_P(Figures, OfHealthAreInTheirFields) {
 
   // Who has which, on several ranks.
   if (size() <= GetParam().ranks_per_node) return;
-  const std::string& name = GetParam().name;
-  EXPECT_EQ(!std::isnan(got.error_ratio),
-            name == "onebit_adam" || name == "efficient_adam" || name == "loco");
-  EXPECT_EQ(!std::isnan(got.variance_drift), name == "onebit_adam");
-  EXPECT_EQ(!std::isnan(got.variance_spread), name == "divisible_adam" || name == "efficient_adam");
-  EXPECT_EQ(!std::isnan(got.support_overlap), name == "divisible_adam");
-  EXPECT_EQ(!std::isnan(got.background_hidden), name == "divisible_adam");
-  if (name == "onebit_adam") {
+  const OptimizerTraits& traits = optimizer_traits(GetParam().name);
+  EXPECT_EQ(!std::isnan(got.error_ratio), !traits.bits.empty());
+  EXPECT_EQ(!std::isnan(got.variance_drift), traits.freezes);
+  EXPECT_EQ(!std::isnan(got.variance_spread), traits.local_moments);
+  EXPECT_EQ(!std::isnan(got.support_overlap), traits.sparse);
+  EXPECT_EQ(!std::isnan(got.background_hidden), traits.sparse);  // all these cases send in the background
+  if (traits.freezes) {
     EXPECT_GT(got.inactive_fraction, 0.05);
     EXPECT_LT(got.inactive_fraction, 0.2);
   }
-  if (name == "divisible_adam") {
+  if (traits.sparse) {
     const std::array<double, 3> figures = {got.variance_spread, got.support_overlap, got.background_hidden};
     EXPECT_NE(figures[0], figures[1]);
     EXPECT_NE(figures[1], figures[2]);

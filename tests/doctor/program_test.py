@@ -31,5 +31,15 @@ crowded = program.start(2, environment={"OMP_NUM_THREADS": "3"})
 expect("they wait for each other" in crowded.stdout, crowded)
 help_text = program.start(1, "--help")
 expect(help_text.returncode == 0 and "mpirun -n RANKS kadam-doctor" in help_text.stdout, help_text)
+# Every name once, in words and as JSON; kinds as they are.
+listed = [line.split()[0] for line in program.run(2, "--optimizers").splitlines()]
+expect(listed == list(program.known) and len(listed) == len(set(listed)), listed)
+adam, frozen = program.known["adam"], program.known["onebit_adam"]
+expect(adam["dense"] and not adam["warmup"] and adam["bits"] == [], adam)
+expect(frozen["needs_warmup"] and frozen["warmup"] == "warmup_steps" and frozen["bits"] == [1], frozen)
+defaults = {option["name"]: option["default"] for option in frozen["options"]}
+expect(defaults["beta2"] == 0.999 and defaults["block"] == 2048 and defaults["scale"] == "rms", defaults)
+alone = program.start(1, "--json")
+expect(alone.returncode == 2 and "--optimizers" in alone.stderr, alone)
 refused = program.start(1, "--nonsense")
 expect(refused.returncode == 2 and "--nonsense" in refused.stderr, refused)

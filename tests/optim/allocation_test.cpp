@@ -167,7 +167,8 @@ void AllocationTest::run(const std::string& name, const OptionMap& options, Stag
   EXPECT_EQ(open_regions, 0);
   EXPECT_TRUE(regions.contains("kadam::check"));
   EXPECT_TRUE(regions.contains("kadam::decode"));  // where parameters are updated
-  const bool compresses = name != "adam" && name != "lamb" && (name != "loco" || communicator->size() > 1);
+  const OptimizerTraits& traits = optimizer_traits(name);
+  const bool compresses = !traits.dense && (!traits.shards || communicator->size() > 1);
   EXPECT_EQ(regions.contains("kadam::encode"), compresses);
   for (const std::string& kernel : kernels) {
     EXPECT_TRUE(kernel.starts_with("kadam::") || kernel.starts_with("Kokkos::")) << kernel;

@@ -177,7 +177,8 @@ TEST_P(OverlapTest, TravelsWhileTheProgramComputes) {
   optimizer->gradient_ready(exec_, g, {0, d / 2});
   MPI_Barrier(MPI_COMM_WORLD);
   const auto x = test::to_device(test::random_vector(d, 2));
-  const bool is_dense = name_ != "efficient_adam" && name_ != "loco";
+  const OptimizerTraits& traits = optimizer_traits(name_);
+  const bool is_dense = traits.dense || !traits.warmup.empty();
   const std::size_t wanted = is_dense ? DenseMean::bytes_sent(*own, d, optimizer->gradient_format()) : 0U;
   for (int wait = 0; wait < 2000 && sent_by(*own) - before < wanted; ++wait) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -92,7 +92,8 @@ TEST(AlgorithmPlan, BytesAreThoseOfTheOptimizer) {
       for (const int ranks : {1, 2, 3, 4, 16, 100}) {
         const AlgorithmPlan plan =
             plan_algorithm(one.name, one.options, Problem::flat(elements, ranks, steps));
-        EXPECT_EQ(traffic_of(plan, one.name == "loco"), traffic_of(*made(one, elements, ranks)))
+        EXPECT_EQ(traffic_of(plan, optimizer_traits(one.name).shards),
+                  traffic_of(*made(one, elements, ranks)))
             << one.name << ", d = " << elements << ", n = " << ranks;
       }
     }
@@ -100,10 +101,9 @@ TEST(AlgorithmPlan, BytesAreThoseOfTheOptimizer) {
 }
 
 /// What is planned for the sums of sparse messages is what a GPU needs; a CPU needs a block per thread.
-std::size_t unneeded_sums(const Case& one, std::int64_t elements, int ranks) {
-  const bool sparse = one.name == "locally_accumulated_adam" || one.name == "divisible_adam";
-  if (!sparse || ranks == 1 || one.options.contains("exchange")) return 0;
-  const double density = one.name == "divisible_adam" ? 1.0 / 1024 : 0.01;
+std::size_t unneeded_sums(const Case& one, const OptionMap& resolved, std::int64_t elements, int ranks) {
+  if (!optimizer_traits(one.name).sparse || ranks == 1 || one.options.contains("exchange")) return 0;
+  const double density = std::get<double>(resolved.at("density"));
   const std::int64_t sums =
       sparse_sum_elements(ExecutionSpace(), SparseMessage(elements, 4096, density).map());
   return sizeof(float) * static_cast<std::size_t>(elements - sums);
@@ -115,11 +115,13 @@ TEST(AlgorithmPlan, MemoryIsThatOfTheOptimizer) {
     for (const int ranks : {1, 2, 4, 16}) {
       const MemoryUse planned =
           plan_algorithm(one.name, one.options, Problem::flat(elements, ranks, steps)).memory;
-      const MemoryUse held = made(one, elements, ranks)->memory();
+      const auto optimizer = made(one, elements, ranks);
+      const MemoryUse held = optimizer->memory();
       EXPECT_EQ(planned.state_bytes, held.state_bytes) << one.name << ", n = " << ranks;
-      const std::size_t workspace = planned.workspace_bytes - unneeded_sums(one, elements, ranks);
+      const std::size_t workspace =
+          planned.workspace_bytes - unneeded_sums(one, optimizer->options(), elements, ranks);
       // LAMB has tiles of its tensors, with partial sums.
-      const bool has_tiles = one.name == "lamb" || one.name == "onebit_lamb";
+      const bool has_tiles = optimizer_traits(one.name).per_tensor;
       EXPECT_LE(workspace, held.workspace_bytes) << one.name << ", n = " << ranks;
       EXPECT_GE(workspace + (has_tiles ? 8192 : 0), held.workspace_bytes) << one.name << ", n = " << ranks;
     }

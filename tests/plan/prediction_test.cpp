@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -31,9 +32,8 @@ Scenario simple() {
 }
 
 OptionMap options_of(const std::string& name) {
-  if (name == "onebit_adam" || name == "apmsqueeze" || name == "onebit_lamb") return warm_up;
-  if (name == "zero_one_adam") return {{"variance_freeze_step", 20}};
-  return none;
+  const OptimizerTraits& traits = optimizer_traits(name);
+  return traits.needs_warmup ? OptionMap{{traits.warmup, 20}} : none;
 }
 
 TEST(Predict, DenseAdamByHand) {
@@ -189,14 +189,14 @@ TEST(Predict, EveryKernelCountsSomewhere) {
         for (const double density : {0.01, 0.001}) {
           for (const std::int64_t block : {0, 4096}) {
             OptionMap options = options_of(name);
-            const bool any_bits = name == "apmsqueeze" || name == "efficient_adam";
-            const bool sparse = name == "locally_accumulated_adam" || name == "divisible_adam";
-            if (any_bits || (name == "loco" && bits > 1)) options["bits"] = bits;
+            const std::vector<std::int64_t>& codes = optimizer_traits(name).bits;
+            const bool sparse = optimizer_traits(name).sparse;
+            if (std::find(codes.begin(), codes.end(), bits) != codes.end()) options["bits"] = bits;
             if (sparse) options["density"] = density;
             if (sparse) options["select_block"] = block;
             if (sparse && bits == 1) options["exchange"] = "owner";
             if (!sparse && density < 0.01) options["gradients"] = "bf16";
-            if (name == "loco" && block == 0) options["parameters"] = "bf16";
+            if (has_option(name, "parameters") && block == 0) options["parameters"] = "bf16";
             sum += predict(name, options, scenario, 4).step.kernels;
           }
         }

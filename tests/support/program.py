@@ -1,9 +1,10 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs a program, alone or on ranks, and reads what training wrote."""
+import functools
 import json
 import os
-import re
+import pathlib
 import struct
 import subprocess
 import sys
@@ -11,6 +12,9 @@ import sys
 import numpy as np
 
 from expect import expect
+
+sys.path.append(str(pathlib.Path(__file__).parents[2] / "scripts" / "internal"))
+from optimizers import optimizers, phases_toml  # noqa: E402, F401
 
 
 class Program:
@@ -36,13 +40,19 @@ class Program:
             sys.exit(f"{options}: exit code {done.returncode}\n{done.stdout}\n{done.stderr}")
         return done.stdout
 
+    @functools.cached_property
+    def known(self):
+        """What every optimizer is, by its name."""
+        return optimizers(self.path)
+
     def optimizers(self, words):
-        """Names from a list as in adam,lamb; of all: every optimizer that the program knows."""
-        if words != "all":
-            return words.split(",")
-        known = re.search(r"optimizer\.name\s+one of ([a-z0-9_,\s]+?) \(", self.run(0, "--help"))
-        expect(known, "no names of optimizers in --help")
-        return known[1].replace(",", " ").split()
+        """Names from a list as in adam,lamb; of all: every optimizer that there is."""
+        return list(self.known) if words == "all" else words.split(",")
+
+    def warmup_of(self, name, steps):
+        """Options for a warm-up of so many steps, if it has one."""
+        warmup = self.known[name]["warmup"]
+        return ["--set", f"optimizer.{name}.{warmup}={steps}"] if warmup else []
 
 
 def metrics(folder):

@@ -81,17 +81,6 @@ lr = 0.01
 """
 
 
-# Optimizers with a dense warm-up of so many steps.
-WARMED_UP = ("onebit_adam", "apmsqueeze", "onebit_lamb", "locally_accumulated_adam", "divisible_adam")
-
-
-
-def phases_toml(step):
-    """Behind images_toml(): where the other optimizers change their phase."""
-    tables = "".join(f"[optimizer.{name}]\nwarmup_steps = {step}\n" for name in WARMED_UP if name != "onebit_adam")
-    return tables + f"[optimizer.zero_one_adam]\nvariance_freeze_step = {step}\nsync_doubling_steps = {2 * step}\n"
-
-
 # layers.0 and layers.1 of the MLP above.
 IMAGE_TENSORS = {
     "layers.0.weight": SIDE * SIDE * 16,

@@ -11,11 +11,8 @@ namespace kadam::test {
 
 /// The options without a default, and a warm-up of so many steps for every algorithm that has one.
 inline OptionMap options_with_warmup(const std::string& name, std::int64_t steps) {
-  OptionMap options;
-  for (const OptionHelp& option : optimizer_options(name)) {
-    if (option.name == "warmup_steps" || option.name == "variance_freeze_step") options[option.name] = steps;
-  }
-  return options;
+  const OptimizerTraits& traits = optimizer_traits(name);
+  return traits.warmup.empty() ? OptionMap{} : OptionMap{{traits.warmup, steps}};
 }
 
 }  // namespace kadam::test

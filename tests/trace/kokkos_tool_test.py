@@ -38,7 +38,7 @@ def check(name, lines):
     expect(not regions, name, "does not end", regions)
     expect(step == STEPS, name, step, "steps")
     expect({"kadam::check", "kadam::decode", "kadam-train::gradient"} <= seen, name, seen)
-    is_dense = name in ("adam", "lamb")
+    is_dense = program.known[name]["dense"]
     # A dense gradient is sent as it is found: on a busy machine all of it may be there before the step asks.
     expect(is_dense or "kadam::exchange" in seen, name, seen)
     expect(("kadam::encode" in seen) == (not is_dense), name, seen)
@@ -53,9 +53,7 @@ with tempfile.TemporaryDirectory() as folder:
         out.mkdir()
         environment = {"KOKKOS_TOOLS_LIBS": tool, "REGION_TOOL_FOLDER": str(out)}
         options = ["--config", folder / "a.toml", "--set", f"optimizer.name={name}", "--run", folder / f"{name}-run"]
-        for key, of in (("warmup_steps", small_data.WARMED_UP), ("variance_freeze_step", ("zero_one_adam",))):
-            if name in of:
-                options += ["--set", f"optimizer.{name}.{key}={STEPS // 2}"]
+        options += program.warmup_of(name, STEPS // 2)
         program.run(2, *options, environment=environment)
         files = sorted(out.iterdir())
         expect(len(files) == 2, files)

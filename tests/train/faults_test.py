@@ -14,7 +14,7 @@ import time
 import small_data
 from disturbed import STOPPED, begin, parameters_of, ranks_of, steps_in, wait_for
 from expect import expect
-from program import Program
+from program import Program, phases_toml
 
 STEPS = 800
 EVERY = 20
@@ -110,7 +110,7 @@ FAULTS = {"SIGTERM": terminated, "kill -9": killed, "paused": paused, "broken ch
 with tempfile.TemporaryDirectory() as name:
     folder = pathlib.Path(name)
     data = small_data.write_images(folder / "images")
-    (folder / "a.toml").write_text(small_data.images_toml(data, STEPS) + small_data.phases_toml(100))
+    (folder / "a.toml").write_text(small_data.images_toml(data, STEPS) + phases_toml(program.known, 100, besides=("onebit_adam",)))
     for algorithm in algorithms:
         whole = folder / f"{algorithm}-whole"
         program.run(RANKS, "--config", folder / "a.toml", "--set", f"optimizer.name={algorithm}", "--run", whole)

@@ -12,7 +12,7 @@ import time
 import small_data
 from disturbed import parameters_of, steps_in, wait_for
 from expect import expect
-from program import Program
+from program import Program, phases_toml
 
 SKIPPED = 77
 DOWN_SECONDS = 3.0
@@ -49,7 +49,7 @@ def train_through(folder, lab_name, algorithm, options):
 with tempfile.TemporaryDirectory() as name:
     folder = pathlib.Path(name)
     data = small_data.write_images(folder / "images")
-    (folder / "a.toml").write_text(small_data.images_toml(data) + small_data.phases_toml(100))
+    (folder / "a.toml").write_text(small_data.images_toml(data) + phases_toml(program.known, 100, besides=("onebit_adam",)))
     options = ["--config", folder / "a.toml", "--set", "training.steps=3000", "--set", "training.log_every=500", "--set",
                "training.evaluate_every=0"]
     lab_name = f"down{os.getpid()}"

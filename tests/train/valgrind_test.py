@@ -27,10 +27,7 @@ with tempfile.TemporaryDirectory() as name:
     for algorithm in program.optimizers(sys.argv[1]):
         options = ["--config", folder / "a.toml", "--set", f"optimizer.name={algorithm}", "--run", folder / algorithm,
                    "--checkpoint", folder / f"{algorithm}-saved", "--checkpoint-every", 5]
-        if algorithm in small_data.WARMED_UP:
-            options += ["--set", f"optimizer.{algorithm}.warmup_steps=3"]
-        if algorithm == "zero_one_adam":
-            options += ["--set", "optimizer.zero_one_adam.variance_freeze_step=3"]
+        options += program.warmup_of(algorithm, 3)
         start = time.monotonic()
         command = [*program.launcher, "2", *valgrind, program.path, *map(str, options)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)

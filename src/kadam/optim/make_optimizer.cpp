@@ -12,7 +12,7 @@
 #include <kadam/optim/onebit_lamb.hpp>
 #include <kadam/optim/zero_one_adam.hpp>
 
-#include <array>
+#include <algorithm>
 #include <exception>
 #include <stdexcept>
 #include <utility>
@@ -24,7 +24,8 @@ using Groups = std::vector<ParameterGroup>;
 using SharedCommunicator = std::shared_ptr<Communicator>;
 
 struct Algorithm {
-  std::string_view name;
+  std::string name;
+  OptimizerTraits traits;
   std::unique_ptr<Optimizer> (*make)(std::string_view, const OptionMap&, TensorLayout, SharedCommunicator,
                                      const Groups&);
   std::vector<OptionHelp> (*options)();
@@ -49,24 +50,46 @@ std::unique_ptr<Optimizer> make(std::string_view name, const OptionMap& values, 
   return std::make_unique<Type>(options, std::move(layout), std::move(communicator));
 }
 
-const std::array<Algorithm, 10> algorithms = {{
-    {"adam", make<Adam>, help_of<Adam::Options>},
-    {"lamb", make<Lamb>, help_of<Lamb::Options>},
-    {"onebit_adam", make<OnebitAdam>, help_of<OnebitAdam::Options>},
-    {"apmsqueeze", make<Apmsqueeze>, help_of<Apmsqueeze::Options>},
-    {"zero_one_adam", make<ZeroOneAdam>, help_of<ZeroOneAdam::Options>},
-    {"onebit_lamb", make<OnebitLamb>, help_of<OnebitLamb::Options>},
-    {"efficient_adam", make<EfficientAdam>, help_of<EfficientAdam::Options>},
-    {"loco", make<Loco>, help_of<Loco::Options>},
-    {"locally_accumulated_adam", make<LocallyAccumulatedAdam>, help_of<LocallyAccumulatedAdam::Options>},
-    {"divisible_adam", make<DivisibleAdam>, help_of<DivisibleAdam::Options>},
-}};
+template <class Type>
+Algorithm row(std::string name, OptimizerTraits traits) {
+  return {std::move(name), std::move(traits), make<Type>, help_of<typename Type::Options>};
+}
+
+/// THE table: whatever lists optimizers, or wants to know of what kind they are, asks it.
+const std::vector<Algorithm>& algorithms() {
+  static const std::vector<Algorithm> all = {
+      row<Adam>("adam", {.dense = true}),
+      row<Lamb>("lamb", {.dense = true, .per_tensor = true}),
+      row<OnebitAdam>("onebit_adam",
+                      {.warmup = "warmup_steps", .needs_warmup = true, .freezes = true, .bits = {1}}),
+      row<Apmsqueeze>(
+          "apmsqueeze",
+          {.warmup = "warmup_steps", .needs_warmup = true, .freezes = true, .bits = {1, 2, 4, 8}}),
+      row<ZeroOneAdam>("zero_one_adam", {.warmup = "variance_freeze_step",
+                                         .needs_warmup = true,
+                                         .freezes = true,
+                                         .ranks_differ = true,
+                                         .bits = {1}}),
+      row<OnebitLamb>(
+          "onebit_lamb",
+          {.warmup = "warmup_steps", .needs_warmup = true, .freezes = true, .per_tensor = true, .bits = {1}}),
+      row<EfficientAdam>("efficient_adam", {.local_moments = true, .bits = {1, 2, 4, 8}}),
+      row<Loco>("loco", {.shards = true, .bits = {2, 4, 8}}),
+      row<LocallyAccumulatedAdam>(
+          "locally_accumulated_adam",
+          {.warmup = "warmup_steps", .sparse = true, .local_moments = true, .ranks_differ = true}),
+      row<DivisibleAdam>(
+          "divisible_adam",
+          {.warmup = "warmup_steps", .sparse = true, .local_moments = true, .ranks_differ = true}),
+  };
+  return all;
+}
 
 const Algorithm& find_algorithm(std::string_view name) {
   std::string known;
-  for (const Algorithm& algorithm : algorithms) {
+  for (const Algorithm& algorithm : algorithms()) {
     if (algorithm.name == name) return algorithm;
-    known += (known.empty() ? "" : ", ") + std::string(algorithm.name);
+    known += (known.empty() ? "" : ", ") + algorithm.name;
   }
   throw std::invalid_argument("there is no optimizer '" + std::string(name) + "': choose one of " + known);
 }
@@ -75,13 +98,22 @@ const Algorithm& find_algorithm(std::string_view name) {
 
 std::vector<std::string> optimizer_names() {
   std::vector<std::string> names;
-  names.reserve(algorithms.size());
-  for (const Algorithm& algorithm : algorithms) names.emplace_back(algorithm.name);
+  names.reserve(algorithms().size());
+  for (const Algorithm& algorithm : algorithms()) names.emplace_back(algorithm.name);
   return names;
 }
 
 std::vector<OptionHelp> optimizer_options(std::string_view name) {
   return find_algorithm(name).options();
+}
+
+const OptimizerTraits& optimizer_traits(std::string_view name) {
+  return find_algorithm(name).traits;
+}
+
+bool has_option(std::string_view optimizer, std::string_view option) {
+  const std::vector<OptionHelp> all = optimizer_options(optimizer);
+  return std::any_of(all.begin(), all.end(), [&](const OptionHelp& help) { return help.name == option; });
 }
 
 std::unique_ptr<Optimizer> make_optimizer(std::string_view name, const OptionMap& options,

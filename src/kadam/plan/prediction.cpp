@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/optim/optimizer_names.hpp>
 #include <kadam/plan/prediction.hpp>
 
 #include <algorithm>
@@ -117,11 +118,11 @@ Prediction predict_with(const std::string& algorithm, const OptionMap& options, 
 }
 
 /// The smallest tau with tau step >= 1.2 exchange, both after the warm-up and without the background itself.
-std::int64_t background_steps(const OptionMap& options, const Scenario& scenario, int ranks,
-                              bool two_levels) {
+std::int64_t background_steps(const std::string& algorithm, const OptionMap& options,
+                              const Scenario& scenario, int ranks, bool two_levels) {
   OptionMap once = options;
   once["background_steps"] = 1;
-  const AlgorithmPlan plan = plan_algorithm("divisible_adam", once, problem_of(scenario, ranks, two_levels));
+  const AlgorithmPlan plan = plan_algorithm(algorithm, once, problem_of(scenario, ranks, two_levels));
   StepPhase phase = plan.phases.back();
   const Wires wires(scenario, ranks, two_levels);
   const double exchange = wires.seconds(phase.exchanges.back());
@@ -133,14 +134,14 @@ std::int64_t background_steps(const OptionMap& options, const Scenario& scenario
 Prediction predict_on(const std::string& algorithm, OptionMap options, const Scenario& scenario, int ranks,
                       bool two_levels) {
   std::int64_t tau = 0;
-  if (algorithm == "divisible_adam") {
+  if (has_option(algorithm, "background_steps")) {
     const auto given = options.find("background_steps");
     if (given == options.end()) {
       tau = 4;
     } else if (const auto* number = std::get_if<std::int64_t>(&given->second)) {
       tau = *number;
     } else if (given->second == OptionValue("auto")) {
-      tau = background_steps(options, scenario, ranks, two_levels);
+      tau = background_steps(algorithm, options, scenario, ranks, two_levels);
       options["background_steps"] = tau;
     }
   }

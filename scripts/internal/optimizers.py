@@ -1,0 +1,25 @@
+# SPDX-FileCopyrightText: The Kadam authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which optimizers a build has, and of what kind they are."""
+import json
+import pathlib
+import subprocess
+
+
+def optimizers(program):
+    """By name, what `kadam-doctor --optimizers --json` says of each; program: any of the same build."""
+    doctor = pathlib.Path(program).with_name("kadam-doctor")
+    listed = subprocess.run([doctor, "--optimizers", "--json"], stdout=subprocess.PIPE, text=True, check=True)
+    return {one["name"]: one for one in json.loads(listed.stdout)}
+
+
+def phases_toml(kinds, step, besides=()):
+    """Tables of a configuration: where these optimizers end their warm-up; besides: those that have a table already."""
+    text = ""
+    for name, kind in kinds.items():
+        if not kind["warmup"] or name in besides:
+            continue
+        text += f"[optimizer.{name}]\n{kind['warmup']} = {step}\n"
+        if any(option["name"] == "sync_doubling_steps" for option in kind["options"]):
+            text += f"sync_doubling_steps = {2 * step}\n"
+    return text
