@@ -10,7 +10,7 @@ void SurrogateOptions::describe(OptionFields& fields) {
   fields.add("surrogate.jump", jump, "time steps of the solver that it takes at once");
   fields.add("surrogate.radius", radius,
              "cells that it sees on each side of the one whose change it predicts");
-  fields.add("surrogate.hidden", hidden, "widths of the hidden layers");
+  fields.add("surrogate.hidden", hidden, Range::any(), "widths of the hidden layers");
   fields.add("surrogate.activation", activation, "relu or gelu");
   fields.add("surrogate.history", history, "jumps of the solver that are kept to be learned from");
 }

@@ -63,7 +63,7 @@ void Configuration::describe(OptionFields& fields) {
   fields.add("data.dirichlet_alpha", data.dirichlet_alpha,
              "images: 0, or unequal shards: the smaller, the more the classes of the ranks differ");
   fields.add("model.kind", model.kind, "mlp, cnn, vit or transformer");
-  fields.add("model.hidden", model.mlp.hidden, "mlp: widths of the hidden layers");
+  fields.add("model.hidden", model.mlp.hidden, Range::any(), "mlp: widths of the hidden layers");
   fields.add("model.activation", model.mlp.activation, "mlp: relu or gelu");
   fields.add("model.first_channels", model.cnn.first_channels, "cnn: outputs of the first convolution");
   fields.add("model.second_channels", model.cnn.second_channels, "cnn: outputs of the second convolution");

@@ -5,7 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
 namespace kadam {
@@ -56,9 +58,9 @@ TEST(Options, AnOptionThatIsNotHonouredIsRefused) {
 }
 
 TEST(Options, WrongTypesAndRangesSayWhatIsExpected) {
-  EXPECT_TRUE(
-      contains(refusal("adam", {{"beta1", "high"}}), "option 'beta1': expected a number, got \"high\""));
-  EXPECT_TRUE(contains(refusal("adam", {{"beta1", 1.0}}), "0 <= beta1 < 1"));
+  EXPECT_TRUE(contains(refusal("adam", {{"beta1", "high"}}),
+                       "option 'beta1': expected a number, 0 to below 1, got \"high\""));
+  EXPECT_TRUE(contains(refusal("adam", {{"beta1", 1.0}}), "0 to below 1, got 1"));
   EXPECT_TRUE(contains(refusal("adam", {{"eps", 0.0}}), "eps"));
   EXPECT_TRUE(contains(refusal("adam", {{"bias_correction", 1}}), "true or false"));
   EXPECT_TRUE(contains(refusal("onebit_adam", {}), "'warmup_steps' is needed"));
@@ -153,6 +155,25 @@ TEST(Options, RangesEndWhereTheySay) {
   }
 }
 
+TEST(Options, NumbersAreFiniteAndListsAreLookedThrough) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const double number : {infinity, -infinity, std::nan("")}) {
+    EXPECT_TRUE(contains(refusal("adam", {{"eps", number}}), "option 'eps': expected a number, above 0"));
+  }
+  EXPECT_EQ(refusal("adam", {{"lr", {0.1, 0.0}}}), "accepted");
+  EXPECT_TRUE(contains(refusal("adam", {{"lr", {0.1, -0.1}}}),
+                       "option 'lr': expected a number, 0 or more, got -0.1"));
+}
+
+TEST(Ranges, SayTheirEnds) {
+  EXPECT_EQ(Range::at_least(0).text(), "0 or more");
+  EXPECT_EQ(Range::above(0.5).text(), "above 0.5");
+  EXPECT_EQ(Range::at_least(0).up_to(1).text(), "0 to 1");
+  EXPECT_EQ(Range::at_least(0).below(1).text(), "0 to below 1");
+  EXPECT_EQ(Range::above(0).up_to(1).text(), "above 0, at most 1");
+  EXPECT_EQ(Range::above(0).below(1).text(), "above 0, below 1");
+}
+
 TEST(Options, GroupsAreCheckedToo) {
   const TensorLayout layout({{"w", 0, 10}});
   const auto make = [&](const ParameterGroup& group) {
@@ -184,6 +205,17 @@ TEST(Options, HashesSeeEveryValue) {
   EXPECT_NE(hash_of(a), hash_of(OptionMap{{"beta2", 0.9}}));
   EXPECT_NE(hash_of(OptionMap{{"beta1", 0.9}, {"beta2", 0.8}}),
             hash_of(OptionMap{{"beta1", 0.8}, {"beta2", 0.9}}));
+}
+
+/// The help says what a value may be, for whoever documents options.
+TEST(Options, HelpSaysTheRange) {
+  const std::vector<OptionHelp> all = optimizer_options("adam");
+  const auto help = [&](const std::string& name) {
+    return std::find_if(all.begin(), all.end(), [&](const OptionHelp& one) { return one.name == name; })
+        ->help;
+  };
+  EXPECT_EQ(help("beta1"), "decay of the first moment; 0 to below 1");
+  EXPECT_EQ(help("lr_schedule"), "how lr falls; constant, cosine or steps");
 }
 
 TEST(Options, DefaultsAndHelpExistForEveryOptimizer) {

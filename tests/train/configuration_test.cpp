@@ -126,9 +126,9 @@ TEST(Configuration, RefusesValuesOutOfRange) {
         "training.log_every=0", "training.evaluate_every=-1", "training.held_out_examples=-1"}) {
     expect_in("training: '", refusal_of("", {assignment}));
   }
-  expect_in("'weight_decay': expected a number >= 0, got -1",
+  expect_in("'weight_decay': expected a number, 0 or more, got -1",
             refusal_of("[[optimizer.groups]]\ntensors = \"a\"\nweight_decay = -1\n"));
-  expect_in("'lr_scale': expected a number >= 0, got nan",
+  expect_in("'lr_scale': expected a number, 0 or more, got nan",
             refusal_of("[[optimizer.groups]]\ntensors = \"a\"\nlr_scale = nan\n"));
   expect_in("each group needs 'tensors'", refusal_of("[[optimizer.groups]]\ndense = true\n"));
 }

@@ -48,7 +48,7 @@ def cases(folder):
         ("as optimizer.onebit_adam.bits", ["--compare", "adam,onebit_adam", *set_to("optimizer.bits=1")], 0),
         ("nowhere: expected a file train-images", set_to("data.path=nowhere"), 0),
         ("the folder cannot be made", ["--run", folder / "file"], 0),
-        ("'beta1': expected 0 <= beta1 < 1", set_to("optimizer.beta1=1"), 0),
+        ("'beta1': expected a number, 0 to below 1, got 1", set_to("optimizer.beta1=1"), 0),
         ("'steps': expected 1 or more", set_to("training.steps=0"), 0),
         ("'lr' is a list of 2 entries for a run of 40 steps", set_to("optimizer.lr=[0.1, 0.2]"), 0),
         ("bad.toml: line 2", ["--config", folder / "bad.toml"], 0),

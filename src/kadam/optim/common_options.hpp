@@ -3,6 +3,7 @@
 #pragma once
 
 #include <kadam/codec/any_quantiser.hpp>
+#include <kadam/kernels/number_format.hpp>
 #include <kadam/optim/learning_rate.hpp>
 #include <kadam/optim/parameter_groups.hpp>
 

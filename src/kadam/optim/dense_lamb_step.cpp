@@ -28,13 +28,13 @@ void copy_to(const Vector<float>& target, const std::vector<Segment>& tensors, d
 }  // namespace
 
 void DenseLambStep::Options::describe(OptionFields& fields) {
-  fields.add("trust_min", trust_min, "smallest trust ratio");
-  fields.add("trust_max", trust_max, "largest trust ratio");
+  fields.add("trust_min", trust_min, Range::at_least(0.0), "smallest trust ratio");
+  fields.add("trust_max", trust_max, Range::at_least(0.0), "largest trust ratio");
 }
 
 void DenseLambStep::Options::validate(std::string_view owner) const {
-  require_option(trust_min >= 0.0 && trust_min <= trust_max, owner,
-                 "options 'trust_min', 'trust_max': expected 0 <= trust_min <= trust_max");
+  require_option(trust_min <= trust_max, owner,
+                 "options 'trust_min', 'trust_max': expected trust_min <= trust_max");
 }
 
 DenseLambStep::DenseLambStep(const Options& options, const TensorLayout& layout, const ResolvedGroups& groups)

@@ -19,13 +19,12 @@ void subtract(const ExecutionSpace& exec, const Vector<float>& x, const Vector<c
 
 void DivisibleAdam::Options::describe(OptionFields& fields) {
   LocalMomentsAdam::Options::describe(fields);
-  fields.add("background_steps", background_steps, "steps between background exchanges, or auto");
+  fields.add("background_steps", background_steps, Range::at_least(1),
+             "steps between background exchanges, or auto");
 }
 
 void DivisibleAdam::Options::validate() const {
   LocalMomentsAdam::Options::validate("divisible_adam");
-  require_option(background_steps.automatic || background_steps.steps > 0, "divisible_adam",
-                 "option 'background_steps': expected 1 or more, or \"auto\"");
 }
 
 DivisibleAdam::DivisibleAdam(const Options& options, TensorLayout layout,

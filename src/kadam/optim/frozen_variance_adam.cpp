@@ -37,17 +37,16 @@ void undo_preconditioning(const ExecutionSpace& exec, const ActiveMask<MemorySpa
 void FrozenVarianceAdam::Options::describe(OptionFields& fields) {
   common.describe(fields);
   codec.describe(fields);
-  fields.add("warmup_steps", warmup_steps, "dense steps before the variance is frozen; must be given");
+  fields.add("warmup_steps", warmup_steps, Range::at_least(1),
+             "dense steps before the variance is frozen; must be given");
   fields.add("precondition", precondition, "compress the momentum divided by the root of the variance");
-  fields.add("variance_floor", variance_floor,
+  fields.add("variance_floor", variance_floor, Range::at_least(0.0).up_to(1.0),
              "smallest root of v, as part of its scale block's root mean square (0: none)");
 }
 
 void FrozenVarianceAdam::Options::validate(std::string_view owner) const {
   common.validate(owner);
   codec.validate(owner);
-  require_option(variance_floor >= 0.0 && variance_floor <= 1.0, owner,
-                 "option 'variance_floor': expected 0 (none) to 1");
 }
 
 FrozenVarianceAdam::FrozenVarianceAdam(std::string_view name, const Options& options, TensorLayout layout,

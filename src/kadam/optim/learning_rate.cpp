@@ -10,35 +10,25 @@
 namespace kadam {
 
 void LearningRate::describe(OptionFields& fields) {
-  fields.add("lr", lr, "learning rate, or a list with one entry per step");
-  fields.add("lr_schedule", lr_schedule, "constant, cosine or steps");
-  fields.add("lr_warmup_steps", lr_warmup_steps, "steps of linear warm-up from 0");
-  fields.add("lr_total_steps", lr_total_steps, "cosine: step at which lr has fallen to its final fraction");
-  fields.add("lr_final_fraction", lr_final_fraction, "cosine: what is left of lr at the end");
-  fields.add("lr_decay", lr_decay, "steps: factor at each decay");
-  fields.add("lr_decay_every", lr_decay_every, "steps: number of steps between decays");
+  fields.add("lr", lr, Range::at_least(0.0), "learning rate, or a list with one entry per step");
+  fields.add_choice("lr_schedule", lr_schedule, {"constant", "cosine", "steps"}, "how lr falls");
+  fields.add("lr_warmup_steps", lr_warmup_steps, Range::at_least(0), "steps of linear warm-up from 0");
+  fields.add("lr_total_steps", lr_total_steps, Range::at_least(0),
+             "cosine: step at which lr has fallen to its final fraction");
+  fields.add("lr_final_fraction", lr_final_fraction, Range::at_least(0.0).up_to(1.0),
+             "cosine: what is left of lr at the end");
+  fields.add("lr_decay", lr_decay, Range::at_least(0.0), "steps: factor at each decay");
+  fields.add("lr_decay_every", lr_decay_every, Range::at_least(0), "steps: number of steps between decays");
 }
 
 void LearningRate::validate(std::string_view owner) const {
   require_option(!lr.empty(), owner, "option 'lr' is an empty list: give a number or one entry per step");
-  for (const double rate : lr) {
-    require_option(std::isfinite(rate) && rate >= 0.0, owner,
-                   "option 'lr': expected numbers >= 0, got " + to_text(OptionValue(rate)));
-  }
-  require_option(
-      lr_schedule == "constant" || lr_schedule == "cosine" || lr_schedule == "steps", owner,
-      "option 'lr_schedule': expected \"constant\", \"cosine\" or \"steps\", got \"" + lr_schedule + "\"");
-  require_option(lr_warmup_steps >= 0, owner, "option 'lr_warmup_steps': expected 0 or more");
   require_option(lr.size() == 1 || (lr_schedule == "constant" && lr_warmup_steps == 0), owner,
                  "'lr' is a list, one entry per step: it takes no lr_schedule and no lr_warmup_steps");
   require_option(lr_schedule != "cosine" || lr_total_steps > lr_warmup_steps, owner,
                  "lr_schedule = \"cosine\" needs lr_total_steps, more than lr_warmup_steps");
   require_option(lr_schedule != "steps" || lr_decay_every > 0, owner,
                  "lr_schedule = \"steps\" needs lr_decay_every > 0");
-  require_option(std::isfinite(lr_decay) && lr_decay >= 0.0, owner,
-                 "option 'lr_decay': expected a factor >= 0");
-  require_option(lr_final_fraction >= 0.0 && lr_final_fraction <= 1.0, owner,
-                 "option 'lr_final_fraction': expected 0 to 1");
 }
 
 double LearningRate::at(std::int64_t step) const {

@@ -25,33 +25,29 @@ struct DeliverAll {
 
 void LocalMomentsAdam::Options::describe(OptionFields& fields) {
   common.describe(fields);
-  fields.add("warmup_steps", warmup_steps, "dense steps at the beginning");
-  fields.add("density", density, "part of the residual that is sent, 0 to 1");
-  fields.add("select_block", select_block, "elements of which the largest are sent (0: all at once)");
-  fields.add("variance_sync_interval", variance_sync_interval,
+  fields.add("warmup_steps", warmup_steps, Range::at_least(0), "dense steps at the beginning");
+  fields.add("density", density, Range::above(0.0).up_to(1.0), "part of the residual that is sent");
+  fields.add("select_block", select_block, Range::at_least(0).up_to(65536),
+             "elements of which the largest are sent (0: all at once)");
+  fields.add("variance_sync_interval", variance_sync_interval, Range::at_least(0),
              "steps between exact means of the variance (0: never)");
-  fields.add("variance_delay", variance_delay,
+  fields.add("variance_delay", variance_delay, Range::at_least(0),
              "steps after which such a mean is applied, travelling meanwhile (0: at once)");
-  fields.add(
+  fields.add_choice<Progress>(
       "progress", progress,
-      "what moves background exchanges on: a thread, poll (calls by the program), or none (they block)");
-  fields.add("step_ahead", step_ahead, "part of the own residual that a rank works ahead by, 0 to 1");
-  fields.add("exchange", exchange,
-             "own: every rank sums all that is sent; owner: each a region, and selects again");
+      {{"thread", Progress::thread}, {"poll", Progress::poll}, {"none", Progress::none}},
+      "what moves background exchanges on: calls by the program to poll; none: they block");
+  fields.add("step_ahead", step_ahead, Range::at_least(0.0).up_to(1.0),
+             "part of the own residual that a rank works ahead by");
+  fields.add_choice<SparseExchange>(
+      "exchange", exchange, {{"own", SparseExchange::own}, {"owner", SparseExchange::owner}},
+      "own: every rank sums all that is sent; owner: each a region, and selects again");
 }
 
 void LocalMomentsAdam::Options::validate(std::string_view owner) const {
   common.validate(owner);
-  require_option(warmup_steps >= 0, owner, "option 'warmup_steps': expected a number of steps >= 0");
-  require_option(density > 0.0 && density <= 1.0, owner, "option 'density': expected above 0, at most 1");
-  require_option(select_block >= 0 && select_block <= 65536, owner,
-                 "option 'select_block': expected 0 (the whole vector) to 65536 elements");
-  require_option(variance_sync_interval >= 0, owner,
-                 "option 'variance_sync_interval': expected a number of steps, or 0 for never");
-  require_option(variance_delay >= 0 && (variance_delay == 0 || variance_delay < variance_sync_interval),
-                 owner,
+  require_option(variance_delay == 0 || variance_delay < variance_sync_interval, owner,
                  "option 'variance_delay': expected 0 (at once), or fewer steps than variance_sync_interval");
-  require_option(step_ahead >= 0.0 && step_ahead <= 1.0, owner, "option 'step_ahead': expected 0 to 1");
 }
 
 LocalMomentsAdam::LocalMomentsAdam(std::string_view name, const Options& options, TensorLayout layout,

@@ -9,13 +9,12 @@ namespace kadam {
 
 void LocallyAccumulatedAdam::Options::describe(OptionFields& fields) {
   LocalMomentsAdam::Options::describe(fields);
-  fields.add("residual_decay", residual_decay, "factor on the residual before a step is added");
+  fields.add("residual_decay", residual_decay, Range::at_least(0.0).up_to(1.0),
+             "factor on the residual before a step is added");
 }
 
 void LocallyAccumulatedAdam::Options::validate() const {
   LocalMomentsAdam::Options::validate("locally_accumulated_adam");
-  require_option(residual_decay >= 0.0 && residual_decay <= 1.0, "locally_accumulated_adam",
-                 "option 'residual_decay': expected 0 to 1");
 }
 
 LocallyAccumulatedAdam::LocallyAccumulatedAdam(const Options& options, TensorLayout layout,

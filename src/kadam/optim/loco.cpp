@@ -23,25 +23,16 @@ struct WriteFrom {
 
 void Loco::Options::describe(OptionFields& fields) {
   common.describe(fields);
-  fields.add("bits", bits, "per gradient element: 2, 4 or 8");
-  fields.add("block", block, "elements that share a scale (0: one scale per chunk)");
-  fields.add("error_beta", error_beta, "decay of the moving-average error");
-  fields.add("error_reset", error_reset, "steps after which the error is set to 0 (0: never)");
-  fields.add("parameters", parameters, "float32 or bf16: how parameters are sent");
+  fields.add_choice("bits", bits, {2, 4, 8}, "per gradient element");
+  fields.add("block", block, Range::at_least(0), "elements that share a scale (0: one scale per chunk)");
+  fields.add("error_beta", error_beta, Range::at_least(0.0).below(1.0), "decay of the moving-average error");
+  fields.add("error_reset", error_reset, Range::at_least(0),
+             "steps after which the error is set to 0 (0: never)");
+  fields.add_choice("parameters", parameters, {"float32", "bf16"}, "how parameters are sent");
 }
 
 void Loco::Options::validate() const {
   common.validate("loco");
-  require_option(bits == 2 || bits == 4 || bits == 8, "loco",
-                 "option 'bits': expected 2, 4 or 8, got " + to_text(OptionValue(bits)));
-  require_option(block >= 0, "loco",
-                 "option 'block': expected 0 (one scale per chunk) or a number of elements");
-  require_option(error_beta >= 0.0 && error_beta < 1.0, "loco",
-                 "option 'error_beta': expected 0 <= error_beta < 1");
-  require_option(error_reset >= 0, "loco",
-                 "option 'error_reset': expected a number of steps, or 0 for never");
-  require_option(parameters == "float32" || parameters == "bf16", "loco",
-                 "option 'parameters': expected \"float32\" or \"bf16\", got \"" + parameters + "\"");
 }
 
 Loco::Loco(const Options& options, TensorLayout layout, std::shared_ptr<Communicator> shared_communicator)

@@ -54,12 +54,16 @@ void OnebitLamb::Options::describe(OptionFields& fields) {
   common.describe(fields);
   trust.describe(fields);
   codec.describe(fields);
-  fields.add("warmup_steps", warmup_steps, "dense steps before the variance is frozen; must be given");
-  fields.add("ratio_min", ratio_min, "smallest ratio of frozen to fresh variance");
-  fields.add("ratio_max", ratio_max, "largest ratio of frozen to fresh variance");
-  fields.add("ratio_change", ratio_change, "largest relative change of that ratio in a step");
-  fields.add("beta3", beta3, "decay of the average trust ratio in the warm-up");
-  fields.add("variance_floor", variance_floor,
+  fields.add("warmup_steps", warmup_steps, Range::at_least(1),
+             "dense steps before the variance is frozen; must be given");
+  fields.add("ratio_min", ratio_min, Range::above(0.0).up_to(1.0),
+             "smallest ratio of frozen to fresh variance");
+  fields.add("ratio_max", ratio_max, Range::at_least(1.0), "largest ratio of frozen to fresh variance");
+  fields.add("ratio_change", ratio_change, Range::at_least(0.0).below(1.0),
+             "largest relative change of that ratio in a step");
+  fields.add("beta3", beta3, Range::at_least(0.0).below(1.0),
+             "decay of the average trust ratio in the warm-up");
+  fields.add("variance_floor", variance_floor, Range::at_least(0.0).up_to(1.0),
              "smallest root of v, as part of its scale block's root mean square (0: none)");
 }
 
@@ -71,13 +75,6 @@ void OnebitLamb::Options::validate() const {
   require_option(
       warmup_steps.automatic || warmup_steps.steps > 0, "onebit_lamb",
       "option 'warmup_steps' is needed: a number of steps > 0 (15 to 25 % of the run is usual), or \"auto\"");
-  require_option(ratio_min > 0.0 && ratio_min <= 1.0 && ratio_max >= 1.0, "onebit_lamb",
-                 "options 'ratio_min', 'ratio_max': expected 0 < ratio_min <= 1 <= ratio_max");
-  require_option(ratio_change >= 0.0 && ratio_change < 1.0, "onebit_lamb",
-                 "option 'ratio_change': expected 0 <= ratio_change < 1");
-  require_option(beta3 >= 0.0 && beta3 < 1.0, "onebit_lamb", "option 'beta3': expected 0 <= beta3 < 1");
-  require_option(variance_floor >= 0.0 && variance_floor <= 1.0, "onebit_lamb",
-                 "option 'variance_floor': expected 0 (none) to 1");
 }
 
 OnebitLamb::OnebitLamb(const Options& options, TensorLayout layout,

@@ -3,6 +3,7 @@
 #include <kadam/optim/options.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <stdexcept>
 #include <utility>
@@ -20,7 +21,7 @@ std::string number_text(double value) {
   return buffer;
 }
 
-[[noreturn]] void refuse(const std::string& name, const OptionValue& value, const char* expected) {
+[[noreturn]] void refuse(const std::string& name, const OptionValue& value, const std::string& expected) {
   throw std::invalid_argument("option '" + name + "': expected " + expected + ", got " + to_text(value));
 }
 
@@ -36,61 +37,44 @@ std::string number_text(double value) {
   throw std::invalid_argument(text);
 }
 
-double to_double(const std::string& name, const OptionValue& value) {
-  if (const auto* number = std::get_if<double>(&value)) return *number;
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
-  refuse(name, value, "a number");
+/// The text, and what it may be if there is something to say.
+std::string help_with(std::string help, const std::string& range, const char* separator = "; ") {
+  return range.empty() ? help : std::move(help) + separator + range;
 }
 
-std::int64_t to_integer(const std::string& name, const OptionValue& value) {
-  if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
-  if (const auto* number = std::get_if<double>(&value)) {
-    const auto rounded = static_cast<std::int64_t>(*number);
-    if (static_cast<double>(rounded) == *number) return rounded;
+double to_double(const std::string& name, const OptionValue& value, const Range& range) {
+  double number = std::numeric_limits<double>::quiet_NaN();
+  if (const auto* real = std::get_if<double>(&value)) number = *real;
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) number = static_cast<double>(*integer);
+  if (!range.holds(number)) refuse(name, value, help_with("a number", range.text(), ", "));
+  return number;
+}
+
+std::int64_t to_integer(const std::string& name, const OptionValue& value, const Range& range) {
+  std::optional<std::int64_t> number;
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) number = *integer;
+  if (const auto* real = std::get_if<double>(&value)) {
+    const auto rounded = static_cast<std::int64_t>(*real);
+    if (static_cast<double>(rounded) == *real) number = rounded;
   }
-  refuse(name, value, "a whole number");
+  if (!number || !range.holds(static_cast<double>(*number)))
+    refuse(name, value, help_with("a whole number", range.text(), ", "));
+  return *number;
 }
 
-const std::string& to_string(const std::string& name, const OptionValue& value, const char* expected) {
+const std::string& to_string(const std::string& name, const OptionValue& value, const std::string& expected) {
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   refuse(name, value, expected);
 }
 
-template <class Enum>
-struct Word {
-  std::string text;
-  Enum value;
-};
-
-/// "a" or "b"; "a", "b" or "c".
-template <class Enum>
-std::string list_of(const std::vector<Word<Enum>>& words) {
+/// a or b; a, b or c.
+std::string list_of(const std::vector<std::string>& words) {
   std::string list;
   for (std::size_t k = 0; k < words.size(); ++k) {
     if (k > 0) list += k + 1 == words.size() ? " or " : ", ";
-    list.append("\"").append(words[k].text).append("\"");
+    list += words[k];
   }
   return list;
-}
-
-/// An option that is one of some words.
-template <class Enum>
-OptionField one_of(const std::string& name, Enum& value, std::string help,
-                   const std::vector<Word<Enum>>& words) {
-  const auto set = [&value, name, words](const OptionValue& v) {
-    const std::string expected = list_of(words);
-    const std::string& text = to_string(name, v, expected.c_str());
-    const auto word =
-        std::find_if(words.begin(), words.end(), [&](const auto& known) { return known.text == text; });
-    if (word == words.end()) refuse(name, v, expected.c_str());
-    value = word->value;
-  };
-  const auto get = [&value, words] {
-    return OptionValue(std::find_if(words.begin(), words.end(), [&](const auto& known) {
-                         return known.value == value;
-                       })->text);
-  };
-  return {name, std::move(help), set, get};
 }
 
 }  // namespace
@@ -110,16 +94,40 @@ std::string to_text(const OptionValue& value) {
   return std::visit(Text{}, value);
 }
 
+bool Range::holds(double number) const {
+  const bool is_not_under = is_above_ ? number > least_ : number >= least_;
+  const bool is_not_over = is_below_ ? number < most_ : number <= most_;
+  return std::isfinite(number) && is_not_under && is_not_over;
+}
+
+std::string Range::text() const {
+  if (std::isinf(least_)) return "";
+  std::string from = number_text(least_);
+  if (is_above_) from = "above " + from;
+  if (std::isinf(most_)) return is_above_ ? from : from + " or more";
+  const char* joined =
+      is_above_ ? (is_below_ ? ", below " : ", at most ") : (is_below_ ? " to below " : " to ");
+  return from + joined + number_text(most_);
+}
+
+void OptionFields::add(const std::string& name, double& value, const Range& range, std::string help) {
+  const auto set = [&value, name, range](const OptionValue& v) { value = to_double(name, v, range); };
+  fields_.push_back(
+      {name, help_with(std::move(help), range.text()), set, [&value] { return OptionValue(value); }});
+}
+
+void OptionFields::add(const std::string& name, std::int64_t& value, const Range& range, std::string help) {
+  const auto set = [&value, name, range](const OptionValue& v) { value = to_integer(name, v, range); };
+  fields_.push_back(
+      {name, help_with(std::move(help), range.text()), set, [&value] { return OptionValue(value); }});
+}
+
 void OptionFields::add(const std::string& name, double& value, std::string help) {
-  fields_.push_back({name, std::move(help),
-                     [&value, name](const OptionValue& v) { value = to_double(name, v); },
-                     [&value] { return OptionValue(value); }});
+  add(name, value, Range::any(), std::move(help));
 }
 
 void OptionFields::add(const std::string& name, std::int64_t& value, std::string help) {
-  fields_.push_back({name, std::move(help),
-                     [&value, name](const OptionValue& v) { value = to_integer(name, v); },
-                     [&value] { return OptionValue(value); }});
+  add(name, value, Range::any(), std::move(help));
 }
 
 void OptionFields::add(const std::string& name, bool& value, std::string help) {
@@ -136,62 +144,86 @@ void OptionFields::add(const std::string& name, std::string& value, std::string 
   fields_.push_back({name, std::move(help), set, [&value] { return OptionValue(value); }});
 }
 
-void OptionFields::add(const std::string& name, SignScale& value, std::string help) {
-  fields_.push_back(one_of<SignScale>(name, value, std::move(help),
-                                      {{"rms", SignScale::rms}, {"mean_abs", SignScale::mean_abs}}));
-}
-
-void OptionFields::add(const std::string& name, SparseExchange& value, std::string help) {
-  fields_.push_back(one_of<SparseExchange>(name, value, std::move(help),
-                                           {{"own", SparseExchange::own}, {"owner", SparseExchange::owner}}));
-}
-
-void OptionFields::add(const std::string& name, Progress& value, std::string help) {
-  fields_.push_back(
-      one_of<Progress>(name, value, std::move(help),
-                       {{"thread", Progress::thread}, {"poll", Progress::poll}, {"none", Progress::none}}));
-}
-
-void OptionFields::add(const std::string& name, NumberFormat& value, std::string help) {
-  std::vector<Word<NumberFormat>> words;
-  for (const NumberFormat format : {NumberFormat::float32, NumberFormat::bfloat16, NumberFormat::float16})
-    words.push_back({name_of(format), format});
-  fields_.push_back(one_of(name, value, std::move(help), words));
-}
-
-void OptionFields::add(const std::string& name, StepsOrAuto& value, std::string help) {
-  const auto set = [&value, name](const OptionValue& v) {
+void OptionFields::add(const std::string& name, StepsOrAuto& value, const Range& range, std::string help) {
+  const auto set = [&value, name, range](const OptionValue& v) {
     if (const auto* text = std::get_if<std::string>(&v)) {
       if (*text != "auto") refuse(name, v, "a number of steps or \"auto\"");
       value = {0, true};
     } else {
-      value = {to_integer(name, v), false};
+      value = {to_integer(name, v, range), false};
     }
   };
-  fields_.push_back({name, std::move(help), set,
+  fields_.push_back({name, help_with(std::move(help), range.text()), set,
                      [&value] { return value.automatic ? OptionValue("auto") : OptionValue(value.steps); }});
 }
 
-void OptionFields::add(const std::string& name, std::vector<double>& value, std::string help) {
-  const auto set = [&value, name](const OptionValue& v) {
+void OptionFields::add(const std::string& name, std::vector<double>& value, const Range& range,
+                       std::string help) {
+  const auto set = [&value, name, range](const OptionValue& v) {
     const auto* list = std::get_if<std::vector<double>>(&v);
-    value = list != nullptr ? *list : std::vector<double>{to_double(name, v)};
+    if (list == nullptr) {
+      value = {to_double(name, v, range)};
+      return;
+    }
+    for (const double number : *list) (void)to_double(name, number, range);
+    value = *list;
   };
-  fields_.push_back({name, std::move(help), set, [&value] {
+  fields_.push_back({name, help_with(std::move(help), range.text()), set, [&value] {
                        return value.size() == 1 ? OptionValue(value.front()) : OptionValue(value);
                      }});
 }
 
-void OptionFields::add(const std::string& name, std::vector<std::int64_t>& value, std::string help) {
-  const auto set = [&value, name](const OptionValue& v) {
+void OptionFields::add(const std::string& name, std::vector<std::int64_t>& value, const Range& range,
+                       std::string help) {
+  const auto set = [&value, name, range](const OptionValue& v) {
     const auto* list = std::get_if<std::vector<double>>(&v);
-    value.clear();
-    for (const double number : list != nullptr ? *list : std::vector<double>{to_double(name, v)}) {
-      value.push_back(to_integer(name, number));
+    if (list == nullptr) {
+      value = {to_integer(name, v, range)};
+      return;
     }
+    value.clear();
+    for (const double number : *list) value.push_back(to_integer(name, number, range));
   };
-  fields_.push_back({name, std::move(help), set,
+  fields_.push_back({name, help_with(std::move(help), range.text()), set,
                      [&value] { return OptionValue(std::vector<double>(value.begin(), value.end())); }});
+}
+
+void OptionFields::add_choice(const std::string& name, std::string& value,
+                              const std::vector<std::string>& words, const std::string& help) {
+  std::vector<std::pair<std::string, std::string>> meanings;
+  for (const std::string& word : words) meanings.emplace_back(word, word);
+  add_choice<std::string>(name, value, meanings, help);
+}
+
+void OptionFields::add_choice(const std::string& name, std::int64_t& value, std::vector<std::int64_t> numbers,
+                              std::string help) {
+  std::vector<std::string> words;
+  for (const std::int64_t number : numbers) words.push_back(std::to_string(number));
+  const std::string expected = list_of(words);
+  const auto set = [&value, name, numbers = std::move(numbers), expected](const OptionValue& v) {
+    const auto number = std::find_if(numbers.begin(), numbers.end(), [&](std::int64_t one) {
+      return v == OptionValue(one) || v == OptionValue(static_cast<double>(one));
+    });
+    if (number == numbers.end()) refuse(name, v, expected);
+    value = *number;
+  };
+  fields_.push_back(
+      {name, help_with(std::move(help), expected), set, [&value] { return OptionValue(value); }});
+}
+
+void OptionFields::add_words(const std::string& name, const std::vector<std::string>& words,
+                             std::function<void(std::size_t)> set, std::function<std::size_t()> get,
+                             std::string help) {
+  std::vector<std::string> quoted;
+  for (const std::string& word : words) quoted.push_back('"' + word + '"');
+  const auto set_word = [name, words, set = std::move(set),
+                         expected = list_of(quoted)](const OptionValue& v) {
+    const auto word = std::find(words.begin(), words.end(), to_string(name, v, expected));
+    if (word == words.end()) refuse(name, v, expected);
+    set(static_cast<std::size_t>(word - words.begin()));
+  };
+  fields_.push_back({name, help_with(std::move(help), list_of(words)), set_word,
+                     [words, get = std::move(get)] { return OptionValue(words[get()]); }});
 }
 
 void OptionFields::read(std::string_view owner, const OptionMap& values) const {

@@ -30,25 +30,25 @@ void append(std::vector<Segment>& segments, const Segment& segment) {
   }
 }
 
-void require_not_negative(std::string_view owner, const std::string& name, double value) {
-  require_option(std::isfinite(value) && value >= 0.0, owner,
-                 "option '" + name + "': expected a number >= 0, got " + to_text(value));
-}
-
 }  // namespace
+
+void ParameterGroup::validate(std::string_view owner) const {
+  const double decay = weight_decay.value_or(0.0);
+  const Range range = Range::at_least(0.0);
+  require_option(range.holds(lr_scale), owner, "parameter group '" + tensors + "': expected lr_scale >= 0");
+  require_option(range.holds(decay), owner, "parameter group '" + tensors + "': expected weight_decay >= 0");
+}
 
 ParameterGroup read_group(std::string_view owner, const OptionMap& values) {
   ParameterGroup group;
   double weight_decay = 0.0;
   OptionFields fields;
   fields.add("tensors", group.tensors, "");
-  fields.add("lr_scale", group.lr_scale, "");
-  fields.add("weight_decay", weight_decay, "");
+  fields.add("lr_scale", group.lr_scale, Range::at_least(0.0), "");
+  fields.add("weight_decay", weight_decay, Range::at_least(0.0), "");
   fields.add("dense", group.dense, "");
   fields.read(owner, values);
   require_option(!group.tensors.empty(), owner, "each group needs 'tensors', a pattern of tensor names");
-  require_not_negative(owner, "lr_scale", group.lr_scale);
-  require_not_negative(owner, "weight_decay", weight_decay);
   if (values.contains("weight_decay")) group.weight_decay = weight_decay;
   return group;
 }

@@ -21,6 +21,9 @@ struct ParameterGroup {
   double lr_scale = 1.0;                    ///< factor on the learning rate
   std::optional<double> weight_decay = {};  ///< instead of the optimizer's
   bool dense = false;                       ///< never compressed: exchanged as an exact mean
+
+  /// Errors: std::invalid_argument for numbers that are no finite ones >= 0.
+  void validate(std::string_view owner) const;
 };
 
 /// Makes a group of its options: tensors (needed), lr_scale, weight_decay, dense. Errors name `owner`:

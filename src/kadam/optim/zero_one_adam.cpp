@@ -24,12 +24,15 @@ void synchronise_exactly(const ExecutionSpace& exec, const ElementRange& range,
 void ZeroOneAdam::Options::describe(OptionFields& fields) {
   common.describe(fields);
   codec.describe(fields);
-  fields.add("variance_freeze_step", variance_freeze_step,
+  fields.add("variance_freeze_step", variance_freeze_step, Range::at_least(0),
              "last step that may update the variance (0: end of lr_warmup_steps)");
-  fields.add("variance_kappa", variance_kappa, "variance steps before their distance doubles");
-  fields.add("sync_doubling_steps", sync_doubling_steps, "steps before the distance of syncs doubles");
-  fields.add("sync_interval_max", sync_interval_max, "largest number of steps between syncs");
-  fields.add("variance_floor", variance_floor,
+  fields.add("variance_kappa", variance_kappa, Range::at_least(1),
+             "variance steps before their distance doubles");
+  fields.add("sync_doubling_steps", sync_doubling_steps, Range::at_least(1),
+             "steps before the distance of syncs doubles");
+  fields.add("sync_interval_max", sync_interval_max, Range::at_least(1),
+             "largest number of steps between syncs");
+  fields.add("variance_floor", variance_floor, Range::at_least(0.0).up_to(1.0),
              "smallest root of v, as part of its scale block's root mean square (0: none)");
 }
 
@@ -37,18 +40,10 @@ void ZeroOneAdam::Options::validate() const {
   common.validate("zero_one_adam");
   codec.validate("zero_one_adam");
   require_option(codec.bits == 1, "zero_one_adam", "option 'bits': only 1 is possible");
-  require_option(variance_freeze_step >= 0, "zero_one_adam",
-                 "option 'variance_freeze_step': expected a step, or 0 for the end of lr_warmup_steps");
   require_option(
       variance_freeze_step > 0 || common.learning_rate.lr_warmup_steps > 0, "zero_one_adam",
       "option 'variance_freeze_step' is needed where there is no lr_warmup_steps to take it from: 10 "
       "to 25 % of the run is usual");
-  require_option(variance_kappa > 0, "zero_one_adam", "option 'variance_kappa': expected 1 or more");
-  require_option(sync_doubling_steps > 0, "zero_one_adam",
-                 "option 'sync_doubling_steps': expected 1 or more");
-  require_option(sync_interval_max > 0, "zero_one_adam", "option 'sync_interval_max': expected 1 or more");
-  require_option(variance_floor >= 0.0 && variance_floor <= 1.0, "zero_one_adam",
-                 "option 'variance_floor': expected 0 (none) to 1");
 }
 
 ZeroOnePolicy::Options ZeroOneAdam::Options::policy() const {
