@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <bench/kernel_case.hpp>
+#include <bench/vectors.hpp>
 #include <kadam/codec/block_codec.hpp>
 #include <kadam/optim/frozen_momentum.hpp>
 #include <kadam/wire/block_message.hpp>
 
-#include <bench/kernel_case.hpp>
-#include <bench/vectors.hpp>
 #include <string>
 
 namespace kadam::bench {

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <algorithm>
 #include <bench/default_sizes.hpp>
 #include <bench/exchange_case.hpp>
+
+#include <algorithm>
 #include <fstream>
 #include <string>
 

@@ -1,14 +1,13 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <bench/kernel_case.hpp>
+#include <bench/vectors.hpp>
 #include <kadam/kernels/adam_direction.hpp>
 #include <kadam/kernels/adam_update.hpp>
 #include <kadam/kernels/local_step.hpp>
 #include <kadam/kernels/ordered_mean.hpp>
 #include <kadam/kernels/ordered_sum.hpp>
 #include <kadam/kernels/step_ahead.hpp>
-
-#include <bench/kernel_case.hpp>
-#include <bench/vectors.hpp>
 
 namespace kadam::bench {
 namespace {

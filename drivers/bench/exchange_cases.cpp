@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <bench/exchange_case.hpp>
+#include <bench/vectors.hpp>
 #include <kadam/collectives/chunk_gather.hpp>
 #include <kadam/collectives/compressed_mean.hpp>
 #include <kadam/collectives/dense_mean.hpp>
@@ -8,8 +10,6 @@
 #include <kadam/kernels/half_copy.hpp>
 #include <kadam/optim/frozen_momentum.hpp>
 
-#include <bench/exchange_case.hpp>
-#include <bench/vectors.hpp>
 #include <memory>
 
 namespace kadam::bench {

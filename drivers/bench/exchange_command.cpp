@@ -1,18 +1,18 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <kadam/version.hpp>
-
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <bench/default_sizes.hpp>
 #include <bench/exchange_command.hpp>
 #include <bench/exchange_table.hpp>
 #include <bench/measure_exchange.hpp>
 #include <bench/name_filter.hpp>
 #include <bench/transient_line.hpp>
-#include <cstdio>
+#include <kadam/version.hpp>
 #include <launch/quantities.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
 
 namespace kadam::bench {
 namespace {

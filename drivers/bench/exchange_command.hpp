@@ -4,9 +4,10 @@
 
 #include <bench/exchange_case.hpp>
 #include <bench/wire_limit.hpp>
-#include <cstdint>
 #include <launch/command_line.hpp>
 #include <launch/session.hpp>
+
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <bench/exchange_table.hpp>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-
-#include <bench/exchange_table.hpp>
 
 namespace kadam::bench {
 namespace {

@@ -4,6 +4,7 @@
 
 #include <bench/measure_exchange.hpp>
 #include <bench/wire_limit.hpp>
+
 #include <cstdint>
 #include <optional>
 #include <string>

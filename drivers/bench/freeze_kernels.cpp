@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <bench/kernel_case.hpp>
+#include <bench/vectors.hpp>
 #include <kadam/kernels/active_mask.hpp>
 #include <kadam/kernels/freeze.hpp>
 #include <kadam/kernels/words.hpp>
 #include <kadam/wire/block_message.hpp>
-
-#include <bench/kernel_case.hpp>
-#include <bench/vectors.hpp>
 
 namespace kadam::bench {
 namespace {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <bench/interface_bytes.hpp>
+
 #include <fstream>
 #include <sstream>
 #include <string>

@@ -4,6 +4,7 @@
 
 #include <bench/kernel_case.hpp>
 #include <bench/measure.hpp>
+
 #include <optional>
 #include <string>
 #include <vector>

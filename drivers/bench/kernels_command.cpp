@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <kadam/version.hpp>
-
-#include <fmt/format.h>
-
 #include <bench/kernel_table.hpp>
 #include <bench/kernels_command.hpp>
 #include <bench/name_filter.hpp>
 #include <bench/transient_line.hpp>
 #include <bench/vectors.hpp>
+#include <kadam/version.hpp>
+
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <string_view>
 

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <cstdint>
 #include <launch/command_line.hpp>
 #include <launch/session.hpp>
+
+#include <cstdint>
 #include <string>
 #include <vector>
 

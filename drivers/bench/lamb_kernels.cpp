@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <kadam/kernels/lamb_update.hpp>
-#include <kadam/kernels/onebit_lamb_update.hpp>
-
 #include <bench/kernel_case.hpp>
 #include <bench/vectors.hpp>
+#include <kadam/kernels/lamb_update.hpp>
+#include <kadam/kernels/onebit_lamb_update.hpp>
 
 /// LAMB and 1-bit LAMB, over a vector of four tensors.
 namespace kadam::bench {

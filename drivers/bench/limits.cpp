@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <kadam/kernels/detail/block_loop.hpp>
-
 #include <bench/kernel_case.hpp>
 #include <bench/vectors.hpp>
+#include <kadam/kernels/detail/block_loop.hpp>
 
 namespace kadam::bench {
 namespace {

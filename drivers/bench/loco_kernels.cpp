@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <bench/kernel_case.hpp>
+#include <bench/vectors.hpp>
 #include <kadam/codec/block_codec.hpp>
 #include <kadam/kernels/half_copy.hpp>
 #include <kadam/kernels/numbers.hpp>
 
 #include <fmt/format.h>
-
-#include <bench/kernel_case.hpp>
-#include <bench/vectors.hpp>
 
 /// LoCo: gradients with a moving-average error, and parameters as bfloat16.
 namespace kadam::bench {

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <algorithm>
 #include <bench/measure.hpp>
+
+#include <algorithm>
 #include <cmath>
 
 namespace kadam::bench {

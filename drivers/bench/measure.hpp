@@ -3,8 +3,9 @@
 #pragma once
 
 #include <bench/kernel_case.hpp>
-#include <functional>
 #include <launch/timing.hpp>
+
+#include <functional>
 #include <vector>
 
 namespace kadam::bench {

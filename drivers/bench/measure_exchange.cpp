@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <algorithm>
-#include <array>
 #include <bench/interface_bytes.hpp>
 #include <bench/measure_exchange.hpp>
+
+#include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 

@@ -4,6 +4,7 @@
 
 #include <bench/exchange_case.hpp>
 #include <bench/measure.hpp>
+
 #include <cstddef>
 #include <functional>
 #include <optional>

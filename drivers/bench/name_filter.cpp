@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <algorithm>
 #include <bench/name_filter.hpp>
+
+#include <algorithm>
 
 namespace kadam::bench {
 

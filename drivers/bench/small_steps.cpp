@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <kadam/optim/make_optimizer.hpp>
-
 #include <bench/kernel_case.hpp>
 #include <bench/vectors.hpp>
+#include <kadam/optim/make_optimizer.hpp>
+
 #include <memory>
 
 namespace kadam::bench {

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <bench/kernel_case.hpp>
+#include <bench/vectors.hpp>
 #include <kadam/kernels/large_top_k.hpp>
 #include <kadam/kernels/sparse_accumulate.hpp>
 #include <kadam/kernels/support_overlap.hpp>
@@ -8,8 +10,6 @@
 
 #include <fmt/format.h>
 
-#include <bench/kernel_case.hpp>
-#include <bench/vectors.hpp>
 #include <cmath>
 
 namespace kadam::bench {

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <bench/transient_line.hpp>
+#include <launch/terminal.hpp>
+
 #include <fmt/format.h>
 
-#include <bench/transient_line.hpp>
 #include <cstdio>
-#include <launch/terminal.hpp>
 #include <unistd.h>
 
 namespace kadam::bench {

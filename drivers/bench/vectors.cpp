@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <kadam/kernels/half_copy.hpp>
-
 #include <bench/vectors.hpp>
+#include <kadam/kernels/half_copy.hpp>
 
 namespace kadam::bench {
 namespace {

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <configuration/help_entry.hpp>
+
 #include <fmt/format.h>
 
-#include <configuration/help_entry.hpp>
 #include <sstream>
 #include <vector>
 

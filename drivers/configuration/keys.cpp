@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <fmt/format.h>
-
 #include <configuration/keys.hpp>
 #include <configuration/option_value.hpp>
+
+#include <fmt/format.h>
+
 #include <stdexcept>
 
 namespace kadam::configuration {

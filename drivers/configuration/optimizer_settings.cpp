@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <configuration/optimizer_settings.hpp>
+#include <configuration/option_value.hpp>
 #include <kadam/optim/optimizer_names.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <configuration/optimizer_settings.hpp>
-#include <configuration/option_value.hpp>
 #include <stdexcept>
 
 namespace kadam::configuration {

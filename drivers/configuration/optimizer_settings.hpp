@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <configuration/toml_tree.hpp>
 #include <kadam/optim/options.hpp>
 #include <kadam/optim/parameter_groups.hpp>
 
-#include <configuration/toml_tree.hpp>
 #include <map>
 #include <string>
 #include <vector>

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <configuration/option_value.hpp>
+
 #include <fmt/format.h>
 
-#include <configuration/option_value.hpp>
 #include <stdexcept>
 #include <vector>
 

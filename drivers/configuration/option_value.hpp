@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <configuration/toml_tree.hpp>
 #include <kadam/optim/options.hpp>
 
-#include <configuration/toml_tree.hpp>
 #include <string>
 
 namespace kadam::configuration {

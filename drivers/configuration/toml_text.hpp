@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <configuration/optimizer_settings.hpp>
 #include <kadam/optim/options.hpp>
 
-#include <configuration/optimizer_settings.hpp>
 #include <string>
 
 namespace kadam::configuration {

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <configuration/toml_tree.hpp>
+
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
-#include <configuration/toml_tree.hpp>
 #include <stdexcept>
 
 namespace kadam::configuration {

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <doctor/findings.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <doctor/findings.hpp>
 #include <map>
 #include <utility>
 

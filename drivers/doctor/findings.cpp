@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <doctor/findings.hpp>
 #include <kadam/config.hpp>
 #include <kadam/kernels/detail/backend.hpp>
 #include <kadam/optim/options.hpp>
 
 #include <algorithm>
 #include <cstdlib>
-#include <doctor/findings.hpp>
 #include <string_view>
 #include <thread>
 

@@ -1,17 +1,17 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// kadam-doctor: what was built and found here, one exchange as a test, advice; which optimizers there are.
+#include <doctor/findings.hpp>
+#include <doctor/optimizers.hpp>
+#include <doctor/self_test.hpp>
 #include <kadam/config.hpp>
+#include <launch/build_info.hpp>
+#include <launch/command_line.hpp>
+#include <launch/quantities.hpp>
 
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <doctor/findings.hpp>
-#include <doctor/optimizers.hpp>
-#include <doctor/self_test.hpp>
-#include <launch/build_info.hpp>
-#include <launch/command_line.hpp>
-#include <launch/quantities.hpp>
 
 namespace kadam::doctor {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <doctor/optimizers.hpp>
 #include <kadam/optim/optimizer_names.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include <doctor/optimizers.hpp>
 #include <utility>
 #include <variant>
 #include <vector>

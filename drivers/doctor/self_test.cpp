@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <doctor/self_test.hpp>
 #include <kadam/optim/make_optimizer.hpp>
+#include <launch/equal_replicas.hpp>
+#include <launch/timing.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <doctor/self_test.hpp>
-#include <launch/equal_replicas.hpp>
-#include <launch/timing.hpp>
 #include <stdexcept>
 #include <utility>
 #include <vector>

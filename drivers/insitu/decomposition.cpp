@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <insitu/decomposition.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <insitu/decomposition.hpp>
 #include <stdexcept>
 
 namespace kadam::insitu {

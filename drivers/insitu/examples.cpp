@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <insitu/examples.hpp>
+#include <workloads/layers/row.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <insitu/examples.hpp>
 #include <stdexcept>
 #include <vector>
-#include <workloads/layers/row.hpp>
 
 namespace kadam::insitu {
 namespace {

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <insitu/history.hpp>
+#include <insitu/surrogate.hpp>
 #include <kadam/comm/communicator.hpp>
 
 #include <array>
 #include <cstdint>
-#include <insitu/history.hpp>
-#include <insitu/surrogate.hpp>
 
 namespace kadam::insitu {
 

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <insitu/decomposition.hpp>
 #include <kadam/execution.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <insitu/decomposition.hpp>
 #include <string>
 
 namespace kadam::insitu {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <insitu/gather_field.hpp>
+
 #include <vector>
 
 namespace kadam::insitu {

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <insitu/halo_exchange.hpp>
 #include <kadam/optim/options.hpp>
 
 #include <cstdint>
 #include <functional>
-#include <insitu/halo_exchange.hpp>
 
 namespace kadam::insitu {
 

@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <insitu/gray_scott.hpp>
+#include <workloads/random.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <insitu/gray_scott.hpp>
 #include <vector>
-#include <workloads/random.hpp>
 
 namespace kadam::insitu {
 namespace {

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <insitu/field.hpp>
 #include <insitu/process_grid.hpp>
+
+#include <array>
+#include <cstddef>
 #include <memory>
 
 namespace kadam::insitu {

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <cstdint>
 #include <insitu/field.hpp>
 #include <insitu/halo_exchange.hpp>
+
+#include <cstdint>
 
 namespace kadam::insitu {
 

@@ -1,14 +1,15 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// kadam-insitu: a solver and a surrogate that is trained beside it.
-#include <fmt/format.h>
-
-#include <cstdio>
 #include <insitu/report.hpp>
 #include <insitu/simulation.hpp>
 #include <launch/command_line.hpp>
 #include <launch/run_folder.hpp>
 #include <workloads/blas_threads.hpp>
+
+#include <fmt/format.h>
+
+#include <cstdio>
 
 namespace kadam::insitu {
 namespace {

@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <algorithm>
 #include <insitu/online_training.hpp>
 #include <launch/equal_replicas.hpp>
 #include <launch/learning_rates.hpp>
 #include <workloads/batch_fill.hpp>
 #include <workloads/random.hpp>
+
+#include <algorithm>
 
 namespace kadam::insitu {
 

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/optim/make_optimizer.hpp>
-
 #include <insitu/examples.hpp>
 #include <insitu/settings.hpp>
+#include <kadam/optim/make_optimizer.hpp>
 #include <launch/rounded_gradient.hpp>
+
 #include <memory>
 
 namespace kadam::insitu {

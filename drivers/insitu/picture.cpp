@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <insitu/picture.hpp>
 #include <kadam/io/npy.hpp>
+#include <launch/gnuplot.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <insitu/picture.hpp>
-#include <launch/gnuplot.hpp>
 #include <string>
 #include <vector>
 

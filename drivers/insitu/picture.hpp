@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <filesystem>
 #include <insitu/field.hpp>
+
+#include <filesystem>
 
 namespace kadam::insitu {
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <insitu/process_grid.hpp>
 #include <kadam/config.hpp>
 
-#include <insitu/process_grid.hpp>
 #include <stdexcept>
 
 #ifdef KADAM_ENABLE_MPI

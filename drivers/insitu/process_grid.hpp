@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <insitu/decomposition.hpp>
 #include <kadam/comm/communicator.hpp>
 
 #include <array>
 #include <cstddef>
-#include <insitu/decomposition.hpp>
 #include <memory>
 
 namespace kadam::insitu {

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <insitu/relative_error.hpp>
+
 #include <array>
 #include <cmath>
-#include <insitu/relative_error.hpp>
 #include <vector>
 
 namespace kadam::insitu {

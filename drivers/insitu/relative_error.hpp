@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/comm/communicator.hpp>
-
 #include <insitu/field.hpp>
+#include <kadam/comm/communicator.hpp>
 
 namespace kadam::insitu {
 

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <fmt/format.h>
-
 #include <insitu/report.hpp>
 #include <launch/quantities.hpp>
 #include <launch/title_line.hpp>
 #include <launch/traffic_text.hpp>
+
+#include <fmt/format.h>
 
 namespace kadam::insitu {
 namespace {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <insitu/simulation.hpp>
+
 #include <string>
 
 namespace kadam::insitu {

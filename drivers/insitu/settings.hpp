@@ -3,10 +3,11 @@
 #pragma once
 
 #include <configuration/optimizer_settings.hpp>
-#include <cstdint>
-#include <filesystem>
 #include <insitu/gray_scott.hpp>
 #include <insitu/surrogate.hpp>
+
+#include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <kadam/collectives/dense_mean.hpp>
-
-#include <algorithm>
 #include <insitu/gather_field.hpp>
 #include <insitu/relative_error.hpp>
 #include <insitu/simulation.hpp>
+#include <kadam/collectives/dense_mean.hpp>
+
+#include <algorithm>
 #include <utility>
 
 namespace kadam::insitu {

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/io/json_lines.hpp>
-
-#include <filesystem>
 #include <insitu/online_training.hpp>
 #include <insitu/picture.hpp>
 #include <insitu/process_grid.hpp>
+#include <kadam/io/json_lines.hpp>
 #include <launch/progress.hpp>
+
+#include <filesystem>
 #include <memory>
 #include <vector>
 

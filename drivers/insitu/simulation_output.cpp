@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <insitu/simulation.hpp>
 #include <kadam/io/safetensors.hpp>
+#include <launch/quantities.hpp>
 
 #include <fmt/format.h>
-
-#include <insitu/simulation.hpp>
-#include <launch/quantities.hpp>
 
 namespace kadam::insitu {
 

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <cmath>
 #include <insitu/squared_error.hpp>
 #include <insitu/surrogate.hpp>
+
+#include <cmath>
 
 namespace kadam::insitu {
 

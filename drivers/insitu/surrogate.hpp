@@ -2,17 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <insitu/field.hpp>
 #include <kadam/layout/tensor_layout.hpp>
 #include <kadam/optim/options.hpp>
-
-#include <cstdint>
-#include <insitu/field.hpp>
-#include <string>
-#include <vector>
 #include <workloads/arena.hpp>
 #include <workloads/gradient_sink.hpp>
 #include <workloads/layers/activation.hpp>
 #include <workloads/layers/linear.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
 
 namespace kadam::insitu {
 

@@ -3,10 +3,9 @@
 #include <kadam/config.hpp>
 #include <kadam/execution.hpp>
 #include <kadam/version.hpp>
+#include <launch/build_info.hpp>
 
 #include <fmt/format.h>
-
-#include <launch/build_info.hpp>
 
 #ifdef KADAM_ENABLE_MPI
 #include <mpi.h>

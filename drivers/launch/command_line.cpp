@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <launch/build_info.hpp>
+#include <launch/command_line.hpp>
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <cstdio>
 #include <filesystem>
-#include <launch/build_info.hpp>
-#include <launch/command_line.hpp>
 #include <utility>
 
 namespace kadam::launch {

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <launch/session.hpp>
+
 #include <concepts>
 #include <cstdint>
-#include <launch/session.hpp>
 #include <memory>
 #include <optional>
 #include <string>

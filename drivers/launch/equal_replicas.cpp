@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/optim/options.hpp>
+#include <launch/equal_replicas.hpp>
 
 #include <array>
-#include <launch/equal_replicas.hpp>
 #include <stdexcept>
 #include <string>
 #include <string_view>

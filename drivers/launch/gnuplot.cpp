@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <cstdlib>
 #include <launch/gnuplot.hpp>
 #include <launch/shell_word.hpp>
 #include <launch/whole_file.hpp>
+
+#include <cstdlib>
 
 namespace kadam::launch {
 

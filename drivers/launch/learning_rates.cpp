@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <fmt/format.h>
-
 #include <launch/learning_rates.hpp>
 #include <launch/session.hpp>
+
+#include <fmt/format.h>
 
 namespace kadam::launch {
 

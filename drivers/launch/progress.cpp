@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <launch/progress.hpp>
+#include <launch/terminal.hpp>
+
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <launch/progress.hpp>
-#include <launch/terminal.hpp>
 #include <unistd.h>
 #include <utility>
 

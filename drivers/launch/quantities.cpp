@@ -1,5 +1,8 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <launch/quantities.hpp>
+#include <launch/session.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,8 +10,6 @@
 #include <cctype>
 #include <cmath>
 #include <cstdlib>
-#include <launch/quantities.hpp>
-#include <launch/session.hpp>
 #include <limits>
 #include <optional>
 #include <sstream>

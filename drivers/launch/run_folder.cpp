@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <launch/run_folder.hpp>
+#include <launch/session.hpp>
+#include <launch/whole_file.hpp>
+
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <ctime>
-#include <launch/run_folder.hpp>
-#include <launch/session.hpp>
-#include <launch/whole_file.hpp>
 #include <stdexcept>
 
 namespace kadam::launch {

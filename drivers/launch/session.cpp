@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/config.hpp>
+#include <launch/session.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -8,7 +9,6 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
-#include <launch/session.hpp>
 #include <string_view>
 #include <system_error>
 #include <thread>

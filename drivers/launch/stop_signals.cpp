@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <array>
-#include <csignal>
 #include <launch/session.hpp>
 #include <launch/stop_signals.hpp>
+
+#include <array>
+#include <csignal>
 
 namespace kadam::launch {
 namespace {

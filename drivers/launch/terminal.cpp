@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <launch/terminal.hpp>
+
 #include <cstdlib>
 #include <fcntl.h>
-#include <launch/terminal.hpp>
 #include <string>
 #include <sys/stat.h>
 #include <unistd.h>

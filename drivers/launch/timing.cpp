@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <launch/timing.hpp>
+
 #include <algorithm>
 #include <cmath>
-#include <launch/timing.hpp>
 
 namespace kadam::launch {
 

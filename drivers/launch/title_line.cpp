@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/version.hpp>
+#include <launch/title_line.hpp>
 
 #include <fmt/format.h>
-
-#include <launch/title_line.hpp>
 
 namespace kadam::launch {
 

@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <launch/quantities.hpp>
+#include <launch/traffic_text.hpp>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <launch/quantities.hpp>
-#include <launch/traffic_text.hpp>
 #include <map>
 
 namespace kadam::launch {

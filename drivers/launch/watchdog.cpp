@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/config.hpp>
-
 #include <launch/watchdog.hpp>
 
 #ifdef KADAM_ENABLE_MPI
+#include <launch/session.hpp>
+
 #include <mpi.h>
 
 #include <algorithm>
@@ -12,7 +13,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
-#include <launch/session.hpp>
 #include <mutex>
 #include <string>
 #include <thread>

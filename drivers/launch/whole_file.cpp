@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <fstream>
 #include <launch/whole_file.hpp>
+
+#include <fstream>
 #include <sstream>
 #include <stdexcept>
 

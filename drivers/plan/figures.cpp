@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <launch/session.hpp>
+#include <launch/whole_file.hpp>
+#include <plan/figures.hpp>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <array>
 #include <functional>
-#include <launch/session.hpp>
-#include <launch/whole_file.hpp>
-#include <plan/figures.hpp>
 #include <utility>
 
 namespace kadam::plan_program {

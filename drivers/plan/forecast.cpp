@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/optim/optimizer_names.hpp>
+#include <launch/session.hpp>
+#include <plan/forecast.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <launch/session.hpp>
-#include <plan/forecast.hpp>
 #include <string_view>
 
 namespace kadam::plan_program {

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <kadam/plan/verdict.hpp>
+#include <plan/figures.hpp>
 
 #include <optional>
-#include <plan/figures.hpp>
 #include <string>
 #include <vector>
 

@@ -1,9 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// kadam-plan: does it pay off on this network?
-#include <fmt/format.h>
-
-#include <cstdio>
 #include <launch/title_line.hpp>
 #include <plan/figures.hpp>
 #include <plan/measure_kernels.hpp>
@@ -11,6 +8,10 @@
 #include <plan/node_levels.hpp>
 #include <plan/output.hpp>
 #include <plan/settings.hpp>
+
+#include <fmt/format.h>
+
+#include <cstdio>
 
 namespace kadam::plan_program {
 namespace {

@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <algorithm>
-#include <array>
 #include <bench/kernel_case.hpp>
 #include <bench/measure.hpp>
 #include <bench/vectors.hpp>
-#include <iterator>
 #include <plan/measure_kernels.hpp>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
 #include <stdexcept>
 #include <vector>
 

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/collectives/pipelined_reduction.hpp>
 #include <kadam/layout/ceil_divide.hpp>
+#include <launch/timing.hpp>
+#include <plan/measure_network.hpp>
 
 #include <algorithm>
 #include <array>
-#include <launch/timing.hpp>
-#include <plan/measure_network.hpp>
 #include <vector>
 
 namespace kadam::plan_program {

@@ -4,8 +4,8 @@
 
 #include <kadam/comm/communicator.hpp>
 #include <kadam/plan/network.hpp>
-
 #include <plan/node_levels.hpp>
+
 #include <vector>
 
 namespace kadam::plan_program {

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <algorithm>
 #include <plan/node_levels.hpp>
+
+#include <algorithm>
 #include <vector>
 
 namespace kadam::plan_program {

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <plan/forecast.hpp>
+
 #include <filesystem>
 #include <optional>
-#include <plan/forecast.hpp>
 #include <string>
 #include <vector>
 

@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <fmt/format.h>
-
-#include <array>
-#include <cmath>
 #include <launch/gnuplot.hpp>
 #include <launch/quantities.hpp>
 #include <launch/session.hpp>
 #include <plan/output.hpp>
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
 #include <stdexcept>
 
 namespace kadam::plan_program {

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/optim/optimizer_names.hpp>
+#include <launch/command_line.hpp>
+#include <launch/quantities.hpp>
+#include <plan/settings.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <launch/command_line.hpp>
-#include <launch/quantities.hpp>
-#include <plan/settings.hpp>
 
 namespace kadam::plan_program {
 namespace {

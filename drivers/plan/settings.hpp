@@ -3,8 +3,9 @@
 #pragma once
 
 #include <launch/session.hpp>
-#include <optional>
 #include <plan/figures.hpp>
+
+#include <optional>
 #include <string>
 #include <vector>
 

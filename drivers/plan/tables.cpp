@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/version.hpp>
-
-#include <fmt/format.h>
-
 #include <launch/quantities.hpp>
 #include <plan/output.hpp>
+
+#include <fmt/format.h>
 
 namespace kadam::plan_program {
 namespace {

@@ -3,16 +3,16 @@
 /// kadam-replay: an optimizer over a recorded stream of gradients. "What would compression do to my run?"
 #include <kadam/io/npy.hpp>
 #include <kadam/optim/make_optimizer.hpp>
-
-#include <fmt/format.h>
-
-#include <cstdio>
-#include <filesystem>
 #include <launch/command_line.hpp>
 #include <launch/learning_rates.hpp>
 #include <launch/rounded_gradient.hpp>
 #include <launch/session.hpp>
 #include <replay/replay_case.hpp>
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
 
 namespace kadam::replay {
 namespace {

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/io/npy.hpp>
+#include <replay/replay_case.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <fstream>
-#include <replay/replay_case.hpp>
 #include <set>
 #include <stdexcept>
 

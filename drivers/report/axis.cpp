@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <launch/gnuplot.hpp>
+#include <report/axis.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <launch/gnuplot.hpp>
-#include <report/axis.hpp>
 
 namespace kadam::report {
 namespace {

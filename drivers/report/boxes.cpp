@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <fmt/format.h>
-
 #include <report/boxes.hpp>
+
+#include <fmt/format.h>
 
 namespace kadam::report {
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <report/axis.hpp>
+
 #include <string>
 
 namespace kadam::report {

@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <report/curve.hpp>
+#include <report/curves.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <report/curve.hpp>
-#include <report/curves.hpp>
 
 namespace kadam::report {
 namespace {

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <optional>
 #include <report/axis.hpp>
 #include <report/drawing.hpp>
 #include <report/run.hpp>
+
+#include <optional>
 
 namespace kadam::report {
 

@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <launch/gnuplot.hpp>
+#include <report/drawing.hpp>
+
 #include <fmt/format.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <launch/gnuplot.hpp>
-#include <report/drawing.hpp>
 #include <sstream>
 #include <stdexcept>
 #include <string_view>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <report/html.hpp>
+
 #include <string>
 #include <vector>
 

@@ -1,14 +1,15 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <launch/quantities.hpp>
+#include <launch/shell_word.hpp>
+#include <report/facts.hpp>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <launch/quantities.hpp>
-#include <launch/shell_word.hpp>
-#include <report/facts.hpp>
 #include <string_view>
 
 namespace kadam::report {

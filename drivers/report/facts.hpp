@@ -3,6 +3,7 @@
 #pragma once
 
 #include <report/run.hpp>
+
 #include <utility>
 
 namespace kadam::report {

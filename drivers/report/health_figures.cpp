@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/optim/health.hpp>
-
-#include <fmt/format.h>
-
 #include <report/curves.hpp>
 #include <report/health_figures.hpp>
+
+#include <fmt/format.h>
 
 namespace kadam::report {
 namespace {

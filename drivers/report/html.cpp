@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <report/html.hpp>
+
 #include <fmt/format.h>
 
 #include <cmath>
-#include <report/html.hpp>
 
 namespace kadam::report {
 namespace {

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <cmath>
 #include <report/json_numbers.hpp>
+
+#include <cmath>
 
 namespace kadam::report {
 

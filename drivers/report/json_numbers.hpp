@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <nlohmann/json.hpp>
-
 #include <report/run.hpp>
+
+#include <nlohmann/json.hpp>
 
 namespace kadam::report {
 

@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// kadam-report: a page about runs of kadam-train, from the files that they wrote.
+#include <launch/command_line.hpp>
+#include <report/page.hpp>
+
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <launch/command_line.hpp>
-#include <report/page.hpp>
 
 namespace kadam::report {
 namespace {

@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <algorithm>
 #include <launch/quantities.hpp>
 #include <report/curves.hpp>
 #include <report/main_figures.hpp>
 #include <report/time_bars.hpp>
 #include <report/timeline_figures.hpp>
+
+#include <algorithm>
 #include <set>
 
 namespace kadam::report {

@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <report/json_numbers.hpp>
+#include <report/metrics.hpp>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <fstream>
-#include <report/json_numbers.hpp>
-#include <report/metrics.hpp>
 #include <stdexcept>
 
 namespace kadam::report {

@@ -1,8 +1,5 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <launch/whole_file.hpp>
 #include <report/facts.hpp>
 #include <report/health_figures.hpp>
@@ -11,6 +8,10 @@
 #include <report/palette.hpp>
 #include <report/result_table.hpp>
 #include <report/style.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
 
 namespace kadam::report {
 namespace {

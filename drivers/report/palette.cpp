@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/optim/optimizer_names.hpp>
+#include <report/palette.hpp>
 
 #include <array>
 #include <map>
-#include <report/palette.hpp>
 
 namespace kadam::report {
 namespace {

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <algorithm>
 #include <report/metrics.hpp>
 #include <report/read_runs.hpp>
 #include <report/read_trace.hpp>
 #include <report/run_record.hpp>
+
+#include <algorithm>
 #include <set>
 #include <stdexcept>
 

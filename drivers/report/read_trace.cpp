@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/collectives/phases.hpp>
-
-#include <algorithm>
-#include <array>
 #include <report/read_trace.hpp>
 #include <report/step_window.hpp>
 #include <report/trace_events.hpp>
+
+#include <algorithm>
+#include <array>
 #include <stdexcept>
 
 namespace kadam::report {

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <launch/quantities.hpp>
+#include <report/result_table.hpp>
+
 #include <fmt/format.h>
 
 #include <cmath>
-#include <launch/quantities.hpp>
-#include <report/result_table.hpp>
 
 namespace kadam::report {
 namespace {

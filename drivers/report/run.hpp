@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <report/step_timeline.hpp>
+
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
-#include <report/step_timeline.hpp>
 #include <string>
 #include <vector>
 

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <report/json_numbers.hpp>
+#include <report/run_record.hpp>
+
 #include <nlohmann/json.hpp>
 
 #include <fstream>
-#include <report/json_numbers.hpp>
-#include <report/run_record.hpp>
 #include <sstream>
 #include <stdexcept>
 

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <array>
 #include <report/run.hpp>
+
+#include <array>
 
 namespace kadam::report {
 

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <algorithm>
-#include <array>
 #include <report/step_window.hpp>
 #include <report/trace_events.hpp>
+
+#include <algorithm>
+#include <array>
 #include <stdexcept>
 #include <vector>
 

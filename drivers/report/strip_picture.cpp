@@ -1,8 +1,5 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <launch/gnuplot.hpp>
 #include <report/axis.hpp>
 #include <report/boxes.hpp>
@@ -10,6 +7,10 @@
 #include <report/drawing.hpp>
 #include <report/step_times.hpp>
 #include <report/strip_picture.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <vector>
 
 namespace kadam::report {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <report/step_timeline.hpp>
+
 #include <string>
 
 namespace kadam::report {

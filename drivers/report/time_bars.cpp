@@ -1,14 +1,15 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <launch/gnuplot.hpp>
 #include <report/axis.hpp>
 #include <report/boxes.hpp>
 #include <report/curves.hpp>
 #include <report/step_times.hpp>
 #include <report/time_bars.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
 
 namespace kadam::report {
 namespace {

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <optional>
 #include <report/drawing.hpp>
 #include <report/run.hpp>
+
+#include <optional>
 
 namespace kadam::report {
 

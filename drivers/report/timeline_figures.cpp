@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <fmt/format.h>
-
 #include <report/step_times.hpp>
 #include <report/strip_picture.hpp>
 #include <report/timeline_figures.hpp>
+
+#include <fmt/format.h>
 
 namespace kadam::report {
 namespace {

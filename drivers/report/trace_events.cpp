@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <report/trace_events.hpp>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <fstream>
-#include <report/trace_events.hpp>
 #include <stdexcept>
 #include <utility>
 

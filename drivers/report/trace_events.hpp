@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <report/step_timeline.hpp>
+#include <trace/trace_format.hpp>
+
 #include <filesystem>
 #include <functional>
-#include <report/step_timeline.hpp>
 #include <string>
-#include <trace/trace_format.hpp>
 
 namespace kadam::report {
 

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <trace/chrome_trace.hpp>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <array>
-#include <trace/chrome_trace.hpp>
 
 namespace kadam::trace {
 namespace {

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <string>
 #include <trace/clocks.hpp>
 #include <trace/recorder.hpp>
+
+#include <string>
 
 namespace kadam::trace {
 

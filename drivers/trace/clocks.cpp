@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <trace/clocks.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
-#include <trace/clocks.hpp>
 
 namespace kadam::trace {
 

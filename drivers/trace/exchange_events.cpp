@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/comm/communicator.hpp>
-
 #include <trace/exchange_events.hpp>
+
 #include <utility>
 
 namespace kadam::trace {

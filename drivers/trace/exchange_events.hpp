@@ -3,10 +3,10 @@
 #pragma once
 
 #include <kadam/comm/exchange_observer.hpp>
+#include <trace/recorder.hpp>
 
 #include <array>
 #include <memory>
-#include <trace/recorder.hpp>
 
 namespace kadam::trace {
 

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/collectives/phases.hpp>
+#include <trace/kokkos_events.hpp>
 
 #include <Kokkos_Core.hpp>
 
 #include <stdexcept>
-#include <trace/kokkos_events.hpp>
 #include <utility>
 
 namespace kadam::trace {

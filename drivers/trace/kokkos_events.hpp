@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <memory>
 #include <trace/recorder.hpp>
+
+#include <memory>
 
 namespace kadam::trace {
 

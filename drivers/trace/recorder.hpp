@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <trace/trace_format.hpp>
+
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -10,7 +12,6 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <trace/trace_format.hpp>
 #include <vector>
 
 /// Timelines of runs: what each rank computed, encoded and sent, and when.

@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <trace/chrome_trace.hpp>
+#include <trace/exchange_events.hpp>
+#include <trace/timeline.hpp>
+
 #include <algorithm>
 #include <exception>
 #include <fstream>
 #include <stdexcept>
-#include <trace/chrome_trace.hpp>
-#include <trace/exchange_events.hpp>
-#include <trace/timeline.hpp>
 #include <utility>
 
 namespace kadam::trace {

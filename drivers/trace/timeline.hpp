@@ -3,14 +3,14 @@
 #pragma once
 
 #include <kadam/comm/communicator.hpp>
+#include <trace/clocks.hpp>
+#include <trace/kokkos_events.hpp>
+#include <trace/recorder.hpp>
 
 #include <cstdint>
 #include <filesystem>
 #include <limits>
 #include <memory>
-#include <trace/clocks.hpp>
-#include <trace/kokkos_events.hpp>
-#include <trace/recorder.hpp>
 
 namespace kadam::trace {
 

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <trace/trace_format.hpp>
+
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <trace/trace_format.hpp>
 
 namespace kadam::trace {
 

@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/optim/optimizer.hpp>
-
-#include <fmt/format.h>
-
 #include <launch/quantities.hpp>
 #include <launch/title_line.hpp>
 #include <launch/traffic_text.hpp>
 #include <train/banner.hpp>
+
+#include <fmt/format.h>
 
 namespace kadam::train {
 

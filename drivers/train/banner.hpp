@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <string>
 #include <train/configuration.hpp>
+
+#include <string>
 
 namespace kadam {
 class Communicator;

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <Kokkos_Core.hpp>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <launch/command_line.hpp>
 #include <launch/quantities.hpp>
 #include <train/command_line.hpp>
 #include <train/key_help.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace kadam::train {
 namespace {

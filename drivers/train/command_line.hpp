@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <launch/session.hpp>
+#include <train/save_times.hpp>
+
 #include <cstdint>
 #include <filesystem>
-#include <launch/session.hpp>
 #include <optional>
 #include <string>
-#include <train/save_times.hpp>
 #include <vector>
 
 namespace kadam::train {

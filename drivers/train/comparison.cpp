@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <launch/quantities.hpp>
+#include <launch/whole_file.hpp>
+#include <train/comparison.hpp>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <launch/quantities.hpp>
-#include <launch/whole_file.hpp>
-#include <train/comparison.hpp>
 
 namespace kadam::train {
 namespace {

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <train/run_summary.hpp>
+
 #include <filesystem>
 #include <string>
-#include <train/run_summary.hpp>
 #include <vector>
 
 namespace kadam::train {

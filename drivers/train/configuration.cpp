@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <configuration/keys.hpp>
+#include <configuration/toml_text.hpp>
 #include <kadam/optim/optimizer_names.hpp>
+#include <train/configuration.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <configuration/keys.hpp>
-#include <configuration/toml_text.hpp>
 #include <cstdlib>
 #include <stdexcept>
-#include <train/configuration.hpp>
 
 namespace kadam::train {
 namespace {

@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/optim/options.hpp>
-
 #include <configuration/optimizer_settings.hpp>
+#include <kadam/optim/options.hpp>
+#include <workloads/make_dataset.hpp>
+#include <workloads/make_model.hpp>
+
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
-#include <workloads/make_dataset.hpp>
-#include <workloads/make_model.hpp>
 
 namespace kadam::train {
 

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <train/held_out.hpp>
+
 #include <algorithm>
 #include <array>
-#include <train/held_out.hpp>
 #include <vector>
 
 namespace kadam::train {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <kadam/comm/communicator.hpp>
-
 #include <workloads/dataset.hpp>
 
 namespace kadam::train {

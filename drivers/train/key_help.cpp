@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <configuration/help_entry.hpp>
 #include <kadam/optim/optimizer_names.hpp>
+#include <train/configuration.hpp>
+#include <train/key_help.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <configuration/help_entry.hpp>
-#include <train/configuration.hpp>
-#include <train/key_help.hpp>
 
 namespace kadam::train {
 namespace {

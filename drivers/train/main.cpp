@@ -1,21 +1,22 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// kadam-train: trains a real model on real data under one or several optimizers.
-#include <fmt/format.h>
-
-#include <cstdio>
-#include <filesystem>
 #include <launch/run_folder.hpp>
 #include <launch/session.hpp>
 #include <launch/stop_signals.hpp>
 #include <launch/watchdog.hpp>
-#include <optional>
 #include <report/page.hpp>
 #include <train/banner.hpp>
 #include <train/command_line.hpp>
 #include <train/comparison.hpp>
 #include <train/configuration.hpp>
 #include <train/trainer.hpp>
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <optional>
 #include <vector>
 
 namespace kadam::train {

@@ -1,6 +1,9 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/version.hpp>
+#include <launch/build_info.hpp>
+#include <launch/whole_file.hpp>
+#include <train/run_record.hpp>
 
 #include <fmt/chrono.h>
 #include <nlohmann/json.hpp>
@@ -9,9 +12,6 @@
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
-#include <launch/build_info.hpp>
-#include <launch/whole_file.hpp>
-#include <train/run_record.hpp>
 #include <unistd.h>
 
 namespace kadam::train {

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <kadam/comm/communicator.hpp>
+#include <train/run_summary.hpp>
 
 #include <cstdint>
 #include <filesystem>
 #include <string>
-#include <train/run_summary.hpp>
 
 namespace kadam::train {
 

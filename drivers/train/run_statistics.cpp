@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <train/run_statistics.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <limits>
 #include <numeric>
-#include <train/run_statistics.hpp>
 #include <utility>
 
 namespace kadam::train {

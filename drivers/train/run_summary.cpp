@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <nlohmann/json.hpp>
-
 #include <train/run_summary.hpp>
+
+#include <nlohmann/json.hpp>
 
 namespace kadam::train {
 

@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <train/run_statistics.hpp>
+
 #include <nlohmann/json_fwd.hpp>
 
 #include <cstdint>
 #include <string>
-#include <train/run_statistics.hpp>
 #include <vector>
 
 namespace kadam::train {

@@ -1,14 +1,15 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <launch/quantities.hpp>
+#include <launch/session.hpp>
+#include <launch/stop_signals.hpp>
+#include <train/save_times.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
 #include <chrono>
-#include <launch/quantities.hpp>
-#include <launch/session.hpp>
-#include <launch/stop_signals.hpp>
-#include <train/save_times.hpp>
 
 namespace kadam::train {
 namespace {

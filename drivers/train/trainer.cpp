@@ -1,19 +1,19 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/collectives/dense_mean.hpp>
+#include <launch/equal_replicas.hpp>
+#include <launch/learning_rates.hpp>
+#include <trace/trace_format.hpp>
+#include <train/held_out.hpp>
+#include <train/trainer.hpp>
+#include <workloads/make_sampler.hpp>
 
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <fmt/format.h>
 
-#include <launch/equal_replicas.hpp>
-#include <launch/learning_rates.hpp>
 #include <limits>
-#include <trace/trace_format.hpp>
-#include <train/held_out.hpp>
-#include <train/trainer.hpp>
 #include <utility>
-#include <workloads/make_sampler.hpp>
 
 namespace kadam::train {
 namespace {

@@ -5,14 +5,9 @@
 #include <kadam/checkpoint/checkpoint.hpp>
 #include <kadam/io/json_lines.hpp>
 #include <kadam/optim/make_optimizer.hpp>
-
-#include <filesystem>
 #include <launch/progress.hpp>
 #include <launch/rounded_gradient.hpp>
 #include <launch/watchdog.hpp>
-#include <memory>
-#include <set>
-#include <string>
 #include <trace/timeline.hpp>
 #include <train/configuration.hpp>
 #include <train/run_record.hpp>
@@ -20,6 +15,11 @@
 #include <train/run_summary.hpp>
 #include <train/save_times.hpp>
 #include <workloads/sampler.hpp>
+
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <string>
 
 namespace kadam::train {
 

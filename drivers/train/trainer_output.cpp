@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/io/safetensors.hpp>
+#include <launch/quantities.hpp>
+#include <launch/run_folder.hpp>
+#include <train/trainer.hpp>
 
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <launch/quantities.hpp>
-#include <launch/run_folder.hpp>
-#include <train/trainer.hpp>
 
 /// What a run prints and writes into its folder.
 namespace kadam::train {

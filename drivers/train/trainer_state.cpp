@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <train/trainer.hpp>
+
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 
 #include <fmt/format.h>
 
 #include <cstdio>
 #include <stdexcept>
-#include <train/trainer.hpp>
 
 /// What a run saves, and what it goes on from.
 namespace kadam::train {

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <workloads/matrix.hpp>
+
 #include <cstddef>
 #include <cstdint>
-#include <workloads/matrix.hpp>
 
 namespace kadam::workloads {
 

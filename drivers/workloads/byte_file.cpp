@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <workloads/byte_file.hpp>
+
 #include <zlib.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 #include <cstring>
 #include <stdexcept>
 #include <utility>
-#include <workloads/byte_file.hpp>
 
 namespace kadam::workloads {
 namespace {

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <workloads/byte_file.hpp>
+#include <workloads/cifar10.hpp>
+
 #include <stdexcept>
 #include <string>
 #include <utility>
-#include <workloads/byte_file.hpp>
-#include <workloads/cifar10.hpp>
 
 namespace kadam::workloads {
 namespace {

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <workloads/cnn.hpp>
+#include <workloads/layers/max_pool.hpp>
+
 #include <cmath>
 #include <stdexcept>
 #include <string>
-#include <workloads/cnn.hpp>
-#include <workloads/layers/max_pool.hpp>
 
 namespace kadam::workloads {
 

@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <cstdint>
 #include <workloads/data_shape.hpp>
 #include <workloads/layers/convolution.hpp>
 #include <workloads/layers/linear.hpp>
 #include <workloads/network.hpp>
+
+#include <cstdint>
 
 namespace kadam::workloads {
 

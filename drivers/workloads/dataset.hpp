@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <workloads/data_shape.hpp>
+#include <workloads/model.hpp>
+
 #include <cstdint>
 #include <span>
 #include <string>
-#include <workloads/data_shape.hpp>
-#include <workloads/model.hpp>
 
 namespace kadam::workloads {
 

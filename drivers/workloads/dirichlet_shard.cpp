@@ -1,14 +1,15 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <workloads/dirichlet_shard.hpp>
+#include <workloads/random.hpp>
+#include <workloads/shuffle.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <optional>
 #include <stdexcept>
 #include <string>
-#include <workloads/dirichlet_shard.hpp>
-#include <workloads/random.hpp>
-#include <workloads/shuffle.hpp>
 
 namespace kadam::workloads {
 namespace {

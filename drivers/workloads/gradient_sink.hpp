@@ -4,10 +4,10 @@
 
 #include <kadam/execution.hpp>
 #include <kadam/layout/chunk_layout.hpp>
+#include <workloads/matrix.hpp>
 
 #include <cstdint>
 #include <functional>
-#include <workloads/matrix.hpp>
 
 namespace kadam::workloads {
 

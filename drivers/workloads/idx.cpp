@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <workloads/byte_file.hpp>
+#include <workloads/idx.hpp>
+
 #include <algorithm>
 #include <array>
 #include <limits>
 #include <stdexcept>
 #include <string>
 #include <utility>
-#include <workloads/byte_file.hpp>
-#include <workloads/idx.hpp>
 
 namespace kadam::workloads {
 namespace {

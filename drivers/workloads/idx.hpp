@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <workloads/images.hpp>
+
 #include <cstdint>
 #include <filesystem>
 #include <vector>
-#include <workloads/images.hpp>
 
 namespace kadam::workloads {
 

@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <algorithm>
-#include <stdexcept>
-#include <utility>
 #include <workloads/batch_fill.hpp>
 #include <workloads/images.hpp>
 #include <workloads/patch_classes.hpp>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
 
 namespace kadam::workloads {
 namespace {

@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <workloads/dataset.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
-#include <workloads/dataset.hpp>
 
 namespace kadam::workloads {
 

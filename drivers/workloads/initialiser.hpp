@@ -3,10 +3,10 @@
 #pragma once
 
 #include <kadam/execution.hpp>
+#include <workloads/random.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <workloads/random.hpp>
 
 namespace kadam::workloads {
 

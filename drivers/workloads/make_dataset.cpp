@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <cmath>
-#include <stdexcept>
 #include <workloads/cifar10.hpp>
 #include <workloads/idx.hpp>
 #include <workloads/make_dataset.hpp>
+
+#include <cmath>
+#include <stdexcept>
 
 namespace kadam::workloads {
 namespace {

@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <workloads/dataset.hpp>
+#include <workloads/text.hpp>
+
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <workloads/dataset.hpp>
-#include <workloads/text.hpp>
 
 namespace kadam::workloads {
 

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <stdexcept>
 #include <workloads/blas_threads.hpp>
 #include <workloads/make_model.hpp>
+
+#include <stdexcept>
 
 namespace kadam::workloads {
 namespace {

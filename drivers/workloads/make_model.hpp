@@ -2,13 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <memory>
-#include <string>
 #include <workloads/cnn.hpp>
 #include <workloads/data_shape.hpp>
 #include <workloads/mlp.hpp>
 #include <workloads/transformer.hpp>
 #include <workloads/vit.hpp>
+
+#include <memory>
+#include <string>
 
 namespace kadam::workloads {
 

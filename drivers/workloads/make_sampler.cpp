@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <limits>
-#include <stdexcept>
 #include <workloads/dirichlet_shard.hpp>
 #include <workloads/make_sampler.hpp>
 #include <workloads/random.hpp>
+
+#include <limits>
+#include <stdexcept>
 
 namespace kadam::workloads {
 

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <cstdint>
 #include <workloads/dataset.hpp>
 #include <workloads/sampler.hpp>
+
+#include <cstdint>
 
 namespace kadam::workloads {
 

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <workloads/mlp.hpp>
+
 #include <cmath>
 #include <stdexcept>
-#include <workloads/mlp.hpp>
 
 namespace kadam::workloads {
 

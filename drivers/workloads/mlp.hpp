@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <vector>
 #include <workloads/layers/activation.hpp>
 #include <workloads/layers/linear.hpp>
 #include <workloads/network.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
 
 namespace kadam::workloads {
 

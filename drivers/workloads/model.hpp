@@ -4,9 +4,9 @@
 
 #include <kadam/execution.hpp>
 #include <kadam/layout/tensor_layout.hpp>
+#include <workloads/gradient_sink.hpp>
 
 #include <cstdint>
-#include <workloads/gradient_sink.hpp>
 
 namespace kadam::workloads {
 

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <stdexcept>
-#include <string>
 #include <workloads/layers/cross_entropy.hpp>
 #include <workloads/network.hpp>
+
+#include <stdexcept>
+#include <string>
 
 namespace kadam::workloads {
 

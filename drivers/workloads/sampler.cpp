@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <workloads/random.hpp>
+#include <workloads/sampler.hpp>
+#include <workloads/shuffle.hpp>
+
 #include <numeric>
 #include <stdexcept>
 #include <string>
 #include <utility>
-#include <workloads/random.hpp>
-#include <workloads/sampler.hpp>
-#include <workloads/shuffle.hpp>
 
 namespace kadam::workloads {
 

@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <workloads/random.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <utility>
-#include <workloads/random.hpp>
 
 namespace kadam::workloads {
 

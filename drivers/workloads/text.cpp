@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <algorithm>
-#include <stdexcept>
 #include <workloads/batch_fill.hpp>
 #include <workloads/byte_file.hpp>
 #include <workloads/random.hpp>
 #include <workloads/text.hpp>
+
+#include <algorithm>
+#include <stdexcept>
 
 namespace kadam::workloads {
 

@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <workloads/dataset.hpp>
+#include <workloads/token_mask.hpp>
+
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
-#include <workloads/dataset.hpp>
-#include <workloads/token_mask.hpp>
 
 namespace kadam::workloads {
 

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <workloads/random.hpp>
+#include <workloads/token_mask.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <workloads/random.hpp>
-#include <workloads/token_mask.hpp>
 
 namespace kadam::workloads {
 namespace {

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <cmath>
 #include <workloads/layers/activation.hpp>
 #include <workloads/transformer_block.hpp>
+
+#include <cmath>
 
 namespace kadam::workloads {
 

@@ -3,14 +3,14 @@
 #pragma once
 
 #include <kadam/layout/tensor_layout.hpp>
-
-#include <cstdint>
-#include <string>
 #include <workloads/arena.hpp>
 #include <workloads/initialiser.hpp>
 #include <workloads/layers/attention.hpp>
 #include <workloads/layers/layer_norm.hpp>
 #include <workloads/layers/linear.hpp>
+
+#include <cstdint>
+#include <string>
 
 namespace kadam::workloads {
 

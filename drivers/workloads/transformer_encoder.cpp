@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <workloads/transformer_encoder.hpp>
+
 #include <stdexcept>
 #include <string>
-#include <workloads/transformer_encoder.hpp>
 
 namespace kadam::workloads {
 namespace {

@@ -3,13 +3,13 @@
 #pragma once
 
 #include <kadam/layout/tensor_layout.hpp>
+#include <workloads/arena.hpp>
+#include <workloads/initialiser.hpp>
+#include <workloads/transformer_block.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
-#include <workloads/arena.hpp>
-#include <workloads/initialiser.hpp>
-#include <workloads/transformer_block.hpp>
 
 namespace kadam::workloads {
 

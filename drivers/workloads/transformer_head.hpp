@@ -3,12 +3,12 @@
 #pragma once
 
 #include <kadam/layout/tensor_layout.hpp>
-
-#include <cstdint>
 #include <workloads/arena.hpp>
 #include <workloads/initialiser.hpp>
 #include <workloads/layers/layer_norm.hpp>
 #include <workloads/layers/linear.hpp>
+
+#include <cstdint>
 
 namespace kadam::workloads {
 

@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
-
 #include <bench/default_sizes.hpp>
 #include <bench/exchange_table.hpp>
 #include <bench/interface_bytes.hpp>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
 #include <chrono>
 #include <sstream>
 #include <thread>

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <bench/kernel_table.hpp>
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <bench/kernel_table.hpp>
 #include <sstream>
 
 namespace kadam::bench::results_test {

@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <c_api/c_optimizer.hpp>
 #include <kadam/caller/caller_array.hpp>
 #include <kadam/comm/mpi_communicator.hpp>
-
-#include <c_api/c_optimizer.hpp>
-#include <cmath>
-#include <cstring>
 #include <support/gradients.hpp>
 #include <support/mpi_world.hpp>
 #include <support/random_vectors.hpp>
 #include <support/smallest_options.hpp>
+
+#include <cmath>
+#include <cstring>
 
 /// The same numbers through C as through C++, to the last bit.
 namespace kadam::test {

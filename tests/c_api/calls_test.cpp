@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <kadam/comm/mpi_communicator.hpp>
-
 #include <c_api/c_optimizer.hpp>
-#include <cmath>
+#include <kadam/comm/mpi_communicator.hpp>
 #include <support/host_views.hpp>
 #include <support/mpi_world.hpp>
 #include <support/random_vectors.hpp>
 #include <support/smallest_options.hpp>
+
+#include <cmath>
 
 /// Calls of C do what those of C++ do, with groups, clipping, consensus and announcements; and results have
 /// all fields.

@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <kadam/c_api/optimizer.hpp>
-
-#include <algorithm>
-#include <array>
 #include <c_api/c_optimizer.hpp>
-#include <cmath>
-#include <limits>
-#include <map>
+#include <kadam/c_api/optimizer.hpp>
 #include <support/mpi_world.hpp>
 #include <support/random_vectors.hpp>
 #include <support/smallest_options.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
 
 /// Every figure comes to C in the field that has its name: runs whose figures all differ, beside the plan and
 /// the optimizer that C holds.

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <c_api/c_optimizer.hpp>
+
 #include <cmath>
 #include <functional>
 #include <vector>

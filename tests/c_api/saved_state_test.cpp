@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <c_api/c_optimizer.hpp>
-#include <fstream>
 #include <support/mpi_world.hpp>
 #include <support/random_vectors.hpp>
 #include <support/shared_folder.hpp>
 #include <support/smallest_options.hpp>
+
+#include <fstream>
 
 /// Through C: saved, restored, and on to the same bits.
 namespace kadam::test {

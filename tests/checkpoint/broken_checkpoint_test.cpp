@@ -5,6 +5,10 @@
 #include <kadam/comm/mpi_communicator.hpp>
 #include <kadam/io/xxhash64.hpp>
 #include <kadam/optim/make_optimizer.hpp>
+#include <support/host_views.hpp>
+#include <support/mpi_world.hpp>
+#include <support/random_vectors.hpp>
+#include <support/shared_folder.hpp>
 
 #include <gtest/gtest.h>
 
@@ -13,10 +17,6 @@
 #include <functional>
 #include <iterator>
 #include <span>
-#include <support/host_views.hpp>
-#include <support/mpi_world.hpp>
-#include <support/random_vectors.hpp>
-#include <support/shared_folder.hpp>
 #include <sys/resource.h>
 
 /// A checkpoint that is not what was written is refused on all ranks, by the name of the file; the one before

@@ -3,15 +3,15 @@
 #include <kadam/checkpoint/checkpoint.hpp>
 #include <kadam/comm/mpi_communicator.hpp>
 #include <kadam/optim/make_optimizer.hpp>
-
-#include <gtest/gtest.h>
-
-#include <map>
 #include <optim/optimizer_cases.hpp>
 #include <support/host_views.hpp>
 #include <support/mpi_world.hpp>
 #include <support/random_vectors.hpp>
 #include <support/shared_folder.hpp>
+
+#include <gtest/gtest.h>
+
+#include <map>
 
 /// On as many ranks, with other groups or options than it was saved with: all vectors of the state are as
 /// they were saved, and what changed begins with the next step.

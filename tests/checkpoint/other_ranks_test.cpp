@@ -3,12 +3,6 @@
 #include <kadam/checkpoint/checkpoint.hpp>
 #include <kadam/comm/mpi_communicator.hpp>
 #include <kadam/optim/make_optimizer.hpp>
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <map>
 #include <optim/optimizer_cases.hpp>
 #include <support/gradients.hpp>
 #include <support/host_views.hpp>
@@ -16,6 +10,12 @@
 #include <support/mpi_world.hpp>
 #include <support/random_vectors.hpp>
 #include <support/shared_folder.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
 
 /// On another number of ranks, or on as many in other nodes, nothing that is owed is lost: for every vector
 /// of the state, the mean over those who have one is what it was, errors of workers and servers taken

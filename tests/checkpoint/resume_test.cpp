@@ -3,12 +3,6 @@
 #include <kadam/checkpoint/checkpoint.hpp>
 #include <kadam/comm/mpi_communicator.hpp>
 #include <kadam/optim/make_optimizer.hpp>
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <functional>
 #include <optim/optimizer_cases.hpp>
 #include <support/gradients.hpp>
 #include <support/host_views.hpp>
@@ -16,6 +10,12 @@
 #include <support/mpi_world.hpp>
 #include <support/random_vectors.hpp>
 #include <support/shared_folder.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
 
 /// Save after any event of a run, and go on elsewhere: to the last bit what would have come without the
 /// interruption, on every rank, for every algorithm in every phase. And saving changes nothing.

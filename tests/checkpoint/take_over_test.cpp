@@ -3,15 +3,15 @@
 #include <kadam/checkpoint/checkpoint.hpp>
 #include <kadam/comm/mpi_communicator.hpp>
 #include <kadam/optim/make_optimizer.hpp>
-
-#include <gtest/gtest.h>
-
-#include <cmath>
 #include <support/host_views.hpp>
 #include <support/mpi_world.hpp>
 #include <support/random_vectors.hpp>
 #include <support/shared_folder.hpp>
 #include <support/smallest_options.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
 
 /// One algorithm goes on where another stopped, if what that one held is all it needs.
 namespace kadam::take_over_test {

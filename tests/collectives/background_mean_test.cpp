@@ -3,16 +3,16 @@
 #include <kadam/collectives/background_mean.hpp>
 #include <kadam/collectives/dense_mean.hpp>
 #include <kadam/comm/mpi_communicator.hpp>
-
-#include <gtest/gtest.h>
-
-#include <chrono>
-#include <functional>
 #include <support/host_views.hpp>
 #include <support/mpi_options.hpp>
 #include <support/mpi_world.hpp>
 #include <support/random_vectors.hpp>
 #include <support/scripted_transport.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
 #include <thread>
 
 namespace kadam {

@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/collectives/compressed_mean.hpp>
 #include <kadam/comm/mpi_communicator.hpp>
-
-#include <gtest/gtest.h>
-
-#include <cmath>
 #include <reference/block_code.hpp>
-#include <stdexcept>
 #include <support/host_views.hpp>
 #include <support/mpi_options.hpp>
 #include <support/mpi_world.hpp>
 #include <support/random_vectors.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <stdexcept>
 
 namespace kadam::compressed_mean_test {
 namespace {

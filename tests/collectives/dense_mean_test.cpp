@@ -3,15 +3,14 @@
 #include <kadam/collectives/dense_mean.hpp>
 #include <kadam/collectives/dense_subset.hpp>
 #include <kadam/comm/mpi_communicator.hpp>
-
-#include <gtest/gtest.h>
-
 #include <reference/optimizers.hpp>
 #include <support/gradients.hpp>
 #include <support/host_views.hpp>
 #include <support/mpi_options.hpp>
 #include <support/mpi_world.hpp>
 #include <support/random_vectors.hpp>
+
+#include <gtest/gtest.h>
 
 namespace kadam {
 namespace {

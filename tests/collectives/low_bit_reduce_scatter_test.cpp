@@ -2,17 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/collectives/low_bit_reduce_scatter.hpp>
 #include <kadam/comm/mpi_communicator.hpp>
-
-#include <gtest/gtest.h>
-
 #include <reference/adam.hpp>
 #include <reference/block_code.hpp>
-#include <string>
 #include <support/gradients.hpp>
 #include <support/host_views.hpp>
 #include <support/mpi_options.hpp>
 #include <support/mpi_world.hpp>
 #include <support/random_vectors.hpp>
+
+#include <gtest/gtest.h>
+
+#include <string>
 #include <vector>
 
 namespace kadam {

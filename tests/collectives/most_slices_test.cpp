@@ -7,12 +7,12 @@
 #include <kadam/collectives/sparse_mean.hpp>
 #include <kadam/comm/exchange.hpp>
 #include <kadam/comm/mpi_communicator.hpp>
-
-#include <gtest/gtest.h>
-
 #include <support/host_views.hpp>
 #include <support/mpi_world.hpp>
 #include <support/random_vectors.hpp>
+
+#include <gtest/gtest.h>
+
 #include <vector>
 
 /// Chunks of more blocks than pieces have numbers, each block in a piece of its own if it were allowed. Two

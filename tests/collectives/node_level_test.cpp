@@ -4,17 +4,17 @@
 #include <kadam/collectives/node_level.hpp>
 #include <kadam/collectives/sliced_chunks.hpp>
 #include <kadam/comm/mpi_communicator.hpp>
-
-#include <gtest/gtest.h>
-
 #include <reference/number_format.hpp>
 #include <reference/simulated_ranks.hpp>
-#include <string>
 #include <support/gradients.hpp>
 #include <support/host_views.hpp>
 #include <support/mpi_options.hpp>
 #include <support/mpi_world.hpp>
 #include <support/random_vectors.hpp>
+
+#include <gtest/gtest.h>
+
+#include <string>
 #include <utility>
 #include <vector>
 

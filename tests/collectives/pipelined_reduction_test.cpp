@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/collectives/pipelined_reduction.hpp>
+#include <support/scripted_transport.hpp>
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <memory>
-#include <support/scripted_transport.hpp>
 #include <vector>
 
 namespace kadam {

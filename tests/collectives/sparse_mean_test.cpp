@@ -2,18 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/collectives/sparse_mean.hpp>
 #include <kadam/comm/mpi_communicator.hpp>
+#include <reference/sparse_mean.hpp>
+#include <support/host_views.hpp>
+#include <support/mpi_options.hpp>
+#include <support/mpi_world.hpp>
+#include <support/random_vectors.hpp>
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <optional>
-#include <reference/sparse_mean.hpp>
 #include <stdexcept>
 #include <string>
-#include <support/host_views.hpp>
-#include <support/mpi_options.hpp>
-#include <support/mpi_world.hpp>
-#include <support/random_vectors.hpp>
 #include <utility>
 #include <vector>
 

@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/collectives/background_mean.hpp>
 #include <kadam/comm/mpi_communicator.hpp>
+#include <reference/simulated_ranks.hpp>
+#include <support/host_views.hpp>
+#include <support/mpi_world.hpp>
+#include <support/random_vectors.hpp>
 
 #include <gtest/gtest.h>
 #include <mpi.h>
 
-#include <reference/simulated_ranks.hpp>
 #include <stdexcept>
 #include <string>
-#include <support/host_views.hpp>
-#include <support/mpi_world.hpp>
-#include <support/random_vectors.hpp>
 #include <vector>
 
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/comm/communicator.hpp>
+#include <support/host_views.hpp>
+#include <support/scripted_transport.hpp>
 
 #include <gtest/gtest.h>
 
 #include <stdexcept>
-#include <support/host_views.hpp>
-#include <support/scripted_transport.hpp>
 
 namespace kadam {
 namespace {

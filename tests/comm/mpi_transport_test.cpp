@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/comm/mpi_communicator.hpp>
 #include <kadam/comm/mpi_error.hpp>
+#include <support/host_views.hpp>
+#include <support/mpi_options.hpp>
 
 #include <gtest/gtest.h>
 
 #include <numeric>
 #include <stdexcept>
-#include <support/host_views.hpp>
-#include <support/mpi_options.hpp>
 
 namespace kadam {
 namespace {

@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The bytes that docs/wire_format.md shows are those that the kernels write.
+#include <wire/worked_examples.hpp>
+
 #include <gtest/gtest.h>
 
 #include <fstream>
 #include <iterator>
 #include <string>
-#include <wire/worked_examples.hpp>
 
 namespace kadam {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <gtest/gtest.h>
-
 #include <doctor/findings.hpp>
 #include <doctor/self_test.hpp>
+
+#include <gtest/gtest.h>
 
 namespace kadam::doctor {
 namespace {

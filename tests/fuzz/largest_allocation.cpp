@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fuzz/largest_allocation.hpp>
+
 #include <atomic>
 #include <cstdlib>
-#include <fuzz/largest_allocation.hpp>
 #include <new>
 
 namespace {

@@ -1,21 +1,21 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <fuzz/largest_allocation.hpp>
+#include <fuzz/mutator.hpp>
 #include <kadam/checkpoint/manifest.hpp>
 #include <kadam/io/npy.hpp>
 #include <kadam/io/safetensors.hpp>
-
-#include <gtest/gtest.h>
-
-#include <cstdlib>
-#include <functional>
-#include <fuzz/largest_allocation.hpp>
-#include <fuzz/mutator.hpp>
-#include <ostream>
 #include <replay/replay_case.hpp>
 #include <train/configuration.hpp>
 #include <workloads/cifar10.hpp>
 #include <workloads/idx.hpp>
 #include <workloads/reader_fixture.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <functional>
+#include <ostream>
 
 /// Every reader, given files that are nearly right: it reads them, or says in one sentence what it expected
 /// in which file. No crash, no hang, and nothing allocated that the file could not fill.

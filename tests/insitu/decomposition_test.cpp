@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <insitu/decomposition.hpp>
+
 #include <gtest/gtest.h>
 
-#include <insitu/decomposition.hpp>
 #include <stdexcept>
 #include <vector>
 

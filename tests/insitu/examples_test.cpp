@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <gtest/gtest.h>
-
-#include <cmath>
 #include <insitu/examples.hpp>
 #include <insitu/relative_error.hpp>
 #include <support/host_views.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
 #include <vector>
 
 namespace kadam::test {

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <insitu/whole_solver.hpp>
+
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <insitu/whole_solver.hpp>
 #include <numbers>
 #include <string>
 

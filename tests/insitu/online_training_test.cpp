@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <insitu/gray_scott.hpp>
+#include <insitu/online_training.hpp>
 #include <kadam/comm/mpi_communicator.hpp>
+#include <support/mpi_world.hpp>
 
 #include <gtest/gtest.h>
 #include <mpi.h>
 
-#include <insitu/gray_scott.hpp>
-#include <insitu/online_training.hpp>
 #include <string>
-#include <support/mpi_world.hpp>
 #include <utility>
 #include <vector>
 

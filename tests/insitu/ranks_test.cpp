@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <insitu/whole_solver.hpp>
 #include <kadam/comm/mpi_communicator.hpp>
+#include <support/mpi_options.hpp>
+#include <support/mpi_world.hpp>
 
 #include <gtest/gtest.h>
 #include <mpi.h>
 
 #include <cstring>
-#include <insitu/whole_solver.hpp>
-#include <support/mpi_options.hpp>
-#include <support/mpi_world.hpp>
 
 namespace kadam::test {
 namespace {

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <gtest/gtest.h>
-
 #include <insitu/settings.hpp>
 #include <io/temporary_folder.hpp>
+
+#include <gtest/gtest.h>
+
 #include <string>
 #include <vector>
 

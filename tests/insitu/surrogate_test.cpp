@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <kadam/comm/communicator.hpp>
-
-#include <gtest/gtest.h>
-
 #include <insitu/surrogate.hpp>
-#include <string>
+#include <kadam/comm/communicator.hpp>
 #include <support/host_views.hpp>
-#include <vector>
 #include <workloads/gradient_check.hpp>
 #include <workloads/random.hpp>
 #include <workloads/reference_layers.hpp>
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
 
 namespace kadam::test {
 namespace {

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <cstdint>
 #include <insitu/gather_field.hpp>
 #include <insitu/gray_scott.hpp>
+
+#include <cstdint>
 #include <vector>
 
 namespace kadam::test {

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <io/temporary_folder.hpp>
 #include <kadam/io/npy.hpp>
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <cstring>
-#include <io/temporary_folder.hpp>
 #include <limits>
 #include <numeric>
 #include <stdexcept>

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <io/temporary_folder.hpp>
 #include <kadam/io/safetensors.hpp>
 #include <kadam/io/tensor_file.hpp>
 
@@ -8,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <io/temporary_folder.hpp>
 #include <span>
 #include <stdexcept>
 #include <string>

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/kernels/active_mask.hpp>
-
 #include <kernels/execution_spaces.hpp>
 #include <support/host_views.hpp>
+
 #include <vector>
 
 namespace kadam {

@@ -3,13 +3,13 @@
 #include <kadam/kernels/block_coder.hpp>
 #include <kadam/kernels/element_of.hpp>
 #include <kadam/wire/block_message.hpp>
-
-#include <cmath>
 #include <kernels/execution_spaces.hpp>
 #include <reference/block_code.hpp>
-#include <string>
 #include <support/host_views.hpp>
 #include <support/random_vectors.hpp>
+
+#include <cmath>
+#include <string>
 #include <vector>
 
 namespace kadam {

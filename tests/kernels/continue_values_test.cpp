@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/kernels/continue_values.hpp>
 #include <kadam/kernels/numbers.hpp>
-
 #include <kernels/execution_spaces.hpp>
 #include <support/host_views.hpp>
 #include <support/random_vectors.hpp>
+
 #include <vector>
 
 namespace kadam::continue_values_test {

@@ -3,6 +3,9 @@
 #pragma once
 
 #include <kadam/kernels/numbers.hpp>
+#include <reference/number_format.hpp>
+#include <support/host_views.hpp>
+#include <support/random_vectors.hpp>
 
 #include <gtest/gtest.h>
 
@@ -10,10 +13,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <reference/number_format.hpp>
 #include <string>
-#include <support/host_views.hpp>
-#include <support/random_vectors.hpp>
 #include <utility>
 #include <vector>
 

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/kernels/lamb_update.hpp>
-
-#include <algorithm>
-#include <cmath>
 #include <kernels/execution_spaces.hpp>
 #include <kernels/kernel_cases.hpp>
 #include <reference/optimizers.hpp>
 #include <support/host_views.hpp>
 #include <support/random_vectors.hpp>
+
+#include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 

@@ -2,17 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/kernels/large_top_k.hpp>
 #include <kadam/wire/sparse_message.hpp>
+#include <kernels/execution_spaces.hpp>
+#include <kernels/selection_cases.hpp>
+#include <kernels/sparse_decoder.hpp>
+#include <reference/top_k.hpp>
+#include <support/host_views.hpp>
 
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <kernels/execution_spaces.hpp>
-#include <kernels/selection_cases.hpp>
-#include <kernels/sparse_decoder.hpp>
 #include <limits>
-#include <reference/top_k.hpp>
 #include <string>
-#include <support/host_views.hpp>
 #include <vector>
 
 namespace kadam {

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/kernels/local_step.hpp>
-
-#include <cmath>
 #include <kernels/execution_spaces.hpp>
 #include <kernels/kernel_cases.hpp>
+
+#include <cmath>
 #include <string>
 #include <vector>
 

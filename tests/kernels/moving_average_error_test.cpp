@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/kernels/moving_average_error.hpp>
 #include <kadam/wire/block_message.hpp>
+#include <kernels/execution_spaces.hpp>
+#include <kernels/kernel_cases.hpp>
+#include <reference/block_code.hpp>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <kernels/execution_spaces.hpp>
-#include <kernels/kernel_cases.hpp>
 #include <limits>
-#include <reference/block_code.hpp>
 #include <string>
 #include <vector>
 

@@ -3,14 +3,14 @@
 #include <kadam/kernels/half_copy.hpp>
 #include <kadam/kernels/numbers.hpp>
 #include <kadam/kernels/ordered_mean.hpp>
-
-#include <bit>
-#include <cmath>
 #include <kernels/execution_spaces.hpp>
-#include <limits>
 #include <reference/number_format.hpp>
 #include <support/host_views.hpp>
 #include <support/random_vectors.hpp>
+
+#include <bit>
+#include <cmath>
+#include <limits>
 #include <vector>
 
 /// Conversions, as kernels make them, over all patterns of 16 bits and all that lies around them.

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/kernels/onebit_lamb_update.hpp>
+#include <kernels/execution_spaces.hpp>
+#include <kernels/kernel_cases.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <kernels/execution_spaces.hpp>
-#include <kernels/kernel_cases.hpp>
 #include <limits>
 #include <string>
 #include <vector>

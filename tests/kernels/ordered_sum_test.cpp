@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/kernels/ordered_sum.hpp>
-
-#include <cmath>
 #include <kernels/execution_spaces.hpp>
-#include <limits>
 #include <support/host_views.hpp>
 #include <support/random_vectors.hpp>
+
+#include <cmath>
+#include <limits>
 #include <vector>
 
 namespace kadam {

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/kernels/quantiser.hpp>
+#include <support/random_vectors.hpp>
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <support/random_vectors.hpp>
 #include <vector>
 
 namespace kadam {

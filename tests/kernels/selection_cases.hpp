@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <support/random_vectors.hpp>
+
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
-#include <support/random_vectors.hpp>
 #include <utility>
 #include <vector>
 

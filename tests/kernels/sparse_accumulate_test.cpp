@@ -3,13 +3,13 @@
 #include <kadam/kernels/sparse_accumulate.hpp>
 #include <kadam/kernels/top_k.hpp>
 #include <kadam/wire/sparse_message.hpp>
-
-#include <cstring>
 #include <kernels/execution_spaces.hpp>
 #include <kernels/sparse_decoder.hpp>
-#include <string>
 #include <support/host_views.hpp>
 #include <support/random_vectors.hpp>
+
+#include <cstring>
+#include <string>
 #include <vector>
 
 namespace kadam {

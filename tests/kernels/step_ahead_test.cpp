@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/kernels/delayed_mean.hpp>
 #include <kadam/kernels/step_ahead.hpp>
-
-#include <algorithm>
 #include <kernels/execution_spaces.hpp>
 #include <kernels/kernel_cases.hpp>
+
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <vector>

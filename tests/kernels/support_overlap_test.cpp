@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/kernels/support_overlap.hpp>
 #include <kadam/wire/sparse_message.hpp>
+#include <kernels/execution_spaces.hpp>
+#include <kernels/sparse_decoder.hpp>
+#include <support/host_views.hpp>
 
 #include <algorithm>
 #include <bit>
-#include <kernels/execution_spaces.hpp>
-#include <kernels/sparse_decoder.hpp>
 #include <limits>
 #include <numeric>
 #include <random>
 #include <string>
-#include <support/host_views.hpp>
 #include <utility>
 #include <vector>
 

@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/kernels/top_k.hpp>
 #include <kadam/wire/sparse_message.hpp>
-
-#include <cstring>
 #include <kernels/execution_spaces.hpp>
 #include <kernels/selection_cases.hpp>
 #include <kernels/sparse_decoder.hpp>
-#include <limits>
 #include <reference/top_k.hpp>
-#include <string>
 #include <support/host_views.hpp>
+
+#include <cstring>
+#include <limits>
+#include <string>
 #include <vector>
 
 namespace kadam {

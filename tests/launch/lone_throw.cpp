@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <launch/session.hpp>
+
 #include <stdexcept>
 
 /// A program in which the last rank throws while the others wait for it: the job has to end, with its words.

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <launch/progress.hpp>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <launch/progress.hpp>
 #include <string>
 
 namespace kadam::test {

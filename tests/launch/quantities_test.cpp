@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <launch/quantities.hpp>
+#include <launch/session.hpp>
+
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <launch/quantities.hpp>
-#include <launch/session.hpp>
 #include <string>
 
 namespace kadam::launch {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <gtest/gtest.h>
-
 #include <launch/traffic_text.hpp>
+
+#include <gtest/gtest.h>
 
 namespace kadam::launch {
 namespace {

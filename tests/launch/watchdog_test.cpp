@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <launch/watchdog.hpp>
+
 #include <gtest/gtest.h>
 #include <mpi.h>
-
-#include <launch/watchdog.hpp>
 
 namespace {
 

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <io/temporary_folder.hpp>
+#include <launch/whole_file.hpp>
+
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <io/temporary_folder.hpp>
-#include <launch/whole_file.hpp>
 #include <stdexcept>
 
 namespace kadam::launch {

@@ -2,6 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/comm/mpi_communicator.hpp>
 #include <kadam/optim/make_optimizer.hpp>
+#include <support/gradients.hpp>
+#include <support/host_views.hpp>
+#include <support/mpi_options.hpp>
+#include <support/random_vectors.hpp>
+#include <support/smallest_options.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -11,11 +16,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <support/gradients.hpp>
-#include <support/host_views.hpp>
-#include <support/mpi_options.hpp>
-#include <support/random_vectors.hpp>
-#include <support/smallest_options.hpp>
 #include <vector>
 
 /// What a Kokkos Tools library would see: labels, instances, regions, no allocation after the first step, and

@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/comm/mpi_communicator.hpp>
 #include <kadam/optim/make_optimizer.hpp>
+#include <support/host_views.hpp>
+#include <support/mpi_world.hpp>
+#include <support/random_vectors.hpp>
+#include <support/smallest_options.hpp>
 
 #include <gtest/gtest.h>
 
@@ -10,10 +14,6 @@
 #include <cstdio>
 #include <fcntl.h>
 #include <limits>
-#include <support/host_views.hpp>
-#include <support/mpi_world.hpp>
-#include <support/random_vectors.hpp>
-#include <support/smallest_options.hpp>
 #include <unistd.h>
 #include <vector>
 

@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/comm/mpi_communicator.hpp>
 #include <kadam/optim/make_optimizer.hpp>
-
-#include <gtest/gtest.h>
-
-#include <cmath>
-#include <limits>
 #include <reference/simulated_ranks.hpp>
 #include <support/host_views.hpp>
 #include <support/mpi_world.hpp>
 #include <support/random_vectors.hpp>
 #include <support/smallest_options.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
 
 /// What every optimizer does with gradients that are not finite, and what it says of those that are too long.
 /// That it follows the rules of groups and of clipping, optimizers_test.cpp shows.

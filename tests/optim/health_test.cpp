@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/comm/mpi_communicator.hpp>
 #include <kadam/optim/make_optimizer.hpp>
+#include <support/host_views.hpp>
+#include <support/mpi_options.hpp>
 
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <support/host_views.hpp>
-#include <support/mpi_options.hpp>
 #include <vector>
 
 /// Health figures of gradients for which they can be worked out by hand.

@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/comm/mpi_communicator.hpp>
 #include <kadam/optim/make_optimizer.hpp>
+#include <support/host_views.hpp>
+#include <support/mpi_world.hpp>
+#include <support/random_vectors.hpp>
+#include <support/smallest_options.hpp>
 
 #include <gtest/gtest.h>
 
@@ -9,10 +13,6 @@
 #include <cstdint>
 #include <set>
 #include <string>
-#include <support/host_views.hpp>
-#include <support/mpi_world.hpp>
-#include <support/random_vectors.hpp>
-#include <support/smallest_options.hpp>
 
 /// What holds for every run, whatever was compressed: nothing is lost, and looking changes nothing.
 namespace kadam::laws_test {

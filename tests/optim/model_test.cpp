@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/comm/mpi_communicator.hpp>
 #include <kadam/optim/make_optimizer.hpp>
+#include <support/gradients.hpp>
+#include <support/random_vectors.hpp>
+#include <support/smallest_options.hpp>
 
 #include <gtest/gtest.h>
 
 #include <limits>
-#include <support/gradients.hpp>
-#include <support/random_vectors.hpp>
-#include <support/smallest_options.hpp>
 
 /// What every optimizer does with a model beside the parameters, and with gradients of a format that it does
 /// not expect.

@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/optim/make_optimizer.hpp>
+#include <reference/optimizers.hpp>
+#include <support/host_views.hpp>
+#include <support/random_vectors.hpp>
+#include <support/smallest_options.hpp>
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
-#include <reference/optimizers.hpp>
 #include <stdexcept>
-#include <support/host_views.hpp>
-#include <support/random_vectors.hpp>
-#include <support/smallest_options.hpp>
 
 namespace kadam {
 namespace {

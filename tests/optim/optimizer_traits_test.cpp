@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/optim/make_optimizer.hpp>
+#include <plan/pretend_transport.hpp>
+#include <support/smallest_options.hpp>
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <memory>
-#include <plan/pretend_transport.hpp>
 #include <set>
 #include <stdexcept>
-#include <support/smallest_options.hpp>
 
 namespace kadam::optimizer_traits_test {
 namespace {

@@ -3,6 +3,10 @@
 #include <kadam/collectives/dense_mean.hpp>
 #include <kadam/comm/mpi_communicator.hpp>
 #include <kadam/optim/make_optimizer.hpp>
+#include <support/gradients.hpp>
+#include <support/mpi_world.hpp>
+#include <support/random_vectors.hpp>
+#include <support/smallest_options.hpp>
 
 #include <gtest/gtest.h>
 
@@ -11,10 +15,6 @@
 #include <limits>
 #include <random>
 #include <string_view>
-#include <support/gradients.hpp>
-#include <support/mpi_world.hpp>
-#include <support/random_vectors.hpp>
-#include <support/smallest_options.hpp>
 #include <thread>
 
 /// Gradients that are announced while they are computed: the same steps to the last bit, whoever announces

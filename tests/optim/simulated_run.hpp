@@ -3,12 +3,12 @@
 #pragma once
 
 #include <kadam/layout/tensor_layout.hpp>
-
-#include <cstdint>
 #include <optim/optimizer_cases.hpp>
 #include <reference/make_reference.hpp>
-#include <string>
 #include <support/random_vectors.hpp>
+
+#include <cstdint>
+#include <string>
 #include <variant>
 #include <vector>
 

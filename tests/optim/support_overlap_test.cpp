@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/comm/mpi_communicator.hpp>
 #include <kadam/optim/make_optimizer.hpp>
+#include <support/host_views.hpp>
 
 #include <gtest/gtest.h>
 
 #include <optional>
 #include <string>
-#include <support/host_views.hpp>
 #include <tuple>
 #include <vector>
 

@@ -4,12 +4,12 @@
 #include <kadam/optim/make_optimizer.hpp>
 #include <kadam/plan/algorithm_plan.hpp>
 #include <kadam/wire/sparse_message.hpp>
+#include <plan/pretend_transport.hpp>
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <memory>
-#include <plan/pretend_transport.hpp>
 #include <stdexcept>
 #include <string>
 #include <tuple>

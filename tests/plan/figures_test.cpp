@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <launch/session.hpp>
+#include <plan/figures.hpp>
+#include <plan/forecast.hpp>
+
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
-#include <launch/session.hpp>
-#include <plan/figures.hpp>
-#include <plan/forecast.hpp>
 #include <string>
 
 namespace kadam::plan_program {

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <gtest/gtest.h>
-
 #include <plan/measure_kernels.hpp>
 #include <plan/measure_network.hpp>
+
+#include <gtest/gtest.h>
+
 #include <stdexcept>
 
 namespace kadam::plan_program {

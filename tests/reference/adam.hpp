@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <cmath>
-#include <cstdint>
 #include <reference/number_format.hpp>
 #include <reference/simulated_ranks.hpp>
 #include <reference/tensors.hpp>
+
+#include <cmath>
+#include <cstdint>
 #include <vector>
 
 /// The formulas that all optimizers share, and dense Adam.

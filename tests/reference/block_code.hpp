@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <reference/simulated_ranks.hpp>
+#include <reference/undecided.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <numeric>
-#include <reference/simulated_ranks.hpp>
-#include <reference/undecided.hpp>
 #include <vector>
 
 /// Codes and compressed means in plain loops over plain vectors, straight from the papers: what the kernels

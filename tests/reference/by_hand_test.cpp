@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <reference/make_reference.hpp>
+
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <reference/make_reference.hpp>
 #include <stdexcept>
 #include <vector>
 

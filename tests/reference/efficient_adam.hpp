@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <cstdint>
 #include <reference/block_code.hpp>
 #include <reference/local_moments.hpp>
+
+#include <cstdint>
 #include <vector>
 
 namespace kadam::reference {

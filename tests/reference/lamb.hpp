@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <reference/adam.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <reference/adam.hpp>
 #include <vector>
 
 namespace kadam::reference {

@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <reference/adam.hpp>
+#include <reference/sparse_mean.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <reference/adam.hpp>
-#include <reference/sparse_mean.hpp>
 #include <vector>
 
 namespace kadam::reference {

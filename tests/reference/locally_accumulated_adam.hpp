@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <cstdint>
 #include <reference/local_moments.hpp>
 #include <reference/sparse_mean.hpp>
+
+#include <cstdint>
 #include <utility>
 #include <vector>
 

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <cmath>
-#include <cstdint>
 #include <reference/adam.hpp>
 #include <reference/block_code.hpp>
+
+#include <cmath>
+#include <cstdint>
 #include <vector>
 
 namespace kadam::reference {

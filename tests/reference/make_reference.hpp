@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <reference/optimizers.hpp>
+
 #include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <reference/optimizers.hpp>
 #include <stdexcept>
 #include <string>
 #include <utility>

@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <reference/block_code.hpp>
+#include <reference/lamb.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <reference/block_code.hpp>
-#include <reference/lamb.hpp>
 #include <vector>
 
 namespace kadam::reference {

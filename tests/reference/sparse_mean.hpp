@@ -2,13 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <reference/block_code.hpp>
+#include <reference/simulated_ranks.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
-#include <reference/block_code.hpp>
-#include <reference/simulated_ranks.hpp>
 #include <vector>
 
 namespace kadam::reference {

@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <report/axis.hpp>
+#include <report/curves.hpp>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
-#include <report/axis.hpp>
-#include <report/curves.hpp>
 #include <vector>
 
 namespace kadam::test {

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <gtest/gtest.h>
-
 #include <io/temporary_folder.hpp>
 #include <report/read_runs.hpp>
+
+#include <gtest/gtest.h>
 
 namespace kadam::test {
 namespace {

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <kadam/optim/optimizer.hpp>
+#include <support/host_views.hpp>
 
 #include <string>
-#include <support/host_views.hpp>
 #include <vector>
 
 namespace kadam::test {

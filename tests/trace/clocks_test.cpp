@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <gtest/gtest.h>
-
 #include <trace/clocks.hpp>
+
+#include <gtest/gtest.h>
 
 namespace kadam::trace {
 namespace {

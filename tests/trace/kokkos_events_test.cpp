@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <trace/kokkos_events.hpp>
+
 #include <Kokkos_Core.hpp>
 
 #include <gtest/gtest.h>
 
 #include <map>
-#include <trace/kokkos_events.hpp>
 
 namespace kadam::trace {
 namespace {

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <trace/recorder.hpp>
+
 #include <gtest/gtest.h>
 
 #include <thread>
-#include <trace/recorder.hpp>
 
 namespace kadam::trace {
 namespace {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/collectives/dense_mean.hpp>
 #include <kadam/comm/mpi_communicator.hpp>
+#include <support/shared_folder.hpp>
+#include <trace/timeline.hpp>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -10,8 +12,6 @@
 #include <fstream>
 #include <numeric>
 #include <stdexcept>
-#include <support/shared_folder.hpp>
-#include <trace/timeline.hpp>
 
 namespace kadam::trace {
 namespace {

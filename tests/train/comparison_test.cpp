@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <io/temporary_folder.hpp>
+#include <train/comparison.hpp>
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include <cmath>
-#include <io/temporary_folder.hpp>
 #include <sstream>
-#include <train/comparison.hpp>
 
 namespace kadam::test::comparison_test {
 namespace {

@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <io/temporary_folder.hpp>
+#include <train/configuration.hpp>
+
 #include <gtest/gtest.h>
 
 #include <exception>
-#include <io/temporary_folder.hpp>
 #include <string>
-#include <train/configuration.hpp>
 #include <vector>
 
 namespace kadam::test {

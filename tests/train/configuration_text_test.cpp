@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/optim/make_optimizer.hpp>
-
 #include <train/configuration_fixture.hpp>
 
 namespace kadam::test::configuration_text_test {

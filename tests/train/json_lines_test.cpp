@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <io/temporary_folder.hpp>
 #include <kadam/io/json_lines.hpp>
 
 #include <gtest/gtest.h>
 
-#include <io/temporary_folder.hpp>
 #include <limits>
 
 namespace kadam::test::json_lines_test {

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/optim/make_optimizer.hpp>
+#include <train/configuration.hpp>
+#include <train/key_help.hpp>
 
 #include <gtest/gtest.h>
 
 #include <sstream>
-#include <train/configuration.hpp>
-#include <train/key_help.hpp>
 
 namespace kadam::test::key_help_test {
 namespace {

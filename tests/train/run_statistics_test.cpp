@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <train/run_statistics.hpp>
+
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <train/run_statistics.hpp>
 
 namespace kadam::test::run_statistics_test {
 namespace {

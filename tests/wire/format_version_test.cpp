@@ -4,11 +4,11 @@
 #include <kadam/wire/block_message.hpp>
 #include <kadam/wire/format_version.hpp>
 #include <kadam/wire/sparse_message.hpp>
+#include <wire/worked_examples.hpp>
 
 #include <gtest/gtest.h>
 
 #include <string>
-#include <wire/worked_examples.hpp>
 
 namespace kadam {
 namespace {

@@ -7,11 +7,11 @@
 #include <kadam/kernels/top_k.hpp>
 #include <kadam/wire/block_message.hpp>
 #include <kadam/wire/sparse_message.hpp>
+#include <support/host_views.hpp>
 
 #include <bit>
 #include <cstdint>
 #include <string>
-#include <support/host_views.hpp>
 #include <vector>
 
 /// The messages that docs/wire_format.md shows, as the kernels write them.

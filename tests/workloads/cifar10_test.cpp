@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <workloads/cifar10.hpp>
+#include <workloads/reader_fixture.hpp>
+
 #include <gtest/gtest.h>
 
 #include <stdexcept>
 #include <string>
-#include <workloads/cifar10.hpp>
-#include <workloads/reader_fixture.hpp>
 
 namespace kadam::test::cifar10_test {
 namespace {

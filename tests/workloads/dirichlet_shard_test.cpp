@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <workloads/dirichlet_shard.hpp>
+#include <workloads/images.hpp>
+#include <workloads/make_sampler.hpp>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,9 +11,6 @@
 #include <set>
 #include <stdexcept>
 #include <vector>
-#include <workloads/dirichlet_shard.hpp>
-#include <workloads/images.hpp>
-#include <workloads/make_sampler.hpp>
 
 namespace kadam::workloads::dirichlet_shard_test {
 namespace {

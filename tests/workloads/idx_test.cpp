@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <workloads/idx.hpp>
+#include <workloads/reader_fixture.hpp>
+
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <stdexcept>
 #include <string>
-#include <workloads/idx.hpp>
-#include <workloads/reader_fixture.hpp>
 
 namespace kadam::test::idx_test {
 namespace {

@@ -1,11 +1,5 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <vector>
 #include <workloads/arena.hpp>
 #include <workloads/gradient_check.hpp>
 #include <workloads/layers/attention.hpp>
@@ -15,6 +9,13 @@
 #include <workloads/layers/layer_norm.hpp>
 #include <workloads/layers/max_pool.hpp>
 #include <workloads/model_fixture.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
 
 namespace kadam::test::layer_test {
 namespace {

@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <workloads/make_model.hpp>
+#include <workloads/random.hpp>
+
 #include <gtest/gtest.h>
 
 #include <functional>
 #include <stdexcept>
 #include <string>
-#include <workloads/make_model.hpp>
-#include <workloads/random.hpp>
 
 namespace kadam::workloads::make_model_test {
 namespace {

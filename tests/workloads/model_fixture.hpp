@@ -2,14 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <string>
 #include <support/host_views.hpp>
-#include <vector>
 #include <workloads/make_model.hpp>
 #include <workloads/random.hpp>
 #include <workloads/reference_models.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
 
 namespace kadam::test {
 

@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <workloads/gradient_check.hpp>
+#include <workloads/model_fixture.hpp>
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <string>
 #include <vector>
-#include <workloads/gradient_check.hpp>
-#include <workloads/model_fixture.hpp>
 
 namespace kadam::test::model_gradient_test {
 namespace {

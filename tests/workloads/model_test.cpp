@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <workloads/model_fixture.hpp>
+
 #include <Kokkos_Core.hpp>
 
 #include <gtest/gtest.h>
@@ -9,7 +11,6 @@
 #include <stdexcept>
 #include <string>
 #include <vector>
-#include <workloads/model_fixture.hpp>
 
 namespace kadam::test::model_test {
 namespace {

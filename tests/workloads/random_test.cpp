@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <workloads/random.hpp>
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <set>
-#include <workloads/random.hpp>
 
 namespace kadam::workloads::random_test {
 namespace {

@@ -2,16 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <io/temporary_folder.hpp>
+#include <support/host_views.hpp>
+#include <workloads/make_dataset.hpp>
+
 #include <zlib.h>
 
 #include <cstdint>
 #include <filesystem>
-#include <io/temporary_folder.hpp>
 #include <span>
 #include <string>
-#include <support/host_views.hpp>
 #include <vector>
-#include <workloads/make_dataset.hpp>
 
 namespace kadam::test {
 

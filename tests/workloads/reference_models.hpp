@@ -3,14 +3,14 @@
 #pragma once
 
 #include <kadam/layout/tensor_layout.hpp>
+#include <workloads/make_model.hpp>
+#include <workloads/reference_layers.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <map>
 #include <string>
 #include <vector>
-#include <workloads/make_model.hpp>
-#include <workloads/reference_layers.hpp>
 
 /// The losses of the models, serial and in double precision.
 namespace kadam::test::reference {

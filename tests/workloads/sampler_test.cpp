@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <workloads/sampler.hpp>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
 #include <stdexcept>
 #include <vector>
-#include <workloads/sampler.hpp>
 
 namespace kadam::workloads::sampler_test {
 namespace {

@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <workloads/reader_fixture.hpp>
+#include <workloads/text.hpp>
+
 #include <gtest/gtest.h>
 
 #include <numeric>
 #include <set>
 #include <stdexcept>
 #include <string>
-#include <workloads/reader_fixture.hpp>
-#include <workloads/text.hpp>
 
 namespace kadam::test::text_test {
 namespace {

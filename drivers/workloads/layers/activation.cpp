@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <cstdint>
-#include <stdexcept>
 #include <workloads/layers/activation.hpp>
 #include <workloads/layers/gelu.hpp>
+
+#include <cstdint>
+#include <stdexcept>
 
 namespace kadam::workloads {
 namespace {

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <string>
 #include <workloads/matrix.hpp>
+
+#include <string>
 
 namespace kadam::workloads {
 

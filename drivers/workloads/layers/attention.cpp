@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <Kokkos_MathematicalFunctions.hpp>
-
-#include <cmath>
 #include <workloads/layers/attention.hpp>
 #include <workloads/layers/exponential.hpp>
 #include <workloads/layers/row.hpp>
 #include <workloads/layers/tile_product.hpp>
+
+#include <Kokkos_MathematicalFunctions.hpp>
+
+#include <cmath>
 
 // One row kernel per tile of queries (or keys) of each example and head. Products that run along the
 // positions read keys and values transposed, so that neighbouring lanes always read neighbouring elements;

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <cstdint>
 #include <workloads/arena.hpp>
 #include <workloads/matrix.hpp>
+
+#include <cstdint>
 
 namespace kadam::workloads {
 

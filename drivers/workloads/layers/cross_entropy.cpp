@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <Kokkos_MathematicalFunctions.hpp>
-
 #include <workloads/layers/cross_entropy.hpp>
 #include <workloads/layers/exponential.hpp>
 #include <workloads/layers/row.hpp>
+
+#include <Kokkos_MathematicalFunctions.hpp>
 
 namespace kadam::workloads {
 namespace {

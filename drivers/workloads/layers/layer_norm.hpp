@@ -3,12 +3,12 @@
 #pragma once
 
 #include <kadam/layout/tensor_layout.hpp>
-
-#include <cstdint>
-#include <string>
 #include <workloads/gradient_sink.hpp>
 #include <workloads/initialiser.hpp>
 #include <workloads/matrix.hpp>
+
+#include <cstdint>
+#include <string>
 
 namespace kadam::workloads {
 

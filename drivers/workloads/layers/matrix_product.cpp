@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <KokkosBlas3_gemm.hpp>
-
 #include <workloads/layers/matrix_product.hpp>
 #include <workloads/layers/row.hpp>
+
+#include <KokkosBlas3_gemm.hpp>
 
 namespace kadam::workloads {
 

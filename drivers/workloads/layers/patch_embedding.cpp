@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <cmath>
 #include <workloads/layers/patch_embedding.hpp>
 #include <workloads/layers/row.hpp>
+
+#include <cmath>
 
 namespace kadam::workloads {
 namespace {

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <kadam/layout/tensor_layout.hpp>
-
-#include <cstdint>
 #include <workloads/initialiser.hpp>
 #include <workloads/layers/linear.hpp>
 #include <workloads/matrix.hpp>
+
+#include <cstdint>
 
 namespace kadam::workloads {
 

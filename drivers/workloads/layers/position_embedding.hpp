@@ -3,11 +3,11 @@
 #pragma once
 
 #include <kadam/layout/tensor_layout.hpp>
-
-#include <cstdint>
 #include <workloads/gradient_sink.hpp>
 #include <workloads/initialiser.hpp>
 #include <workloads/matrix.hpp>
+
+#include <cstdint>
 
 namespace kadam::workloads {
 

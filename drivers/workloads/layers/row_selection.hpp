@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <cstdint>
 #include <workloads/matrix.hpp>
+
+#include <cstdint>
 
 namespace kadam::workloads {
 

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <workloads/layers/row.hpp>
+
 #include <cstdint>
 #include <cstring>
-#include <workloads/layers/row.hpp>
 
 /// Products of small matrices inside a row kernel, the sums held in registers.
 namespace kadam::workloads {
