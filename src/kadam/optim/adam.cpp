@@ -33,8 +33,9 @@ MemoryUse Adam::memory() const {
 }
 
 std::vector<PlannedTraffic> Adam::traffic_plan() const {
-  return {{"dense", Traffic::dense, mean_.bytes_sent(common().gradients)},
-          {"dense", Traffic::node, mean_.node_bytes_sent(common().gradients)}};
+  std::vector<PlannedTraffic> plan;
+  add_traffic("dense", mean_, plan);
+  return plan;
 }
 
 }  // namespace kadam

@@ -50,10 +50,7 @@ EfficientAdam::EfficientAdam(const Options& options, TensorLayout layout,
       options_(options) {
   const ExecutionSpace exec;
   moments_ = Moments::zeros(exec, "kadam::EfficientAdam", elements());
-  compressed_mean_ =
-      CompressedMean(exec, make_quantiser(options.codec), communicator(), elements(), options.codec.block);
-  kept_dense_ = DenseSubset(exec, communicator(), groups().dense);
-  coordinates_ = CompressedCoordinates(exec, elements(), left_out(groups()));
+  mean_ = GroupedMean(exec, options.codec, communicator(), elements(), groups(), left_out(groups()));
   exec.fence("kadam::EfficientAdam");
 }
 
@@ -62,19 +59,13 @@ void EfficientAdam::advance(const ExecutionSpace& exec, const Parameters& parame
   result.phase = "compressed";
   result.gradient_scale = clip_factor(result.gradient_norm);
   accumulate(exec, gradient, result);
-  kept_dense_.exchange(exec, communicator(), phases(),
-                       ElementOf<MemorySpace>{compressed_mean_.accumulator()});
-  compressed_mean_.exchange_accumulated(
-      exec, communicator(), phases(), coordinates_.active(), [&](const ElementRange& arrived) {
-        groups().for_each_segment_in(arrived, [&](const Segment& segment) {
-          compressed_mean_.decode(exec, coordinates_.active(), segment.range.begin, segment.range.end,
-                                  update_of(segment, parameters, result));
-        });
-      });
-  const auto scope = phases().enter(exec, Phase::decode);
-  for (const Segment& segment : groups().segments) {
-    kept_dense_.decode(exec, segment.range.begin, segment.range.end, update_of(segment, parameters, result));
-  }
+  const auto update = [&](const Segment& segment) { return update_of(segment, parameters, result); };
+  mean_.exchange_kept(exec, communicator(), phases(),
+                      ElementOf<MemorySpace>{mean_.compressed().accumulator()});
+  mean_.compressed().exchange_accumulated(
+      exec, communicator(), phases(), mean_.active(),
+      [&](const ElementRange& arrived) { mean_.decode(exec, groups(), arrived, update); });
+  mean_.decode_kept(exec, groups(), phases(), update);
 }
 
 void EfficientAdam::accumulate(const ExecutionSpace& exec, const Gradient& gradient,
@@ -88,13 +79,13 @@ void EfficientAdam::accumulate(const ExecutionSpace& exec, const Gradient& gradi
         AdamDirection::make(1.0, result.learning_rate * segment.lr_scale, common().eps,
                             common().first_correction(t), common().second_correction(t));
     accumulate_adam_direction(exec, moments, direction, segment.range.begin, segment.range.end, moments_.m,
-                              moments_.v, gradient, compressed_mean_.accumulator());
+                              moments_.v, gradient, mean_.compressed().accumulator());
   }
 }
 
 void EfficientAdam::describe_state(const ExecutionSpace& /*exec*/, StateFields& fields) {
   moments_.describe_own_state(fields);
-  compressed_mean_.describe_state(fields);
+  mean_.compressed().describe_state(fields);
 }
 
 OptionMap EfficientAdam::options() const {
@@ -102,19 +93,19 @@ OptionMap EfficientAdam::options() const {
 }
 
 MemoryUse EfficientAdam::memory() const {
-  return {moments_.bytes() + compressed_mean_.state_bytes(),
-          compressed_mean_.workspace_bytes() + kept_dense_.memory_bytes() + coordinates_.memory_bytes()};
+  MemoryUse use = mean_.memory();
+  use.state_bytes += moments_.bytes();
+  return use;
 }
 
 std::vector<PlannedTraffic> EfficientAdam::traffic_plan() const {
-  return {{"compressed", Traffic::compressed, compressed_mean_.bytes_sent()},
-          {"compressed", Traffic::dense, kept_dense_.bytes_sent()},
-          {"compressed", Traffic::node, compressed_mean_.node_bytes_sent() + kept_dense_.node_bytes_sent()}};
+  std::vector<PlannedTraffic> plan;
+  mean_.add_traffic("compressed", plan);
+  return plan;
 }
 
 void EfficientAdam::add_health(const ExecutionSpace& exec, Health& health) {
-  health.error_ratio = owed_ratio(compressed_mean_.squared_error(exec, sum_space()),
-                                  compressed_mean_.squared_norm(exec, coordinates_.active(), sum_space()));
+  health.error_ratio = error_ratio(exec, mean_);
   health.variance_spread = spread_over_ranks(one_norm(exec, moments_.v));
 }
 

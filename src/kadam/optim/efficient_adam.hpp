@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/collectives/compressed_mean.hpp>
-#include <kadam/collectives/dense_subset.hpp>
-#include <kadam/optim/compressed_coordinates.hpp>
+#include <kadam/optim/grouped_mean.hpp>
 #include <kadam/optim/optimizer.hpp>
 
 namespace kadam {
@@ -49,9 +47,7 @@ class EfficientAdam final : public Optimizer {
 
   Options options_;
   Moments moments_;
-  CompressedMean compressed_mean_;
-  DenseSubset kept_dense_;
-  CompressedCoordinates coordinates_;
+  GroupedMean mean_;
 };
 
 }  // namespace kadam

@@ -57,10 +57,7 @@ FrozenVarianceAdam::FrozenVarianceAdam(std::string_view name, const Options& opt
   const ExecutionSpace exec;
   moments_ = Moments::zeros(exec, "kadam::FrozenVarianceAdam", elements());
   dense_mean_ = DenseMean(exec, communicator(), elements(), common().gradients);
-  compressed_mean_ =
-      CompressedMean(exec, make_quantiser(options.codec), communicator(), elements(), options.codec.block);
-  kept_dense_ = DenseSubset(exec, communicator(), groups().dense);
-  coordinates_ = CompressedCoordinates(exec, elements(), groups().dense);
+  mean_ = GroupedMean(exec, options.codec, communicator(), elements(), groups(), groups().dense);
   if (options.warmup_steps.automatic) {
     stability_ = VarianceStability(common().beta2, common().learning_rate.lr_warmup_steps);
   }
@@ -89,8 +86,8 @@ void FrozenVarianceAdam::compressed_step(const ExecutionSpace& exec, const Param
   const auto eps = static_cast<float>(common().eps);
   const LocalMomentum y{Ema::make(common().beta1), static_cast<float>(result.gradient_scale)};
   const FromMomentum first_y{y, m};
-  kept_dense_.exchange(exec, communicator(), phases(),
-                       OfNumbers<MemorySpace, FromMomentum>{gradient, first_y});
+  mean_.exchange_kept(exec, communicator(), phases(),
+                      OfNumbers<MemorySpace, FromMomentum>{gradient, first_y});
   if (options_.precondition) {
     const WithCopy<MemorySpace, PreconditionedUpdate> rule{{x, v, {}}, parameters.copy()};
     exchange(exec, gradient, PreconditionedMomentum{y, v, eps}, PreconditionedFromMomentum{first_y, v, eps},
@@ -100,27 +97,24 @@ void FrozenVarianceAdam::compressed_step(const ExecutionSpace& exec, const Param
     exchange(exec, gradient, y, first_y,
              [&](const ElementRange& arrived) { update(exec, arrived, rule, result); });
   }
-  const auto scope = phases().enter(exec, Phase::decode);
-  for (const Segment& segment : groups().segments) {
-    kept_dense_.decode(exec, segment.range.begin, segment.range.end,
-                       KeptDenseUpdate{{{x, v, apply_of(segment, result)}, parameters.copy()}, m});
-  }
+  mean_.decode_kept(exec, groups(), phases(), [&](const Segment& segment) {
+    return KeptDenseUpdate{{{x, moments_.v, apply_of(segment, result)}, parameters.copy()}, moments_.m};
+  });
 }
 
 template <class Rule, class FirstRule>
 void FrozenVarianceAdam::exchange(const ExecutionSpace& exec, const Gradient& gradient, const Rule& y,
                                   const FirstRule& first_y, const CompressedMean::Arrived& arrived) {
   if (momentum_is_in_message_) {
-    compressed_mean_.exchange_continued(exec, communicator(), phases(),
-                                        OfNumbers<MemorySpace, Rule>{gradient, y}, coordinates_.active(),
-                                        arrived);
+    mean_.compressed().exchange_continued(exec, communicator(), phases(),
+                                          OfNumbers<MemorySpace, Rule>{gradient, y}, mean_.active(), arrived);
   } else {
     {
       const auto scope = phases().enter(exec, Phase::encode);
-      write_first_input(exec, OfNumbers<MemorySpace, FirstRule>{gradient, first_y}, coordinates_.active(),
+      write_first_input(exec, OfNumbers<MemorySpace, FirstRule>{gradient, first_y}, mean_.active(),
                         moments_.m);
     }
-    compressed_mean_.exchange(exec, communicator(), phases(), moments_.m, coordinates_.active(), arrived);
+    mean_.compressed().exchange(exec, communicator(), phases(), moments_.m, mean_.active(), arrived);
   }
   momentum_is_in_message_ = true;
 }
@@ -128,9 +122,9 @@ void FrozenVarianceAdam::exchange(const ExecutionSpace& exec, const Gradient& gr
 template <class Update>
 void FrozenVarianceAdam::update(const ExecutionSpace& exec, const ElementRange& range,
                                 WithCopy<MemorySpace, Update> update, const StepResult& result) {
-  groups().for_each_segment_in(range, [&](const Segment& segment) {
+  mean_.decode(exec, groups(), range, [&](const Segment& segment) {
     update.update.apply = apply_of(segment, result);
-    compressed_mean_.decode(exec, coordinates_.active(), segment.range.begin, segment.range.end, update);
+    return update;
   });
 }
 
@@ -148,8 +142,8 @@ bool FrozenVarianceAdam::warm_up_ends(const ExecutionSpace& exec, std::int64_t s
 void FrozenVarianceAdam::freeze(const ExecutionSpace& exec, std::int64_t step) {
   fold_corrections(exec, static_cast<float>(1.0 / common().first_correction(step)),
                    static_cast<float>(1.0 / common().second_correction(step)), moments_.m, moments_.v);
-  coordinates_.require_variance(exec, moments_.v);
-  raise_variance(exec, compressed_mean_.map(), options_.variance_floor, moments_.v);
+  mean_.require_variance(exec, moments_.v);
+  raise_variance(exec, mean_.compressed().map(), options_.variance_floor, moments_.v);
   drift_.freeze();
   frozen_ = true;
 }
@@ -161,23 +155,23 @@ void FrozenVarianceAdam::describe_state(const ExecutionSpace& exec, StateFields&
   drift_.describe_state(fields);
   if (fields.saves() && momentum_is_in_message_) write_momentum(exec);
   moments_.describe_state(fields);
-  if (frozen_) compressed_mean_.describe_state(fields);
-  if (momentum_is_in_message_) compressed_mean_.describe_message(fields);
+  if (frozen_) mean_.compressed().describe_state(fields);
+  if (momentum_is_in_message_) mean_.compressed().describe_message(fields);
 }
 
 /// m <- what the message says, in place of what it was before the first exchange.
 void FrozenVarianceAdam::write_momentum(const ExecutionSpace& exec) const {
   const auto& [m, v] = moments_;
-  compressed_mean_.write_mean(exec, coordinates_.active(), m);
+  mean_.compressed().write_mean(exec, mean_.active(), m);
   if (options_.precondition) {
-    undo_preconditioning(exec, coordinates_.active(), v, static_cast<float>(common().eps), m);
+    undo_preconditioning(exec, mean_.active(), v, static_cast<float>(common().eps), m);
   }
 }
 
 void FrozenVarianceAdam::adopt_state(const ExecutionSpace& exec, const StateFields& /*fields*/,
                                      const Restoration& restoration) {
   if (!frozen_) return;
-  coordinates_.require_variance(exec, moments_.v);
+  mean_.require_variance(exec, moments_.v);
   momentum_is_in_message_ = momentum_is_in_message_ && restoration.to_the_last_bit;
 }
 
@@ -186,24 +180,23 @@ OptionMap FrozenVarianceAdam::options() const {
 }
 
 MemoryUse FrozenVarianceAdam::memory() const {
-  return {moments_.bytes() + compressed_mean_.state_bytes(),
-          dense_mean_.memory_bytes() + compressed_mean_.workspace_bytes() + kept_dense_.memory_bytes() +
-              coordinates_.memory_bytes()};
+  MemoryUse use = mean_.memory();
+  use.state_bytes += moments_.bytes();
+  use.workspace_bytes += dense_mean_.memory_bytes();
+  return use;
 }
 
 std::vector<PlannedTraffic> FrozenVarianceAdam::traffic_plan() const {
-  return {{"warm-up", Traffic::dense, dense_mean_.bytes_sent(common().gradients)},
-          {"compressed", Traffic::compressed, compressed_mean_.bytes_sent()},
-          {"compressed", Traffic::dense, kept_dense_.bytes_sent()},
-          {"warm-up", Traffic::node, dense_mean_.node_bytes_sent(common().gradients)},
-          {"compressed", Traffic::node, compressed_mean_.node_bytes_sent() + kept_dense_.node_bytes_sent()}};
+  std::vector<PlannedTraffic> plan;
+  add_traffic("warm-up", dense_mean_, plan);
+  mean_.add_traffic("compressed", plan);
+  return plan;
 }
 
 void FrozenVarianceAdam::add_health(const ExecutionSpace& exec, Health& health) {
   if (!frozen_) return;
   health.variance_drift = drift_.ratio();
-  health.error_ratio = owed_ratio(compressed_mean_.squared_error(exec, sum_space()),
-                                  compressed_mean_.squared_norm(exec, coordinates_.active(), sum_space()));
+  health.error_ratio = error_ratio(exec, mean_);
 }
 
 }  // namespace kadam

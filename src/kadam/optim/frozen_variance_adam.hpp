@@ -2,10 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/collectives/compressed_mean.hpp>
 #include <kadam/collectives/dense_mean.hpp>
-#include <kadam/collectives/dense_subset.hpp>
-#include <kadam/optim/compressed_coordinates.hpp>
+#include <kadam/optim/grouped_mean.hpp>
 #include <kadam/optim/optimizer.hpp>
 #include <kadam/optim/variance_drift.hpp>
 #include <kadam/optim/variance_stability.hpp>
@@ -53,7 +51,7 @@ class FrozenVarianceAdam : public Optimizer {
   [[nodiscard]] OptionMap options() const override;
   [[nodiscard]] MemoryUse memory() const override;
   [[nodiscard]] std::vector<PlannedTraffic> traffic_plan() const override;
-  [[nodiscard]] std::int64_t inactive_elements() const override { return coordinates_.inactive_elements(); }
+  [[nodiscard]] std::int64_t inactive_elements() const override { return mean_.inactive_elements(); }
 
  protected:
   void advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
@@ -89,9 +87,7 @@ class FrozenVarianceAdam : public Optimizer {
   VarianceStability stability_;
   VarianceDrift drift_;
   DenseMean dense_mean_;
-  CompressedMean compressed_mean_;
-  DenseSubset kept_dense_;
-  CompressedCoordinates coordinates_;
+  GroupedMean mean_;
 };
 
 }  // namespace kadam

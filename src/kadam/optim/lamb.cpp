@@ -47,8 +47,9 @@ MemoryUse Lamb::memory() const {
 }
 
 std::vector<PlannedTraffic> Lamb::traffic_plan() const {
-  return {{"dense", Traffic::dense, mean_.bytes_sent(common().gradients)},
-          {"dense", Traffic::node, mean_.node_bytes_sent(common().gradients)}};
+  std::vector<PlannedTraffic> plan;
+  add_traffic("dense", mean_, plan);
+  return plan;
 }
 
 }  // namespace kadam

@@ -177,10 +177,7 @@ MemoryUse LocalMomentsAdam::memory() const {
 
 std::vector<PlannedTraffic> LocalMomentsAdam::traffic_plan() const {
   std::vector<PlannedTraffic> plan;
-  if (warmup_steps_ > 0) {
-    plan.push_back({"warm-up", Traffic::dense, dense_mean_.bytes_sent(common().gradients)});
-    plan.push_back({"warm-up", Traffic::node, dense_mean_.node_bytes_sent(common().gradients)});
-  }
+  if (warmup_steps_ > 0) add_traffic("warm-up", dense_mean_, plan);
   plan.push_back({"compressed", Traffic::sparse, sparse_mean_.bytes_sent()});
   plan.push_back({"compressed", Traffic::dense, kept_dense_.bytes_sent()});
   plan.push_back({"compressed", Traffic::node, kept_dense_.node_bytes_sent()});

@@ -89,10 +89,7 @@ OnebitLamb::OnebitLamb(const Options& options, TensorLayout layout,
   moments_ = Moments::zeros(exec, "kadam::OnebitLamb", elements());
   fresh_ = allocate_zeros<float>(exec, "kadam::OnebitLamb::fresh", elements());
   dense_mean_ = DenseMean(exec, communicator(), elements(), common().gradients);
-  compressed_mean_ =
-      CompressedMean(exec, make_quantiser(options.codec), communicator(), elements(), options.codec.block);
-  kept_dense_ = DenseSubset(exec, communicator(), groups().dense);
-  coordinates_ = CompressedCoordinates(exec, elements(), groups().dense);
+  mean_ = GroupedMean(exec, options.codec, communicator(), elements(), groups(), groups().dense);
   if (options.warmup_steps.automatic) {
     stability_ = VarianceStability(common().beta2, common().learning_rate.lr_warmup_steps);
   }
@@ -133,8 +130,8 @@ bool OnebitLamb::warm_up_ends(const ExecutionSpace& exec, std::int64_t step) {
 void OnebitLamb::freeze(const ExecutionSpace& exec, std::int64_t step) {
   fold_corrections(exec, static_cast<float>(1.0 / common().first_correction(step)),
                    static_cast<float>(1.0 / common().second_correction(step)), moments_.m, moments_.v);
-  coordinates_.require_variance(exec, moments_.v);
-  raise_variance(exec, compressed_mean_.map(), options_.variance_floor, moments_.v);
+  mean_.require_variance(exec, moments_.v);
+  raise_variance(exec, mean_.compressed().map(), options_.variance_floor, moments_.v);
   Kokkos::deep_copy(exec, fresh_, moments_.v);
   Kokkos::deep_copy(exec, tensors_.ratio, 1.0F);
   set_momentum_scales(exec);
@@ -177,16 +174,17 @@ void OnebitLamb::compressed_step(const ExecutionSpace& exec, const Vector<float>
                                  StepResult& result) {
   result.phase = "compressed";
   result.gradient_scale = clip_factor(result.gradient_norm);
-  const Vector<float>& input = compressed_mean_.accumulator();
+  const Vector<float>& input = mean_.compressed().accumulator();
   {
     const auto scope = phases().enter(exec, Phase::encode);
     add_scaled_momentum<ExecutionSpace, MemorySpace>(
         exec, lamb_step_.tiles(), tensors_, Ema::make(common().beta1),
         static_cast<float>(result.gradient_scale), moments_.m, gradient, input);
   }
-  kept_dense_.exchange(exec, communicator(), phases(), ElementOf<MemorySpace>{input});
-  compressed_mean_.exchange_accumulated(exec, communicator(), phases(), coordinates_.active(),
-                                        [&](const ElementRange& arrived) { update_moments(exec, arrived); });
+  mean_.exchange_kept(exec, communicator(), phases(), ElementOf<MemorySpace>{input});
+  mean_.compressed().exchange_accumulated(
+      exec, communicator(), phases(), mean_.active(),
+      [&](const ElementRange& arrived) { update_moments(exec, arrived); });
 
   const auto scope = phases().enter(exec, Phase::decode);
   OnebitLambStep rule;
@@ -216,8 +214,8 @@ void OnebitLamb::update_moments(const ExecutionSpace& exec, const ElementRange& 
                               static_cast<float>(common().beta1),
                               1.0F / momentum_scale_[k],
                               static_cast<float>(1.0 / (1.0 - common().beta1))};
-    compressed_mean_.decode<SignCode>(exec, coordinates_.active(), range.begin, range.end, update);
-    kept_dense_.decode(exec, range.begin, range.end, update);
+    mean_.compressed().decode<SignCode>(exec, mean_.active(), range.begin, range.end, update);
+    mean_.decode_kept(exec, range, update);
   }
 }
 
@@ -232,13 +230,13 @@ void OnebitLamb::describe_state(const ExecutionSpace& /*exec*/, StateFields& fie
   fields.equal("w", fresh_);
   fields.equal("momentum_scale", tensors_.momentum_scale);
   fields.equal("ratio", tensors_.ratio);
-  compressed_mean_.describe_state(fields);
+  mean_.compressed().describe_state(fields);
 }
 
 void OnebitLamb::adopt_state(const ExecutionSpace& exec, const StateFields& /*fields*/,
                              const Restoration& /*restoration*/) {
   if (!frozen_) return;
-  coordinates_.require_variance(exec, moments_.v);
+  mean_.require_variance(exec, moments_.v);
   exec.fence("kadam::OnebitLamb::adopt_state");
   const auto scales = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, tensors_.momentum_scale);
   std::copy_n(scales.data(), scales.size(), momentum_scale_.begin());
@@ -249,25 +247,24 @@ OptionMap OnebitLamb::options() const {
 }
 
 MemoryUse OnebitLamb::memory() const {
-  return {moments_.bytes() + fresh_.size() * sizeof(float) + compressed_mean_.state_bytes(),
-          dense_mean_.memory_bytes() + lamb_step_.memory_bytes() + compressed_mean_.workspace_bytes() +
-              kept_dense_.memory_bytes() + coordinates_.memory_bytes() +
-              tensors_.partial.size() * sizeof(double)};
+  MemoryUse use = mean_.memory();
+  use.state_bytes += moments_.bytes() + fresh_.size() * sizeof(float);
+  use.workspace_bytes +=
+      dense_mean_.memory_bytes() + lamb_step_.memory_bytes() + tensors_.partial.size() * sizeof(double);
+  return use;
 }
 
 std::vector<PlannedTraffic> OnebitLamb::traffic_plan() const {
-  return {{"warm-up", Traffic::dense, dense_mean_.bytes_sent(common().gradients)},
-          {"compressed", Traffic::compressed, compressed_mean_.bytes_sent()},
-          {"compressed", Traffic::dense, kept_dense_.bytes_sent()},
-          {"warm-up", Traffic::node, dense_mean_.node_bytes_sent(common().gradients)},
-          {"compressed", Traffic::node, compressed_mean_.node_bytes_sent() + kept_dense_.node_bytes_sent()}};
+  std::vector<PlannedTraffic> plan;
+  add_traffic("warm-up", dense_mean_, plan);
+  mean_.add_traffic("compressed", plan);
+  return plan;
 }
 
 void OnebitLamb::add_health(const ExecutionSpace& exec, Health& health) {
   if (!frozen_) return;
   health.variance_drift = drift_.ratio();
-  health.error_ratio = owed_ratio(compressed_mean_.squared_error(exec, sum_space()),
-                                  compressed_mean_.squared_norm(exec, coordinates_.active(), sum_space()));
+  health.error_ratio = error_ratio(exec, mean_);
 }
 
 }  // namespace kadam

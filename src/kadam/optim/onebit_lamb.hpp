@@ -2,11 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/collectives/compressed_mean.hpp>
-#include <kadam/collectives/dense_subset.hpp>
 #include <kadam/kernels/onebit_lamb_update.hpp>
-#include <kadam/optim/compressed_coordinates.hpp>
 #include <kadam/optim/dense_lamb_step.hpp>
+#include <kadam/optim/grouped_mean.hpp>
 #include <kadam/optim/optimizer.hpp>
 #include <kadam/optim/variance_drift.hpp>
 #include <kadam/optim/variance_stability.hpp>
@@ -55,7 +53,7 @@ class OnebitLamb final : public Optimizer {
   [[nodiscard]] OptionMap options() const override;
   [[nodiscard]] MemoryUse memory() const override;
   [[nodiscard]] std::vector<PlannedTraffic> traffic_plan() const override;
-  [[nodiscard]] std::int64_t inactive_elements() const override { return coordinates_.inactive_elements(); }
+  [[nodiscard]] std::int64_t inactive_elements() const override { return mean_.inactive_elements(); }
 
  protected:
   void advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
@@ -88,9 +86,7 @@ class OnebitLamb final : public Optimizer {
   OnebitLambTensors<MemorySpace> tensors_;
   bool has_trust_ratio_ = false;       ///< c has been averaged over a step at least
   std::vector<float> momentum_scale_;  ///< sigma on the host: one decode per tensor
-  CompressedMean compressed_mean_;
-  DenseSubset kept_dense_;
-  CompressedCoordinates coordinates_;
+  GroupedMean mean_;
 };
 
 }  // namespace kadam

@@ -3,6 +3,7 @@
 #include <kadam/collectives/dense_mean.hpp>
 #include <kadam/kernels/adam_update.hpp>
 #include <kadam/kernels/ordered_sum.hpp>
+#include <kadam/optim/grouped_mean.hpp>
 #include <kadam/optim/optimizer.hpp>
 #include <kadam/optim/tensor_hash.hpp>
 #include <kadam/wire/format_version.hpp>
@@ -329,6 +330,17 @@ std::optional<double> Optimizer::owed_ratio(double own_error, double delivered) 
   const double sum = communicator_->sum_over_ranks(own_error);
   if (delivered == 0.0) return std::nullopt;
   return std::sqrt(sum / communicator_->size() / delivered);
+}
+
+std::optional<double> Optimizer::error_ratio(const ExecutionSpace& exec, const GroupedMean& mean) {
+  return owed_ratio(mean.compressed().squared_error(exec, sum_space_),
+                    mean.compressed().squared_norm(exec, mean.active(), sum_space_));
+}
+
+void Optimizer::add_traffic(const char* phase, const DenseMean& mean,
+                            std::vector<PlannedTraffic>& plan) const {
+  plan.push_back({phase, Traffic::dense, mean.bytes_sent(common_.gradients)});
+  plan.push_back({phase, Traffic::node, mean.node_bytes_sent(common_.gradients)});
 }
 
 std::optional<double> Optimizer::spread_over_ranks(double value) {

@@ -24,6 +24,7 @@ namespace kadam {
 
 struct AdamStep;
 class DenseMean;
+class GroupedMean;
 
 /// A gradient: a View of float, Bfloat16 or Float16, whichever the option `gradients` announced.
 using Gradient = Numbers<MemorySpace>;
@@ -217,9 +218,14 @@ class Optimizer {
   /// Health::error_ratio from the squared norms of this rank's error and of what all ranks got; nothing if
   /// the latter is 0. Collective.
   [[nodiscard]] std::optional<double> owed_ratio(double own_error, double delivered);
+  /// The same of a compressed mean: what ranks and owners keep, and what all got.
+  [[nodiscard]] std::optional<double> error_ratio(const ExecutionSpace& exec, const GroupedMean& mean);
   /// Largest over smallest of the ranks' values; nothing if the smallest is 0. Collective.
   [[nodiscard]] std::optional<double> spread_over_ranks(double value);
   [[nodiscard]] const SumSpace<MemorySpace>& sum_space() const { return sum_space_; }
+
+  /// Adds to `plan` what a rank sends in the steps of a phase with this mean of the gradient.
+  void add_traffic(const char* phase, const DenseMean& mean, std::vector<PlannedTraffic>& plan) const;
 
   [[nodiscard]] const CommonOptions& common() const { return common_; }
   [[nodiscard]] const ResolvedGroups& groups() const { return groups_; }

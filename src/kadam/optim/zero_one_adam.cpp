@@ -62,10 +62,7 @@ ZeroOneAdam::ZeroOneAdam(const Options& options, TensorLayout layout,
   u_ = allocate_zeros<float>(exec, "kadam::ZeroOneAdam::u", elements());
   dense_mean_ = DenseMean(exec, communicator(), elements());
   dense_mean_.reserve_staging(communicator());
-  compressed_mean_ =
-      CompressedMean(exec, make_quantiser(options.codec), communicator(), elements(), options.codec.block);
-  kept_dense_ = DenseSubset(exec, communicator(), groups().dense);
-  coordinates_ = CompressedCoordinates(exec, elements(), groups().dense);
+  mean_ = GroupedMean(exec, options.codec, communicator(), elements(), groups(), groups().dense);
   exec.fence("kadam::ZeroOneAdam");
 }
 
@@ -115,8 +112,8 @@ void ZeroOneAdam::variance_step(const ExecutionSpace& exec, const Vector<float>&
     update_by_adam(exec, rule, segment.range, x_, moments_, g);
   }
   Kokkos::deep_copy(exec, parameters, x_);
-  coordinates_.require_variance(exec, moments_.v);
-  raise_variance(exec, compressed_mean_.map(), options_.variance_floor, moments_.v);
+  mean_.require_variance(exec, moments_.v);
+  raise_variance(exec, mean_.compressed().map(), options_.variance_floor, moments_.v);
 }
 
 void ZeroOneAdam::local_step(const ExecutionSpace& exec, const Gradient& gradient, StepResult& result) {
@@ -133,19 +130,15 @@ void ZeroOneAdam::local_step(const ExecutionSpace& exec, const Gradient& gradien
 }
 
 void ZeroOneAdam::synchronise(const ExecutionSpace& exec, const Vector<float>& parameters) {
-  kept_dense_.exchange(exec, communicator(), phases(), ElementOf<MemorySpace>{u_});
-  compressed_mean_.exchange(
-      exec, communicator(), phases(), u_, coordinates_.active(), [&](const ElementRange& arrived) {
-        groups().for_each_segment_in(arrived, [&](const Segment& segment) {
-          compressed_mean_.decode<SignCode>(exec, coordinates_.active(), segment.range.begin,
-                                            segment.range.end, synchronise_of(segment, parameters));
-        });
+  mean_.exchange_kept(exec, communicator(), phases(), ElementOf<MemorySpace>{u_});
+  mean_.compressed().exchange(
+      exec, communicator(), phases(), u_, mean_.active(), [&](const ElementRange& arrived) {
+        mean_.decode<SignCode>(exec, groups(), arrived,
+                               [&](const Segment& segment) { return synchronise_of(segment, parameters); });
       });
-  const auto scope = phases().enter(exec, Phase::decode);
-  for (const Segment& segment : groups().segments) {
-    kept_dense_.decode(exec, segment.range.begin, segment.range.end,
-                       ZeroOneSynchroniseKeptDense{synchronise_of(segment, parameters)});
-  }
+  mean_.decode_kept(exec, groups(), phases(), [&](const Segment& segment) {
+    return ZeroOneSynchroniseKeptDense{synchronise_of(segment, parameters)};
+  });
   forget_local_steps();
 }
 
@@ -215,7 +208,7 @@ void ZeroOneAdam::describe_state(const ExecutionSpace& /*exec*/, StateFields& fi
   }
   fields.equal("v", moments_.v);
   fields.of_each_rank("u", u_, StateVector::IfMissing::zero);
-  compressed_mean_.describe_state(fields);
+  mean_.compressed().describe_state(fields);
 }
 
 void ZeroOneAdam::adopt_state(const ExecutionSpace& exec, const StateFields& /*fields*/,
@@ -225,7 +218,7 @@ void ZeroOneAdam::adopt_state(const ExecutionSpace& exec, const StateFields& /*f
     variance_steps_ = steps_taken();
     policy_.start_after(steps_taken());
   }
-  if (variance_steps_ > 0) coordinates_.require_variance(exec, moments_.v);
+  if (variance_steps_ > 0) mean_.require_variance(exec, moments_.v);
 }
 
 OptionMap ZeroOneAdam::options() const {
@@ -233,24 +226,23 @@ OptionMap ZeroOneAdam::options() const {
 }
 
 MemoryUse ZeroOneAdam::memory() const {
-  return {moments_.bytes() + (x_.size() + u_.size()) * sizeof(float) + compressed_mean_.state_bytes(),
-          dense_mean_.memory_bytes() + compressed_mean_.workspace_bytes() + kept_dense_.memory_bytes() +
-              coordinates_.memory_bytes()};
+  MemoryUse use = mean_.memory();
+  use.state_bytes += moments_.bytes() + (x_.size() + u_.size()) * sizeof(float);
+  use.workspace_bytes += dense_mean_.memory_bytes();
+  return use;
 }
 
 std::vector<PlannedTraffic> ZeroOneAdam::traffic_plan() const {
-  return {{"variance", Traffic::dense, dense_mean_.bytes_sent(common().gradients)},
-          {"sync", Traffic::compressed, compressed_mean_.bytes_sent()},
-          {"sync", Traffic::dense, kept_dense_.bytes_sent()},
-          {"variance", Traffic::node, dense_mean_.node_bytes_sent(common().gradients)},
-          {"sync", Traffic::node, compressed_mean_.node_bytes_sent() + kept_dense_.node_bytes_sent()},
-          {"local", Traffic::compressed, 0}};
+  std::vector<PlannedTraffic> plan;
+  add_traffic("variance", dense_mean_, plan);
+  mean_.add_traffic("sync", plan);
+  plan.push_back({"local", Traffic::compressed, 0});
+  return plan;
 }
 
 void ZeroOneAdam::add_health(const ExecutionSpace& exec, Health& health) {
   if (steps_taken() <= options_.policy().freeze) return;
-  health.error_ratio = owed_ratio(compressed_mean_.squared_error(exec, sum_space()),
-                                  compressed_mean_.squared_norm(exec, coordinates_.active(), sum_space()));
+  health.error_ratio = error_ratio(exec, mean_);
 }
 
 }  // namespace kadam

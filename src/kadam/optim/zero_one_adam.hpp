@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/collectives/compressed_mean.hpp>
-#include <kadam/collectives/dense_subset.hpp>
-#include <kadam/optim/compressed_coordinates.hpp>
+#include <kadam/optim/grouped_mean.hpp>
 #include <kadam/optim/optimizer.hpp>
 #include <kadam/optim/zero_one_policy.hpp>
 #include <kadam/optim/zero_one_synchronise.hpp>
@@ -50,7 +48,7 @@ class ZeroOneAdam final : public Optimizer {
   [[nodiscard]] OptionMap options() const override;
   [[nodiscard]] MemoryUse memory() const override;
   [[nodiscard]] std::vector<PlannedTraffic> traffic_plan() const override;
-  [[nodiscard]] std::int64_t inactive_elements() const override { return coordinates_.inactive_elements(); }
+  [[nodiscard]] std::int64_t inactive_elements() const override { return mean_.inactive_elements(); }
 
  protected:
   void advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
@@ -88,9 +86,7 @@ class ZeroOneAdam final : public Optimizer {
   std::int64_t variance_steps_ = 0;  ///< k
   bool momentum_differs_ = false;    ///< between ranks, after a sync step with Gamma = 0
   DenseMean dense_mean_;
-  CompressedMean compressed_mean_;
-  DenseSubset kept_dense_;
-  CompressedCoordinates coordinates_;
+  GroupedMean mean_;
 };
 
 }  // namespace kadam

@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/collectives/compressed_mean.hpp>
+#include <kadam/collectives/dense_subset.hpp>
+#include <kadam/optim/common_options.hpp>
+#include <kadam/optim/compressed_coordinates.hpp>
+#include <kadam/optim/optimizer.hpp>
+
+#include <vector>
+
+namespace kadam {
+
+/// The mean of a vector over ranks, compressed but for its exceptions: tensors kept dense have an exact mean,
+/// coordinates that are left out have none.
+///
+/// An exchange has four steps: exchange_kept(); one of CompressedMean's exchanges, with active(), which calls
+/// decode() for what arrives; decode_kept(). Segments are those of the parameter groups.
+///
+/// Memory: CompressedMean's, DenseSubset's and CompressedCoordinates'. Wire: add_traffic().
+class GroupedMean {
+ public:
+  GroupedMean() = default;
+  /// left_out: what is not compressed; it holds groups.dense.
+  GroupedMean(const ExecutionSpace& exec, const CodecOptions& codec, const Communicator& communicator,
+              std::int64_t elements, const ResolvedGroups& groups, const std::vector<ElementRange>& left_out);
+
+  [[nodiscard]] CompressedMean& compressed() { return compressed_; }
+  [[nodiscard]] const CompressedMean& compressed() const { return compressed_; }
+  /// Which elements are compressed.
+  [[nodiscard]] const ActiveMask<MemorySpace>& active() const { return coordinates_.active(); }
+
+  /// Leaves out what has no variance, from now on. Reads v; waits for exec.
+  void require_variance(const ExecutionSpace& exec, const Vector<float>& v) {
+    coordinates_.require_variance(exec, v);
+  }
+  [[nodiscard]] std::int64_t inactive_elements() const { return coordinates_.inactive_elements(); }
+
+  /// Exchanges load(i) of the elements that are kept dense. Collective.
+  template <class Load>
+  void exchange_kept(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
+                     const Load& load) {
+    kept_.exchange(exec, communicator, phases, load);
+  }
+  /// Calls update_of(segment)(i, mean of element i) for all compressed elements of the range.
+  template <class Codes = AnyQuantiser, class UpdateOf>
+  void decode(const ExecutionSpace& exec, const ResolvedGroups& groups, const ElementRange& arrived,
+              const UpdateOf& update_of) const {
+    groups.for_each_segment_in(arrived, [&](const Segment& segment) {
+      compressed_.decode<Codes>(exec, active(), segment.range.begin, segment.range.end, update_of(segment));
+    });
+  }
+  /// Calls update(i, mean of element i) for all elements of the range that are kept dense.
+  template <class Update>
+  void decode_kept(const ExecutionSpace& exec, const ElementRange& range, const Update& update) const {
+    kept_.decode(exec, range.begin, range.end, update);
+  }
+  /// Calls update_of(segment)(i, mean of element i) for all elements that are kept dense.
+  template <class UpdateOf>
+  void decode_kept(const ExecutionSpace& exec, const ResolvedGroups& groups, Phases& phases,
+                   const UpdateOf& update_of) const {
+    const auto scope = phases.enter(exec, Phase::decode);
+    for (const Segment& segment : groups.segments) {
+      decode_kept(exec, segment.range, update_of(segment));
+    }
+  }
+
+  [[nodiscard]] MemoryUse memory() const;
+  /// Adds to `plan` what a rank sends in the steps of a phase.
+  void add_traffic(const char* phase, std::vector<PlannedTraffic>& plan) const;
+
+ private:
+  CompressedMean compressed_;
+  DenseSubset kept_;
+  CompressedCoordinates coordinates_;
+};
+
+}  // namespace kadam
