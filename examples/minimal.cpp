@@ -8,7 +8,7 @@
 
 // [readme]
 void minimise(MPI_Comm communicator, kadam::Vector<float> x, float target) {
-  const std::int64_t d = x.extent(0);
+  const auto d = static_cast<std::int64_t>(x.extent(0));
   const kadam::TensorLayout tensors({{"weights", 0, d}});
   const auto optimizer = kadam::make_optimizer("onebit_adam", {{"lr", 0.01}, {"warmup_steps", 100}}, tensors,
                                                kadam::make_mpi_communicator(communicator));

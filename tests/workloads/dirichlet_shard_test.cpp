@@ -131,8 +131,8 @@ TEST(DirichletShard, DealsAgainUntilEachRankHasEnough) {
     }
   }
   EXPECT_GE(smallest, 60U);
-  EXPECT_THROW(dirichlet_shard(labels, {0.2, 4, 0, 101}, 1), std::invalid_argument);
-  EXPECT_THROW(dirichlet_shard(labels, {0.0, 4, 0, 1}, 1), std::invalid_argument);
+  EXPECT_THROW((void)dirichlet_shard(labels, {0.2, 4, 0, 101}, 1), std::invalid_argument);
+  EXPECT_THROW((void)dirichlet_shard(labels, {0.0, 4, 0, 1}, 1), std::invalid_argument);
   EXPECT_THROW(dirichlet_shard(labels, {std::nan(""), 4, 0, 1}, 1), std::invalid_argument);
 }
 
