@@ -49,6 +49,24 @@ void FrozenVarianceAdam::Options::validate(std::string_view owner) const {
   codec.validate(owner);
 }
 
+void FrozenVarianceAdam::OnebitAdam::validate() const {
+  Options::validate("onebit_adam");
+  require_option(
+      codec.bits == 1, "onebit_adam",
+      "option 'bits': only 1 is possible; apmsqueeze is the same algorithm with 1, 2, 4 or 8 bits");
+  require_option(
+      warmup_steps.automatic || warmup_steps.steps > 0, "onebit_adam",
+      "option 'warmup_steps' is needed: a number of steps > 0 (15 to 25 % of the run is usual), or \"auto\"");
+}
+
+void FrozenVarianceAdam::Apmsqueeze::validate() const {
+  Options::validate("apmsqueeze");
+  require_option(!common.bias_correction, "apmsqueeze",
+                 "option 'bias_correction': the algorithm has none; leave it out, or use onebit_adam");
+  require_option(!warmup_steps.automatic && warmup_steps.steps > 0, "apmsqueeze",
+                 "option 'warmup_steps' is needed: a number of steps > 0 (\"auto\" is onebit_adam's)");
+}
+
 FrozenVarianceAdam::FrozenVarianceAdam(std::string_view name, const Options& options, TensorLayout layout,
                                        std::shared_ptr<Communicator> shared_communicator)
     : Optimizer(name, std::move(layout), std::move(shared_communicator), options.common),

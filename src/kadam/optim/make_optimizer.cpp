@@ -1,20 +1,20 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/optim/adam.hpp>
-#include <kadam/optim/apmsqueeze.hpp>
 #include <kadam/optim/divisible_adam.hpp>
 #include <kadam/optim/efficient_adam.hpp>
+#include <kadam/optim/frozen_variance_adam.hpp>
 #include <kadam/optim/lamb.hpp>
 #include <kadam/optim/locally_accumulated_adam.hpp>
 #include <kadam/optim/loco.hpp>
 #include <kadam/optim/make_optimizer.hpp>
-#include <kadam/optim/onebit_adam.hpp>
 #include <kadam/optim/onebit_lamb.hpp>
 #include <kadam/optim/zero_one_adam.hpp>
 
 #include <algorithm>
 #include <exception>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 
 namespace kadam {
@@ -41,18 +41,22 @@ std::vector<OptionHelp> help_of() {
   return help;
 }
 
-template <class Type>
+template <class Type, class Options>
 std::unique_ptr<Optimizer> make(std::string_view name, const OptionMap& values, TensorLayout layout,
                                 SharedCommunicator communicator, const Groups& groups) {
-  auto options = read_options<typename Type::Options>(name, values);
+  auto options = read_options<Options>(name, values);
   options.common.groups = groups;
   options.validate();
-  return std::make_unique<Type>(options, std::move(layout), std::move(communicator));
+  if constexpr (std::is_same_v<Options, typename Type::Options>) {
+    return std::make_unique<Type>(options, std::move(layout), std::move(communicator));
+  } else {  // one of several names
+    return std::make_unique<Type>(name, options, std::move(layout), std::move(communicator));
+  }
 }
 
-template <class Type>
+template <class Type, class Options = typename Type::Options>
 Algorithm row(std::string name, OptimizerTraits traits) {
-  return {std::move(name), std::move(traits), make<Type>, help_of<typename Type::Options>};
+  return {std::move(name), std::move(traits), make<Type, Options>, help_of<Options>};
 }
 
 /// THE table: whatever lists optimizers, or wants to know of what kind they are, asks it.
@@ -60,9 +64,9 @@ const std::vector<Algorithm>& algorithms() {
   static const std::vector<Algorithm> all = {
       row<Adam>("adam", {.dense = true}),
       row<Lamb>("lamb", {.dense = true, .per_tensor = true}),
-      row<OnebitAdam>("onebit_adam",
-                      {.warmup = "warmup_steps", .needs_warmup = true, .freezes = true, .bits = {1}}),
-      row<Apmsqueeze>(
+      row<FrozenVarianceAdam, FrozenVarianceAdam::OnebitAdam>(
+          "onebit_adam", {.warmup = "warmup_steps", .needs_warmup = true, .freezes = true, .bits = {1}}),
+      row<FrozenVarianceAdam, FrozenVarianceAdam::Apmsqueeze>(
           "apmsqueeze",
           {.warmup = "warmup_steps", .needs_warmup = true, .freezes = true, .bits = {1, 2, 4, 8}}),
       row<ZeroOneAdam>("zero_one_adam", {.warmup = "variance_freeze_step",

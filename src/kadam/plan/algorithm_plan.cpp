@@ -31,8 +31,8 @@ AlgorithmPlan plan(std::string_view name, const OptionMap& values, const Problem
 constexpr std::array<Planner, 10> planners = {{
     {"adam", plan<Adam::Options>},
     {"lamb", plan<Lamb::Options>},
-    {"onebit_adam", plan<OnebitAdam::Options>},
-    {"apmsqueeze", plan<Apmsqueeze::Options>},
+    {"onebit_adam", plan<FrozenVarianceAdam::OnebitAdam>},
+    {"apmsqueeze", plan<FrozenVarianceAdam::Apmsqueeze>},
     {"zero_one_adam", plan<ZeroOneAdam::Options>},
     {"onebit_lamb", plan<OnebitLamb::Options>},
     {"efficient_adam", plan<EfficientAdam::Options>},

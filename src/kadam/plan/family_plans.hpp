@@ -3,13 +3,12 @@
 #pragma once
 
 #include <kadam/optim/adam.hpp>
-#include <kadam/optim/apmsqueeze.hpp>
 #include <kadam/optim/divisible_adam.hpp>
 #include <kadam/optim/efficient_adam.hpp>
+#include <kadam/optim/frozen_variance_adam.hpp>
 #include <kadam/optim/lamb.hpp>
 #include <kadam/optim/locally_accumulated_adam.hpp>
 #include <kadam/optim/loco.hpp>
-#include <kadam/optim/onebit_adam.hpp>
 #include <kadam/optim/onebit_lamb.hpp>
 #include <kadam/optim/zero_one_adam.hpp>
 #include <kadam/plan/algorithm_plan.hpp>
