@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <doctor/findings.hpp>
 #include <kadam/config.hpp>
-#include <kadam/kernels/detail/backend.hpp>
+#include <kadam/execution.hpp>
 #include <kadam/optim/options.hpp>
 
 #include <algorithm>
@@ -69,7 +69,7 @@ Findings look_around(Communicator& communicator) {
                               static_cast<std::uint64_t>(all[k + 2]), static_cast<int>(all[k + 3])});
   }
   findings.cores_on_node = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  findings.device = !detail::runs_on_host<ExecutionSpace>;
+  findings.device = !kernels_run_on_host;
   findings.parallel = findings.device || std::string_view(ExecutionSpace::name()) != "Serial";
   findings.staged = communicator.stages_through_host();
   findings.two_levels = communicator.has_two_levels();

@@ -85,7 +85,7 @@ double empty_seconds(Communicator& communicator) {
 std::size_t message_bytes(std::size_t bytes, std::size_t ranks) {
   constexpr std::size_t unit = TwoWayExchange::shortest_message_bytes;
   const auto share = static_cast<std::int64_t>(bytes / ranks);
-  return static_cast<std::size_t>(detail::ceil_divide(share, unit)) * unit;
+  return static_cast<std::size_t>(ceil_divide(share, unit)) * unit;
 }
 
 /// Twice longer and longer, until one takes long enough: the first time finds out which does, and lets

@@ -25,6 +25,10 @@ using Vector = Kokkos::View<T*, MemorySpace>;
 template <class T>
 using HostVector = Kokkos::View<T*, Kokkos::HostSpace>;
 
+/// Whether kernels run on the host's processors: they reach its memory.
+inline constexpr bool kernels_run_on_host =
+    Kokkos::SpaceAccessibility<ExecutionSpace, Kokkos::HostSpace>::accessible;
+
 /// Whether the host reads and writes Vectors in place: there is no device, or its memory is the host's.
 inline constexpr bool host_reaches_vectors =
     Kokkos::SpaceAccessibility<Kokkos::HostSpace, MemorySpace>::accessible;

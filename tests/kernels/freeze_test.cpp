@@ -27,7 +27,7 @@ TYPED_TEST(FreezeTest, RaisesSmallVariancesOfABlockButNotThoseThatAreZero) {
   using Space = typename TypeParam::memory_space;
   const auto v = test::to_device<Space>(std::vector<float>{1.0F, 1e-6F, 0.0F, 1e-6F, 1e-6F});
   // Blocks of three elements: only the first has an element that its neighbours' floor raises.
-  detail::BlockMap map;
+  BlockMap map;
   map.elements = 5;
   map.chunk_elements = 64;
   map.block_elements = 3;

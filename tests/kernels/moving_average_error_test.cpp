@@ -249,8 +249,7 @@ TYPED_TEST(MovingAverageErrorTest, EncodesSomeBlocksAndLeavesTheOthersAlone) {
     plain.words.assign(message.total_bytes() / 4, 0U);
     const auto got = TestFixture::copy_of(plain);
     plain.encode(gradient, std::vector<bool>(gradient.size(), true), first, last);
-    const detail::BlockRange range(message.map(), static_cast<std::int64_t>(first),
-                                   static_cast<std::int64_t>(last));
+    const BlockRange range(message.map(), static_cast<std::int64_t>(first), static_cast<std::int64_t>(last));
     encode_with_moving_average_error<TypeParam, 4, Space>(
         TypeParam{}, UniformQuantiser<4>{}, range, test::to_device<Space>(gradient), 1.0F,
         ActiveMask<Space>{}, got.error, Ema::make(0.8), got.words);
@@ -378,8 +377,8 @@ TYPED_TEST(MovingAverageErrorTest, TheMeanOfMessagesIsEquivalentToReference) {
         for (std::size_t i = 0; i < q.size(); ++i) wanted[i] += q[i];
       }
       for (float& value : wanted) value = value * static_cast<float>(1.0 / ranks) + 0.0F;
-      const detail::BlockMap map = message.map();
-      const detail::BlockRange some(map, map.blocks / 3, map.blocks - map.blocks / 4);
+      const BlockMap map = message.map();
+      const BlockRange some(map, map.blocks / 3, map.blocks - map.blocks / 4);
       std::vector<float> of_some(wanted.size(), -7.0F);
       for (std::int64_t b = some.first; b < some.last; ++b) {
         const auto place = map.block(b);

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <kadam/kernels/active_mask.hpp>
+#include <kadam/kernels/block_map.hpp>
 #include <kadam/kernels/detail/block_loop.hpp>
-#include <kadam/kernels/detail/block_map.hpp>
 #include <kadam/kernels/detail/block_source.hpp>
 #include <kadam/kernels/detail/code_tile.hpp>
 #include <kadam/kernels/detail/code_word.hpp>
@@ -207,7 +207,7 @@ struct DecodeBlock {
 /// Deterministic: independent of the number of threads. Worked number: one block, error 0, load (3, -4),
 /// sign code, rms: scale 3.5355, codes (1, 0), error (-0.5355, -0.4645).
 template <class Exec, Quantiser Q, class Load, class MemorySpace>
-void encode_with_error_feedback(const Exec& exec, const Q& quantiser, const detail::BlockRange& blocks,
+void encode_with_error_feedback(const Exec& exec, const Q& quantiser, const BlockRange& blocks,
                                 const Load& load, const ActiveMask<MemorySpace>& active,
                                 const Kokkos::View<float*, MemorySpace>& error,
                                 const Words<MemorySpace>& message) {
@@ -230,7 +230,7 @@ struct ContinuedLoad {
 /// is read before it is written. An inactive element has no meaningful value there; it sends nothing in any
 /// case. Memory: 8 B + 2 bits/8 per element and what load reads.
 template <class Exec, Quantiser Q, class Load, class MemorySpace>
-void encode_continued(const Exec& exec, const Q& quantiser, const detail::BlockRange& blocks,
+void encode_continued(const Exec& exec, const Q& quantiser, const BlockRange& blocks,
                       const ContinuedLoad<Load, MemorySpace>& input, const ActiveMask<MemorySpace>& active,
                       const Kokkos::View<float*, MemorySpace>& error, const Words<MemorySpace>& message) {
   using Source = detail::ContinuedSource<Q, Load, MemorySpace>;
@@ -242,7 +242,7 @@ void encode_continued(const Exec& exec, const Q& quantiser, const detail::BlockR
 
 /// The same with an input that a kernel before has added to the error. Memory: 8 B + bits/8 per element.
 template <class Exec, Quantiser Q, class MemorySpace>
-void encode_accumulated(const Exec& exec, const Q& quantiser, const detail::BlockRange& blocks,
+void encode_accumulated(const Exec& exec, const Q& quantiser, const BlockRange& blocks,
                         const ActiveMask<MemorySpace>& active, const Kokkos::View<float*, MemorySpace>& error,
                         const Words<MemorySpace>& message) {
   using Source = detail::AlreadyAdded;
@@ -257,7 +257,7 @@ void encode_accumulated(const Exec& exec, const Q& quantiser, const detail::Bloc
 /// Shape: messages holds n messages of this chunk, stride_words apart; blocks are those of the one chunk.
 /// Memory: n bits/8 + 8 B + bits/8 per element.
 template <class Exec, Quantiser Q, class MemorySpace>
-void reduce_and_encode(const Exec& exec, const Q& quantiser, const detail::BlockRange& blocks,
+void reduce_and_encode(const Exec& exec, const Q& quantiser, const BlockRange& blocks,
                        const ConstWords<MemorySpace>& messages, int ranks, std::int64_t stride_words,
                        const ActiveMask<MemorySpace>& active, const Kokkos::View<float*, MemorySpace>& error,
                        const Words<MemorySpace>& reply) {
@@ -274,7 +274,7 @@ void reduce_and_encode(const Exec& exec, const Q& quantiser, const detail::Block
 ///
 /// Memory: bits/8 per element and what apply touches.
 template <class Exec, Quantiser Q, class Apply, class MemorySpace>
-void decode_and_apply(const Exec& exec, const Q& quantiser, const detail::BlockMap& map,
+void decode_and_apply(const Exec& exec, const Q& quantiser, const BlockMap& map,
                       const ConstWords<MemorySpace>& message, const ActiveMask<MemorySpace>& active,
                       std::int64_t begin, std::int64_t end, const Apply& apply) {
   if (begin >= end) return;
@@ -288,14 +288,14 @@ void decode_and_apply(const Exec& exec, const Q& quantiser, const detail::BlockM
 template <Quantiser Q, class MemorySpace>
 struct DecodedSquare {
   Q quantiser;
-  detail::BlockMap map;
+  BlockMap map;
   ConstWords<MemorySpace> message;
   ActiveMask<MemorySpace> active;
 
   KOKKOS_FORCEINLINE_FUNCTION double operator()(const std::int64_t i) const {
     if (!active(i)) return 0.0;
     constexpr std::int64_t width = detail::elements_per_word<Q>;
-    const detail::BlockMap::Block block = map.block(map.block_of(i));
+    const BlockMap::Block block = map.block(map.block_of(i));
     const std::int64_t in_block = i - block.first_element;
     const float scale = Q::has_scale ? Kokkos::bit_cast<float>(message(block.scale_word)) : 0.0F;
     const std::uint32_t word = message(block.first_word + in_block / width);

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <kadam/kernels/active_mask.hpp>
+#include <kadam/kernels/block_map.hpp>
 #include <kadam/kernels/detail/block_loop.hpp>
-#include <kadam/kernels/detail/block_map.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -60,7 +60,7 @@ struct RaiseVarianceOfBlock {
 /// Does nothing when floor is 0. Worked number: v = (1, 1e-6), floor = 0.1: the second becomes 0.005.
 /// Memory: reads v, writes what is raised: 4 to 8 B per element.
 template <class Exec, class MemorySpace>
-void raise_variance(const Exec& exec, const detail::BlockMap& map, double floor,
+void raise_variance(const Exec& exec, const BlockMap& map, double floor,
                     const Kokkos::View<float*, MemorySpace>& v) {
   if (floor == 0.0) return;
   detail::for_each_block("kadam::raise_variance", exec, 0, map.blocks,

@@ -143,10 +143,10 @@ class LargeTopK {
         marks_(uninitialised(exec, "kadam::LargeTopK::marks"), static_cast<std::size_t>(parts_)) {}
 
   /// Selects in block `index` of the map.
-  void operator()(const Exec& exec, const detail::SparseMap& map, std::int64_t index,
+  void operator()(const Exec& exec, const SparseMap& map, std::int64_t index,
                   const Kokkos::View<float*, MemorySpace>& values, Selected selected,
                   const Words<MemorySpace>& message) const {
-    const detail::SparseMap::Block place = map.block(index);
+    const SparseMap::Block place = map.block(index);
     const std::int64_t k = place.shape.entries;
     const detail::GroupedBlock<MemorySpace> block =
         grouped(values, place, 2 * k <= groups_of(place.elements));
@@ -191,12 +191,12 @@ class LargeTopK {
   static std::int64_t groups_of(std::int64_t elements) {
     return (elements + detail::top_k_group - 1) / detail::top_k_group;
   }
-  static Kokkos::pair<std::int64_t, std::int64_t> index_words(const detail::SparseMap::Block& place) {
+  static Kokkos::pair<std::int64_t, std::int64_t> index_words(const SparseMap::Block& place) {
     return {place.first_index_word, place.first_index_word + place.shape.index_words()};
   }
 
   [[nodiscard]] detail::GroupedBlock<MemorySpace> grouped(const Kokkos::View<float*, MemorySpace>& values,
-                                                          const detail::SparseMap::Block& place,
+                                                          const SparseMap::Block& place,
                                                           bool by_groups) const {
     const std::int64_t groups = groups_of(place.elements);
     const std::int64_t end = place.first_element + place.elements;

@@ -4,8 +4,8 @@
 
 #include <kadam/kernels/active_mask.hpp>
 #include <kadam/kernels/adam_update.hpp>
+#include <kadam/kernels/block_map.hpp>
 #include <kadam/kernels/detail/block_loop.hpp>
-#include <kadam/kernels/detail/block_map.hpp>
 #include <kadam/kernels/detail/block_source.hpp>
 #include <kadam/kernels/detail/code_tile.hpp>
 #include <kadam/kernels/detail/code_word.hpp>
@@ -199,7 +199,7 @@ struct MeanOfBlock {
 /// of threads. Worked number: 4 bits, beta_e = 0.8, e = 0, g = (0.7, 0.25): q = (0.7, 0.2), e <- (0, 0.01).
 template <class Exec, int Bits, class MemorySpace>
 void encode_with_moving_average_error(const Exec& exec, const UniformQuantiser<Bits>& quantiser,
-                                      const detail::BlockRange& blocks, const Numbers<MemorySpace>& gradient,
+                                      const BlockRange& blocks, const Numbers<MemorySpace>& gradient,
                                       float gradient_scale, const ActiveMask<MemorySpace>& active,
                                       const ByteError<MemorySpace>& error, const Ema& average,
                                       const Words<MemorySpace>& message) {
@@ -212,7 +212,7 @@ void encode_with_moving_average_error(const Exec& exec, const UniformQuantiser<B
 /// out <- e.
 /// Shape: out has map.elements elements. Memory: 5 B per element.
 template <class Exec, class MemorySpace>
-void decode_byte_error(const Exec& exec, const detail::BlockMap& map, const ByteError<MemorySpace>& error,
+void decode_byte_error(const Exec& exec, const BlockMap& map, const ByteError<MemorySpace>& error,
                        const Kokkos::View<float*, MemorySpace>& out) {
   detail::for_each_block("kadam::decode_byte_error", exec, 0, map.blocks,
                          detail::DecodeByteError<MemorySpace>{map, error, out});
@@ -222,7 +222,7 @@ void decode_byte_error(const Exec& exec, const detail::BlockMap& map, const Byte
 /// decode_byte_error() gave becomes the same codes again.
 /// Memory: 5 to 9 B per element.
 template <class Exec, class MemorySpace>
-void encode_byte_error(const Exec& exec, const detail::BlockMap& map,
+void encode_byte_error(const Exec& exec, const BlockMap& map,
                        const Kokkos::View<const float*, MemorySpace>& values, bool with_its_steps,
                        const ByteError<MemorySpace>& error) {
   detail::for_each_block("kadam::encode_byte_error", exec, 0, map.blocks,
@@ -234,7 +234,7 @@ void encode_byte_error(const Exec& exec, const detail::BlockMap& map,
 /// Shape: messages holds n messages of this chunk, stride_words apart; map describes the one chunk.
 /// Memory: n bits/8 + 4 B per element.
 template <class Exec, Quantiser Q, class MemorySpace>
-void decode_mean(const Exec& exec, const Q& quantiser, const detail::BlockRange& blocks,
+void decode_mean(const Exec& exec, const Q& quantiser, const BlockRange& blocks,
                  const ConstWords<MemorySpace>& messages, int ranks, std::int64_t stride_words,
                  const Kokkos::View<float*, MemorySpace>& out) {
   using Source = detail::MeanOfMessages<Q, MemorySpace>;

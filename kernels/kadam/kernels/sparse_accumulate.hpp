@@ -3,7 +3,7 @@
 #pragma once
 
 #include <kadam/kernels/detail/block_loop.hpp>
-#include <kadam/kernels/detail/sparse_map.hpp>
+#include <kadam/kernels/sparse_map.hpp>
 #include <kadam/kernels/words.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -21,7 +21,7 @@ namespace kadam {
 /// Sparse messages of the same layout, one per rank.
 template <class MemorySpace>
 struct SparseMessages {
-  detail::SparseMap map;
+  SparseMap map;
   ConstWords<MemorySpace> words;
   int ranks = 1;
   std::int64_t stride_words = 0;  ///< between the messages of consecutive ranks
@@ -206,7 +206,7 @@ template <class Exec>
 
 /// Elements that subtract_mean_of_messages() needs for its sums.
 template <class Exec>
-[[nodiscard]] std::int64_t sparse_sum_elements(const Exec& exec, const detail::SparseMap& map) {
+[[nodiscard]] std::int64_t sparse_sum_elements(const Exec& exec, const SparseMap& map) {
   return std::min(map.elements, detail::sparse_parts(exec, map) * map.block_elements);
 }
 
@@ -219,7 +219,7 @@ template <class Exec, class MemorySpace>
 void subtract_mean_of_messages(const Exec& exec, const SparseMessages<MemorySpace>& messages,
                                const Kokkos::View<float*, MemorySpace>& sums,
                                const Kokkos::View<float*, MemorySpace>& x) {
-  const detail::SparseMap& map = messages.map;
+  const SparseMap& map = messages.map;
   const auto inverse = static_cast<float>(1.0 / messages.ranks);
   if (map.blocks == 1) {  // which all threads share
     for (int rank = 0; rank < messages.ranks; ++rank) {
@@ -268,7 +268,7 @@ void mean_of_messages(const Exec& exec, const SparseMessages<MemorySpace>& messa
 /// x(i) <- x(i) - value, for every entry of one message. Memory: k entries, and the cache lines of x that
 /// they touch.
 template <class Exec, class MemorySpace>
-void subtract_message(const Exec& exec, const detail::SparseMap& map, const ConstWords<MemorySpace>& message,
+void subtract_message(const Exec& exec, const SparseMap& map, const ConstWords<MemorySpace>& message,
                       const Kokkos::View<float*, MemorySpace>& x) {
   detail::for_each_entry("kadam::subtract_message", exec, SparseMessages<MemorySpace>{map, message}, 0,
                          detail::SubtractEntry<MemorySpace>{x});
@@ -277,7 +277,7 @@ void subtract_message(const Exec& exec, const detail::SparseMap& map, const Cons
 /// residual(i) <- 0 for every entry of `sent` that is in `kept` too; all others stay, to the last bit.
 /// Memory: the indices of sent, for each a bisection in those of kept, and the cache lines that are cleared.
 template <class Exec, class MemorySpace>
-void clear_kept(const Exec& exec, const detail::SparseMap& map, const ConstWords<MemorySpace>& sent,
+void clear_kept(const Exec& exec, const SparseMap& map, const ConstWords<MemorySpace>& sent,
                 const ConstWords<MemorySpace>& kept, const Kokkos::View<float*, MemorySpace>& residual) {
   using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
   Kokkos::parallel_for("kadam::clear_kept", Policy(exec, 0, map.entries()),

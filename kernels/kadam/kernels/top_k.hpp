@@ -5,7 +5,7 @@
 #include <kadam/kernels/detail/block_loop.hpp>
 #include <kadam/kernels/detail/candidates.hpp>
 #include <kadam/kernels/detail/magnitude_cut.hpp>
-#include <kadam/kernels/detail/sparse_map.hpp>
+#include <kadam/kernels/sparse_map.hpp>
 #include <kadam/kernels/words.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -102,9 +102,8 @@ struct SelectBlock {
 /// Memory: reads 4 B per element and writes the cache lines of what is selected, in about one pass at a
 /// density of 1 %. Deterministic: independent of the number of threads.
 template <class Exec, class MemorySpace>
-void select_top_k(const Exec& exec, const detail::SparseMap& map,
-                  const Kokkos::View<float*, MemorySpace>& values, Selected selected,
-                  const Words<MemorySpace>& message) {
+void select_top_k(const Exec& exec, const SparseMap& map, const Kokkos::View<float*, MemorySpace>& values,
+                  Selected selected, const Words<MemorySpace>& message) {
   detail::for_each_block("kadam::select_top_k", exec, 0, map.blocks,
                          detail::SelectBlock<MemorySpace>{map, {values, message, selected}});
 }

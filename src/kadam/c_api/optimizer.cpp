@@ -3,7 +3,7 @@
 #include <kadam/c_api/guarded.hpp>
 #include <kadam/c_api/optimizer.hpp>
 #include <kadam/config.hpp>
-#include <kadam/kernels/detail/backend.hpp>
+#include <kadam/execution.hpp>
 
 #include <utility>
 
@@ -18,7 +18,7 @@ using kadam::c_api::usable;
 kadam_optimizer::kadam_optimizer(std::unique_ptr<kadam::Optimizer> made, kadam_memory where)
     : optimizer(std::move(made)),
       memory(where),
-      copies(where == KADAM_MEMORY_HOST && !kadam::detail::runs_on_host<kadam::ExecutionSpace>),
+      copies(where == KADAM_MEMORY_HOST && !kadam::kernels_run_on_host),
       arrays("kadam::c_api", elements(), copies),
       gradient_array_("kadam::c_api::gradient", copies) {}
 

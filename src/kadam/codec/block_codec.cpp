@@ -41,12 +41,12 @@ AnyQuantiser make_quantiser(int bits, SignScale scale) {
 BlockCodec::BlockCodec(const AnyQuantiser& quantiser, const ChunkLayout& chunks, std::int64_t block_elements)
     : quantiser_(quantiser), message_(message_for(quantiser, chunks, block_elements)) {}
 
-detail::BlockRange BlockCodec::blocks_in_chunk(int chunk, const ElementRange& range) const {
+BlockRange BlockCodec::blocks_in_chunk(int chunk, const ElementRange& range) const {
   const std::int64_t begin = message_.chunks().chunk(chunk).begin;
-  return detail::BlockRange::of_elements(message_.chunk_map(chunk), range.begin - begin, range.end - begin);
+  return BlockRange::of_elements(message_.chunk_map(chunk), range.begin - begin, range.end - begin);
 }
 
-void BlockCodec::encode(const ExecutionSpace& exec, const detail::BlockRange& blocks,
+void BlockCodec::encode(const ExecutionSpace& exec, const BlockRange& blocks,
                         const ActiveMask<MemorySpace>& active, const Vector<float>& error,
                         const Words<MemorySpace>& messages) const {
   std::visit(
@@ -54,7 +54,7 @@ void BlockCodec::encode(const ExecutionSpace& exec, const detail::BlockRange& bl
       quantiser_);
 }
 
-void BlockCodec::encode(const ExecutionSpace& exec, const detail::BlockRange& blocks,
+void BlockCodec::encode(const ExecutionSpace& exec, const BlockRange& blocks,
                         const Numbers<MemorySpace>& gradient, float gradient_scale,
                         const ActiveMask<MemorySpace>& active, const ByteError<MemorySpace>& error,
                         const Ema& average, const Words<MemorySpace>& messages) const {
@@ -71,7 +71,7 @@ void BlockCodec::encode(const ExecutionSpace& exec, const detail::BlockRange& bl
       quantiser_);
 }
 
-void BlockCodec::mean(const ExecutionSpace& exec, int chunk, const detail::BlockRange& blocks, int ranks,
+void BlockCodec::mean(const ExecutionSpace& exec, int chunk, const BlockRange& blocks, int ranks,
                       const ConstWords<MemorySpace>& messages, const Vector<float>& out) const {
   std::visit(
       [&](const auto& quantiser) {
@@ -80,7 +80,7 @@ void BlockCodec::mean(const ExecutionSpace& exec, int chunk, const detail::Block
       quantiser_);
 }
 
-void BlockCodec::reduce(const ExecutionSpace& exec, int chunk, const detail::BlockRange& blocks, int ranks,
+void BlockCodec::reduce(const ExecutionSpace& exec, int chunk, const BlockRange& blocks, int ranks,
                         const ConstWords<MemorySpace>& messages, const ActiveMask<MemorySpace>& active,
                         const Vector<float>& error, const Words<MemorySpace>& reply) const {
   std::visit(

@@ -24,15 +24,15 @@ class BlockCodec {
   [[nodiscard]] const BlockMessage& message() const { return message_; }
 
   /// The blocks of elements [range.begin, range.end) of the whole vector, whole blocks of one chunk.
-  [[nodiscard]] detail::BlockRange blocks_of(const ElementRange& range) const {
-    return detail::BlockRange::of_elements(message_.map(), range.begin, range.end);
+  [[nodiscard]] BlockRange blocks_of(const ElementRange& range) const {
+    return BlockRange::of_elements(message_.map(), range.begin, range.end);
   }
   /// The same blocks, seen from the start of their chunk.
-  [[nodiscard]] detail::BlockRange blocks_in_chunk(int chunk, const ElementRange& range) const;
+  [[nodiscard]] BlockRange blocks_in_chunk(int chunk, const ElementRange& range) const;
 
   /// encode_with_error_feedback.
   template <class Load>
-  void encode(const ExecutionSpace& exec, const detail::BlockRange& blocks, const Load& load,
+  void encode(const ExecutionSpace& exec, const BlockRange& blocks, const Load& load,
               const ActiveMask<MemorySpace>& active, const Vector<float>& error,
               const Words<MemorySpace>& messages) const {
     std::visit(
@@ -44,7 +44,7 @@ class BlockCodec {
 
   /// encode_continued.
   template <class Load>
-  void encode(const ExecutionSpace& exec, const detail::BlockRange& blocks,
+  void encode(const ExecutionSpace& exec, const BlockRange& blocks,
               const ContinuedLoad<Load, MemorySpace>& input, const ActiveMask<MemorySpace>& active,
               const Vector<float>& error, const Words<MemorySpace>& messages) const {
     std::visit(
@@ -55,22 +55,21 @@ class BlockCodec {
   }
 
   /// encode_accumulated.
-  void encode(const ExecutionSpace& exec, const detail::BlockRange& blocks,
-              const ActiveMask<MemorySpace>& active, const Vector<float>& error,
-              const Words<MemorySpace>& messages) const;
+  void encode(const ExecutionSpace& exec, const BlockRange& blocks, const ActiveMask<MemorySpace>& active,
+              const Vector<float>& error, const Words<MemorySpace>& messages) const;
 
   /// encode_with_moving_average_error.
-  void encode(const ExecutionSpace& exec, const detail::BlockRange& blocks,
-              const Numbers<MemorySpace>& gradient, float gradient_scale,
-              const ActiveMask<MemorySpace>& active, const ByteError<MemorySpace>& error, const Ema& average,
+  void encode(const ExecutionSpace& exec, const BlockRange& blocks, const Numbers<MemorySpace>& gradient,
+              float gradient_scale, const ActiveMask<MemorySpace>& active,
+              const ByteError<MemorySpace>& error, const Ema& average,
               const Words<MemorySpace>& messages) const;
 
   /// decode_mean of blocks_in_chunk(), from one message of every rank.
-  void mean(const ExecutionSpace& exec, int chunk, const detail::BlockRange& blocks, int ranks,
+  void mean(const ExecutionSpace& exec, int chunk, const BlockRange& blocks, int ranks,
             const ConstWords<MemorySpace>& messages, const Vector<float>& out) const;
 
   /// reduce_and_encode of blocks_in_chunk(), from one message of every rank.
-  void reduce(const ExecutionSpace& exec, int chunk, const detail::BlockRange& blocks, int ranks,
+  void reduce(const ExecutionSpace& exec, int chunk, const BlockRange& blocks, int ranks,
               const ConstWords<MemorySpace>& messages, const ActiveMask<MemorySpace>& active,
               const Vector<float>& error, const Words<MemorySpace>& reply) const;
 

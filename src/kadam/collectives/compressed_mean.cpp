@@ -98,7 +98,7 @@ void CompressedMean::exchange(const ExecutionSpace& exec, Communicator& communic
     exchange_in_two_levels(exec, communicator, phases, y, active, arrived);
     return;
   }
-  run(exec, communicator, phases, active, arrived, [&](const detail::BlockRange& blocks) {
+  run(exec, communicator, phases, active, arrived, [&](const BlockRange& blocks) {
     codec_.encode(exec, blocks, ElementOf<MemorySpace>{y}, active, state_.worker_error, outgoing());
   });
 }
@@ -116,7 +116,7 @@ void CompressedMean::exchange_accumulated(const ExecutionSpace& exec, Communicat
     Kokkos::deep_copy(exec, input_, 0.0F);
     return;
   }
-  run(exec, communicator, phases, active, arrived, [&](const detail::BlockRange& blocks) {
+  run(exec, communicator, phases, active, arrived, [&](const BlockRange& blocks) {
     codec_.encode(exec, blocks, active, state_.worker_error, outgoing());
   });
 }
@@ -128,7 +128,7 @@ void CompressedMean::exchange_in_two_levels(const ExecutionSpace& exec, Communic
   ActiveMask<MemorySpace> active_in_shard = active;
   active_in_shard.offset += node_.shard().begin;
   const ElementOf<MemorySpace> load{node_mean_};
-  run(exec, communicator.across(), phases, active_in_shard, {}, [&](const detail::BlockRange& blocks) {
+  run(exec, communicator.across(), phases, active_in_shard, {}, [&](const BlockRange& blocks) {
     of_chunks_.encode(exec, blocks, load, active_in_shard, state_.worker_error, outgoing());
   });
   node_.gather(exec, communicator, phases, bytes_of(replies_),

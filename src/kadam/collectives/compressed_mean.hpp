@@ -72,7 +72,7 @@ class CompressedMean {
       exchange_in_two_levels(exec, communicator, phases, input_, active, arrived);
       return;
     }
-    run(exec, communicator, phases, active, arrived, [&](const detail::BlockRange& blocks) {
+    run(exec, communicator, phases, active, arrived, [&](const BlockRange& blocks) {
       codec_.encode(exec, blocks, ContinuedLoad<Load, MemorySpace>{load, replies_}, active,
                     state_.worker_error, outgoing());
     });
@@ -107,7 +107,7 @@ class CompressedMean {
   [[nodiscard]] double squared_error(const ExecutionSpace& exec, const SumSpace<MemorySpace>& space) const;
 
   /// The kernels' view of the scale blocks.
-  [[nodiscard]] const detail::BlockMap& map() const { return codec_.message().map(); }
+  [[nodiscard]] const BlockMap& map() const { return codec_.message().map(); }
   /// What this rank sends in one exchange: all of it with one level, to other nodes and inside its node with
   /// two.
   [[nodiscard]] std::size_t bytes_sent() const;
@@ -136,7 +136,7 @@ class CompressedMean {
   [[nodiscard]] const Words<MemorySpace>& outgoing() const {
     return chunks_.ranks() == 1 ? own_replies_ : messages_;
   }
-  using Encode = std::function<void(const detail::BlockRange&)>;
+  using Encode = std::function<void(const BlockRange&)>;
   void run(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
            const ActiveMask<MemorySpace>& active, const Arrived& arrived, const Encode& encode);
   void reduce(const ExecutionSpace& exec, const Slice& slice, const ActiveMask<MemorySpace>& active) const;

@@ -11,7 +11,7 @@ namespace {
 /// f(i) = e(i)^2
 struct SquareOfByteError {
   ByteError<MemorySpace> error;
-  detail::BlockMap map;
+  BlockMap map;
   KOKKOS_FORCEINLINE_FUNCTION double operator()(const std::int64_t i) const {
     const auto value =
         static_cast<double>(UniformQuantiser<8>{}.decode(error.codes(i), error.steps(map.block_of(i))));

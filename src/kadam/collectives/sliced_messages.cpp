@@ -14,7 +14,7 @@ Words<MemorySpace> part_of(const Words<MemorySpace>& all, const Piece& piece) {
 }
 
 void cut_messages(SlicedChunks& slices, const BlockMessage& message, std::size_t piece_bytes) {
-  const detail::BlockMap& map = message.map();
+  const BlockMap& map = message.map();
   const auto words = static_cast<std::size_t>(map.scale_words + map.words_per_block);
   slices.cut(
       message.chunks().ranks(), [&](int j) { return message.chunks().chunk(j); }, piece_bytes,

@@ -125,7 +125,7 @@ void SparseMean::deliver_by_owners(const ExecutionSpace& exec, Communicator& com
   };
   steps.arrived = [&](int /*chunk*/, const Slice& slice) {
     const auto scope = phases.enter(exec, Phase::decode);
-    const detail::SparseMap map = message_.map_of(slice.elements);
+    const SparseMap map = message_.map_of(slice.elements);
     const ConstWords<MemorySpace> sent = part_of(sent_, slice.sent);
     const ConstWords<MemorySpace> kept = part_of(kept_, slice.sent);
     subtract_message(exec, map, kept, part_of(x, slice.elements));
@@ -139,7 +139,7 @@ void SparseMean::deliver_by_owners(const ExecutionSpace& exec, Communicator& com
 }
 
 void SparseMean::cut_into_slices(std::size_t piece_bytes) {
-  const detail::SparseMap& map = message_.map();
+  const SparseMap& map = message_.map();
   const auto block_bytes = static_cast<std::size_t>(map.full.words()) * sizeof(std::uint32_t);
   const auto region_of = [&](int r) {
     return has_owners() ? message_.region(ranks_, r) : ElementRange{0, map.elements};
@@ -150,7 +150,7 @@ void SparseMean::cut_into_slices(std::size_t piece_bytes) {
 
 void SparseMean::select(const ExecutionSpace& exec, const ElementRange& range, const Vector<float>& values,
                         Selected selected, const Words<MemorySpace>& message) const {
-  const detail::SparseMap map = message_.map_of(range);
+  const SparseMap map = message_.map_of(range);
   const Words<MemorySpace> place = part_of(message, message_.piece(range));
   if (map.block_elements <= SparseMessage::largest_select_block) {
     select_top_k(exec, map, values, selected, place);

@@ -14,8 +14,7 @@ ChunkLayout::ChunkLayout(std::int64_t elements, int ranks) : elements_(elements)
                                 std::to_string(elements) + " elements and " + std::to_string(ranks) +
                                 " ranks");
   }
-  chunk_elements_ =
-      alignment_elements * detail::ceil_divide(detail::ceil_divide(elements, ranks), alignment_elements);
+  chunk_elements_ = alignment_elements * ceil_divide(ceil_divide(elements, ranks), alignment_elements);
 }
 
 }  // namespace kadam

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <kadam/kernels/detail/backend.hpp>
+#include <kadam/execution.hpp>
 #include <kadam/python/array.hpp>
 
 #include <stdexcept>
@@ -8,8 +8,6 @@
 
 namespace kadam::python {
 namespace {
-
-constexpr bool runs_on_host = kadam::detail::runs_on_host<ExecutionSpace>;
 
 /// As DLPack numbers them.
 bool is_host(int device_type) {
@@ -119,7 +117,7 @@ Array::Array(nb::handle source, const ArrayUse& use) : name_(use.name), source_(
 }
 
 bool Array::needs_copy() const {
-  return on_host_ && !runs_on_host;
+  return on_host_ && !kernels_run_on_host;
 }
 
 void Array::refuse_type(const char* expected) const {

@@ -9,8 +9,6 @@
 
 namespace kadam {
 
-using detail::ceil_divide;
-
 BlockMessage::BlockMessage(const ChunkLayout& chunks, std::int64_t block_elements, int bits, bool has_scale)
     : chunks_(chunks), bits_(bits) {
   if (block_elements < 0) {
@@ -68,8 +66,8 @@ std::size_t BlockMessage::total_bytes() const {
   return last.offset_bytes + last.bytes;
 }
 
-detail::BlockMap BlockMessage::chunk_map(int chunk) const {
-  detail::BlockMap map = map_;
+BlockMap BlockMessage::chunk_map(int chunk) const {
+  BlockMap map = map_;
   map.elements = chunks_.chunk(chunk).elements();
   map.blocks = ceil_divide(map.elements, map_.block_elements);
   return map;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/kernels/detail/block_map.hpp>
+#include <kadam/kernels/block_map.hpp>
 #include <kadam/layout/chunk_layout.hpp>
 
 #include <cstddef>
@@ -42,9 +42,9 @@ class BlockMessage {
   [[nodiscard]] const ChunkLayout& chunks() const { return chunks_; }
 
   /// The kernels' view of all chunks.
-  [[nodiscard]] const detail::BlockMap& map() const { return map_; }
+  [[nodiscard]] const BlockMap& map() const { return map_; }
   /// The kernels' view of chunk j alone, its first element being element 0.
-  [[nodiscard]] detail::BlockMap chunk_map(int chunk) const;
+  [[nodiscard]] BlockMap chunk_map(int chunk) const;
 
  private:
   [[nodiscard]] std::int64_t words_of(std::int64_t chunk_elements) const;
@@ -52,7 +52,7 @@ class BlockMessage {
 
   ChunkLayout chunks_;
   int bits_ = 1;
-  detail::BlockMap map_;
+  BlockMap map_;
 };
 
 }  // namespace kadam

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t word_bytes = 4;
 
-detail::SparseMap::Shape shape_of(std::int64_t block_elements, double density) {
+SparseMap::Shape shape_of(std::int64_t block_elements, double density) {
   const auto largest_index = static_cast<std::uint64_t>(block_elements - 1);
   return {SparseMessage::entries_of(block_elements, density),
           static_cast<std::int64_t>(std::bit_width(largest_index))};
@@ -80,8 +80,8 @@ std::int64_t SparseMessage::blocks_before(std::int64_t element) const {
   return map_.blocks == 0 ? 0 : (element + map_.block_elements - 1) / map_.block_elements;
 }
 
-detail::SparseMap SparseMessage::map_of(const ElementRange& range) const {
-  detail::SparseMap map = map_;
+SparseMap SparseMessage::map_of(const ElementRange& range) const {
+  SparseMap map = map_;
   map.elements = range.elements();
   map.blocks = blocks_before(range.end) - blocks_before(range.begin);
   if (range.end < map_.elements) map.last = map_.full;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/kernels/detail/sparse_map.hpp>
+#include <kadam/kernels/sparse_map.hpp>
 #include <kadam/wire/block_message.hpp>
 
 #include <cstddef>
@@ -41,16 +41,16 @@ class SparseMessage {
   [[nodiscard]] Piece piece(const ElementRange& range) const;
 
   /// The kernels' view of the whole vector.
-  [[nodiscard]] const detail::SparseMap& map() const { return map_; }
+  [[nodiscard]] const SparseMap& map() const { return map_; }
   /// The kernels' view of some elements alone, the first being element 0. Shape: they are whole blocks.
-  [[nodiscard]] detail::SparseMap map_of(const ElementRange& range) const;
+  [[nodiscard]] SparseMap map_of(const ElementRange& range) const;
 
  private:
   [[nodiscard]] std::int64_t first_block(int ranks, int rank) const;
   [[nodiscard]] std::int64_t blocks_before(std::int64_t element) const;
   [[nodiscard]] std::size_t offset_bytes(std::int64_t block) const;
 
-  detail::SparseMap map_;
+  SparseMap map_;
 };
 
 }  // namespace kadam

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/kernels/detail/block_map.hpp>
+#include <kadam/kernels/block_map.hpp>
 #include <kadam/kernels/detail/code_tile.hpp>
 #include <kadam/kernels/detail/code_word.hpp>
 #include <kadam/kernels/detail/with_format.hpp>

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace kadam::detail {
+namespace kadam {
 
 /// Where the scale blocks of a chunked vector lie: in elements, and in 32-bit words of the messages.
 ///
@@ -67,4 +67,4 @@ struct BlockRange {
   }
 };
 
-}  // namespace kadam::detail
+}  // namespace kadam

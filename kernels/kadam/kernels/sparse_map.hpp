@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace kadam::detail {
+namespace kadam {
 
 /// Where the select blocks of a vector lie: in elements, and in the 32-bit words of a sparse message.
 ///
@@ -117,4 +117,4 @@ struct SparseMap {
   }
 };
 
-}  // namespace kadam::detail
+}  // namespace kadam
