@@ -5,6 +5,14 @@ import os
 import pathlib
 
 
+def runs(pid, program):
+    """Whether it runs that program; not, when it has ended meanwhile."""
+    try:
+        return os.path.samefile(f"/proc/{pid}/exe", program)
+    except OSError:
+        return False
+
+
 def started_by(launcher, program):
     """Process numbers of a program that this process has started, directly or not."""
     children = {}
@@ -18,5 +26,5 @@ def started_by(launcher, program):
     while queue:
         of = children.get(queue.pop(), [])
         queue += of
-        found += [pid for pid in of if os.path.realpath(f"/proc/{pid}/exe") == os.path.realpath(program)]
+        found += [pid for pid in of if runs(pid, program)]
     return sorted(found)
