@@ -23,6 +23,8 @@ if(KADAM_SANITIZERS)
     # Up to g++ 13 the sanitizer takes a thread's variables in shared libraries for a block of an old glibc when their
     # address happens to end in 16 of a page, reads a length before them that is not there, and dies as it looks for leaks.
     LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/scripts/lsan.supp:print_suppressions=0:intercept_tls_get_addr=0
+    # Open MPI's hwloc reads the names of all PCI devices, which takes a sanitized program seconds and tells it nothing.
+    HWLOC_COMPONENTS=-pci
     UBSAN_OPTIONS=print_stacktrace=1
     # MPI's own threads are not instrumented: what they do cannot be judged.
     TSAN_OPTIONS=ignore_noninstrumented_modules=1:halt_on_error=1)
