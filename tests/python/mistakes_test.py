@@ -23,9 +23,9 @@ def making_one():
     refuses(ValueError, "tensor 'x': expected 0 or more elements", make, "adam", {"x": -1})
     refuses(ValueError, "tensor 'x': expected 0 or more elements", make, "adam", {"x": (2, 1.5)})
     refuses(ValueError, "groups: expected a list of dicts", make, "adam", {"x": 1}, groups="x")
-    refuses(ValueError, "groups: a group needs 'tensors'", make, "adam", {"x": 1}, groups=[{"dense": True}])
-    refuses(ValueError, "groups: there is no 'lr'", make, "adam", {"x": 1}, groups=[{"tensors": "x", "lr": 1}])
-    refuses(ValueError, "groups: dense: expected True or False", make, "adam", {"x": 1},
+    refuses(ValueError, "groups: each group needs 'tensors'", make, "adam", {"x": 1}, groups=[{"dense": True}])
+    refuses(ValueError, "groups has no option 'lr'", make, "adam", {"x": 1}, groups=[{"tensors": "x", "lr": 1}])
+    refuses(ValueError, "groups, option 'dense': expected true or false", make, "adam", {"x": 1},
             groups=[{"tensors": "x", "dense": 1}])
     refuses(ValueError, "nowhere*", make, "adam", {"x": 1}, groups=[{"tensors": "nowhere*"}])
     refuses(TypeError, "comm: expected a communicator of mpi4py", make, "adam", {"x": 1}, 0)

@@ -71,39 +71,15 @@ std::int64_t elements_of(const std::string& name, nb::handle value) {
   return elements;
 }
 
-bool truth_of(const std::string& name, nb::handle value) {
-  if (PyBool_Check(value.ptr()) == 0) refuse(name, "True or False", value);
-  return value.is(nb::handle(Py_True));
-}
-
-void set_field(ParameterGroup& group, const std::string& field, nb::handle value) {
-  const std::string name = "groups: " + field;
-  if (field == "tensors") {
-    if (!nb::isinstance<nb::str>(value)) refuse(name, "a pattern of names", value);
-    group.tensors = nb::cast<std::string>(value);
-  } else if (field == "lr_scale") {
-    group.lr_scale = number_of(name, value);
-  } else if (field == "weight_decay") {
-    if (!value.is_none()) group.weight_decay = number_of(name, value);
-  } else if (field == "dense") {
-    group.dense = truth_of(name, value);
-  } else {
-    throw std::invalid_argument("groups: there is no '" + field +
-                                "': a group has tensors, lr_scale, weight_decay and dense");
-  }
-}
-
+/// None stands for a field that is not given.
 ParameterGroup group_of(nb::handle description) {
   if (!nb::isinstance<nb::dict>(description)) refuse("groups", "a list of dicts", description);
-  ParameterGroup group;
-  bool is_named = false;
+  OptionMap values;
   for (const auto& [key, value] : nb::borrow<nb::dict>(description)) {
-    const std::string field = nb::str(key).c_str();
-    set_field(group, field, value);
-    is_named = is_named || field == "tensors";
+    const std::string name = nb::str(key).c_str();
+    if (!value.is_none()) values[name] = option_of("groups, option '" + name + "'", value);
   }
-  if (!is_named) throw std::invalid_argument("groups: a group needs 'tensors', a pattern of their names");
-  return group;
+  return read_group("groups", values);
 }
 
 }  // namespace
