@@ -6,6 +6,8 @@
 #include <kadam/optim/frozen_momentum.hpp>
 #include <kadam/wire/block_message.hpp>
 
+#include <fmt/format.h>
+
 #include <string>
 
 namespace kadam::bench {
@@ -16,21 +18,15 @@ constexpr int ranks_of_step = 4;
 
 /// The codec of a vector in one chunk per rank; shared by the cases of a code.
 struct Code {
-  Code(int bits, std::int64_t elements, int ranks)
-      : codec(make_quantiser(bits, SignScale::rms), ChunkLayout(elements, ranks), block),
+  Code(const std::string& name, std::int64_t elements, int ranks)
+      : codec(make_quantiser(name), ChunkLayout(elements, ranks), block),
         chunk_elements(ChunkLayout(elements, ranks).chunk(0).elements()),
-        bytes(bits / 8.0 + 4.0 / block) {}
+        bytes(code_bits(name) / 8.0 + 4.0 / block) {}
 
   BlockCodec codec;
   std::int64_t chunk_elements;
   double bytes;  ///< of a message, per element
 };
-
-std::string name_of(int bits) {
-  std::string name = bits == 1 ? "sign" : "uniform ";
-  if (bits > 1) name.append(std::to_string(bits)).append(" bit");
-  return name;
-}
 
 using Momentum = OfNumbers<MemorySpace, LocalMomentum>;
 using UpdateWithCopy = WithCopy<MemorySpace, FrozenUpdate>;
@@ -45,17 +41,17 @@ UpdateWithCopy update_of(const Vectors& vectors, const HalfCopy<MemorySpace>& co
 }
 
 /// y = ema(m, g) fused in, with m in the message of the step before: reads g and the error, writes the error.
-KernelCase encode(const Vectors& vectors, int bits) {
-  const Code code(bits, vectors.elements, ranks_of_step);
-  return {"encode " + name_of(bits) + ", momentum fused", 12.0 + 2 * code.bytes, vectors.elements,
-          Limit::update, [&vectors, code](const auto& exec) {
+KernelCase encode(const Vectors& vectors, const std::string& name) {
+  const Code code(name, vectors.elements, ranks_of_step);
+  return {"encode " + name + ", momentum fused", 12.0 + 2 * code.bytes, vectors.elements, Limit::update,
+          [&vectors, code](const auto& exec) {
             code.codec.encode(exec, code.codec.message().map(), momentum_of(vectors.gradient, vectors), {},
                               vectors.error, vectors.words);
           }};
 }
 
 KernelCase encode_bfloat16(const Vectors& vectors) {
-  const Code code(1, vectors.elements, ranks_of_step);
+  const Code code("sign", vectors.elements, ranks_of_step);
   return {"encode sign, bf16 gradient", 10.0 + 2 * code.bytes, vectors.elements, Limit::update,
           [&vectors, code](const auto& exec) {
             code.codec.encode(exec, code.codec.message().map(),
@@ -65,23 +61,21 @@ KernelCase encode_bfloat16(const Vectors& vectors) {
 }
 
 /// n messages of one chunk of d/n elements, decoded, added up, encoded again.
-KernelCase reduce(const Vectors& vectors, int bits, int ranks) {
-  const Code code(bits, vectors.elements, ranks);
+KernelCase reduce(const Vectors& vectors, const std::string& name, int ranks) {
+  const Code code(name, vectors.elements, ranks);
   const Words<MemorySpace> reply("kadam-bench::reply",
                                  code.codec.message().piece(0).bytes / sizeof(std::uint32_t));
-  std::string name = "reduce " + name_of(bits) + " of ";
-  name.append(std::to_string(ranks));
-  return {std::move(name), 8.0 + (ranks + 1) * code.bytes, code.chunk_elements, Limit::update,
-          [&vectors, code, ranks, reply](const auto& exec) {
+  return {fmt::format("reduce {} of {}", name, ranks), 8.0 + (ranks + 1) * code.bytes, code.chunk_elements,
+          Limit::update, [&vectors, code, ranks, reply](const auto& exec) {
             code.codec.reduce(exec, 0, code.codec.message().chunk_map(0), ranks, vectors.words, {},
                               vectors.error, reply);
           }};
 }
 
 /// Reads v and x, writes x.
-KernelCase decode(const Vectors& vectors, int bits) {
-  const Code code(bits, vectors.elements, ranks_of_step);
-  return {"decode " + name_of(bits) + ", update fused", 12.0 + code.bytes, vectors.elements, Limit::update,
+KernelCase decode(const Vectors& vectors, const std::string& name) {
+  const Code code(name, vectors.elements, ranks_of_step);
+  return {"decode " + name + ", update fused", 12.0 + code.bytes, vectors.elements, Limit::update,
           [&vectors, code](const auto& exec) {
             code.codec.decode(exec, vectors.words, {}, 0, vectors.elements, update_of(vectors, {}));
           }};
@@ -89,7 +83,7 @@ KernelCase decode(const Vectors& vectors, int bits) {
 
 /// The same, and x rounded into a copy.
 KernelCase decode_with_copy(const Vectors& vectors) {
-  const Code code(1, vectors.elements, ranks_of_step);
+  const Code code("sign", vectors.elements, ranks_of_step);
   const HalfCopy<MemorySpace> copy(vectors.model);
   return {"decode sign, update and bf16 copy", 14.0 + code.bytes, vectors.elements, Limit::update,
           [&vectors, code, copy](const auto& exec) {
@@ -101,7 +95,7 @@ KernelCase decode_with_copy(const Vectors& vectors) {
 /// bf16 copy of the parameters, which is as many bytes.
 KernelCase whole_step(const char* name, const Vectors& vectors, const Numbers<MemorySpace>& gradient,
                       const HalfCopy<MemorySpace>& copy) {
-  const Code code(1, vectors.elements, ranks_of_step);
+  const Code code("sign", vectors.elements, ranks_of_step);
   const Words<MemorySpace> reply("kadam-bench::reply",
                                  code.codec.message().piece(0).bytes / sizeof(std::uint32_t));
   const double reduced = (8.0 + (ranks_of_step + 1) * code.bytes) / ranks_of_step;
@@ -119,10 +113,10 @@ KernelCase whole_step(const char* name, const Vectors& vectors, const Numbers<Me
 
 std::vector<KernelCase> codec_cases(const Vectors& vectors) {
   std::vector<KernelCase> cases;
-  for (const int bits : {1, 2, 4, 8}) cases.push_back(encode(vectors, bits));
-  for (const int ranks : {4, 8, 64}) cases.push_back(reduce(vectors, 1, ranks));
-  for (const int bits : {4, 8}) cases.push_back(reduce(vectors, bits, ranks_of_step));
-  for (const int bits : {1, 2, 4, 8}) cases.push_back(decode(vectors, bits));
+  for (const std::string& code : code_names()) cases.push_back(encode(vectors, code));
+  for (const std::string& code : code_names()) cases.push_back(reduce(vectors, code, ranks_of_step));
+  for (const int ranks : {8, 64}) cases.push_back(reduce(vectors, "sign", ranks));
+  for (const std::string& code : code_names()) cases.push_back(decode(vectors, code));
   cases.push_back(encode_bfloat16(vectors));
   cases.push_back(decode_with_copy(vectors));
   cases.push_back(whole_step("onebit_adam step, n = 4", vectors, vectors.gradient, {}));

@@ -70,10 +70,9 @@ Exchange mpi_all_reduce(const Place& at) {
 /// What FrozenVarianceAdam does after its warm-up, without kept-dense tensors.
 class FrozenStep {
  public:
-  FrozenStep(const Place& at, int bits)
+  FrozenStep(const Place& at, const std::string& code)
       : elements_(at.elements),
-        mean_(ExecutionSpace{}, make_quantiser(bits, SignScale::rms), at.communicator, at.elements,
-              scale_block),
+        mean_(ExecutionSpace{}, make_quantiser(code), at.communicator, at.elements, scale_block),
         gradient_(own_vector("kadam-bench::gradient", at, 1e-2F)),
         x_(common_vector("kadam-bench::x", at, 1.0F)),
         v_(common_vector("kadam-bench::v", at, 1e-6F)) {}
@@ -100,9 +99,9 @@ class FrozenStep {
   bool momentum_is_in_message_ = false;
 };
 
-ExchangeCase compressed_mean(const std::string& name, int bits) {
-  return {name, [bits](const Place& at) {
-            const auto step = std::make_shared<FrozenStep>(at, bits);
+ExchangeCase compressed_mean(const std::string& name, const std::string& code) {
+  return {name, [code](const Place& at) {
+            const auto step = std::make_shared<FrozenStep>(at, code);
             return Exchange{[step](const auto& exec, auto& communicator, auto& phases) {
               (*step)(exec, communicator, phases);
             }};
@@ -112,7 +111,7 @@ ExchangeCase compressed_mean(const std::string& name, int bits) {
 /// Gradients with 4 bits to their owners, parameters in float32 back; not what the owner does in between.
 Exchange loco(const Place& at) {
   const auto reduce_scatter = std::make_shared<LowBitReduceScatter>(
-      ExecutionSpace{}, make_quantiser(4, SignScale::rms), at.communicator, at.elements, loco_block, 0.8);
+      ExecutionSpace{}, make_quantiser("uniform4"), at.communicator, at.elements, loco_block, 0.8);
   const ChunkGather gather(at.communicator, at.elements, sizeof(float));
   const Vector<float> gradient = own_vector("kadam-bench::gradient", at, 1e-2F);
   const Vector<float> x = common_vector("kadam-bench::x", at, 1.0F);
@@ -148,9 +147,9 @@ std::vector<ExchangeCase> exchange_cases() {
   return {{"MPI all-reduce, float32", mpi_all_reduce},
           {"dense mean, float32", float32_mean},
           {"dense mean, bf16", bfloat16_mean},
-          compressed_mean("compressed mean, 1 bit", 1),
-          compressed_mean("compressed mean, 4 bit", 4),
-          compressed_mean("compressed mean, 8 bit", 8),
+          compressed_mean("compressed mean, 1 bit", "sign"),
+          compressed_mean("compressed mean, 4 bit", "uniform4"),
+          compressed_mean("compressed mean, 8 bit", "uniform8"),
           {"LoCo, 4 bit", loco},
           sparse_mean("sparse mean, own, 1 %", SparseExchange::own, percent),
           sparse_mean("sparse mean, owner, 1 %", SparseExchange::owner, percent),

@@ -15,36 +15,35 @@ namespace {
 constexpr std::int64_t gradient_block = 256;
 constexpr int ranks = 4;
 
-BlockCodec codec_of(const Vectors& vectors, int bits) {
-  return {make_quantiser(bits, SignScale::rms), ChunkLayout(vectors.elements, ranks), gradient_block};
+BlockCodec codec_of(const Vectors& vectors, const std::string& code) {
+  return {make_quantiser(code), ChunkLayout(vectors.elements, ranks), gradient_block};
 }
 
 /// Of a message, per element.
-double bytes_of(int bits) {
-  return bits / 8.0 + 4.0 / gradient_block;
+double bytes_of(const std::string& code) {
+  return code_bits(code) / 8.0 + 4.0 / gradient_block;
 }
 
 /// Reads g, the error and its steps, writes both.
-KernelCase encode_moving_average(const Vectors& vectors, int bits) {
-  const BlockCodec codec = codec_of(vectors, bits);
+KernelCase encode_moving_average(const Vectors& vectors, const std::string& code) {
+  const BlockCodec codec = codec_of(vectors, code);
   const ByteError<MemorySpace> error{
       Vector<std::uint8_t>("kadam-bench::error_codes", static_cast<std::size_t>(vectors.elements)),
       Vector<float>("kadam-bench::error_steps", static_cast<std::size_t>(codec.message().map().blocks))};
-  return {fmt::format("encode uniform {} bit, moving average", bits),
-          6.0 + 8.0 / gradient_block + bytes_of(bits), vectors.elements, Limit::update,
-          [&vectors, codec, error](const auto& exec) {
+  return {fmt::format("encode {}, moving average", code), 6.0 + 8.0 / gradient_block + bytes_of(code),
+          vectors.elements, Limit::update, [&vectors, codec, error](const auto& exec) {
             codec.encode(exec, codec.message().map(), vectors.gradient, 1.0F, {}, error, Ema::make(0.8),
                          vectors.words);
           }};
 }
 
 /// Of the messages that the owner of a chunk of d/4 elements receives.
-KernelCase mean(const Vectors& vectors, int bits) {
-  const BlockCodec codec = codec_of(vectors, bits);
+KernelCase mean(const Vectors& vectors, const std::string& code) {
+  const BlockCodec codec = codec_of(vectors, code);
   const auto words = ranks * codec.message().piece(0).bytes / sizeof(std::uint32_t);
   const Words<MemorySpace> received("kadam-bench::received", words);
   Kokkos::deep_copy(received, 0x3a83126fU);  // 1e-3 where it is a scale, any code elsewhere
-  return {fmt::format("decode_mean of {}, {} bit", ranks, bits), ranks * bytes_of(bits) + 4.0,
+  return {fmt::format("decode_mean of {}, {}", ranks, code), ranks * bytes_of(code) + 4.0,
           ChunkLayout(vectors.elements, ranks).chunk(0).elements(), Limit::update,
           [&vectors, codec, received](const auto& exec) {
             codec.mean(exec, 0, codec.message().chunk_map(0), ranks, received, vectors.error);
@@ -66,8 +65,9 @@ std::vector<KernelCase> conversions(const Vectors& vectors) {
 
 std::vector<KernelCase> loco_cases(const Vectors& vectors) {
   std::vector<KernelCase> cases;
-  for (const int bits : {2, 4, 8}) cases.push_back(encode_moving_average(vectors, bits));
-  for (const int bits : {4, 8}) cases.push_back(mean(vectors, bits));
+  for (const std::string& code : code_names<UniformCode>())
+    cases.push_back(encode_moving_average(vectors, code));
+  for (const char* code : {"uniform4", "uniform8"}) cases.push_back(mean(vectors, code));
   for (KernelCase& one : conversions(vectors)) cases.push_back(std::move(one));
   return cases;
 }

@@ -31,8 +31,7 @@ Json options_of(const std::string& name) {
 std::vector<std::string> words_of(const OptimizerTraits& traits) {
   std::vector<std::string> words;
   if (traits.dense) words.emplace_back("sends exact means");
-  if (!traits.bits.empty())
-    words.push_back(fmt::format("bits per element: {}", fmt::join(traits.bits, ", ")));
+  if (!traits.codes.empty()) words.push_back(fmt::format("codes: {}", fmt::join(traits.codes, ", ")));
   if (traits.sparse) words.emplace_back("sends the largest entries");
   if (traits.freezes) words.emplace_back("freezes the variance");
   if (traits.local_moments) words.emplace_back("moments of each rank");
@@ -66,7 +65,7 @@ std::string optimizers_as_json() {
                    {"shards", traits.shards},
                    {"per_tensor", traits.per_tensor},
                    {"ranks_differ", traits.ranks_differ},
-                   {"bits", traits.bits},
+                   {"codes", traits.codes},
                    {"options", options_of(name)}});
   }
   return all.dump(2) + "\n";

@@ -3,12 +3,14 @@
 #include <bench/kernel_case.hpp>
 #include <bench/measure.hpp>
 #include <bench/vectors.hpp>
+#include <kadam/codec/any_quantiser.hpp>
 #include <plan/measure_kernels.hpp>
 
 #include <algorithm>
 #include <array>
 #include <iterator>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 namespace kadam::plan_program {
@@ -21,7 +23,7 @@ constexpr int repetitions = 5;
 /// A kernel of a plan, the one of kadam-bench, and how many elements of the plan's one of that is.
 struct Source {
   Kernel kernel;
-  const char* name;
+  std::string name;
   double elements = 1.0;
 };
 
@@ -29,42 +31,50 @@ constexpr double messages = 4.0;       // of ordered_mean and decode_mean
 constexpr double percent = 0.01;       // of top-k and sparse kernels
 constexpr double sparse_messages = 8;  // of the sparse mean
 
-constexpr std::array<Source, 27> sources = {{
-    {Kernel::check, "ordered_sum of squares"},
-    {Kernel::scale, bench::update_limit_kernel},
-    {Kernel::copy, bench::copy_kernel},
-    {Kernel::adam_update, "adam_update"},
-    {Kernel::adam_update_half, "adam_update, bf16"},
-    {Kernel::lamb_update, "lamb_update"},
-    {Kernel::dense_mean, "ordered_mean of 4", messages},
-    {Kernel::accumulate_direction, "accumulate_adam_direction"},
-    {Kernel::local_step, "local step of 0/1 Adam"},
-    {Kernel::onebit_lamb_update, "add_scaled_momentum"},
-    {Kernel::encode_1, "encode sign, momentum fused"},
-    {Kernel::encode_2, "encode uniform 2 bit, momentum fused"},
-    {Kernel::encode_4, "encode uniform 4 bit, momentum fused"},
-    {Kernel::encode_8, "encode uniform 8 bit, momentum fused"},
-    {Kernel::decode_1, "decode sign, update fused"},
-    {Kernel::decode_2, "decode uniform 2 bit, update fused"},
-    {Kernel::decode_4, "decode uniform 4 bit, update fused"},
-    {Kernel::decode_8, "decode uniform 8 bit, update fused"},
-    {Kernel::loco_encode_2, "encode uniform 2 bit, moving average"},
-    {Kernel::loco_encode_4, "encode uniform 4 bit, moving average"},
-    {Kernel::loco_encode_8, "encode uniform 8 bit, moving average"},
-    {Kernel::loco_mean, "decode_mean of 4, 4 bit", messages},
-    {Kernel::top_k_percent, "top-k per 4096, 1 %"},
-    {Kernel::top_k_permille, "top-k per 4096, 0.1 %"},
-    {Kernel::top_k_all_percent, "top-k of all, 1 %"},
-    {Kernel::top_k_all_permille, "top-k of all, 0.1 %"},
-    {Kernel::sparse_sum, "sparse mean of 8, 1 %", sparse_messages* percent},
-}};
+std::vector<Source> all_sources() {
+  std::vector<Source> sources = {
+      {Kernel::check, "ordered_sum of squares"},
+      {Kernel::scale, bench::update_limit_kernel},
+      {Kernel::copy, bench::copy_kernel},
+      {Kernel::adam_update, "adam_update"},
+      {Kernel::adam_update_half, "adam_update, bf16"},
+      {Kernel::lamb_update, "lamb_update"},
+      {Kernel::dense_mean, "ordered_mean of 4", messages},
+      {Kernel::accumulate_direction, "accumulate_adam_direction"},
+      {Kernel::local_step, "local step of 0/1 Adam"},
+      {Kernel::onebit_lamb_update, "add_scaled_momentum"},
+      {Kernel::loco_mean, "decode_mean of 4, uniform4", messages},
+      {Kernel::top_k_percent, "top-k per 4096, 1 %"},
+      {Kernel::top_k_permille, "top-k per 4096, 0.1 %"},
+      {Kernel::top_k_all_percent, "top-k of all, 1 %"},
+      {Kernel::top_k_all_permille, "top-k of all, 0.1 %"},
+      {Kernel::sparse_sum, "sparse mean of 8, 1 %", sparse_messages * percent},
+  };
+  for (const std::string& code : code_names()) {
+    sources.push_back({plan::encode_kernel(code), "encode " + code + ", momentum fused"});
+    sources.push_back({plan::decode_kernel(code), "decode " + code + ", update fused"});
+  }
+  for (const std::string& code : code_names<UniformCode>()) {
+    sources.push_back({plan::loco_encode_kernel(code), "encode " + code + ", moving average"});
+  }
+  return sources;
+}
+
+const std::vector<Source>& sources() {
+  static const std::vector<Source> all = all_sources();
+  return all;
+}
+
+std::string reduction_of_4(const std::string& code) {
+  return "reduce " + code + " of 4";
+}
 
 /// Kernels that make up one of a plan's together with others.
-constexpr std::array<const char*, 8> sums_of_others = {
-    "onebit_lamb_ratios", "onebit_lamb_apply", "subtract_message, 1 %",     "clear_kept, 1 %",
-    "reduce sign of 4",   "reduce sign of 64", "reduce uniform 4 bit of 4", "reduce uniform 8 bit of 4"};
+constexpr std::array<const char*, 5> sums_of_others = {"onebit_lamb_ratios", "onebit_lamb_apply",
+                                                       "subtract_message, 1 %", "clear_kept, 1 %",
+                                                       "reduce sign of 64"};
 
-double timing_of(const Timings& timings, const char* name) {
+double timing_of(const Timings& timings, const std::string& name) {
   const auto found = timings.find(name);
   if (found == timings.end()) {
     throw std::logic_error(std::string("kadam-plan: kadam-bench has no kernel '") + name + "' any more");
@@ -74,25 +84,24 @@ double timing_of(const Timings& timings, const char* name) {
 
 /// A chunk costs n r + p per element: the sum of n messages and the code of the reply.
 void set_reductions(const Timings& timings, plan::KernelCosts& costs) {
-  const double of_4 = timing_of(timings, "reduce sign of 4");
+  const double of_4 = timing_of(timings, reduction_of_4("sign"));
   const double of_64 = timing_of(timings, "reduce sign of 64");
   const double sign = std::max(0.0, (of_64 - of_4) / 60.0);
   const double reply = std::max(0.0, of_4 - 4.0 * sign);
-  const auto per_message = [&](const char* name) {
-    return std::max(sign, (timing_of(timings, name) - reply) / 4.0);
-  };
-  const double uniform = per_message("reduce uniform 4 bit of 4");
-  costs.set(Kernel::reduce_1, sign);
-  costs.set(Kernel::reduce_2, 0.5 * (sign + uniform));  // not measured: between the two
-  costs.set(Kernel::reduce_4, uniform);
-  costs.set(Kernel::reduce_8, per_message("reduce uniform 8 bit of 4"));
+  for (const std::string& code : code_names()) {
+    const double per_message = (timing_of(timings, reduction_of_4(code)) - reply) / 4.0;
+    costs.set(plan::reduce_kernel(code), std::max(sign, per_message));
+  }
   costs.set(Kernel::reply, reply);
 }
 
 bool is_wanted(const std::string& name) {
-  const auto has = [&](const char* wanted) { return name == wanted; };
-  return std::any_of(sums_of_others.begin(), sums_of_others.end(), has) ||
-         std::any_of(sources.begin(), sources.end(), [&](const Source& source) { return has(source.name); });
+  const std::vector<std::string> codes = code_names();
+  return std::find(sums_of_others.begin(), sums_of_others.end(), name) != sums_of_others.end() ||
+         std::any_of(codes.begin(), codes.end(),
+                     [&](const std::string& code) { return reduction_of_4(code) == name; }) ||
+         std::any_of(sources().begin(), sources().end(),
+                     [&](const Source& source) { return source.name == name; });
 }
 
 std::vector<bench::KernelCase> wanted_cases(const bench::Vectors& vectors) {
@@ -109,7 +118,7 @@ std::vector<bench::KernelCase> wanted_cases(const bench::Vectors& vectors) {
 
 plan::KernelCosts costs_of(const Timings& timings) {
   plan::KernelCosts costs;
-  for (const Source& source : sources)
+  for (const Source& source : sources())
     costs.set(source.kernel, timing_of(timings, source.name) / source.elements);
   costs.set(Kernel::onebit_lamb_update, timing_of(timings, "add_scaled_momentum") +
                                             timing_of(timings, "onebit_lamb_ratios") +

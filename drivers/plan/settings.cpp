@@ -90,7 +90,7 @@ OptionValue value_of(const std::string& text) {
 void set_everywhere(const std::string& key, const std::string& text, Figures& figures) {
   if (text.empty()) return;
   for (const std::string& name : optimizer_names()) {
-    const bool has_choice = key != "bits" || optimizer_traits(name).bits.size() > 1;
+    const bool has_choice = key != "bits" || optimizer_traits(name).codes.size() > 1;
     if (has_option(name, key) && has_choice) figures.options[name][key] = value_of(text);
   }
 }

@@ -16,8 +16,8 @@ lines = [json.loads(line) for line in done.stdout.splitlines()]
 names = [line["kernel"] for line in lines]
 expect(len(set(names)) == len(names), "a kernel is measured twice", names)
 for wanted in ("limit: in-place scale", "limit: sum", "adam_update", "lamb_update", "encode sign, momentum fused",
-               "reduce sign of 64", "decode uniform 8 bit, update fused", "onebit_adam step, n = 4",
-               "onebit_lamb_ratios", "encode uniform 4 bit, moving average", "decode_mean of 4, 8 bit", "write_copy, bf16",
+               "reduce sign of 64", "decode uniform8, update fused", "onebit_adam step, n = 4",
+               "onebit_lamb_ratios", "encode uniform4, moving average", "decode_mean of 4, uniform8", "write_copy, bf16",
                "step_ahead of two", "owner's sparse mean of 8, 1 %", "support_overlap of 8, 1 %", "fold_corrections",
                "active mask of the variance", "top-k per 4096, 1 %", "top-k of all, 0.1 %", "sparse mean of 8, 1 %",
                "adam step, d = 10000, 1 rank"):

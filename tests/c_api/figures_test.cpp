@@ -167,7 +167,7 @@ TEST_P(Figures, DifferWhereTheyAreNotZero) {
   EXPECT_EQ(got.sent_sparse_bytes > 0, title.starts_with("sparse"));
   EXPECT_EQ(got.sent_background_bytes > 0, title.starts_with("sparse"));
   EXPECT_EQ(got.sent_node_bytes > 0, title.ends_with("two_levels"));
-  const bool has_codes = !optimizer_traits(GetParam().name).bits.empty();
+  const bool has_codes = !optimizer_traits(GetParam().name).codes.empty();
   // With one node of two ranks, nothing goes between nodes; what is sparse knows no nodes.
   const bool has_peers = size() > GetParam().ranks_per_node;
   EXPECT_EQ(got.sent_dense_bytes > 0, has_peers);
@@ -200,7 +200,7 @@ TEST_P(Figures, OfHealthAreInTheirFields) {
   // Who has which, on several ranks.
   if (size() <= GetParam().ranks_per_node) return;
   const OptimizerTraits& traits = optimizer_traits(GetParam().name);
-  EXPECT_EQ(!std::isnan(got.error_ratio), !traits.bits.empty());
+  EXPECT_EQ(!std::isnan(got.error_ratio), !traits.codes.empty());
   EXPECT_EQ(!std::isnan(got.variance_drift), traits.freezes);
   EXPECT_EQ(!std::isnan(got.variance_spread), traits.local_moments);
   EXPECT_EQ(!std::isnan(got.support_overlap), traits.sparse);

@@ -171,7 +171,7 @@ class OtherRanksTest : public testing::TestWithParam<std::tuple<OptimizerCase, C
       off += std::pow(static_cast<double>(got[i]) - wanted[i], 2);
     }
     const OptimizerTraits& traits = optimizer_traits(saved.name());
-    const bool rounds = !traits.bits.empty();
+    const bool rounds = !traits.codes.empty();
     // With moments of its own a rank sends the step itself, and the code rounds all of it; elsewhere a part
     // of a momentum.
     const double limit = !rounds ? 1e-5 : traits.local_moments ? 0.2 : 0.05;

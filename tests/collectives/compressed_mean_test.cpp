@@ -26,7 +26,7 @@ struct NotEverySeventh {
 };
 
 struct Case {
-  int bits;
+  const char* code;
   bool mean_abs;
   std::int64_t block;
   Staging staging;
@@ -55,7 +55,7 @@ class CompressedMeanTest : public testing::TestWithParam<Case> {
 
   CompressedMean make(std::int64_t d) const {
     const auto scale = GetParam().mean_abs ? SignScale::mean_abs : SignScale::rms;
-    return {exec_, make_quantiser(GetParam().bits, scale), *communicator_, d, GetParam().block};
+    return {exec_, make_quantiser(GetParam().code, scale), *communicator_, d, GetParam().block};
   }
 
   std::vector<float> mean_of(CompressedMean& mean, const std::vector<float>& y,
@@ -76,8 +76,8 @@ class CompressedMeanTest : public testing::TestWithParam<Case> {
 
 TEST_P(CompressedMeanTest, EqualsSimulatedRanks) {
   for (const std::int64_t d : {0, 1, 65, 301, 5000}) {
-    const auto& [bits, mean_abs, block, staging, ranks_per_node] = GetParam();
-    reference::CompressedMean expected({bits, mean_abs, block, ranks_per_node}, size_, d);
+    const auto& [code, mean_abs, block, staging, ranks_per_node] = GetParam();
+    reference::CompressedMean expected({code, mean_abs, block, ranks_per_node}, size_, d);
     CompressedMean mean = make(d);
     const auto mask = every_seventh_inactive(d);
     std::vector<bool> active(static_cast<std::size_t>(d));
@@ -166,7 +166,7 @@ TEST_P(CompressedMeanTest, CountsTheBytesOfTheFormula) {
   (void)mean_of(mean, test::random_gradient(d, rank_, 1), ActiveMask<MemorySpace>{});
   const std::int64_t g = GetParam().ranks_per_node;
   const std::int64_t nodes = size_ / g;
-  const std::int64_t bytes = nodes == 1 ? 4 * d : d * GetParam().bits / 8 + 4 * d / block;
+  const std::int64_t bytes = nodes == 1 ? 4 * d : d * code_bits(GetParam().code) / 8 + 4 * d / block;
   const auto between = static_cast<std::size_t>(2 * (nodes - 1) * bytes / nodes / g);
   const auto inside = static_cast<std::size_t>((g - 1) * (4 * d + bytes) / g);
   EXPECT_EQ(communicator_->bytes_sent().sent(Traffic::compressed), between);
@@ -182,7 +182,7 @@ TEST_P(CompressedMeanTest, DecodesNoCodeThatItsCallerDoesNotName) {
   const auto out = test::to_device(mean_of(mean, test::random_gradient(d, rank_, 1), all));
   const auto decode = [&] { mean.decode<SignCode>(exec_, all, 0, d, Store{out}); };
   // One node compresses nothing, whatever the code.
-  if (GetParam().bits == 1 || size_ == GetParam().ranks_per_node) {
+  if (std::string(GetParam().code) == "sign" || size_ == GetParam().ranks_per_node) {
     const std::vector<float> wanted = test::to_host(out);
     Kokkos::deep_copy(out, 0.0F);
     decode();
@@ -194,13 +194,15 @@ TEST_P(CompressedMeanTest, DecodesNoCodeThatItsCallerDoesNotName) {
 
 INSTANTIATE_TEST_SUITE_P(
     Codes, CompressedMeanTest,
-    testing::Values(Case{1, false, 64, Staging::automatic}, Case{1, false, 2048, Staging::always},
-                    Case{1, true, 0, Staging::automatic}, Case{2, false, 128, Staging::automatic},
-                    Case{4, false, 256, Staging::always}, Case{8, false, 64, Staging::automatic},
-                    Case{1, false, 64, Staging::automatic, 2}, Case{1, true, 0, Staging::always, 2},
-                    Case{4, false, 256, Staging::automatic, 3}, Case{8, false, 64, Staging::automatic, 4}),
+    testing::Values(
+        Case{"sign", false, 64, Staging::automatic}, Case{"sign", false, 2048, Staging::always},
+        Case{"sign", true, 0, Staging::automatic}, Case{"uniform2", false, 128, Staging::automatic},
+        Case{"uniform4", false, 256, Staging::always}, Case{"uniform8", false, 64, Staging::automatic},
+        Case{"sign", false, 64, Staging::automatic, 2}, Case{"sign", true, 0, Staging::always, 2},
+        Case{"uniform4", false, 256, Staging::automatic, 3},
+        Case{"uniform8", false, 64, Staging::automatic, 4}, Case{"float8", false, 256, Staging::automatic}),
     [](const auto& test_info) {
-      return "bits" + std::to_string(test_info.param.bits) + "block" + std::to_string(test_info.param.block) +
+      return std::string(test_info.param.code) + "block" + std::to_string(test_info.param.block) +
              (test_info.param.mean_abs ? "mean_abs" : "") +
              (test_info.param.staging == Staging::always ? "staged" : "") +
              (test_info.param.ranks_per_node == 1 ? ""

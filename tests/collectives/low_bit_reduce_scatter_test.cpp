@@ -55,7 +55,7 @@ struct SimulatedReduceScatter {
         mean[i] += q[i];
         h[i] = reference::ema(error[r][i], h[i] - q[i], beta);
       }
-      error[r] = quantised({.bits = 8, .block = code.block}, h);
+      error[r] = quantised({.name = "uniform8", .block = code.block}, h);
     }
     for (float& value : mean) value *= static_cast<float>(1.0 / static_cast<double>(of_nodes.size()));
     return mean;
@@ -90,7 +90,7 @@ struct NotEveryFifth {
 };
 
 struct ReduceScatterCase {
-  int bits;
+  const char* code;
   std::int64_t block;
   std::string format;
   Staging staging;
@@ -112,12 +112,11 @@ class LowBitReduceScatterTest : public testing::TestWithParam<ReduceScatterCase>
   }
   [[nodiscard]] LowBitReduceScatter make(std::int64_t d) const {
     const NumberFormat format = GetParam().format == "bf16" ? NumberFormat::bfloat16 : NumberFormat::float32;
-    return {exec_, make_quantiser(GetParam().bits, SignScale::rms), *communicator_, d, GetParam().block, 0.8,
-            format};
+    return {exec_, make_quantiser(GetParam().code), *communicator_, d, GetParam().block, 0.8, format};
   }
   [[nodiscard]] SimulatedReduceScatter simulated(std::int64_t d) const {
     const auto& its = GetParam();
-    return {{.bits = its.bits, .block = its.block, .ranks_per_node = its.ranks_per_node},
+    return {{.name = its.code, .block = its.block, .ranks_per_node = its.ranks_per_node},
             size_,
             0.8,
             reference::Format::named(its.format),
@@ -213,7 +212,7 @@ TEST_P(LowBitReduceScatterTest, CountsTheBytesOfTheFormula) {
   LowBitReduceScatter scatter = make(d);
   (void)own_mean(scatter, *communicator_, gradients(d, 1), 1.0F, {});
   const std::int64_t g = GetParam().ranks_per_node;
-  const std::int64_t bytes = d * GetParam().bits / 8 + 4 * d / block;
+  const std::int64_t bytes = d * code_bits(GetParam().code) / 8 + 4 * d / block;
   const std::int64_t per_number = GetParam().format == "bf16" ? 2 : 4;
   const auto between = static_cast<std::size_t>((nodes_ - 1) * bytes / nodes_ / g);
   const auto inside = static_cast<std::size_t>((g - 1) * per_number * d / g);
@@ -224,18 +223,18 @@ TEST_P(LowBitReduceScatterTest, CountsTheBytesOfTheFormula) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Codes, LowBitReduceScatterTest,
-                         testing::Values(ReduceScatterCase{4, 256, "float32", Staging::automatic},
-                                         ReduceScatterCase{2, 64, "bf16", Staging::always},
-                                         ReduceScatterCase{8, 128, "float32", Staging::always},
-                                         ReduceScatterCase{4, 0, "bf16", Staging::automatic},
-                                         ReduceScatterCase{4, 64, "float32", Staging::always, 2},
-                                         ReduceScatterCase{4, 0, "bf16", Staging::automatic, 2},
-                                         ReduceScatterCase{8, 256, "float32", Staging::automatic, 3},
-                                         ReduceScatterCase{2, 128, "bf16", Staging::automatic, 4}),
+                         testing::Values(ReduceScatterCase{"uniform4", 256, "float32", Staging::automatic},
+                                         ReduceScatterCase{"uniform2", 64, "bf16", Staging::always},
+                                         ReduceScatterCase{"uniform8", 128, "float32", Staging::always},
+                                         ReduceScatterCase{"uniform4", 0, "bf16", Staging::automatic},
+                                         ReduceScatterCase{"uniform4", 64, "float32", Staging::always, 2},
+                                         ReduceScatterCase{"uniform4", 0, "bf16", Staging::automatic, 2},
+                                         ReduceScatterCase{"uniform8", 256, "float32", Staging::automatic, 3},
+                                         ReduceScatterCase{"uniform2", 128, "bf16", Staging::automatic, 4}),
                          [](const auto& test_info) {
                            const ReduceScatterCase& its = test_info.param;
-                           return "bits" + std::to_string(its.bits) + "block" + std::to_string(its.block) +
-                                  its.format + (its.staging == Staging::always ? "staged" : "") + "node" +
+                           return std::string(its.code) + "block" + std::to_string(its.block) + its.format +
+                                  (its.staging == Staging::always ? "staged" : "") + "node" +
                                   std::to_string(its.ranks_per_node);
                          });
 

@@ -65,7 +65,7 @@ TEST_F(MostSlicesTest, OfADenseMeanChangeNothing) {
 
 TEST_F(MostSlicesTest, OfACompressedMeanChangeNothing) {
   const auto mean = [&](Communicator& communicator) {
-    CompressedMean compressed(exec_, make_quantiser(1, SignScale::rms), communicator, many, block);
+    CompressedMean compressed(exec_, make_quantiser("sign"), communicator, many, block);
     const Vector<float> out("out", static_cast<std::size_t>(many));
     const ActiveMask<MemorySpace> all;
     compressed.exchange(exec_, communicator, phases_, gradient_, all);
@@ -80,7 +80,7 @@ TEST_F(MostSlicesTest, OfACompressedMeanChangeNothing) {
 
 TEST_F(MostSlicesTest, OfAReduceScatterChangeNothing) {
   const auto mean = [&](Communicator& communicator) {
-    LowBitReduceScatter scatter(exec_, make_quantiser(4, SignScale::rms), communicator, many, block, 0.8);
+    LowBitReduceScatter scatter(exec_, make_quantiser("uniform4"), communicator, many, block, 0.8);
     const auto result = scatter(exec_, communicator, phases_, gradient_, 1.0F, {});
     Kokkos::fence();
     return test::to_host(result);

@@ -18,6 +18,7 @@ TEST(WireFormatPage, ShowsTheBytesThatAreSent) {
   for (const std::string& line :
        {"1 bit, mean_abs    " + test::example_of_codes(SignQuantiser{SignScale::mean_abs}),
         "4 bits             " + test::example_of_codes(UniformQuantiser<4>{}),
+        "float8             " + test::example_of_codes(Float8Quantiser{}),
         "k = 2, w = 2       " + test::example_of_largest_entries()}) {
     EXPECT_NE(page.find("\n" + line + "\n"), std::string::npos) << KADAM_WIRE_FORMAT_PAGE << " lacks\n"
                                                                 << line;

@@ -35,8 +35,8 @@ expect(help_text.returncode == 0 and "mpirun -n RANKS kadam-doctor" in help_text
 listed = [line.split()[0] for line in program.run(2, "--optimizers").splitlines()]
 expect(listed == list(program.known) and len(listed) == len(set(listed)), listed)
 adam, frozen = program.known["adam"], program.known["onebit_adam"]
-expect(adam["dense"] and not adam["warmup"] and adam["bits"] == [], adam)
-expect(frozen["needs_warmup"] and frozen["warmup"] == "warmup_steps" and frozen["bits"] == [1], frozen)
+expect(adam["dense"] and not adam["warmup"] and adam["codes"] == [], adam)
+expect(frozen["needs_warmup"] and frozen["warmup"] == "warmup_steps" and frozen["codes"] == ["sign"], frozen)
 defaults = {option["name"]: option["default"] for option in frozen["options"]}
 expect(defaults["beta2"] == 0.999 and defaults["block"] == 2048 and defaults["scale"] == "rms", defaults)
 alone = program.start(1, "--json")

@@ -373,7 +373,7 @@ TYPED_TEST(MovingAverageErrorTest, TheMeanOfMessagesIsEquivalentToReference) {
         received.insert(received.end(), plain.words.begin(), plain.words.end());
         received.resize(static_cast<std::size_t>((rank + 1) * stride), 0xffffffffU);
         std::vector<float> q(wanted.size(), 0.0F);
-        reference::quantise_chunk({.bits = 4, .block = block}, gradient, active, {0, n}, q);
+        reference::quantise_chunk({.name = "uniform4", .block = block}, gradient, active, {0, n}, q);
         for (std::size_t i = 0; i < q.size(); ++i) wanted[i] += q[i];
       }
       for (float& value : wanted) value = value * static_cast<float>(1.0 / ranks) + 0.0F;

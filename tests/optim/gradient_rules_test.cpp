@@ -103,7 +103,7 @@ TEST_P(GradientRules, ATensorWithoutLearningRateStaysBitForBit) {
   OptionMap options = options_for(GetParam());
   options["weight_decay"] = 0.1;
   const OptimizerTraits& traits = optimizer_traits(GetParam());
-  if (traits.local_moments && !traits.bits.empty()) options["bits"] = 1;  // the step itself: which has no 0
+  if (traits.local_moments && !traits.codes.empty()) options["code"] = "sign";  // of the step: it has no 0
   const auto got = run(GetParam(), options, 6, -1, {{.tensors = "*.bias", .lr_scale = 0.0}});
   const auto start = test::random_vector(d, 2);
   for (std::size_t i = 100; i < 120; ++i) EXPECT_EQ(got[i], start[i]) << i;

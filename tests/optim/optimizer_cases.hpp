@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/optim/optimizer_names.hpp>
 #include <kadam/optim/options.hpp>
 #include <kadam/optim/parameter_groups.hpp>
 
@@ -147,14 +148,17 @@ inline std::vector<OptimizerCase> zero_one_adam_cases() {
 inline std::vector<OptimizerCase> efficient_adam_cases() {
   const std::string name = "efficient_adam";
   const double eps = 1.0;
-  return {
+  std::vector<OptimizerCase> cases = {
       {"efficient_adam", name, {{"eps", eps}, {"weight_decay", 0.02}}},
       {"efficient_adam_1", name, {{"eps", eps}, {"bits", 1}, {"block", 64}, {"weight_decay", 0.02}}},
       {"efficient_adam_1_one_scale", name, {{"eps", eps}, {"bits", 1}, {"block", 0}, {"scale", "mean_abs"}}},
-      {"efficient_adam_2", name, {{"eps", eps}, {"bits", 2}, {"block", 64}}},
       {"efficient_adam_8", name, {{"eps", eps}, {"bits", 8}, {"block", 0}, {"lr", falling_rates()}}},
       {"efficient_adam_uncorrected", name, {{"eps", eps}, {"bias_correction", false}}},
   };
+  for (const std::string& code : optimizer_traits(name).codes) {
+    cases.push_back({name + "_" + code, name, {{"eps", eps}, {"code", code}, {"block", 64}}});
+  }
+  return cases;
 }
 
 inline std::vector<OptimizerCase> loco_cases() {

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/codec/any_quantiser.hpp>
 #include <kadam/optim/make_optimizer.hpp>
 #include <plan/pretend_transport.hpp>
 #include <support/smallest_options.hpp>
@@ -58,18 +59,27 @@ TEST_P(OptimizerTraitsTest, WarmUps) {
 }
 
 TEST_P(OptimizerTraitsTest, Codes) {
-  for (const std::int64_t bits : {1, 2, 3, 4, 8, 16}) {
+  std::vector<std::string> codes = code_names();
+  codes.insert(codes.end(), {"identity", "uniform3"});
+  std::set<std::int64_t> bits;
+  for (const std::string& code : codes) {
     OptionMap options = warmed_up_;
-    options["bits"] = bits;
-    const bool is_taken = std::find(traits_.bits.begin(), traits_.bits.end(), bits) != traits_.bits.end();
-    EXPECT_EQ(accepts(name_, options), is_taken) << bits;
+    options["code"] = code;
+    const bool is_taken = std::find(traits_.codes.begin(), traits_.codes.end(), code) != traits_.codes.end();
+    EXPECT_EQ(accepts(name_, options), is_taken) << code;
+    if (is_taken) bits.insert(code_bits(code));
+  }
+  for (const std::int64_t number : {1, 2, 3, 4, 8, 16}) {
+    OptionMap options = warmed_up_;
+    options["bits"] = number;
+    EXPECT_EQ(accepts(name_, options), bits.contains(number)) << number;
   }
 }
 
 TEST_P(OptimizerTraitsTest, Messages) {
   EXPECT_EQ(sends() == std::set{Traffic::dense}, traits_.dense);
   EXPECT_EQ(sends().contains(Traffic::sparse), traits_.sparse);
-  EXPECT_EQ(sends().contains(Traffic::compressed), !traits_.bits.empty());
+  EXPECT_EQ(sends().contains(Traffic::compressed), !traits_.codes.empty());
 }
 
 TEST_P(OptimizerTraitsTest, Memory) {

@@ -50,11 +50,27 @@ TEST(Options, UnknownNamesListWhatExists) {
 
 TEST(Options, AnOptionThatIsNotHonouredIsRefused) {
   EXPECT_TRUE(contains(refusal("adam", {{"warmup_steps", 5}}), "no option 'warmup_steps'"));
-  EXPECT_TRUE(contains(refusal("onebit_adam", {{"warmup_steps", 5}, {"bits", 4}}), "only 1"));
+  EXPECT_TRUE(
+      contains(refusal("onebit_adam", {{"warmup_steps", 5}, {"bits", 4}}), "'bits': expected 1, got 4"));
+  EXPECT_TRUE(
+      contains(refusal("loco", {{"code", "float8"}}), "expected \"uniform2\", \"uniform4\" or \"uniform8\""));
   EXPECT_TRUE(
       contains(refusal("apmsqueeze", {{"warmup_steps", 5}, {"bias_correction", true}}), "bias_correction"));
   EXPECT_TRUE(contains(refusal("apmsqueeze", {{"warmup_steps", "auto"}}), "onebit_adam's"));
   EXPECT_TRUE(contains(refusal("apmsqueeze", {{"warmup_steps", 5}, {"scale", "mean_abs"}}), "1-bit"));
+}
+
+TEST(Options, BitsAreAnotherWayToSayTheCode) {
+  const std::shared_ptr<Communicator> self = Communicator::self();
+  const auto shown = [&](const OptionMap& options) {
+    return make_optimizer("efficient_adam", options, TensorLayout({{"w", 0, 10}}), self)->options();
+  };
+  EXPECT_EQ(shown({{"bits", 8}}), shown({{"code", "uniform8"}}));
+  EXPECT_EQ(shown({{"bits", 1}}).at("code"), OptionValue("sign"));
+  EXPECT_EQ(shown({{"code", "float8"}}).at("code"), OptionValue("float8"));
+  EXPECT_EQ(shown({}).count("bits"), 0U);
+  const std::string text = refusal("efficient_adam", {{"bits", 8}, {"code", "uniform8"}});
+  EXPECT_TRUE(contains(text, "efficient_adam: the options 'bits' and 'code' say the same")) << text;
 }
 
 TEST(Options, WrongTypesAndRangesSayWhatIsExpected) {

@@ -38,6 +38,7 @@ std::vector<Case> cases() {
           {"zero_one_adam", {{"variance_freeze_step", warm_up}, {"sync_doubling_steps", warm_up}}},
           {"onebit_lamb", {{"warmup_steps", warm_up}}},
           {"efficient_adam", {{"bits", 8}}},
+          {"efficient_adam", {{"code", "float8"}}},
           {"loco", {}},
           {"loco", {{"parameters", "bf16"}, {"bits", two}}},
           {"locally_accumulated_adam", {{"step_ahead", 1.0}}},
@@ -163,10 +164,10 @@ TEST(AlgorithmPlan, WorkOfOneBitAdamByHand) {
   std::map<Kernel, double> work;
   for (const Work& one : phases[1].work) work[one.kernel] += one.elements;
   EXPECT_EQ(work, (std::map<Kernel, double>{{Kernel::check, 1024.0},
-                                            {Kernel::encode_1, 1024.0},
-                                            {Kernel::reduce_1, 1024.0},
+                                            {encode_kernel("sign"), 1024.0},
+                                            {reduce_kernel("sign"), 1024.0},
                                             {Kernel::reply, 256.0},
-                                            {Kernel::decode_1, 1024.0}}));
+                                            {decode_kernel("sign"), 1024.0}}));
   EXPECT_DOUBLE_EQ(phases[1].share, 0.9);
 }
 

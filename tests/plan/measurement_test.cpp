@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/codec/any_quantiser.hpp>
 #include <plan/measure_kernels.hpp>
 #include <plan/measure_network.hpp>
 
@@ -46,43 +47,25 @@ TEST(Fit, StaysPossibleWhereTimesAreNoise) {
 /// All kernels of kadam-bench at 1 ns per element, but some.
 Timings timings() {
   Timings all;
-  for (const char* name : {"limit: in-place scale",
-                           "copy",
-                           "adam_update, bf16",
-                           "lamb_update",
-                           "ordered_mean of 4",
-                           "accumulate_adam_direction",
-                           "local step of 0/1 Adam",
-                           "encode sign, momentum fused",
-                           "encode uniform 2 bit, momentum fused",
-                           "encode uniform 4 bit, momentum fused",
-                           "encode uniform 8 bit, momentum fused",
-                           "decode sign, update fused",
-                           "decode uniform 2 bit, update fused",
-                           "decode uniform 4 bit, update fused",
-                           "decode uniform 8 bit, update fused",
-                           "encode uniform 2 bit, moving average",
-                           "encode uniform 4 bit, moving average",
-                           "encode uniform 8 bit, moving average",
-                           "top-k per 4096, 1 %",
-                           "top-k per 4096, 0.1 %",
-                           "top-k of all, 1 %",
-                           "top-k of all, 0.1 %",
-                           "decode_mean of 4, 4 bit",
-                           "sparse mean of 8, 1 %",
-                           "add_scaled_momentum",
-                           "onebit_lamb_ratios",
-                           "onebit_lamb_apply",
-                           "subtract_message, 1 %",
-                           "clear_kept, 1 %",
-                           "ordered_sum of squares"}) {
+  for (const char* name :
+       {"limit: in-place scale", "copy", "adam_update, bf16", "lamb_update", "ordered_mean of 4",
+        "accumulate_adam_direction", "local step of 0/1 Adam", "top-k per 4096, 1 %", "top-k per 4096, 0.1 %",
+        "top-k of all, 1 %", "top-k of all, 0.1 %", "decode_mean of 4, uniform4", "sparse mean of 8, 1 %",
+        "add_scaled_momentum", "onebit_lamb_ratios", "onebit_lamb_apply", "subtract_message, 1 %",
+        "clear_kept, 1 %", "ordered_sum of squares"}) {
     all[name] = 1e-9;
   }
+  for (const std::string& code : code_names()) {
+    all["encode " + code + ", momentum fused"] = 1e-9;
+    all["encode " + code + ", moving average"] = 1e-9;
+    all["decode " + code + ", update fused"] = 1e-9;
+    all["reduce " + code + " of 4"] = 1.5e-9;
+  }
   all["adam_update"] = 3e-9;
-  all["reduce sign of 4"] = 0.5e-9;           // 4 x 0.05 + 0.3
-  all["reduce sign of 64"] = 3.5e-9;          // 64 x 0.05 + 0.3
-  all["reduce uniform 4 bit of 4"] = 0.7e-9;  // 4 x 0.1 + 0.3
-  all["reduce uniform 8 bit of 4"] = 0.4e-9;  // no more than noise: as 1 bit
+  all["reduce sign of 4"] = 0.5e-9;      // 4 x 0.05 + 0.3
+  all["reduce sign of 64"] = 3.5e-9;     // 64 x 0.05 + 0.3
+  all["reduce uniform4 of 4"] = 0.7e-9;  // 4 x 0.1 + 0.3
+  all["reduce uniform8 of 4"] = 0.4e-9;  // no more than noise: as 1 bit
   return all;
 }
 
@@ -92,11 +75,11 @@ TEST(CostsOf, TakesKernelsApart) {
   EXPECT_DOUBLE_EQ(costs.per_element(Kernel::adam_update), 3e-9);
   EXPECT_DOUBLE_EQ(costs.per_element(Kernel::dense_mean), 0.25e-9);
   EXPECT_DOUBLE_EQ(costs.per_element(Kernel::onebit_lamb_update), 3e-9);
-  EXPECT_NEAR(costs.per_element(Kernel::reduce_1), 0.05e-9, 1e-15);
+  EXPECT_NEAR(costs.per_element(plan::reduce_kernel("sign")), 0.05e-9, 1e-15);
   EXPECT_NEAR(costs.per_element(Kernel::reply), 0.3e-9, 1e-15);
-  EXPECT_NEAR(costs.per_element(Kernel::reduce_4), 0.1e-9, 1e-15);
-  EXPECT_NEAR(costs.per_element(Kernel::reduce_2), 0.075e-9, 1e-15);
-  EXPECT_NEAR(costs.per_element(Kernel::reduce_8), 0.05e-9, 1e-15);
+  EXPECT_NEAR(costs.per_element(plan::reduce_kernel("uniform4")), 0.1e-9, 1e-15);
+  EXPECT_NEAR(costs.per_element(plan::reduce_kernel("uniform8")), 0.05e-9, 1e-15);
+  EXPECT_NEAR(costs.per_element(plan::reduce_kernel("float8")), 0.3e-9, 1e-15);
   EXPECT_NEAR(costs.per_element(Kernel::sparse_sum), 12.5e-9, 1e-15);
   EXPECT_NEAR(costs.per_element(Kernel::sparse_apply), 200e-9, 1e-15);
   for (const plan::KernelFigures& figures : plan::kernel_figures()) {

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/codec/any_quantiser.hpp>
 #include <kadam/optim/make_optimizer.hpp>
 #include <kadam/plan/prediction.hpp>
 
@@ -52,8 +53,8 @@ TEST(Predict, OneBitAdamByHand) {
   // 199 680 B, CompressedMean's worked number.
   EXPECT_DOUBLE_EQ(prediction.settled_bytes, 199680.0);
   EXPECT_NEAR(prediction.bytes, 0.2 * 6291456.0 + 0.8 * 199680.0, 1e-6);
-  // 4 + 12.25 + 0.13 + 8.13 / 4 + 12.13 B per element.
-  EXPECT_NEAR(prediction.settled.kernels, 1048576 * 30.5425 / 1e10, 1e-12);
+  // 4 + 12.25 + 0.125 + 8.13 / 4 + 12.125 B per element.
+  EXPECT_NEAR(prediction.settled.kernels, 1048576 * 30.5325 / 1e10, 1e-12);
   EXPECT_NEAR(prediction.settled.exchange, 199680 / 1e9 + agreement, 1e-12);
 }
 
@@ -185,16 +186,16 @@ TEST(Predict, EveryKernelCountsSomewhere) {
     scenario.kernels = costs;
     double sum = 0.0;
     for (const std::string& name : optimizer_names()) {
-      for (const std::int64_t bits : {1, 2, 4, 8}) {
+      for (const std::string& code : code_names()) {
         for (const double density : {0.01, 0.001}) {
           for (const std::int64_t block : {0, 4096}) {
             OptionMap options = options_of(name);
-            const std::vector<std::int64_t>& codes = optimizer_traits(name).bits;
+            const std::vector<std::string>& codes = optimizer_traits(name).codes;
             const bool sparse = optimizer_traits(name).sparse;
-            if (std::find(codes.begin(), codes.end(), bits) != codes.end()) options["bits"] = bits;
+            if (std::find(codes.begin(), codes.end(), code) != codes.end()) options["code"] = code;
             if (sparse) options["density"] = density;
             if (sparse) options["select_block"] = block;
-            if (sparse && bits == 1) options["exchange"] = "owner";
+            if (sparse && code == "sign") options["exchange"] = "owner";
             if (!sparse && density < 0.01) options["gradients"] = "bf16";
             if (has_option(name, "parameters") && block == 0) options["parameters"] = "bf16";
             sum += predict(name, options, scenario, 4).step.kernels;

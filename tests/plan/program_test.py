@@ -74,7 +74,7 @@ REFUSED = {
     "--rate 1foo: expected a rate": ["--parameters", "5M", "--rate", "1foo"],
     "--compute -1: expected seconds": ["--parameters", "5M", "--rate", "1gbit", "--compute", "-1"],
     "no optimizer 'sgd'": [*GIVEN, "--rate", "1gbit", "--set", "sgd.bits=1"],
-    "only 1 is possible": [*GIVEN, "--rate", "1gbit", "--set", "onebit_adam.bits=4"],
+    "expected 1, got 4": [*GIVEN, "--rate", "1gbit", "--set", "onebit_adam.bits=4"],
     "nothing would be left": [*GIVEN, "--rate", "1gbit", "--set", "onebit_adam.warmup_steps=100000"],
     "overlap of the backward pass from 0 to 1": [*GIVEN, "--rate", "1gbit", "--backward-overlap", "2"],
     "cannot be read": ["--machine", "/nowhere.json"],

@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <numeric>
+#include <string>
 #include <vector>
 
 /// Codes and compressed means in plain loops over plain vectors, straight from the papers: what the kernels
@@ -16,18 +18,33 @@
 namespace kadam::reference {
 
 struct Code {
-  int bits = 1;           ///< 1: sign; 2, 4, 8: uniform
-  bool mean_abs = false;  ///< scale of the sign code
+  std::string name = "sign";  ///< "uniform2", "uniform4", "uniform8", "float8"
+  bool mean_abs = false;      ///< scale of the sign code
   std::int64_t block = 2048;
   int ranks_per_node = 1;  ///< more than 1: what is compressed is the mean of a node
 };
+
+/// The largest number that is decoded from a code whose scale is 1.
+inline float largest_of(const Code& code) {
+  static const std::map<std::string, float> largest = {
+      {"uniform2", 1.0F}, {"uniform4", 7.0F}, {"uniform8", 127.0F}, {"float8", 448.0F}};
+  return largest.at(code.name);
+}
+
+/// Between the numbers that are decoded from codes around this one, whose scale is 1.
+inline float spacing_at(const Code& code, float value) {
+  if (code.name != "float8") return 1.0F;
+  int exponent = 0;
+  (void)std::frexp(value, &exponent);  // value = f 2^exponent, 1/2 <= |f| < 1
+  return std::ldexp(1.0F, std::max(exponent - 1, -6) - 3);
+}
 
 /// decoded C(h) of one scale block; active[i] = false: sent as nothing, 0. undecided: gets the elements that
 /// rounding alone decided about.
 inline std::vector<float> quantise_block(const Code& code, const std::vector<float>& h,
                                          const std::vector<bool>& active, Undecided* undecided = nullptr) {
   std::vector<float> q(h.size(), 0.0F);
-  if (code.bits == 1) {
+  if (code.name == "sign") {
     double sum = 0.0;
     std::int64_t k = 0;
     for (std::size_t i = 0; i < h.size(); ++i) {
@@ -49,14 +66,15 @@ inline std::vector<float> quantise_block(const Code& code, const std::vector<flo
   for (std::size_t i = 0; i < h.size(); ++i) {
     if (active[i]) largest = std::max(largest, std::fabs(h[i]));
   }
-  const int levels = (1 << (code.bits - 1)) - 1;
-  const float step = largest / static_cast<float>(levels);
-  if (step == 0.0F) return q;
+  const float limit = largest_of(code);
+  const float scale = largest / limit;
+  if (scale == 0.0F) return q;
   for (std::size_t i = 0; i < h.size(); ++i) {
     if (!active[i]) continue;
-    const float limit = static_cast<float>(levels);
-    q[i] = std::clamp(std::nearbyint(h[i] / step), -limit, limit) * step;
-    if (undecided != nullptr && is_near_half(h[i], step)) undecided->push_back(i);
+    const float quotient = h[i] / scale;
+    const float spacing = spacing_at(code, quotient);
+    q[i] = std::clamp(std::nearbyint(quotient / spacing) * spacing, -limit, limit) * scale;
+    if (undecided != nullptr && is_near_half(h[i], spacing * scale)) undecided->push_back(i);
   }
   return q;
 }

@@ -158,10 +158,10 @@ TEST(RulesByHand, ClippingIsByTheNormOfTheMeanOrByTheMeanSquareOfTheNorms) {
 TEST(UndecidedByHand, SignsNearZeroHalvesAndTiesAreFound) {
   const std::vector<bool> all(4, true);
   Undecided found;
-  (void)quantise_block({.bits = 1}, {1.0F, -1e-7F, 0.0F, 1e-3F}, all, &found);
+  (void)quantise_block({.name = "sign"}, {1.0F, -1e-7F, 0.0F, 1e-3F}, all, &found);
   EXPECT_EQ(found, Undecided{1});  // an exact 0 is the same everywhere
   found.clear();
-  (void)quantise_block({.bits = 4}, {7.0F, 2.5000002F, 2.6F, -0.5F}, all, &found);
+  (void)quantise_block({.name = "uniform4"}, {7.0F, 2.5000002F, 2.6F, -0.5F}, all, &found);
   EXPECT_EQ(found, (Undecided{1, 3}));
   found.clear();
   (void)largest_in({4.0F, -3.0F, 3.0000002F, 1.0F}, {0, 4}, 0.5, &found);

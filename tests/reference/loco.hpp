@@ -47,7 +47,7 @@ struct Loco {
       for (std::size_t i = 0; i < h.size(); ++i) h[i] += error[r][i];
       q[r] = quantised(code, h, dense);
       for (std::size_t i = 0; i < h.size(); ++i) h[i] = ema(error[r][i], h[i] - q[r][i], error_beta);
-      error[r] = quantised({.bits = 8, .block = code.block}, h, dense);
+      error[r] = quantised({.name = "uniform8", .block = code.block}, h, dense);
       for (std::size_t i = 0; i < h.size(); ++i) q[r][i] = dense[i] ? gradients[r][i] : q[r][i];
     }
     if (rounds && adam.t == 0) master = x;

@@ -113,9 +113,12 @@ class OptionReader {
     h.gradients = Format::named(word("gradients", "float32"));
     return h;
   }
-  Code code(int bits, std::int64_t block = 2048) {
+  Code code(const std::string& name, std::int64_t block = 2048) {
+    static const std::map<std::int64_t, std::string> of_bits = {
+        {0, ""}, {1, "sign"}, {2, "uniform2"}, {4, "uniform4"}, {8, "uniform8"}};
     Code c;
-    c.bits = static_cast<int>(count("bits", bits));
+    const std::string by_bits = of_bits.at(count("bits", 0));
+    c.name = word("code", by_bits.empty() ? name : by_bits);
     c.mean_abs = is("scale", "mean_abs");
     c.block = count("block", block);
     c.ranks_per_node = world_.ranks_per_node;
@@ -152,13 +155,15 @@ inline OnebitLamb make_onebit_lamb(OptionReader& read, const World& world) {
                               .max = read.number("ratio_max", 4.0),
                               .change = read.number("ratio_change", 0.1),
                               .beta3 = read.number("beta3", 0.9)};
-  OnebitLamb onebit(lamb, limits, read.code(1), read.count("warmup_steps", 0), world.ranks, world.elements);
+  OnebitLamb onebit(lamb, limits, read.code("sign"), read.count("warmup_steps", 0), world.ranks,
+                    world.elements);
   onebit.variance_floor = read.number("variance_floor", 0.0);
   return onebit;
 }
 
-inline FrozenVarianceAdam make_frozen_variance_adam(OptionReader& read, const World& world, int bits) {
-  FrozenVarianceAdam frozen(read.hyper(), read.code(bits), read.count("warmup_steps", 0), world.ranks,
+inline FrozenVarianceAdam make_frozen_variance_adam(OptionReader& read, const World& world,
+                                                    const std::string& code) {
+  FrozenVarianceAdam frozen(read.hyper(), read.code(code), read.count("warmup_steps", 0), world.ranks,
                             world.elements);
   frozen.precondition = read.number("precondition", 0.0) != 0.0;
   frozen.variance_floor = read.number("variance_floor", 0.0);
@@ -166,7 +171,7 @@ inline FrozenVarianceAdam make_frozen_variance_adam(OptionReader& read, const Wo
 }
 
 inline FrozenVarianceAdam make_apmsqueeze(OptionReader& read, const World& world) {
-  FrozenVarianceAdam apmsqueeze = make_frozen_variance_adam(read, world, 4);
+  FrozenVarianceAdam apmsqueeze = make_frozen_variance_adam(read, world, "uniform4");
   apmsqueeze.adam.hyper.bias_correction = false;
   return apmsqueeze;
 }
@@ -177,18 +182,18 @@ inline ZeroOneAdam make_zero_one_adam(OptionReader& read, const World& world) {
   policy.variance_kappa = read.count("variance_kappa", policy.variance_kappa);
   policy.sync_doubling_steps = read.count("sync_doubling_steps", policy.sync_doubling_steps);
   policy.sync_interval_max = read.count("sync_interval_max", policy.sync_interval_max);
-  ZeroOneAdam zero_one(read.hyper(), read.code(1), policy, world.ranks, world.elements);
+  ZeroOneAdam zero_one(read.hyper(), read.code("sign"), policy, world.ranks, world.elements);
   zero_one.variance_floor = read.number("variance_floor", 0.0);
   return zero_one;
 }
 
 inline EfficientAdam make_efficient_adam(OptionReader& read, const World& world) {
-  return {read.hyper(), read.code(4), world.ranks, world.elements};
+  return {read.hyper(), read.code("uniform4"), world.ranks, world.elements};
 }
 
 inline Loco make_loco(OptionReader& read, const World& world) {
-  Loco loco(read.hyper(), read.code(4, 256), read.number("error_beta", 0.8), read.count("error_reset", 512),
-            world.ranks, world.elements);
+  Loco loco(read.hyper(), read.code("uniform4", 256), read.number("error_beta", 0.8),
+            read.count("error_reset", 512), world.ranks, world.elements);
   loco.rounds = read.is("parameters", "bf16");
   return loco;
 }
@@ -222,7 +227,7 @@ inline DivisibleAdam make_divisible_adam(OptionReader& read, const World& world)
 inline Simulation simulate_by_name(const std::string& name, OptionReader& read, const World& world) {
   if (name == "adam") return Simulation(Replicated(Adam(read.hyper(), world.elements)));
   if (name == "lamb") return Simulation(Replicated(make_lamb(read, world)));
-  if (name == "onebit_adam") return Simulation(Replicated(make_frozen_variance_adam(read, world, 1)));
+  if (name == "onebit_adam") return Simulation(Replicated(make_frozen_variance_adam(read, world, "sign")));
   if (name == "apmsqueeze") return Simulation(Replicated(make_apmsqueeze(read, world)));
   if (name == "onebit_lamb") return Simulation(Replicated(make_onebit_lamb(read, world)));
   if (name == "zero_one_adam") return Simulation(make_zero_one_adam(read, world));

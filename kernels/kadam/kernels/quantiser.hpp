@@ -6,6 +6,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <string_view>
 
 namespace kadam {
 
@@ -13,10 +14,11 @@ namespace kadam {
 /// fixed-width code per element.
 template <class Q>
 concept Quantiser = requires(const Q& q, float h, double statistic, std::int64_t count, std::uint32_t code) {
-  { Q::bits } -> std::convertible_to<int>;             // per element: 1, 2, 4, 8 or 32
-  { Q::has_scale } -> std::convertible_to<bool>;       // 4 more bytes per block
-  { Q::reduces_by_max } -> std::convertible_to<bool>;  // the block statistic: largest, or sum
-  { q.statistic(h) } -> std::convertible_to<double>;   // of one element
+  { Q::name } -> std::convertible_to<std::string_view>;  // as the option `code` says it
+  { Q::bits } -> std::convertible_to<int>;               // per element: 1, 2, 4, 8 or 32
+  { Q::has_scale } -> std::convertible_to<bool>;         // 4 more bytes per block
+  { Q::reduces_by_max } -> std::convertible_to<bool>;    // the block statistic: largest, or sum
+  { q.statistic(h) } -> std::convertible_to<double>;     // of one element
   { q.scale(statistic, count) } -> std::same_as<float>;
   { q.encode(h, float{}) } -> std::same_as<std::uint32_t>;
   { q.decode(code, float{}) } -> std::same_as<float>;
@@ -30,6 +32,7 @@ enum class SignScale : std::uint8_t { rms, mean_abs };
 /// s = sqrt(sum h^2 / k) (rms, keeps the block's energy) or sum |h| / k (mean_abs, smallest squared error)
 /// over the k active elements. Worked number: h = (3, -4) gives s = 3.5355 (rms) or 3.5 (mean_abs).
 struct SignQuantiser {
+  static constexpr std::string_view name = "sign";
   static constexpr int bits = 1;
   static constexpr bool has_scale = true;
   static constexpr bool reduces_by_max = false;
@@ -61,6 +64,7 @@ struct SignQuantiser {
 template <int Bits>
 struct UniformQuantiser {
   static_assert(Bits == 2 || Bits == 4 || Bits == 8, "a uniform code has 2, 4 or 8 bits");
+  static constexpr std::string_view name = Bits == 2 ? "uniform2" : (Bits == 4 ? "uniform4" : "uniform8");
   static constexpr int bits = Bits;
   static constexpr bool has_scale = true;
   static constexpr bool reduces_by_max = true;
@@ -88,8 +92,57 @@ struct UniformQuantiser {
   }
 };
 
+/// An 8-bit float, e4m3: a sign, 4 bits of exponent and 3 of mantissa, of h / s, rounded half to even, with
+/// one s = max|h| / 448 per block (448 is the largest e4m3). What is small in its block keeps 4 significant
+/// bits down to max|h| 2^-15, where a uniform code of 8 bits has none left. An all-zero block decodes to 0.
+///
+/// Worked number: max|h| = 448: s = 1, and 0.3 decodes to 0.3125.
+struct Float8Quantiser {
+  static constexpr std::string_view name = "float8";
+  static constexpr int bits = 8;
+  static constexpr bool has_scale = true;
+  static constexpr bool reduces_by_max = true;
+  static constexpr float largest = 448.0F;
+  static constexpr float smallest_normal = 0x1p-6F;
+
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION double statistic(float h) const {
+    return static_cast<double>(Kokkos::fabs(h));
+  }
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION float scale(double statistic, std::int64_t /*count*/) const {
+    return static_cast<float>(statistic) / largest;
+  }
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION std::uint32_t encode(float h, float scale) const {
+    // A scale of 0 leaves everything in the error. No branches: all this vectorises.
+    const float quotient = h / (scale > 0.0F ? scale : 1.0F);
+    const float size = Kokkos::min(Kokkos::fabs(quotient), float{largest});
+    // Below the smallest normal number codes are multiples of 2^-9, which is a unit of 2^14 in the last
+    // place.
+    constexpr float shifter = 0x1p14F;
+    const std::uint32_t subnormal =
+        Kokkos::bit_cast<std::uint32_t>(size + shifter) - Kokkos::bit_cast<std::uint32_t>(shifter);
+    // 20 bits of float32's mantissa go, half to even; what that carries over goes on in the exponent.
+    const auto full = Kokkos::bit_cast<std::uint32_t>(size);
+    const std::uint32_t normal = ((full + 0x7FFFFU + ((full >> 20U) & 1U)) >> 20U) - (bias_difference << 3U);
+    const std::uint32_t sign = (Kokkos::bit_cast<std::uint32_t>(quotient) >> 24U) & sign_bit;
+    return sign | (size < smallest_normal ? subnormal : normal);
+  }
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION float decode(std::uint32_t code, float scale) const {
+    const std::uint32_t size = code & (sign_bit - 1U);
+    const float normal = Kokkos::bit_cast<float>((size << 20U) + (bias_difference << 23U));
+    const float subnormal = static_cast<float>(static_cast<int>(size)) * 0x1p-9F;
+    const float magnitude = size < 8U ? subnormal : normal;
+    return scale *
+           Kokkos::bit_cast<float>(Kokkos::bit_cast<std::uint32_t>(magnitude) | ((code & sign_bit) << 24U));
+  }
+
+ private:
+  static constexpr std::uint32_t sign_bit = 0x80U;
+  static constexpr std::uint32_t bias_difference = 120U;  // of the exponents: 127 in float32, 7 in e4m3
+};
+
 /// The float32 itself: exact, no scale, 4 bytes per element.
 struct IdentityQuantiser {
+  static constexpr std::string_view name = "identity";
   static constexpr int bits = 32;
   static constexpr bool has_scale = false;
   static constexpr bool reduces_by_max = true;

@@ -4,18 +4,49 @@
 
 #include <kadam/kernels/quantiser.hpp>
 
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
 #include <variant>
+#include <vector>
 
 namespace kadam {
 
-/// The codes of chunked vectors in scale blocks, one of which is chosen when a program runs.
+/// The codes of chunked vectors in scale blocks, one of which is chosen by its name when a program runs. THE
+/// list: options, their help, the plan, kadam-bench and tests follow from it.
 using AnyQuantiser = std::variant<SignQuantiser, UniformQuantiser<2>, UniformQuantiser<4>,
-                                  UniformQuantiser<8>, IdentityQuantiser>;
+                                  UniformQuantiser<8>, Float8Quantiser, IdentityQuantiser>;
 
 /// Those of them that an optimizer with one bit per element can have; on a single rank the identity.
 using SignCode = std::variant<SignQuantiser, IdentityQuantiser>;
+/// Those that a moving-average error can have.
+using UniformCode = std::variant<UniformQuantiser<2>, UniformQuantiser<4>, UniformQuantiser<8>>;
 
-/// bits = 1: sign with this scale; 2, 4, 8: uniform; 32: identity. Errors: std::invalid_argument for others.
-[[nodiscard]] AnyQuantiser make_quantiser(int bits, SignScale scale);
+/// Calls function(code) for each of Codes but the identity, which stands for no code at all.
+template <class Codes = AnyQuantiser, class Function>
+void for_each_code(const Function& function) {
+  const auto visits = [&]<class... Q>(const std::variant<Q...>* /*codes*/) {
+    const auto visit = [&]<class Code>(const Code& code) {
+      if constexpr (!std::is_same_v<Code, IdentityQuantiser>) function(code);
+    };
+    (visit(Q{}), ...);
+  };
+  visits(static_cast<const Codes*>(nullptr));
+}
+
+/// The names of these codes, in their order, but for the identity.
+template <class Codes = AnyQuantiser>
+[[nodiscard]] std::vector<std::string> code_names() {
+  std::vector<std::string> names;
+  for_each_code<Codes>([&](const auto& code) { names.emplace_back(code.name); });
+  return names;
+}
+
+/// The code of this name; `scale` is that of a sign. Errors: std::invalid_argument for a name that no code
+/// has.
+[[nodiscard]] AnyQuantiser make_quantiser(std::string_view name, SignScale scale = SignScale::rms);
+/// The bits per element of the code of this name. Errors: as make_quantiser.
+[[nodiscard]] int code_bits(std::string_view name);
 
 }  // namespace kadam

@@ -20,22 +20,25 @@ BlockMessage message_for(const AnyQuantiser& quantiser, const ChunkLayout& chunk
 
 }  // namespace
 
-AnyQuantiser make_quantiser(int bits, SignScale scale) {
-  switch (bits) {
-    case 1:
-      return SignQuantiser{scale};
-    case 2:
-      return UniformQuantiser<2>{};
-    case 4:
-      return UniformQuantiser<4>{};
-    case 8:
-      return UniformQuantiser<8>{};
-    case 32:
-      return IdentityQuantiser{};
-    default:
-      throw std::invalid_argument("kadam::make_quantiser: expected 1, 2, 4, 8 or 32 bits, got " +
-                                  std::to_string(bits));
+AnyQuantiser make_quantiser(std::string_view name, SignScale scale) {
+  AnyQuantiser found = IdentityQuantiser{};
+  std::string known;
+  for_each_code([&](const auto& code) {
+    known.append(code.name).append(", ");
+    if (code.name == name) found = code;
+  });
+  if (auto* sign = std::get_if<SignQuantiser>(&found)) sign->rule = scale;
+  if (name != IdentityQuantiser::name && std::holds_alternative<IdentityQuantiser>(found)) {
+    std::string text = "kadam::make_quantiser: there is no code '";
+    text.append(name).append("': choose one of ").append(known).append(IdentityQuantiser::name);
+    throw std::invalid_argument(text);
   }
+  return found;
+}
+
+int code_bits(std::string_view name) {
+  return std::visit([](const auto& code) { return std::decay_t<decltype(code)>::bits; },
+                    make_quantiser(name));
 }
 
 BlockCodec::BlockCodec(const AnyQuantiser& quantiser, const ChunkLayout& chunks, std::int64_t block_elements)
@@ -58,17 +61,10 @@ void BlockCodec::encode(const ExecutionSpace& exec, const BlockRange& blocks,
                         const Numbers<MemorySpace>& gradient, float gradient_scale,
                         const ActiveMask<MemorySpace>& active, const ByteError<MemorySpace>& error,
                         const Ema& average, const Words<MemorySpace>& messages) const {
-  std::visit(
-      [&](const auto& quantiser) {
-        if constexpr (requires { quantiser.levels; }) {
-          encode_with_moving_average_error(exec, quantiser, blocks, gradient, gradient_scale, active, error,
-                                           average, messages);
-        } else {
-          throw std::invalid_argument(
-              "kadam::BlockCodec: a moving-average error needs a code of 2, 4 or 8 bits");
-        }
-      },
-      quantiser_);
+  visit_one_of(static_cast<const UniformCode*>(nullptr), [&](const auto& quantiser) {
+    encode_with_moving_average_error(exec, quantiser, blocks, gradient, gradient_scale, active, error,
+                                     average, messages);
+  });
 }
 
 void BlockCodec::mean(const ExecutionSpace& exec, int chunk, const BlockRange& blocks, int ranks,

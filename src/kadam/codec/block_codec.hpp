@@ -98,7 +98,7 @@ class BlockCodec {
       return quantiser != nullptr;
     };
     if (!(visits(std::get_if<Q>(&quantiser_)) || ...)) {
-      throw std::logic_error("kadam::BlockCodec: the code is none of those that its caller decodes");
+      throw std::logic_error("kadam::BlockCodec: the code is none of those that this is compiled for");
     }
   }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/optim/common_options.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -40,16 +41,24 @@ void CodecOptions::describe(OptionFields& fields) {
   fields.add("block", block, Range::at_least(0), "elements that share a scale (0: one scale per chunk)");
   fields.add_choice<SignScale>("scale", scale, {{"rms", SignScale::rms}, {"mean_abs", SignScale::mean_abs}},
                                "of 1-bit codes");
-  fields.add_choice("bits", bits, {1, 2, 4, 8}, "per element");
+  describe_code(fields, code, codes);
 }
 
 void CodecOptions::validate(std::string_view owner) const {
-  require_option(bits == 1 || scale == SignScale::rms, owner,
-                 "option 'scale' is for 1-bit codes: leave it out, or set bits = 1");
+  require_option(code == SignQuantiser::name || scale == SignScale::rms, owner,
+                 "option 'scale' is for 1-bit codes: leave it out, or set code = \"sign\"");
 }
 
-AnyQuantiser make_quantiser(const CodecOptions& options) {
-  return make_quantiser(static_cast<int>(options.bits), options.scale);
+void describe_code(OptionFields& fields, std::string& code, const std::vector<std::string>& codes) {
+  fields.add_choice("code", code, codes, "of each element");
+  std::vector<std::pair<std::int64_t, std::string>> meanings;
+  for (const std::string& name : codes) {
+    const std::int64_t bits = code_bits(name);
+    const bool is_new = std::none_of(meanings.begin(), meanings.end(),
+                                     [&](const auto& meaning) { return meaning.first == bits; });
+    if (is_new) meanings.emplace_back(bits, name);
+  }
+  fields.add_alias("bits", "code", code, meanings, "per element, in place of code");
 }
 
 }  // namespace kadam

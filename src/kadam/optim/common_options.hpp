@@ -7,6 +7,7 @@
 #include <kadam/optim/learning_rate.hpp>
 #include <kadam/optim/parameter_groups.hpp>
 
+#include <string>
 #include <vector>
 
 namespace kadam {
@@ -36,13 +37,14 @@ struct CommonOptions {
 struct CodecOptions {
   std::int64_t block = 2048;
   SignScale scale = SignScale::rms;
-  std::int64_t bits = 1;
+  std::string code = std::string(SignQuantiser::name);
+  std::vector<std::string> codes = code_names();  ///< those that the algorithm takes
 
   void describe(OptionFields& fields);
   void validate(std::string_view owner) const;
 };
 
-/// The code that these options name.
-[[nodiscard]] AnyQuantiser make_quantiser(const CodecOptions& options);
+/// Describes `code`, one of `codes`, and `bits`, another way to set it: the first code of so many bits.
+void describe_code(OptionFields& fields, std::string& code, const std::vector<std::string>& codes);
 
 }  // namespace kadam

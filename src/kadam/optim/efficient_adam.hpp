@@ -23,7 +23,7 @@ class EfficientAdam final : public Optimizer {
  public:
   struct Options {
     CommonOptions common;
-    CodecOptions codec{.bits = 4};
+    CodecOptions codec{.code = "uniform4"};
 
     void describe(OptionFields& fields);
     void validate() const;

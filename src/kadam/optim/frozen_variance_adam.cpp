@@ -52,9 +52,6 @@ void FrozenVarianceAdam::Options::validate(std::string_view owner) const {
 void FrozenVarianceAdam::OnebitAdam::validate() const {
   Options::validate("onebit_adam");
   require_option(
-      codec.bits == 1, "onebit_adam",
-      "option 'bits': only 1 is possible; apmsqueeze is the same algorithm with 1, 2, 4 or 8 bits");
-  require_option(
       warmup_steps.automatic || warmup_steps.steps > 0, "onebit_adam",
       "option 'warmup_steps' is needed: a number of steps > 0 (15 to 25 % of the run is usual), or \"auto\"");
 }

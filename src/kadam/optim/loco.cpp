@@ -23,7 +23,7 @@ struct WriteFrom {
 
 void Loco::Options::describe(OptionFields& fields) {
   common.describe(fields);
-  fields.add_choice("bits", bits, {2, 4, 8}, "per gradient element");
+  describe_code(fields, code, code_names<UniformCode>());
   fields.add("block", block, Range::at_least(0), "elements that share a scale (0: one scale per chunk)");
   fields.add("error_beta", error_beta, Range::at_least(0.0).below(1.0), "decay of the moving-average error");
   fields.add("error_reset", error_reset, Range::at_least(0),
@@ -42,9 +42,8 @@ Loco::Loco(const Options& options, TensorLayout layout, std::shared_ptr<Communic
   rounds_ = options.parameters == "bf16" && communicator().size() > 1;
   own_ = ChunkLayout(elements(), communicator().size()).chunk(communicator().own_chunk());
   moments_ = Moments::zeros(exec, "kadam::Loco", own_.elements());
-  reduce_scatter_ =
-      LowBitReduceScatter(exec, make_quantiser(static_cast<int>(options.bits), SignScale::rms),
-                          communicator(), elements(), options.block, options.error_beta, common().gradients);
+  reduce_scatter_ = LowBitReduceScatter(exec, make_quantiser(options.code), communicator(), elements(),
+                                        options.block, options.error_beta, common().gradients);
   kept_dense_ = DenseSubset(exec, communicator(), groups().dense);
   coordinates_ = CompressedCoordinates(exec, elements(), groups().dense);
   gather_ = ChunkGather(communicator(), elements(), rounds_ ? sizeof(Bfloat16) : sizeof(float));

@@ -27,7 +27,7 @@ class Loco final : public Optimizer {
  public:
   struct Options {
     CommonOptions common;
-    std::int64_t bits = 4;
+    std::string code = "uniform4";
     std::int64_t block = 256;
     double error_beta = 0.8;
     std::int64_t error_reset = 512;

@@ -31,6 +31,18 @@ struct Algorithm {
   std::vector<OptionHelp> (*options)();
 };
 
+/// The words of the option `code`; none without it.
+template <class Options>
+std::vector<std::string> codes_of() {
+  Options options;
+  OptionFields fields;
+  options.describe(fields);
+  for (const OptionField& field : fields.fields()) {
+    if (field.name == "code") return field.words;
+  }
+  return {};
+}
+
 template <class Options>
 std::vector<OptionHelp> help_of() {
   Options options;
@@ -56,6 +68,7 @@ std::unique_ptr<Optimizer> make(std::string_view name, const OptionMap& values, 
 
 template <class Type, class Options = typename Type::Options>
 Algorithm row(std::string name, OptimizerTraits traits) {
+  traits.codes = codes_of<Options>();
   return {std::move(name), std::move(traits), make<Type, Options>, help_of<Options>};
 }
 
@@ -65,20 +78,16 @@ const std::vector<Algorithm>& algorithms() {
       row<Adam>("adam", {.dense = true}),
       row<Lamb>("lamb", {.dense = true, .per_tensor = true}),
       row<FrozenVarianceAdam, FrozenVarianceAdam::OnebitAdam>(
-          "onebit_adam", {.warmup = "warmup_steps", .needs_warmup = true, .freezes = true, .bits = {1}}),
+          "onebit_adam", {.warmup = "warmup_steps", .needs_warmup = true, .freezes = true}),
       row<FrozenVarianceAdam, FrozenVarianceAdam::Apmsqueeze>(
-          "apmsqueeze",
-          {.warmup = "warmup_steps", .needs_warmup = true, .freezes = true, .bits = {1, 2, 4, 8}}),
-      row<ZeroOneAdam>("zero_one_adam", {.warmup = "variance_freeze_step",
-                                         .needs_warmup = true,
-                                         .freezes = true,
-                                         .ranks_differ = true,
-                                         .bits = {1}}),
-      row<OnebitLamb>(
-          "onebit_lamb",
-          {.warmup = "warmup_steps", .needs_warmup = true, .freezes = true, .per_tensor = true, .bits = {1}}),
-      row<EfficientAdam>("efficient_adam", {.local_moments = true, .bits = {1, 2, 4, 8}}),
-      row<Loco>("loco", {.shards = true, .bits = {2, 4, 8}}),
+          "apmsqueeze", {.warmup = "warmup_steps", .needs_warmup = true, .freezes = true}),
+      row<ZeroOneAdam>(
+          "zero_one_adam",
+          {.warmup = "variance_freeze_step", .needs_warmup = true, .freezes = true, .ranks_differ = true}),
+      row<OnebitLamb>("onebit_lamb",
+                      {.warmup = "warmup_steps", .needs_warmup = true, .freezes = true, .per_tensor = true}),
+      row<EfficientAdam>("efficient_adam", {.local_moments = true}),
+      row<Loco>("loco", {.shards = true}),
       row<LocallyAccumulatedAdam>(
           "locally_accumulated_adam",
           {.warmup = "warmup_steps", .sparse = true, .local_moments = true, .ranks_differ = true}),

@@ -71,7 +71,6 @@ void OnebitLamb::Options::validate() const {
   common.validate("onebit_lamb");
   trust.validate("onebit_lamb");
   codec.validate("onebit_lamb");
-  require_option(codec.bits == 1, "onebit_lamb", "option 'bits': only 1 is possible");
   require_option(
       warmup_steps.automatic || warmup_steps.steps > 0, "onebit_lamb",
       "option 'warmup_steps' is needed: a number of steps > 0 (15 to 25 % of the run is usual), or \"auto\"");

@@ -36,7 +36,7 @@ class OnebitLamb final : public Optimizer {
   struct Options {
     CommonOptions common;
     DenseLambStep::Options trust;
-    CodecOptions codec;
+    CodecOptions codec{.codes = code_names<SignCode>()};
     StepsOrAuto warmup_steps;
     double ratio_min = 0.5;
     double ratio_max = 4.0;

@@ -4,7 +4,6 @@
 
 #include <kadam/optim/option_value.hpp>
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,8 +34,8 @@ struct OptimizerTraits {
   bool per_tensor = false;
   /// Parameters may differ between ranks until the next synchronisation, at least with some options.
   bool ranks_differ = false;
-  /// Bits per element of the codes that it takes; empty without a code.
-  std::vector<std::int64_t> bits = {};
+  /// The codes that its option `code` takes; empty without one.
+  std::vector<std::string> codes = {};
 };
 
 /// The traits of an optimizer. Errors: as make_optimizer, for an unknown name.

@@ -195,20 +195,25 @@ void OptionFields::add_choice(const std::string& name, std::string& value,
   add_choice<std::string>(name, value, meanings, help);
 }
 
-void OptionFields::add_choice(const std::string& name, std::int64_t& value, std::vector<std::int64_t> numbers,
-                              std::string help) {
-  std::vector<std::string> words;
-  for (const std::int64_t number : numbers) words.push_back(std::to_string(number));
-  const std::string expected = list_of(words);
-  const auto set = [&value, name, numbers = std::move(numbers), expected](const OptionValue& v) {
-    const auto number = std::find_if(numbers.begin(), numbers.end(), [&](std::int64_t one) {
-      return v == OptionValue(one) || v == OptionValue(static_cast<double>(one));
+void OptionFields::add_alias(const std::string& name, const std::string& alias_of, std::string& value,
+                             const std::vector<std::pair<std::int64_t, std::string>>& meanings,
+                             std::string help) {
+  std::vector<std::string> numbers;
+  for (const auto& [number, word] : meanings) numbers.push_back(std::to_string(number));
+  const std::string expected = list_of(numbers);
+  const auto set = [&value, name, meanings, expected](const OptionValue& v) {
+    const auto meaning = std::find_if(meanings.begin(), meanings.end(), [&](const auto& one) {
+      return v == OptionValue(one.first) || v == OptionValue(static_cast<double>(one.first));
     });
-    if (number == numbers.end()) refuse(name, v, expected);
-    value = *number;
+    if (meaning == meanings.end()) refuse(name, v, expected);
+    value = meaning->second;
   };
-  fields_.push_back(
-      {name, help_with(std::move(help), expected), set, [&value] { return OptionValue(value); }});
+  const auto get = [&value, meanings] {
+    const auto meaning =
+        std::find_if(meanings.begin(), meanings.end(), [&](const auto& one) { return one.second == value; });
+    return meaning == meanings.end() ? OptionValue(value) : OptionValue(meaning->first);
+  };
+  fields_.push_back({name, help_with(std::move(help), expected), set, get, {}, alias_of});
 }
 
 void OptionFields::add_words(const std::string& name, const std::vector<std::string>& words,
@@ -223,7 +228,7 @@ void OptionFields::add_words(const std::string& name, const std::vector<std::str
     set(static_cast<std::size_t>(word - words.begin()));
   };
   fields_.push_back({name, help_with(std::move(help), list_of(words)), set_word,
-                     [words, get = std::move(get)] { return OptionValue(words[get()]); }});
+                     [words, get = std::move(get)] { return OptionValue(words[get()]); }, words});
 }
 
 void OptionFields::read(std::string_view owner, const OptionMap& values) const {
@@ -233,6 +238,8 @@ void OptionFields::read(std::string_view owner, const OptionMap& values) const {
     if (field == fields_.end()) {
       refuse_unknown(owner, name, fields_);
     }
+    require_option(values.count(field->alias_of) == 0, owner,
+                   "the options '" + name + "' and '" + field->alias_of + "' say the same: give one of them");
     try {
       field->set(value);
     } catch (const std::invalid_argument& error) {
@@ -243,7 +250,9 @@ void OptionFields::read(std::string_view owner, const OptionMap& values) const {
 
 OptionMap OptionFields::show() const {
   OptionMap values;
-  for (const OptionField& field : fields_) values[field.name] = field.get();
+  for (const OptionField& field : fields_) {
+    if (field.alias_of.empty()) values[field.name] = field.get();
+  }
   return values;
 }
 

@@ -53,6 +53,8 @@ struct OptionField {
   std::string help;  ///< with the range
   std::function<void(const OptionValue&)> set;
   std::function<OptionValue()> get;
+  std::vector<std::string> words = {};  ///< all that it may be, if it is one of some words
+  std::string alias_of = {};            ///< the option that this is another way to set
 };
 
 /// Collects the fields of an Options struct. The struct describes each option once: its default is the value
@@ -80,16 +82,17 @@ class OptionFields {
   /// One of some texts.
   void add_choice(const std::string& name, std::string& value, const std::vector<std::string>& words,
                   const std::string& help);
-  /// One of some whole numbers.
-  void add_choice(const std::string& name, std::int64_t& value, std::vector<std::int64_t> numbers,
-                  std::string help);
+  /// Another way to set the option `alias_of`, whose value this is, by a whole number that stands for a word.
+  /// A map of options holds one of the two; show() has the other.
+  void add_alias(const std::string& name, const std::string& alias_of, std::string& value,
+                 const std::vector<std::pair<std::int64_t, std::string>>& meanings, std::string help);
 
   [[nodiscard]] const std::vector<OptionField>& fields() const { return fields_; }
 
   /// Sets each option of `values`. Errors: std::invalid_argument for an unknown name (lists what exists), a
-  /// value of the wrong type, or one out of its range (says which are expected).
+  /// value of the wrong type, one out of its range (says which are expected), or an alias beside its option.
   void read(std::string_view owner, const OptionMap& values) const;
-  /// All options with their present values.
+  /// All options with their present values, aliases left out.
   [[nodiscard]] OptionMap show() const;
 
  private:

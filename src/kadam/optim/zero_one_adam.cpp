@@ -39,7 +39,6 @@ void ZeroOneAdam::Options::describe(OptionFields& fields) {
 void ZeroOneAdam::Options::validate() const {
   common.validate("zero_one_adam");
   codec.validate("zero_one_adam");
-  require_option(codec.bits == 1, "zero_one_adam", "option 'bits': only 1 is possible");
   require_option(
       variance_freeze_step > 0 || common.learning_rate.lr_warmup_steps > 0, "zero_one_adam",
       "option 'variance_freeze_step' is needed where there is no lr_warmup_steps to take it from: 10 "

@@ -31,7 +31,7 @@ class ZeroOneAdam final : public Optimizer {
  public:
   struct Options {
     CommonOptions common;
-    CodecOptions codec;
+    CodecOptions codec{.codes = code_names<SignCode>()};
     std::int64_t variance_freeze_step = 0;  ///< 0: the end of the learning rate's warm-up
     std::int64_t variance_kappa = 16;
     std::int64_t sync_doubling_steps = 32678;

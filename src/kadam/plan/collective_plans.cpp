@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/codec/block_codec.hpp>
 #include <kadam/plan/collective_plans.hpp>
 #include <kadam/wire/sparse_message.hpp>
 
@@ -23,10 +24,10 @@ std::vector<Piece> pieces_of(const ChunkLayout& chunks, NumberFormat format) {
   return pieces;
 }
 
-/// One rank has nobody to send to: its code is the identity, of 32 bits and without a scale.
-BlockMessage message_of(const ChunkLayout& chunks, std::int64_t block_elements, std::int64_t bits) {
-  const bool alone = chunks.ranks() == 1;
-  return {chunks, block_elements, alone ? 32 : static_cast<int>(bits), !alone};
+/// One rank has nobody to send to: its code is the identity.
+BlockMessage message_of(const ChunkLayout& chunks, std::int64_t block_elements, std::string_view code) {
+  const AnyQuantiser quantiser = make_quantiser(chunks.ranks() == 1 ? IdentityQuantiser::name : code);
+  return BlockCodec(quantiser, chunks, block_elements).message();
 }
 
 double product(std::int64_t a, std::int64_t b) {
@@ -88,24 +89,24 @@ CollectivePlan dense_mean_plan(const ChunkLayout& chunks, NumberFormat format, N
 }
 
 CollectivePlan compressed_mean_plan(const ChunkLayout& chunks, std::int64_t block_elements,
-                                    std::int64_t bits) {
+                                    std::string_view code) {
   const std::int64_t own = chunks.chunk(0).elements();
-  const std::vector<Piece> pieces = message_of(chunks, block_elements, bits).pieces();
+  const std::vector<Piece> pieces = message_of(chunks, block_elements, code).pieces();
   CollectivePlan plan;
-  plan.work = {{encode_kernel(bits), static_cast<double>(chunks.elements())}};
+  plan.work = {{encode_kernel(code), static_cast<double>(chunks.elements())}};
   plan.state_bytes = sizeof(float) * size(chunks.elements());
   const std::size_t message_bytes = pieces.back().offset_bytes + pieces.back().bytes;
   plan.workspace_bytes = message_bytes;
   if (chunks.ranks() == 1) return plan;
   plan.transfers = owner_transfers(pieces);
-  plan.work.push_back({reduce_kernel(bits), product(own, chunks.ranks())});
+  plan.work.push_back({reduce_kernel(code), product(own, chunks.ranks())});
   plan.work.push_back({Kernel::reply, static_cast<double>(own)});
   plan.state_bytes += sizeof(float) * size(own);
   plan.workspace_bytes += message_bytes + pieces.front().bytes * pieces.size();
   return plan;
 }
 
-CollectivePlan low_bit_plan(const ChunkLayout& chunks, std::int64_t block_elements, std::int64_t bits,
+CollectivePlan low_bit_plan(const ChunkLayout& chunks, std::int64_t block_elements, std::string_view code,
                             NumberFormat gathered) {
   const std::int64_t own = chunks.chunk(0).elements();
   CollectivePlan plan;
@@ -114,10 +115,10 @@ CollectivePlan low_bit_plan(const ChunkLayout& chunks, std::int64_t block_elemen
     plan.work = {{Kernel::copy, static_cast<double>(own)}};
     return plan;
   }
-  const BlockMessage message = message_of(chunks, block_elements, bits);
+  const BlockMessage message = message_of(chunks, block_elements, code);
   const std::vector<Piece> pieces = message.pieces();
   plan.transfers = {owner_transfers(pieces)[0], owner_transfers(pieces_of(chunks, gathered))[1]};
-  plan.work = {{loco_encode_kernel(bits), static_cast<double>(chunks.elements())},
+  plan.work = {{loco_encode_kernel(code), static_cast<double>(chunks.elements())},
                {Kernel::loco_mean, product(own, chunks.ranks())}};
   plan.state_bytes = size(chunks.elements()) + sizeof(float) * size(message.map().blocks);
   plan.workspace_bytes += message.total_bytes() + pieces.front().bytes * pieces.size();

@@ -8,6 +8,7 @@
 #include <kadam/plan/step_phase.hpp>
 
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace kadam::plan {
@@ -29,10 +30,10 @@ struct CollectivePlan {
                                              NumberFormat widest);
 /// CompressedMean. The decoding is the caller's.
 [[nodiscard]] CollectivePlan compressed_mean_plan(const ChunkLayout& chunks, std::int64_t block_elements,
-                                                  std::int64_t bits);
+                                                  std::string_view code);
 /// LowBitReduceScatter, and the all-gather of what its owners make of it.
 [[nodiscard]] CollectivePlan low_bit_plan(const ChunkLayout& chunks, std::int64_t block_elements,
-                                          std::int64_t bits, NumberFormat gathered);
+                                          std::string_view code, NumberFormat gathered);
 /// SparseMean.
 [[nodiscard]] CollectivePlan sparse_mean_plan(std::int64_t elements, int ranks, const SparseOptions& options);
 

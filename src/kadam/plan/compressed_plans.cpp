@@ -24,15 +24,15 @@ Exchange pipelined(std::vector<Transfer> transfers) {
 
 /// Check, C-AR and decoding; what else there is, is the caller's.
 StepPhase compressed_phase(const char* name, const Problem& problem, const CollectivePlan& mean,
-                           std::int64_t bits) {
+                           std::string_view code) {
   StepPhase phase{name, 1.0, true, {{Kernel::check, all(problem)}}, {pipelined(mean.transfers)}};
   append(phase.work, mean.work);
-  phase.work.push_back({decode_kernel(bits), all(problem)});
+  phase.work.push_back({decode_kernel(code), all(problem)});
   return phase;
 }
 
 CollectivePlan mean_of(const CodecOptions& codec, const Problem& problem) {
-  return compressed_mean_plan(chunks_of(problem), codec.block, codec.bits);
+  return compressed_mean_plan(chunks_of(problem), codec.block, codec.code);
 }
 
 std::int64_t warmup_of(const StepsOrAuto& steps) {
@@ -83,7 +83,7 @@ AlgorithmPlan plan_of(const FrozenVarianceAdam::Options& options, const Problem&
   const CollectivePlan mean = mean_of(options.codec, problem);
   const double share = share_until(warmup_of(options.warmup_steps), problem, "warmup_steps");
   return {after_warmup(dense_phase("warm-up", common, problem, adam_kernel(common)),
-                       compressed_phase("compressed", problem, mean, options.codec.bits), share),
+                       compressed_phase("compressed", problem, mean, options.codec.code), share),
           {8 * size(problem.elements) + mean.state_bytes,
            dense_workspace(problem, common.gradients) + mean.workspace_bytes + mask_bytes(problem)}};
 }
@@ -100,7 +100,7 @@ AlgorithmPlan plan_of(const ZeroOneAdam::Options& options, const Problem& proble
   append(variance.work, {{Kernel::copy, all(problem)}, {Kernel::check, all(problem)}});
   variance.share = of_all(count.variance);
   variance.settled = false;
-  StepPhase sync = compressed_phase("sync", problem, mean, 1);
+  StepPhase sync = compressed_phase("sync", problem, mean, options.codec.code);
   append(sync.work,
          {{Kernel::local_step, accumulation * all(problem)}, {Kernel::scale, writes * all(problem)}});
   StepPhase early = sync;
@@ -119,7 +119,7 @@ AlgorithmPlan plan_of(const ZeroOneAdam::Options& options, const Problem& proble
 
 AlgorithmPlan plan_of(const OnebitLamb::Options& options, const Problem& problem) {
   const CollectivePlan mean = mean_of(options.codec, problem);
-  StepPhase compressed = compressed_phase("compressed", problem, mean, 1);
+  StepPhase compressed = compressed_phase("compressed", problem, mean, options.codec.code);
   // The fresh variance is read and written where others update the parameters: 20 B instead of 12.
   append(compressed.work, {{Kernel::onebit_lamb_update, all(problem)}, {Kernel::scale, all(problem)}});
   const double share = share_until(warmup_of(options.warmup_steps), problem, "warmup_steps");
@@ -131,7 +131,7 @@ AlgorithmPlan plan_of(const OnebitLamb::Options& options, const Problem& problem
 
 AlgorithmPlan plan_of(const EfficientAdam::Options& options, const Problem& problem) {
   const CollectivePlan mean = mean_of(options.codec, problem);
-  StepPhase phase = compressed_phase("compressed", problem, mean, options.codec.bits);
+  StepPhase phase = compressed_phase("compressed", problem, mean, options.codec.code);
   phase.work.push_back({Kernel::accumulate_direction, all(problem)});
   return {{std::move(phase)},
           {8 * size(problem.elements) + mean.state_bytes, mean.workspace_bytes + mask_bytes(problem)}};
@@ -140,7 +140,7 @@ AlgorithmPlan plan_of(const EfficientAdam::Options& options, const Problem& prob
 AlgorithmPlan plan_of(const Loco::Options& options, const Problem& problem) {
   const bool rounds = options.parameters == "bf16" && problem.ranks > 1;
   const ChunkLayout chunks = chunks_of(problem);
-  const CollectivePlan mean = low_bit_plan(chunks, options.block, options.bits,
+  const CollectivePlan mean = low_bit_plan(chunks, options.block, options.code,
                                            rounds ? NumberFormat::bfloat16 : NumberFormat::float32);
   const std::int64_t own = chunks.chunk(0).elements();
   StepPhase phase{"compressed", 1.0, true, {{Kernel::check, all(problem)}}, {pipelined(mean.transfers)}};

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/codec/any_quantiser.hpp>
 #include <kadam/plan/kernel_costs.hpp>
 
 #include <cmath>
@@ -9,19 +10,25 @@
 namespace kadam::plan {
 namespace {
 
-/// Where the kernel for these bits stands behind the one for the fewest.
-Kernel of_bits(Kernel first, std::int64_t bits, std::int64_t fewest) {
-  int place = 0;
-  for (std::int64_t b = fewest; b <= 8; b *= 2, ++place) {
-    if (b == bits) return static_cast<Kernel>(static_cast<int>(first) + place);
-  }
-  throw std::invalid_argument("kadam::plan: there is no code of " + std::to_string(bits) + " bits here");
+std::string name_of_kernel(const char* operation, std::string_view code) {
+  return std::string(operation).append(code);
 }
 
-}  // namespace
+Kernel find_kernel(const char* operation, std::string_view code) {
+  const std::string name = name_of_kernel(operation, code);
+  for (const KernelFigures& figures : kernel_figures()) {
+    if (figures.name == name) return figures.kernel;
+  }
+  throw std::invalid_argument("kadam::plan: there is no kernel '" + name + "'");
+}
 
-const std::array<KernelFigures, kernel_count>& kernel_figures() {
-  static const std::array<KernelFigures, kernel_count> figures = {{
+constexpr const char* encode = "encode_";
+constexpr const char* reduce = "reduce_";
+constexpr const char* decode = "decode_";
+constexpr const char* loco_encode = "loco_encode_";
+
+std::vector<KernelFigures> all_figures() {
+  std::vector<KernelFigures> figures = {
       {Kernel::check, "check", 4.0},
       {Kernel::scale, "scale", 8.0},
       {Kernel::copy, "copy", 8.0},
@@ -32,22 +39,7 @@ const std::array<KernelFigures, kernel_count>& kernel_figures() {
       {Kernel::accumulate_direction, "accumulate_direction", 28.0},
       {Kernel::local_step, "local_step", 36.0},
       {Kernel::onebit_lamb_update, "onebit_lamb_update", 48.0},
-      {Kernel::encode_1, "encode_1", 12.25},
-      {Kernel::encode_2, "encode_2", 12.5},
-      {Kernel::encode_4, "encode_4", 13.0},
-      {Kernel::encode_8, "encode_8", 14.0},
-      {Kernel::reduce_1, "reduce_1", 0.13},
-      {Kernel::reduce_2, "reduce_2", 0.25},
-      {Kernel::reduce_4, "reduce_4", 0.5},
-      {Kernel::reduce_8, "reduce_8", 1.0},
       {Kernel::reply, "reply", 8.13},
-      {Kernel::decode_1, "decode_1", 12.13},
-      {Kernel::decode_2, "decode_2", 12.25},
-      {Kernel::decode_4, "decode_4", 12.5},
-      {Kernel::decode_8, "decode_8", 13.0},
-      {Kernel::loco_encode_2, "loco_encode_2", 6.3},
-      {Kernel::loco_encode_4, "loco_encode_4", 6.55},
-      {Kernel::loco_encode_8, "loco_encode_8", 7.05},
       {Kernel::loco_mean, "loco_mean", 1.5},
       {Kernel::top_k_percent, "top_k_percent", 4.0},
       {Kernel::top_k_permille, "top_k_permille", 4.0},
@@ -55,24 +47,41 @@ const std::array<KernelFigures, kernel_count>& kernel_figures() {
       {Kernel::top_k_all_permille, "top_k_all_permille", 8.0},
       {Kernel::sparse_sum, "sparse_sum", 100.0},
       {Kernel::sparse_apply, "sparse_apply", 200.0},
-  }};
+  };
+  const auto add = [&](const char* operation, std::string_view code, double bytes) {
+    figures.push_back({static_cast<Kernel>(figures.size()), name_of_kernel(operation, code), bytes});
+  };
+  for_each_code([&](const auto& code) {
+    const double message = code.bits / 8.0;
+    add(encode, code.name, 12.0 + 2.0 * message);
+    add(reduce, code.name, message);
+    add(decode, code.name, 12.0 + message);
+  });
+  for_each_code<UniformCode>([&](const auto& code) { add(loco_encode, code.name, 6.05 + code.bits / 8.0); });
   return figures;
 }
 
-Kernel encode_kernel(std::int64_t bits) {
-  return of_bits(Kernel::encode_1, bits, 1);
+}  // namespace
+
+const std::vector<KernelFigures>& kernel_figures() {
+  static const std::vector<KernelFigures> figures = all_figures();
+  return figures;
 }
 
-Kernel reduce_kernel(std::int64_t bits) {
-  return of_bits(Kernel::reduce_1, bits, 1);
+Kernel encode_kernel(std::string_view code) {
+  return find_kernel(encode, code);
 }
 
-Kernel decode_kernel(std::int64_t bits) {
-  return of_bits(Kernel::decode_1, bits, 1);
+Kernel reduce_kernel(std::string_view code) {
+  return find_kernel(reduce, code);
 }
 
-Kernel loco_encode_kernel(std::int64_t bits) {
-  return of_bits(Kernel::loco_encode_2, bits, 2);
+Kernel decode_kernel(std::string_view code) {
+  return find_kernel(decode, code);
+}
+
+Kernel loco_encode_kernel(std::string_view code) {
+  return find_kernel(loco_encode, code);
 }
 
 KernelCosts KernelCosts::at_memory_speed(double bytes_per_second) {
