@@ -7,91 +7,40 @@
 #include <kadam/optim/lamb.hpp>
 #include <kadam/optim/locally_accumulated_adam.hpp>
 #include <kadam/optim/loco.hpp>
-#include <kadam/optim/make_optimizer.hpp>
 #include <kadam/optim/onebit_lamb.hpp>
+#include <kadam/optim/register_optimizer.hpp>
 #include <kadam/optim/zero_one_adam.hpp>
 
 #include <algorithm>
+#include <deque>
 #include <exception>
 #include <stdexcept>
-#include <type_traits>
 #include <utility>
 
 namespace kadam {
 namespace {
 
-using Groups = std::vector<ParameterGroup>;
-using SharedCommunicator = std::shared_ptr<Communicator>;
-
-struct Algorithm {
-  std::string name;
-  OptimizerTraits traits;
-  std::unique_ptr<Optimizer> (*make)(std::string_view, const OptionMap&, TensorLayout, SharedCommunicator,
-                                     const Groups&);
-  std::vector<OptionHelp> (*options)();
-};
-
-/// The words of the option `code`; none without it.
-template <class Options>
-std::vector<std::string> codes_of() {
-  Options options;
-  OptionFields fields;
-  options.describe(fields);
-  for (const OptionField& field : fields.fields()) {
-    if (field.name == "code") return field.words;
-  }
-  return {};
-}
-
-template <class Options>
-std::vector<OptionHelp> help_of() {
-  Options options;
-  OptionFields fields;
-  options.describe(fields);
-  std::vector<OptionHelp> help;
-  for (const OptionField& field : fields.fields()) help.push_back({field.name, field.get(), field.help});
-  return help;
-}
-
-template <class Type, class Options>
-std::unique_ptr<Optimizer> make(std::string_view name, const OptionMap& values, TensorLayout layout,
-                                SharedCommunicator communicator, const Groups& groups) {
-  auto options = read_options<Options>(name, values);
-  options.common.groups = groups;
-  options.validate();
-  if constexpr (std::is_same_v<Options, typename Type::Options>) {
-    return std::make_unique<Type>(options, std::move(layout), std::move(communicator));
-  } else {  // one of several names
-    return std::make_unique<Type>(name, options, std::move(layout), std::move(communicator));
-  }
-}
-
-template <class Type, class Options = typename Type::Options>
-Algorithm row(std::string name, OptimizerTraits traits) {
-  traits.codes = codes_of<Options>();
-  return {std::move(name), std::move(traits), make<Type, Options>, help_of<Options>};
-}
-
 /// THE table: whatever lists optimizers, or wants to know of what kind they are, asks it.
-const std::vector<Algorithm>& algorithms() {
-  static const std::vector<Algorithm> all = {
-      row<Adam>("adam", {.dense = true}),
-      row<Lamb>("lamb", {.dense = true, .per_tensor = true}),
-      row<FrozenVarianceAdam, FrozenVarianceAdam::OnebitAdam>(
+std::deque<Algorithm>& algorithms() {
+  static std::deque<Algorithm> all = {
+      algorithm<Adam>("adam", {.dense = true}),
+      algorithm<Lamb>("lamb", {.dense = true, .per_tensor = true}),
+      algorithm<FrozenVarianceAdam, FrozenVarianceAdam::OnebitAdam>(
           "onebit_adam", {.warmup = "warmup_steps", .needs_warmup = true, .freezes = true}),
-      row<FrozenVarianceAdam, FrozenVarianceAdam::Apmsqueeze>(
+      algorithm<FrozenVarianceAdam, FrozenVarianceAdam::Apmsqueeze>(
           "apmsqueeze", {.warmup = "warmup_steps", .needs_warmup = true, .freezes = true}),
-      row<ZeroOneAdam>(
+      algorithm<ZeroOneAdam>(
           "zero_one_adam",
           {.warmup = "variance_freeze_step", .needs_warmup = true, .freezes = true, .ranks_differ = true}),
-      row<OnebitLamb>("onebit_lamb",
-                      {.warmup = "warmup_steps", .needs_warmup = true, .freezes = true, .per_tensor = true}),
-      row<EfficientAdam>("efficient_adam", {.local_moments = true}),
-      row<Loco>("loco", {.shards = true}),
-      row<LocallyAccumulatedAdam>(
+      algorithm<OnebitLamb>(
+          "onebit_lamb",
+          {.warmup = "warmup_steps", .needs_warmup = true, .freezes = true, .per_tensor = true}),
+      algorithm<EfficientAdam>("efficient_adam", {.local_moments = true}),
+      algorithm<Loco>("loco", {.shards = true}),
+      algorithm<LocallyAccumulatedAdam>(
           "locally_accumulated_adam",
           {.warmup = "warmup_steps", .sparse = true, .local_moments = true, .ranks_differ = true}),
-      row<DivisibleAdam>(
+      algorithm<DivisibleAdam>(
           "divisible_adam",
           {.warmup = "warmup_steps", .sparse = true, .local_moments = true, .ranks_differ = true}),
   };
@@ -108,6 +57,15 @@ const Algorithm& find_algorithm(std::string_view name) {
 }
 
 }  // namespace
+
+void register_optimizer(Algorithm algorithm) {
+  const std::vector<std::string> known = optimizer_names();
+  if (std::find(known.begin(), known.end(), algorithm.name) != known.end()) {
+    throw std::invalid_argument("kadam::register_optimizer: there is an optimizer '" + algorithm.name +
+                                "' already: choose another name");
+  }
+  algorithms().push_back(std::move(algorithm));
+}
 
 std::vector<std::string> optimizer_names() {
   std::vector<std::string> names;
@@ -132,7 +90,7 @@ bool has_option(std::string_view optimizer, std::string_view option) {
 std::unique_ptr<Optimizer> make_optimizer(std::string_view name, const OptionMap& options,
                                           TensorLayout layout,
                                           const std::shared_ptr<Communicator>& communicator,
-                                          const Groups& groups) {
+                                          const std::vector<ParameterGroup>& groups) {
   if (communicator == nullptr) {
     throw std::invalid_argument(
         "kadam::make_optimizer: expected a communicator, got none: Communicator::self() is the one for a "
