@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <kadam/kernels/freeze.hpp>
 #include <kadam/optim/frozen_momentum.hpp>
 #include <kadam/optim/frozen_variance_adam.hpp>
 
@@ -37,59 +36,49 @@ void undo_preconditioning(const ExecutionSpace& exec, const ActiveMask<MemorySpa
 void FrozenVarianceAdam::Options::describe(OptionFields& fields) {
   common.describe(fields);
   codec.describe(fields);
-  fields.add("warmup_steps", warmup_steps, Range::at_least(1),
-             "dense steps before the variance is frozen; must be given");
+  variance.describe(fields);
   fields.add("precondition", precondition, "compress the momentum divided by the root of the variance");
-  fields.add("variance_floor", variance_floor, Range::at_least(0.0).up_to(1.0),
-             "smallest root of v, as part of its scale block's root mean square (0: none)");
 }
 
 void FrozenVarianceAdam::Options::validate(std::string_view owner) const {
   common.validate(owner);
   codec.validate(owner);
-}
-
-void FrozenVarianceAdam::OnebitAdam::validate() const {
-  Options::validate("onebit_adam");
-  require_option(
-      warmup_steps.automatic || warmup_steps.steps > 0, "onebit_adam",
-      "option 'warmup_steps' is needed: a number of steps > 0 (15 to 25 % of the run is usual), or \"auto\"");
+  variance.validate(owner);
 }
 
 void FrozenVarianceAdam::Apmsqueeze::validate() const {
   Options::validate("apmsqueeze");
   require_option(!common.bias_correction, "apmsqueeze",
                  "option 'bias_correction': the algorithm has none; leave it out, or use onebit_adam");
-  require_option(!warmup_steps.automatic && warmup_steps.steps > 0, "apmsqueeze",
-                 "option 'warmup_steps' is needed: a number of steps > 0 (\"auto\" is onebit_adam's)");
+  require_option(!variance.warmup_steps.automatic, "apmsqueeze",
+                 "option 'warmup_steps': \"auto\" is onebit_adam's: give a number of steps");
 }
 
 FrozenVarianceAdam::FrozenVarianceAdam(std::string_view name, const Options& options, TensorLayout layout,
                                        std::shared_ptr<Communicator> shared_communicator)
     : Optimizer(name, std::move(layout), std::move(shared_communicator), options.common),
       options_(options),
-      drift_(options.common.beta2) {
+      variance_(options.variance, options.common) {
   const ExecutionSpace exec;
   moments_ = Moments::zeros(exec, "kadam::FrozenVarianceAdam", elements());
   dense_mean_ = DenseMean(exec, communicator(), elements(), common().gradients);
   mean_ = GroupedMean(exec, options.codec, communicator(), elements(), groups(), groups().dense);
-  if (options.warmup_steps.automatic) {
-    stability_ = VarianceStability(common().beta2, common().learning_rate.lr_warmup_steps);
-  }
   exec.fence("kadam::FrozenVarianceAdam");
 }
 
 void FrozenVarianceAdam::advance(const ExecutionSpace& exec, const Parameters& parameters,
                                  const Gradient& gradient, StepResult& result) {
-  drift_.add(result.gradient_norm);
-  if (frozen_) {
+  variance_.add_norm(result.gradient_norm);
+  if (variance_.is_frozen()) {
     compressed_step(exec, parameters, gradient, result);
     return;
   }
   result.phase = "warm-up";
   dense_adam_step(exec, dense_mean_, parameters, moments_, gradient, result);
   const std::int64_t t = steps_taken() + 1;
-  if (warm_up_ends(exec, t)) freeze(exec, t);
+  if (variance_.warm_up_ends(t, common(), [&] { return one_norm(exec, moments_.v); })) {
+    variance_.freeze(exec, t, common(), moments_, mean_);
+  }
 }
 
 void FrozenVarianceAdam::compressed_step(const ExecutionSpace& exec, const Parameters& parameters,
@@ -148,29 +137,12 @@ AdamApply FrozenVarianceAdam::apply_of(const Segment& segment, const StepResult&
                          1.0);
 }
 
-bool FrozenVarianceAdam::warm_up_ends(const ExecutionSpace& exec, std::int64_t step) {
-  if (!options_.warmup_steps.automatic) return step >= options_.warmup_steps.steps;
-  const double norm = one_norm(exec, moments_.v) / common().second_correction(step);
-  return stability_.holds_at(step, norm);
-}
-
-void FrozenVarianceAdam::freeze(const ExecutionSpace& exec, std::int64_t step) {
-  fold_corrections(exec, static_cast<float>(1.0 / common().first_correction(step)),
-                   static_cast<float>(1.0 / common().second_correction(step)), moments_.m, moments_.v);
-  mean_.require_variance(exec, moments_.v);
-  raise_variance(exec, mean_.compressed().map(), options_.variance_floor, moments_.v);
-  drift_.freeze();
-  frozen_ = true;
-}
-
 void FrozenVarianceAdam::describe_state(const ExecutionSpace& exec, StateFields& fields) {
-  fields.number("frozen", frozen_);
+  variance_.describe_state(fields);
   fields.number("momentum_is_in_message", momentum_is_in_message_);
-  stability_.describe_state(fields);
-  drift_.describe_state(fields);
   if (fields.saves() && momentum_is_in_message_) write_momentum(exec);
   moments_.describe_state(fields);
-  if (frozen_) mean_.compressed().describe_state(fields);
+  if (variance_.is_frozen()) mean_.compressed().describe_state(fields);
   if (momentum_is_in_message_) mean_.compressed().describe_message(fields);
 }
 
@@ -185,8 +157,7 @@ void FrozenVarianceAdam::write_momentum(const ExecutionSpace& exec) const {
 
 void FrozenVarianceAdam::adopt_state(const ExecutionSpace& exec, const StateFields& /*fields*/,
                                      const Restoration& restoration) {
-  if (!frozen_) return;
-  mean_.require_variance(exec, moments_.v);
+  variance_.adopt_state(exec, moments_, mean_);
   momentum_is_in_message_ = momentum_is_in_message_ && restoration.to_the_last_bit;
 }
 
@@ -209,8 +180,8 @@ std::vector<PlannedTraffic> FrozenVarianceAdam::traffic_plan() const {
 }
 
 void FrozenVarianceAdam::add_health(const ExecutionSpace& exec, Health& health) {
-  if (!frozen_) return;
-  health.variance_drift = drift_.ratio();
+  if (!variance_.is_frozen()) return;
+  health.variance_drift = variance_.drift();
   health.error_ratio = error_ratio(exec, mean_);
 }
 

@@ -3,10 +3,9 @@
 #pragma once
 
 #include <kadam/collectives/dense_mean.hpp>
+#include <kadam/optim/frozen_variance.hpp>
 #include <kadam/optim/grouped_mean.hpp>
 #include <kadam/optim/optimizer.hpp>
-#include <kadam/optim/variance_drift.hpp>
-#include <kadam/optim/variance_stability.hpp>
 
 #include <string_view>
 #include <vector>
@@ -37,9 +36,8 @@ class FrozenVarianceAdam final : public Optimizer {
   struct Options {
     CommonOptions common;
     CodecOptions codec;
-    StepsOrAuto warmup_steps;
+    FrozenVariance::Options variance;
     bool precondition = false;
-    double variance_floor = 0.0;
 
     void describe(OptionFields& fields);
 
@@ -70,10 +68,12 @@ class FrozenVarianceAdam final : public Optimizer {
  protected:
   void advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
                StepResult& result) override;
-  [[nodiscard]] DenseMean* next_gradient_mean() override { return frozen_ ? nullptr : &dense_mean_; }
+  [[nodiscard]] DenseMean* next_gradient_mean() override {
+    return variance_.is_frozen() ? nullptr : &dense_mean_;
+  }
   [[nodiscard]] bool writes_model() const override { return true; }
   void describe_state(const ExecutionSpace& exec, StateFields& fields) override;
-  [[nodiscard]] bool has_dense_state() const override { return !frozen_; }
+  [[nodiscard]] bool has_dense_state() const override { return !variance_.is_frozen(); }
   void adopt_state(const ExecutionSpace& exec, const StateFields& fields,
                    const Restoration& restoration) override;
   void add_health(const ExecutionSpace& exec, Health& health) override;
@@ -90,24 +90,19 @@ class FrozenVarianceAdam final : public Optimizer {
   void update(const ExecutionSpace& exec, const ElementRange& range, WithCopy<MemorySpace, Update> update,
               const StepResult& result);
   [[nodiscard]] AdamApply apply_of(const Segment& segment, const StepResult& result) const;
-  [[nodiscard]] bool warm_up_ends(const ExecutionSpace& exec, std::int64_t step);
-  void freeze(const ExecutionSpace& exec, std::int64_t step);
   void write_momentum(const ExecutionSpace& exec) const;
 
   Options options_;
   Moments moments_;
-  bool frozen_ = false;
+  FrozenVariance variance_;
   bool momentum_is_in_message_ = false;  ///< of all but what is kept dense: m is what was decoded last
-  VarianceStability stability_;
-  VarianceDrift drift_;
   DenseMean dense_mean_;
   GroupedMean mean_;
 };
 
 struct FrozenVarianceAdam::OnebitAdam : Options {
   OnebitAdam() { codec.codes = code_names<SignCode>(); }
-  /// Errors: std::invalid_argument; there is no default for warmup_steps.
-  void validate() const;
+  void validate() const { Options::validate("onebit_adam"); }
 };
 
 struct FrozenVarianceAdam::Apmsqueeze : Options {
@@ -115,7 +110,6 @@ struct FrozenVarianceAdam::Apmsqueeze : Options {
     codec.code = "uniform4";
     common.bias_correction = false;
   }
-  /// Errors: std::invalid_argument; there is no default for warmup_steps.
   void validate() const;
 };
 

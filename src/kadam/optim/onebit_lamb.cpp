@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/kernels/element_of.hpp>
-#include <kadam/kernels/freeze.hpp>
 #include <kadam/optim/onebit_lamb.hpp>
 
 #include <algorithm>
@@ -54,8 +53,7 @@ void OnebitLamb::Options::describe(OptionFields& fields) {
   common.describe(fields);
   trust.describe(fields);
   codec.describe(fields);
-  fields.add("warmup_steps", warmup_steps, Range::at_least(1),
-             "dense steps before the variance is frozen; must be given");
+  variance.describe(fields);
   fields.add("ratio_min", ratio_min, Range::above(0.0).up_to(1.0),
              "smallest ratio of frozen to fresh variance");
   fields.add("ratio_max", ratio_max, Range::at_least(1.0), "largest ratio of frozen to fresh variance");
@@ -63,24 +61,20 @@ void OnebitLamb::Options::describe(OptionFields& fields) {
              "largest relative change of that ratio in a step");
   fields.add("beta3", beta3, Range::at_least(0.0).below(1.0),
              "decay of the average trust ratio in the warm-up");
-  fields.add("variance_floor", variance_floor, Range::at_least(0.0).up_to(1.0),
-             "smallest root of v, as part of its scale block's root mean square (0: none)");
 }
 
 void OnebitLamb::Options::validate() const {
   common.validate("onebit_lamb");
   trust.validate("onebit_lamb");
   codec.validate("onebit_lamb");
-  require_option(
-      warmup_steps.automatic || warmup_steps.steps > 0, "onebit_lamb",
-      "option 'warmup_steps' is needed: a number of steps > 0 (15 to 25 % of the run is usual), or \"auto\"");
+  variance.validate("onebit_lamb");
 }
 
 OnebitLamb::OnebitLamb(const Options& options, TensorLayout layout,
                        std::shared_ptr<Communicator> shared_communicator)
     : Optimizer("onebit_lamb", std::move(layout), std::move(shared_communicator), options.common),
       options_(options),
-      drift_(options.common.beta2),
+      variance_(options.variance, options.common),
       lamb_step_(options.trust, this->layout(), groups()),
       tensors_(allocate_frozen_tensors(lamb_step_.tiles())),
       momentum_scale_(groups().tensors.size(), 1.0F) {
@@ -89,23 +83,20 @@ OnebitLamb::OnebitLamb(const Options& options, TensorLayout layout,
   fresh_ = allocate_zeros<float>(exec, "kadam::OnebitLamb::fresh", elements());
   dense_mean_ = DenseMean(exec, communicator(), elements(), common().gradients);
   mean_ = GroupedMean(exec, options.codec, communicator(), elements(), groups(), groups().dense);
-  if (options.warmup_steps.automatic) {
-    stability_ = VarianceStability(common().beta2, common().learning_rate.lr_warmup_steps);
-  }
   exec.fence("kadam::OnebitLamb");
 }
 
 void OnebitLamb::advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
                          StepResult& result) {
   const Vector<float>& x = parameters.master();
-  drift_.add(result.gradient_norm);
-  if (frozen_) {
+  variance_.add_norm(result.gradient_norm);
+  if (variance_.is_frozen()) {
     compressed_step(exec, x, gradient, result);
     return;
   }
   warm_up(exec, x, gradient, result);
   const std::int64_t t = steps_taken() + 1;
-  if (warm_up_ends(exec, t)) freeze(exec, t);
+  if (variance_.warm_up_ends(t, common(), [&] { return one_norm(exec, moments_.v); })) freeze(exec, t);
 }
 
 void OnebitLamb::warm_up(const ExecutionSpace& exec, const Vector<float>& x, const Gradient& gradient,
@@ -120,22 +111,11 @@ void OnebitLamb::warm_up(const ExecutionSpace& exec, const Vector<float>& x, con
   has_trust_ratio_ = true;
 }
 
-bool OnebitLamb::warm_up_ends(const ExecutionSpace& exec, std::int64_t step) {
-  if (!options_.warmup_steps.automatic) return step >= options_.warmup_steps.steps;
-  const double norm = one_norm(exec, moments_.v) / common().second_correction(step);
-  return stability_.holds_at(step, norm);
-}
-
 void OnebitLamb::freeze(const ExecutionSpace& exec, std::int64_t step) {
-  fold_corrections(exec, static_cast<float>(1.0 / common().first_correction(step)),
-                   static_cast<float>(1.0 / common().second_correction(step)), moments_.m, moments_.v);
-  mean_.require_variance(exec, moments_.v);
-  raise_variance(exec, mean_.compressed().map(), options_.variance_floor, moments_.v);
+  variance_.freeze(exec, step, common(), moments_, mean_);
   Kokkos::deep_copy(exec, fresh_, moments_.v);
   Kokkos::deep_copy(exec, tensors_.ratio, 1.0F);
   set_momentum_scales(exec);
-  drift_.freeze();
-  frozen_ = true;
 }
 
 /// rho = |m| / sqrt(number of active elements) per tensor; sigma = mean of the non-zero rho / rho, 1 where
@@ -219,13 +199,11 @@ void OnebitLamb::update_moments(const ExecutionSpace& exec, const ElementRange& 
 }
 
 void OnebitLamb::describe_state(const ExecutionSpace& /*exec*/, StateFields& fields) {
-  fields.number("frozen", frozen_);
+  variance_.describe_state(fields);
   fields.number("has_trust_ratio", has_trust_ratio_);
-  stability_.describe_state(fields);
-  drift_.describe_state(fields);
   moments_.describe_state(fields);
   fields.equal("trust_ratio", tensors_.trust_ratio);
-  if (!frozen_) return;
+  if (!variance_.is_frozen()) return;
   fields.equal("w", fresh_);
   fields.equal("momentum_scale", tensors_.momentum_scale);
   fields.equal("ratio", tensors_.ratio);
@@ -234,8 +212,8 @@ void OnebitLamb::describe_state(const ExecutionSpace& /*exec*/, StateFields& fie
 
 void OnebitLamb::adopt_state(const ExecutionSpace& exec, const StateFields& /*fields*/,
                              const Restoration& /*restoration*/) {
-  if (!frozen_) return;
-  mean_.require_variance(exec, moments_.v);
+  if (!variance_.is_frozen()) return;
+  variance_.adopt_state(exec, moments_, mean_);
   exec.fence("kadam::OnebitLamb::adopt_state");
   const auto scales = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, tensors_.momentum_scale);
   std::copy_n(scales.data(), scales.size(), momentum_scale_.begin());
@@ -261,8 +239,8 @@ std::vector<PlannedTraffic> OnebitLamb::traffic_plan() const {
 }
 
 void OnebitLamb::add_health(const ExecutionSpace& exec, Health& health) {
-  if (!frozen_) return;
-  health.variance_drift = drift_.ratio();
+  if (!variance_.is_frozen()) return;
+  health.variance_drift = variance_.drift();
   health.error_ratio = error_ratio(exec, mean_);
 }
 

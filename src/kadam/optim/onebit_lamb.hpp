@@ -4,10 +4,9 @@
 
 #include <kadam/kernels/onebit_lamb_update.hpp>
 #include <kadam/optim/dense_lamb_step.hpp>
+#include <kadam/optim/frozen_variance.hpp>
 #include <kadam/optim/grouped_mean.hpp>
 #include <kadam/optim/optimizer.hpp>
-#include <kadam/optim/variance_drift.hpp>
-#include <kadam/optim/variance_stability.hpp>
 
 #include <vector>
 
@@ -37,12 +36,11 @@ class OnebitLamb final : public Optimizer {
     CommonOptions common;
     DenseLambStep::Options trust;
     CodecOptions codec{.codes = code_names<SignCode>()};
-    StepsOrAuto warmup_steps;
+    FrozenVariance::Options variance;
     double ratio_min = 0.5;
     double ratio_max = 4.0;
     double ratio_change = 0.1;
     double beta3 = 0.9;
-    double variance_floor = 0.0;
 
     void describe(OptionFields& fields);
     void validate() const;
@@ -58,9 +56,11 @@ class OnebitLamb final : public Optimizer {
  protected:
   void advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
                StepResult& result) override;
-  [[nodiscard]] DenseMean* next_gradient_mean() override { return frozen_ ? nullptr : &dense_mean_; }
+  [[nodiscard]] DenseMean* next_gradient_mean() override {
+    return variance_.is_frozen() ? nullptr : &dense_mean_;
+  }
   void describe_state(const ExecutionSpace& exec, StateFields& fields) override;
-  [[nodiscard]] bool has_dense_state() const override { return !frozen_; }
+  [[nodiscard]] bool has_dense_state() const override { return !variance_.is_frozen(); }
   void adopt_state(const ExecutionSpace& exec, const StateFields& fields,
                    const Restoration& restoration) override;
   void add_health(const ExecutionSpace& exec, Health& health) override;
@@ -68,7 +68,6 @@ class OnebitLamb final : public Optimizer {
  private:
   void warm_up(const ExecutionSpace& exec, const Vector<float>& x, const Gradient& gradient,
                StepResult& result);
-  [[nodiscard]] bool warm_up_ends(const ExecutionSpace& exec, std::int64_t step);
   void freeze(const ExecutionSpace& exec, std::int64_t step);
   void set_momentum_scales(const ExecutionSpace& exec);
   void compressed_step(const ExecutionSpace& exec, const Vector<float>& x, const Gradient& gradient,
@@ -78,9 +77,7 @@ class OnebitLamb final : public Optimizer {
   Options options_;
   Moments moments_;
   Vector<float> fresh_;  ///< w
-  bool frozen_ = false;
-  VarianceStability stability_;
-  VarianceDrift drift_;
+  FrozenVariance variance_;
   DenseMean dense_mean_;
   DenseLambStep lamb_step_;
   OnebitLambTensors<MemorySpace> tensors_;

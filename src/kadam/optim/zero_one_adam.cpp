@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/kernels/element_of.hpp>
 #include <kadam/kernels/freeze.hpp>
+#include <kadam/optim/frozen_variance.hpp>
 #include <kadam/optim/zero_one_adam.hpp>
 
 #include <algorithm>
@@ -32,8 +33,7 @@ void ZeroOneAdam::Options::describe(OptionFields& fields) {
              "steps before the distance of syncs doubles");
   fields.add("sync_interval_max", sync_interval_max, Range::at_least(1),
              "largest number of steps between syncs");
-  fields.add("variance_floor", variance_floor, Range::at_least(0.0).up_to(1.0),
-             "smallest root of v, as part of its scale block's root mean square (0: none)");
+  FrozenVariance::describe_floor(fields, variance_floor);
 }
 
 void ZeroOneAdam::Options::validate() const {

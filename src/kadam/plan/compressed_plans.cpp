@@ -81,7 +81,7 @@ ZeroOneSteps count_steps(const ZeroOnePolicy::Options& options, std::int64_t ste
 AlgorithmPlan plan_of(const FrozenVarianceAdam::Options& options, const Problem& problem) {
   const CommonOptions& common = options.common;
   const CollectivePlan mean = mean_of(options.codec, problem);
-  const double share = share_until(warmup_of(options.warmup_steps), problem, "warmup_steps");
+  const double share = share_until(warmup_of(options.variance.warmup_steps), problem, "warmup_steps");
   return {after_warmup(dense_phase("warm-up", common, problem, adam_kernel(common)),
                        compressed_phase("compressed", problem, mean, options.codec.code), share),
           {8 * size(problem.elements) + mean.state_bytes,
@@ -122,7 +122,7 @@ AlgorithmPlan plan_of(const OnebitLamb::Options& options, const Problem& problem
   StepPhase compressed = compressed_phase("compressed", problem, mean, options.codec.code);
   // The fresh variance is read and written where others update the parameters: 20 B instead of 12.
   append(compressed.work, {{Kernel::onebit_lamb_update, all(problem)}, {Kernel::scale, all(problem)}});
-  const double share = share_until(warmup_of(options.warmup_steps), problem, "warmup_steps");
+  const double share = share_until(warmup_of(options.variance.warmup_steps), problem, "warmup_steps");
   return {after_warmup(dense_phase("warm-up", options.common, problem, Kernel::lamb_update),
                        std::move(compressed), share),
           {12 * size(problem.elements) + mean.state_bytes,

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/kernels/freeze.hpp>
+#include <kadam/optim/frozen_variance.hpp>
+
+namespace kadam {
+
+void FrozenVariance::Options::describe(OptionFields& fields) {
+  fields.add("warmup_steps", warmup_steps, Range::at_least(1),
+             "dense steps before the variance is frozen; must be given");
+  describe_floor(fields, variance_floor);
+}
+
+void FrozenVariance::Options::validate(std::string_view owner) const {
+  require_option(
+      warmup_steps.automatic || warmup_steps.steps > 0, owner,
+      "option 'warmup_steps' is needed: a number of steps > 0 (15 to 25 % of the run is usual), or \"auto\"");
+}
+
+void FrozenVariance::describe_floor(OptionFields& fields, double& variance_floor) {
+  fields.add("variance_floor", variance_floor, Range::at_least(0.0).up_to(1.0),
+             "smallest root of v, as part of its scale block's root mean square (0: none)");
+}
+
+FrozenVariance::FrozenVariance(const Options& options, const CommonOptions& common)
+    : options_(options), drift_(common.beta2) {
+  if (options.warmup_steps.automatic) {
+    stability_ = VarianceStability(common.beta2, common.learning_rate.lr_warmup_steps);
+  }
+}
+
+void FrozenVariance::freeze(const ExecutionSpace& exec, std::int64_t step, const CommonOptions& common,
+                            const Moments& moments, GroupedMean& mean) {
+  fold_corrections(exec, static_cast<float>(1.0 / common.first_correction(step)),
+                   static_cast<float>(1.0 / common.second_correction(step)), moments.m, moments.v);
+  mean.require_variance(exec, moments.v);
+  raise_variance(exec, mean.compressed().map(), options_.variance_floor, moments.v);
+  drift_.freeze();
+  is_frozen_ = true;
+}
+
+void FrozenVariance::describe_state(StateFields& fields) {
+  fields.number("frozen", is_frozen_);
+  stability_.describe_state(fields);
+  drift_.describe_state(fields);
+}
+
+void FrozenVariance::adopt_state(const ExecutionSpace& exec, const Moments& moments,
+                                 GroupedMean& mean) const {
+  if (is_frozen_) mean.require_variance(exec, moments.v);
+}
+
+}  // namespace kadam
