@@ -3,7 +3,7 @@
 #pragma once
 
 #include <kadam/optim/options.hpp>
-#include <kadam/plan/prediction.hpp>
+#include <plan/prediction.hpp>
 
 #include <filesystem>
 #include <map>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/plan/verdict.hpp>
 #include <plan/figures.hpp>
+#include <plan/verdict.hpp>
 
 #include <optional>
 #include <string>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <kadam/comm/communicator.hpp>
-#include <kadam/plan/kernel_costs.hpp>
+#include <plan/kernel_costs.hpp>
 
 #include <cstdint>
 #include <map>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <kadam/comm/communicator.hpp>
-#include <kadam/plan/network.hpp>
+#include <plan/network.hpp>
 #include <plan/node_levels.hpp>
 
 #include <vector>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/kernels/sparse_accumulate.hpp>
 #include <kadam/optim/make_optimizer.hpp>
-#include <kadam/plan/algorithm_plan.hpp>
 #include <kadam/wire/sparse_message.hpp>
+#include <plan/algorithm_plan.hpp>
 #include <plan/pretend_transport.hpp>
 
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/codec/any_quantiser.hpp>
 #include <kadam/optim/make_optimizer.hpp>
-#include <kadam/plan/prediction.hpp>
+#include <plan/prediction.hpp>
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/plan/algorithm_plan.hpp>
+#include <plan/algorithm_plan.hpp>
 
 #include <cstdint>
 #include <string>

@@ -5,7 +5,7 @@
 #include <kadam/collectives/sparse_mean.hpp>
 #include <kadam/kernels/number_format.hpp>
 #include <kadam/layout/chunk_layout.hpp>
-#include <kadam/plan/step_phase.hpp>
+#include <plan/step_phase.hpp>
 
 #include <span>
 #include <string_view>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <kadam/optim/optimizer.hpp>
-#include <kadam/plan/step_phase.hpp>
+#include <plan/step_phase.hpp>
 
 #include <cstdint>
 #include <string_view>

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <kadam/comm/communicator.hpp>
-#include <kadam/plan/kernel_costs.hpp>
-#include <kadam/plan/network.hpp>
+#include <plan/kernel_costs.hpp>
+#include <plan/network.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/kernels/active_mask.hpp>
-#include <kadam/plan/collective_plans.hpp>
-#include <kadam/plan/family_plans.hpp>
+#include <plan/collective_plans.hpp>
+#include <plan/family_plans.hpp>
 
 #include <stdexcept>
 #include <string>

@@ -11,7 +11,7 @@
 #include <kadam/optim/loco.hpp>
 #include <kadam/optim/onebit_lamb.hpp>
 #include <kadam/optim/zero_one_adam.hpp>
-#include <kadam/plan/algorithm_plan.hpp>
+#include <plan/algorithm_plan.hpp>
 
 /// plan_algorithm() of each optimizer, from options that were read and found right.
 namespace kadam::plan::detail {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/codec/block_codec.hpp>
-#include <kadam/plan/collective_plans.hpp>
 #include <kadam/wire/sparse_message.hpp>
+#include <plan/collective_plans.hpp>
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/optim/optimizer_names.hpp>
-#include <kadam/plan/prediction.hpp>
+#include <plan/prediction.hpp>
 
 #include <algorithm>
 #include <cmath>

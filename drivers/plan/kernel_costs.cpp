@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/codec/any_quantiser.hpp>
-#include <kadam/plan/kernel_costs.hpp>
+#include <plan/kernel_costs.hpp>
 
 #include <cmath>
 #include <stdexcept>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/plan/prediction.hpp>
+#include <plan/prediction.hpp>
 
 #include <span>
 #include <string>

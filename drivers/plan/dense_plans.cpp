@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <kadam/plan/collective_plans.hpp>
-#include <kadam/plan/family_plans.hpp>
+#include <plan/collective_plans.hpp>
+#include <plan/family_plans.hpp>
 
 #include <stdexcept>
 #include <string>
