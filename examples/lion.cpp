@@ -53,29 +53,26 @@ class Lion final : public kadam::Optimizer {
   }
 
   /// Public, because nvcc takes no device lambda in a protected function.
-  void advance(const kadam::ExecutionSpace& exec, const kadam::Parameters& parameters,
-               const kadam::Gradient& gradient, kadam::StepResult& result) override {
-    const kadam::Gradient g = mean_.of_gradient(exec, communicator(), phases(), gradient);
-    result.phase = "dense";
-    result.gradient_scale = clip_factor_of(exec, g);
-    const auto scale = static_cast<float>(result.gradient_scale);
+  void advance(kadam::Step& step) override {
+    const kadam::Gradient g = step.mean_gradient(mean_);
+    step.result.gradient_scale = clip_factor_of(step.exec, g);
+    const float scale = step.gradient_scale();
     const auto beta1 = static_cast<float>(common().beta1);
     const auto beta2 = static_cast<float>(common().beta2);
-    const kadam::Vector<float> x = parameters.master();
+    const kadam::Vector<float> x = step.x();
     const kadam::Vector<float> m = m_;
-    for (const kadam::Segment& segment : groups().segments) {
-      const double rate = result.learning_rate * segment.lr_scale;
-      const auto step = static_cast<float>(rate);
-      const auto keep = static_cast<float>(1.0 - rate * segment.weight_decay);
+    for (const kadam::Segment& segment : step.groups.segments) {
+      const auto gamma = static_cast<float>(step.rate(segment));
+      const float decay = step.decay(segment);
       Kokkos::parallel_for(
           "Lion::advance",
           Kokkos::RangePolicy<kadam::ExecutionSpace, Kokkos::IndexType<std::int64_t>>(
-              exec, segment.range.begin, segment.range.end),
+              step.exec, segment.range.begin, segment.range.end),
           KOKKOS_LAMBDA(const std::int64_t i) {
             const float gi = scale * g(i);
             const float u = beta1 * m(i) + (1.0F - beta1) * gi;
             const float sign = static_cast<float>(u > 0.0F) - static_cast<float>(u < 0.0F);
-            x(i) = keep * x(i) - step * sign;
+            x(i) = decay * x(i) - gamma * sign;
             m(i) = beta2 * m(i) + (1.0F - beta2) * gi;
           });
     }

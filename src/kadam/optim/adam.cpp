@@ -15,9 +15,8 @@ Adam::Adam(const Options& options, TensorLayout layout, std::shared_ptr<Communic
   exec.fence("kadam::Adam");
 }
 
-void Adam::advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
-                   StepResult& result) {
-  dense_adam_step(exec, mean_, parameters, moments_, gradient, result);
+void Adam::advance(Step& step) {
+  dense_adam_step(step, mean_, moments_);
 }
 
 void Adam::describe_state(const ExecutionSpace& /*exec*/, StateFields& fields) {

@@ -43,20 +43,20 @@ DenseLambStep::DenseLambStep(const Options& options, const TensorLayout& layout,
   copy_to(tensors_.lr_scale, groups.tensors, &Segment::lr_scale);
 }
 
-void DenseLambStep::operator()(const ExecutionSpace& exec, const CommonOptions& common, std::int64_t step,
-                               const StepResult& result, const Vector<float>& x, const Moments& moments,
-                               const Gradient& gradient) const {
+void DenseLambStep::operator()(const Step& step, const Moments& moments,
+                               const Gradient& mean_gradient) const {
+  const auto& [m, v] = moments;
   LambStep rule;
-  rule.first = Ema::make(common.beta1);
-  rule.second = Ema::make(common.beta2);
-  rule.gradient_scale = static_cast<float>(result.gradient_scale);
-  rule.inverse_c1 = static_cast<float>(1.0 / common.first_correction(step));
-  rule.inverse_c2 = static_cast<float>(1.0 / common.second_correction(step));
-  rule.eps = static_cast<float>(common.eps);
-  rule.gamma = static_cast<float>(result.learning_rate);
-  lamb_moments<ExecutionSpace, MemorySpace>(exec, rule, tiles_, tensors_, x, moments.m, moments.v, gradient);
-  lamb_trust_ratios(exec, tiles_, tensors_, options_.trust_min, options_.trust_max);
-  lamb_apply<ExecutionSpace, MemorySpace>(exec, rule, tiles_, tensors_, x, moments.m, moments.v);
+  rule.first = Ema::make(step.common.beta1);
+  rule.second = Ema::make(step.common.beta2);
+  rule.gradient_scale = step.gradient_scale();
+  rule.inverse_c1 = static_cast<float>(1.0 / step.first_correction());
+  rule.inverse_c2 = static_cast<float>(1.0 / step.second_correction());
+  rule.eps = static_cast<float>(step.common.eps);
+  rule.gamma = static_cast<float>(step.result.learning_rate);
+  lamb_moments<ExecutionSpace, MemorySpace>(step.exec, rule, tiles_, tensors_, step.x(), m, v, mean_gradient);
+  lamb_trust_ratios(step.exec, tiles_, tensors_, options_.trust_min, options_.trust_max);
+  lamb_apply<ExecutionSpace, MemorySpace>(step.exec, rule, tiles_, tensors_, step.x(), m, v);
 }
 
 std::size_t DenseLambStep::memory_bytes() const {

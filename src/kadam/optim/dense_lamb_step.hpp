@@ -23,11 +23,9 @@ class DenseLambStep {
   DenseLambStep() = default;
   DenseLambStep(const Options& options, const TensorLayout& layout, const ResolvedGroups& groups);
 
-  /// m, v by ema of g, g^2; x by the trust ratio of each tensor. Uses the learning rate and the gradient
-  /// scale of result.
-  void operator()(const ExecutionSpace& exec, const CommonOptions& common, std::int64_t step,
-                  const StepResult& result, const Vector<float>& x, const Moments& moments,
-                  const Gradient& gradient) const;
+  /// m, v by ema of g, g^2; x by the trust ratio of each tensor. Uses the step's learning rate and gradient
+  /// scale.
+  void operator()(const Step& step, const Moments& moments, const Gradient& mean_gradient) const;
 
   /// The tensors cut in tiles, and what is known of each; trust_ratio is that of the last step.
   [[nodiscard]] const TensorTiles<MemorySpace>& tiles() const { return tiles_; }

@@ -43,21 +43,19 @@ DivisibleAdam::DivisibleAdam(const Options& options, TensorLayout layout,
   exec.fence("kadam::DivisibleAdam");
 }
 
-void DivisibleAdam::advance(const ExecutionSpace& exec, const Parameters& parameters,
-                            const Gradient& gradient, StepResult& result) {
-  const Vector<float>& x = parameters.master();
+void DivisibleAdam::advance(Step& step) {
   if (warms_up()) {
-    warm_up(exec, x, gradient, result);
+    warm_up(step);
     return;
   }
-  if (steps_taken() == warmup_steps()) Kokkos::deep_copy(exec, x_, x);
-  accumulate(exec, gradient, 1.0, residual_, result);
-  deliver_largest(exec, residual_, x_, result);
-  if (starts_background(steps_taken() + 1)) exchange_in_background(exec);
-  result.synchronised = options_.step_ahead == 0.0 || communicator().size() == 1;
-  const auto scope = phases().enter(exec, Phase::decode);
-  step_ahead<ExecutionSpace, MemorySpace>(exec, static_cast<float>(options_.step_ahead), x_, residual_,
-                                          in_flight_, x);
+  if (steps_taken() == warmup_steps()) Kokkos::deep_copy(step.exec, x_, step.x());
+  accumulate(step, 1.0, residual_);
+  deliver_largest(step, residual_, x_);
+  if (starts_background(step.t)) exchange_in_background(step.exec);
+  step.result.synchronised = options_.step_ahead == 0.0 || step.communicator.size() == 1;
+  const auto scope = step.enter(Phase::decode);
+  step_ahead<ExecutionSpace, MemorySpace>(step.exec, static_cast<float>(options_.step_ahead), x_, residual_,
+                                          in_flight_, step.x());
 }
 
 void DivisibleAdam::exchange_in_background(const ExecutionSpace& exec) {

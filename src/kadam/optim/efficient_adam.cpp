@@ -17,11 +17,6 @@ struct DecayAndSubtract {
   }
 };
 
-DecayAndSubtract update_of(const Segment& segment, const Parameters& parameters, const StepResult& result) {
-  const double gamma = result.learning_rate * segment.lr_scale;
-  return {parameters.master(), static_cast<float>(1.0 - gamma * segment.weight_decay)};
-}
-
 /// What is never compressed: tensors kept dense, and those that do not move, which a 1-bit code could not
 /// say.
 std::vector<ElementRange> left_out(const ResolvedGroups& groups) {
@@ -54,32 +49,24 @@ EfficientAdam::EfficientAdam(const Options& options, TensorLayout layout,
   exec.fence("kadam::EfficientAdam");
 }
 
-void EfficientAdam::advance(const ExecutionSpace& exec, const Parameters& parameters,
-                            const Gradient& gradient, StepResult& result) {
-  result.phase = "compressed";
-  result.gradient_scale = clip_factor(result.gradient_norm);
-  accumulate(exec, gradient, result);
-  const auto update = [&](const Segment& segment) { return update_of(segment, parameters, result); };
-  mean_.exchange_kept(exec, communicator(), phases(),
-                      ElementOf<MemorySpace>{mean_.compressed().accumulator()});
-  mean_.compressed().exchange_accumulated(
-      exec, communicator(), phases(), mean_.active(),
-      [&](const ElementRange& arrived) { mean_.decode(exec, groups(), arrived, update); });
-  mean_.decode_kept(exec, groups(), phases(), update);
+void EfficientAdam::advance(Step& step) {
+  step.result.phase = "compressed";
+  step.result.gradient_scale = clip_factor(step.result.gradient_norm);
+  accumulate(step);
+  const auto update = [&](const Segment& segment) { return DecayAndSubtract{step.x(), step.decay(segment)}; };
+  mean_.exchange_kept(step, ElementOf<MemorySpace>{mean_.compressed().accumulator()});
+  mean_.exchange_accumulated(step, [&](const ElementRange& arrived) { mean_.decode(step, arrived, update); });
+  mean_.decode_kept(step, update);
 }
 
-void EfficientAdam::accumulate(const ExecutionSpace& exec, const Gradient& gradient,
-                               const StepResult& result) {
-  const auto scope = phases().enter(exec, Phase::encode);
-  const std::int64_t t = steps_taken() + 1;
-  const MomentUpdate moments{Ema::make(common().beta1), Ema::make(common().beta2),
-                             static_cast<float>(result.gradient_scale)};
-  for (const Segment& segment : groups().segments) {
-    const AdamDirection direction =
-        AdamDirection::make(1.0, result.learning_rate * segment.lr_scale, common().eps,
-                            common().first_correction(t), common().second_correction(t));
-    accumulate_adam_direction(exec, moments, direction, segment.range.begin, segment.range.end, moments_.m,
-                              moments_.v, gradient, mean_.compressed().accumulator());
+void EfficientAdam::accumulate(const Step& step) {
+  const auto scope = step.enter(Phase::encode);
+  const MomentUpdate moments{Ema::make(common().beta1), Ema::make(common().beta2), step.gradient_scale()};
+  for (const Segment& segment : step.groups.segments) {
+    const AdamDirection direction = AdamDirection::make(1.0, step.rate(segment), common().eps,
+                                                        step.first_correction(), step.second_correction());
+    accumulate_adam_direction(step.exec, moments, direction, segment.range.begin, segment.range.end,
+                              moments_.m, moments_.v, step.gradient, mean_.compressed().accumulator());
   }
 }
 

@@ -36,14 +36,13 @@ class EfficientAdam final : public Optimizer {
   [[nodiscard]] std::vector<PlannedTraffic> traffic_plan() const override;
 
  protected:
-  void advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
-               StepResult& result) override;
+  void advance(Step& step) override;
   void describe_state(const ExecutionSpace& exec, StateFields& fields) override;
   void add_health(const ExecutionSpace& exec, Health& health) override;
 
  private:
   /// worker error += y
-  void accumulate(const ExecutionSpace& exec, const Gradient& gradient, const StepResult& result);
+  void accumulate(const Step& step);
 
   Options options_;
   Moments moments_;

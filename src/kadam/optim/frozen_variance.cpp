@@ -29,12 +29,11 @@ FrozenVariance::FrozenVariance(const Options& options, const CommonOptions& comm
   }
 }
 
-void FrozenVariance::freeze(const ExecutionSpace& exec, std::int64_t step, const CommonOptions& common,
-                            const Moments& moments, GroupedMean& mean) {
-  fold_corrections(exec, static_cast<float>(1.0 / common.first_correction(step)),
-                   static_cast<float>(1.0 / common.second_correction(step)), moments.m, moments.v);
-  mean.require_variance(exec, moments.v);
-  raise_variance(exec, mean.compressed().map(), options_.variance_floor, moments.v);
+void FrozenVariance::freeze(const Step& step, const Moments& moments, GroupedMean& mean) {
+  fold_corrections(step.exec, static_cast<float>(1.0 / step.first_correction()),
+                   static_cast<float>(1.0 / step.second_correction()), moments.m, moments.v);
+  mean.require_variance(step.exec, moments.v);
+  raise_variance(step.exec, mean.compressed().map(), options_.variance_floor, moments.v);
   drift_.freeze();
   is_frozen_ = true;
 }

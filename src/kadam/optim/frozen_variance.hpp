@@ -37,15 +37,15 @@ class FrozenVariance {
   [[nodiscard]] bool is_frozen() const { return is_frozen_; }
   /// Notes the root mean square of the ranks' gradient norms, once a step.
   void add_norm(double gradient_norm) { drift_.add(gradient_norm); }
-  /// Whether the warm-up ends with step t. one_norm() is |v|_1, which "auto" alone asks for, at every step.
+  /// Whether the warm-up ends with this step. one_norm() is |v|_1, which "auto" alone asks for, at every
+  /// step.
   template <class OneNorm>
-  [[nodiscard]] bool warm_up_ends(std::int64_t step, const CommonOptions& common, const OneNorm& one_norm) {
-    if (!options_.warmup_steps.automatic) return step >= options_.warmup_steps.steps;
-    return stability_.holds_at(step, one_norm() / common.second_correction(step));
+  [[nodiscard]] bool warm_up_ends(const Step& step, const OneNorm& one_norm) {
+    if (!options_.warmup_steps.automatic) return step.t >= options_.warmup_steps.steps;
+    return stability_.holds_at(step.t, one_norm() / step.second_correction());
   }
-  /// Freezes the variance after step t; `mean` leaves out from now on what has none.
-  void freeze(const ExecutionSpace& exec, std::int64_t step, const CommonOptions& common,
-              const Moments& moments, GroupedMean& mean);
+  /// Freezes the variance after this step; `mean` leaves out from now on what has none.
+  void freeze(const Step& step, const Moments& moments, GroupedMean& mean);
 
   void describe_state(StateFields& fields);
   /// After a state was read: `mean` leaves out what has no variance, if it is frozen.

@@ -66,75 +66,68 @@ FrozenVarianceAdam::FrozenVarianceAdam(std::string_view name, const Options& opt
   exec.fence("kadam::FrozenVarianceAdam");
 }
 
-void FrozenVarianceAdam::advance(const ExecutionSpace& exec, const Parameters& parameters,
-                                 const Gradient& gradient, StepResult& result) {
-  variance_.add_norm(result.gradient_norm);
+void FrozenVarianceAdam::advance(Step& step) {
+  variance_.add_norm(step.result.gradient_norm);
   if (variance_.is_frozen()) {
-    compressed_step(exec, parameters, gradient, result);
+    compressed_step(step);
     return;
   }
-  result.phase = "warm-up";
-  dense_adam_step(exec, dense_mean_, parameters, moments_, gradient, result);
-  const std::int64_t t = steps_taken() + 1;
-  if (variance_.warm_up_ends(t, common(), [&] { return one_norm(exec, moments_.v); })) {
-    variance_.freeze(exec, t, common(), moments_, mean_);
+  step.result.phase = "warm-up";
+  dense_adam_step(step, dense_mean_, moments_);
+  if (variance_.warm_up_ends(step, [&] { return one_norm(step.exec, moments_.v); })) {
+    variance_.freeze(step, moments_, mean_);
   }
 }
 
-void FrozenVarianceAdam::compressed_step(const ExecutionSpace& exec, const Parameters& parameters,
-                                         const Gradient& gradient, StepResult& result) {
-  result.phase = "compressed";
-  result.gradient_scale = clip_factor(result.gradient_norm);
+void FrozenVarianceAdam::compressed_step(Step& step) {
+  step.result.phase = "compressed";
+  step.result.gradient_scale = clip_factor(step.result.gradient_norm);
   const auto& [m, v] = moments_;
-  const Vector<float>& x = parameters.master();
+  const HalfCopy<MemorySpace>& copy = step.parameters.copy();
   const auto eps = static_cast<float>(common().eps);
-  const LocalMomentum y{Ema::make(common().beta1), static_cast<float>(result.gradient_scale)};
+  const LocalMomentum y{Ema::make(common().beta1), step.gradient_scale()};
   const FromMomentum first_y{y, m};
-  mean_.exchange_kept(exec, communicator(), phases(),
-                      OfNumbers<MemorySpace, FromMomentum>{gradient, first_y});
+  mean_.exchange_kept(step, OfNumbers<MemorySpace, FromMomentum>{step.gradient, first_y});
   if (options_.precondition) {
-    const WithCopy<MemorySpace, PreconditionedUpdate> rule{{x, v, {}}, parameters.copy()};
-    exchange(exec, gradient, PreconditionedMomentum{y, v, eps}, PreconditionedFromMomentum{first_y, v, eps},
-             [&](const ElementRange& arrived) { update(exec, arrived, rule, result); });
+    const WithCopy<MemorySpace, PreconditionedUpdate> rule{{step.x(), v, {}}, copy};
+    exchange(step, PreconditionedMomentum{y, v, eps}, PreconditionedFromMomentum{first_y, v, eps},
+             [&](const ElementRange& arrived) { update(step, arrived, rule); });
   } else {
-    const WithCopy<MemorySpace, FrozenUpdate> rule{{x, v, {}}, parameters.copy()};
-    exchange(exec, gradient, y, first_y,
-             [&](const ElementRange& arrived) { update(exec, arrived, rule, result); });
+    const WithCopy<MemorySpace, FrozenUpdate> rule{{step.x(), v, {}}, copy};
+    exchange(step, y, first_y, [&](const ElementRange& arrived) { update(step, arrived, rule); });
   }
-  mean_.decode_kept(exec, groups(), phases(), [&](const Segment& segment) {
-    return KeptDenseUpdate{{{x, moments_.v, apply_of(segment, result)}, parameters.copy()}, moments_.m};
+  mean_.decode_kept(step, [&](const Segment& segment) {
+    return KeptDenseUpdate{{{step.x(), moments_.v, apply_of(step, segment)}, copy}, moments_.m};
   });
 }
 
 template <class Rule, class FirstRule>
-void FrozenVarianceAdam::exchange(const ExecutionSpace& exec, const Gradient& gradient, const Rule& y,
-                                  const FirstRule& first_y, const CompressedMean::Arrived& arrived) {
+void FrozenVarianceAdam::exchange(const Step& step, const Rule& y, const FirstRule& first_y,
+                                  const CompressedMean::Arrived& arrived) {
   if (momentum_is_in_message_) {
-    mean_.compressed().exchange_continued(exec, communicator(), phases(),
-                                          OfNumbers<MemorySpace, Rule>{gradient, y}, mean_.active(), arrived);
+    mean_.exchange_continued(step, OfNumbers<MemorySpace, Rule>{step.gradient, y}, arrived);
   } else {
     {
-      const auto scope = phases().enter(exec, Phase::encode);
-      write_first_input(exec, OfNumbers<MemorySpace, FirstRule>{gradient, first_y}, mean_.active(),
+      const auto scope = step.enter(Phase::encode);
+      write_first_input(step.exec, OfNumbers<MemorySpace, FirstRule>{step.gradient, first_y}, mean_.active(),
                         moments_.m);
     }
-    mean_.compressed().exchange(exec, communicator(), phases(), moments_.m, mean_.active(), arrived);
+    mean_.exchange(step, moments_.m, arrived);
   }
   momentum_is_in_message_ = true;
 }
 
 template <class Update>
-void FrozenVarianceAdam::update(const ExecutionSpace& exec, const ElementRange& range,
-                                WithCopy<MemorySpace, Update> update, const StepResult& result) {
-  mean_.decode(exec, groups(), range, [&](const Segment& segment) {
-    update.update.apply = apply_of(segment, result);
+void FrozenVarianceAdam::update(const Step& step, const ElementRange& arrived,
+                                WithCopy<MemorySpace, Update> update) {
+  mean_.decode(step, arrived, [&](const Segment& segment) {
+    update.update.apply = apply_of(step, segment);
     return update;
   });
 }
 
-AdamApply FrozenVarianceAdam::apply_of(const Segment& segment, const StepResult& result) const {
-  return AdamApply::make(result.learning_rate * segment.lr_scale, segment.weight_decay, common().eps, 1.0,
-                         1.0);
+AdamApply FrozenVarianceAdam::apply_of(const Step& step, const Segment& segment) {
+  return AdamApply::make(step.rate(segment), segment.weight_decay, step.common.eps, 1.0, 1.0);
 }
 
 void FrozenVarianceAdam::describe_state(const ExecutionSpace& exec, StateFields& fields) {

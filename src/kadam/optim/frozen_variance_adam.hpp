@@ -66,8 +66,7 @@ class FrozenVarianceAdam final : public Optimizer {
   [[nodiscard]] std::int64_t inactive_elements() const override { return mean_.inactive_elements(); }
 
  protected:
-  void advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
-               StepResult& result) override;
+  void advance(Step& step) override;
   [[nodiscard]] DenseMean* next_gradient_mean() override {
     return variance_.is_frozen() ? nullptr : &dense_mean_;
   }
@@ -79,17 +78,15 @@ class FrozenVarianceAdam final : public Optimizer {
   void add_health(const ExecutionSpace& exec, Health& health) override;
 
  private:
-  void compressed_step(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
-                       StepResult& result);
+  void compressed_step(Step& step);
   /// y goes on from the last exchange, first_y from the momentum of the warm-up, in whose place it is
   /// written.
   template <class Rule, class FirstRule>
-  void exchange(const ExecutionSpace& exec, const Gradient& gradient, const Rule& y, const FirstRule& first_y,
+  void exchange(const Step& step, const Rule& y, const FirstRule& first_y,
                 const CompressedMean::Arrived& arrived);
   template <class Update>
-  void update(const ExecutionSpace& exec, const ElementRange& range, WithCopy<MemorySpace, Update> update,
-              const StepResult& result);
-  [[nodiscard]] AdamApply apply_of(const Segment& segment, const StepResult& result) const;
+  void update(const Step& step, const ElementRange& arrived, WithCopy<MemorySpace, Update> update);
+  [[nodiscard]] static AdamApply apply_of(const Step& step, const Segment& segment);
   void write_momentum(const ExecutionSpace& exec) const;
 
   Options options_;

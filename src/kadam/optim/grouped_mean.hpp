@@ -15,8 +15,8 @@ namespace kadam {
 /// The mean of a vector over ranks, compressed but for its exceptions: tensors kept dense have an exact mean,
 /// coordinates that are left out have none.
 ///
-/// An exchange has four steps: exchange_kept(); one of CompressedMean's exchanges, with active(), which calls
-/// decode() for what arrives; decode_kept(). Segments are those of the parameter groups.
+/// An exchange has three steps: exchange_kept(); one of CompressedMean's exchanges, which calls `arrived` for
+/// what is there to decode(); decode_kept(). Segments are those of the parameter groups.
 ///
 /// Memory: CompressedMean's, DenseSubset's and CompressedCoordinates'. Wire: add_traffic().
 class GroupedMean {
@@ -39,30 +39,39 @@ class GroupedMean {
 
   /// Exchanges load(i) of the elements that are kept dense. Collective.
   template <class Load>
-  void exchange_kept(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
-                     const Load& load) {
-    kept_.exchange(exec, communicator, phases, load);
+  void exchange_kept(const Step& step, const Load& load) {
+    kept_.exchange(step.exec, step.communicator, step.phases, load);
+  }
+  /// CompressedMean::exchange(), exchange_continued(), exchange_accumulated() of what is compressed.
+  void exchange(const Step& step, const Vector<const float>& values, const CompressedMean::Arrived& arrived) {
+    compressed_.exchange(step.exec, step.communicator, step.phases, values, active(), arrived);
+  }
+  template <class Load>
+  void exchange_continued(const Step& step, const Load& load, const CompressedMean::Arrived& arrived) {
+    compressed_.exchange_continued(step.exec, step.communicator, step.phases, load, active(), arrived);
+  }
+  void exchange_accumulated(const Step& step, const CompressedMean::Arrived& arrived) {
+    compressed_.exchange_accumulated(step.exec, step.communicator, step.phases, active(), arrived);
   }
   /// Calls update_of(segment)(i, mean of element i) for all compressed elements of the range.
   template <class Codes = AnyQuantiser, class UpdateOf>
-  void decode(const ExecutionSpace& exec, const ResolvedGroups& groups, const ElementRange& arrived,
-              const UpdateOf& update_of) const {
-    groups.for_each_segment_in(arrived, [&](const Segment& segment) {
-      compressed_.decode<Codes>(exec, active(), segment.range.begin, segment.range.end, update_of(segment));
+  void decode(const Step& step, const ElementRange& arrived, const UpdateOf& update_of) const {
+    step.groups.for_each_segment_in(arrived, [&](const Segment& segment) {
+      compressed_.decode<Codes>(step.exec, active(), segment.range.begin, segment.range.end,
+                                update_of(segment));
     });
   }
   /// Calls update(i, mean of element i) for all elements of the range that are kept dense.
   template <class Update>
-  void decode_kept(const ExecutionSpace& exec, const ElementRange& range, const Update& update) const {
-    kept_.decode(exec, range.begin, range.end, update);
+  void decode_kept(const Step& step, const ElementRange& range, const Update& update) const {
+    kept_.decode(step.exec, range.begin, range.end, update);
   }
   /// Calls update_of(segment)(i, mean of element i) for all elements that are kept dense.
   template <class UpdateOf>
-  void decode_kept(const ExecutionSpace& exec, const ResolvedGroups& groups, Phases& phases,
-                   const UpdateOf& update_of) const {
-    const auto scope = phases.enter(exec, Phase::decode);
-    for (const Segment& segment : groups.segments) {
-      decode_kept(exec, segment.range, update_of(segment));
+  void decode_kept(const Step& step, const UpdateOf& update_of) const {
+    const auto scope = step.enter(Phase::decode);
+    for (const Segment& segment : step.groups.segments) {
+      decode_kept(step, segment.range, update_of(segment));
     }
   }
 

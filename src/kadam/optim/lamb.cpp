@@ -26,12 +26,11 @@ Lamb::Lamb(const Options& options, TensorLayout layout, std::shared_ptr<Communic
   exec.fence("kadam::Lamb");
 }
 
-void Lamb::advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
-                   StepResult& result) {
-  const Gradient g = mean_.of_gradient(exec, communicator(), phases(), gradient);
-  const auto scope = phases().enter(exec, Phase::decode);
-  result.gradient_scale = clip_factor_of(exec, g);
-  lamb_step_(exec, common(), steps_taken() + 1, result, parameters.master(), moments_, g);
+void Lamb::advance(Step& step) {
+  const Gradient g = step.mean_gradient(mean_);
+  const auto scope = step.enter(Phase::decode);
+  step.result.gradient_scale = clip_factor_of(step.exec, g);
+  lamb_step_(step, moments_, g);
 }
 
 void Lamb::describe_state(const ExecutionSpace& /*exec*/, StateFields& fields) {

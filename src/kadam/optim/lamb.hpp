@@ -31,8 +31,7 @@ class Lamb final : public Optimizer {
   [[nodiscard]] std::vector<PlannedTraffic> traffic_plan() const override;
 
  protected:
-  void advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
-               StepResult& result) override;
+  void advance(Step& step) override;
   [[nodiscard]] DenseMean* next_gradient_mean() override { return &mean_; }
   void describe_state(const ExecutionSpace& exec, StateFields& fields) override;
   [[nodiscard]] bool has_dense_state() const override { return true; }

@@ -72,49 +72,44 @@ LocalMomentsAdam::LocalMomentsAdam(std::string_view name, const Options& options
   exec.fence("kadam::LocalMomentsAdam");
 }
 
-void LocalMomentsAdam::warm_up(const ExecutionSpace& exec, const Vector<float>& x, const Gradient& gradient,
-                               StepResult& result) {
-  result.phase = "warm-up";
-  dense_adam_step(exec, dense_mean_, x, moments_, gradient, result);
+void LocalMomentsAdam::warm_up(Step& step) {
+  step.result.phase = "warm-up";
+  dense_adam_step(step, dense_mean_, moments_);
 }
 
-void LocalMomentsAdam::accumulate(const ExecutionSpace& exec, const Gradient& gradient, double keep,
-                                  const Vector<float>& residual, StepResult& result) {
-  result.phase = "compressed";
-  result.gradient_scale = clip_factor(result.gradient_norm);
-  const std::int64_t t = steps_taken() + 1;
+void LocalMomentsAdam::accumulate(Step& step, double keep, const Vector<float>& residual) {
+  step.result.phase = "compressed";
+  step.result.gradient_scale = clip_factor(step.result.gradient_norm);
   const auto& [m, v] = moments_;
-  const MomentUpdate update{Ema::make(common().beta1), Ema::make(common().beta2),
-                            static_cast<float>(result.gradient_scale)};
-  const bool needs_variance = is_variance_step(t) || arrives_variance(t);
+  const MomentUpdate update{Ema::make(common().beta1), Ema::make(common().beta2), step.gradient_scale()};
+  const bool needs_variance = is_variance_step(step.t) || arrives_variance(step.t);
   if (needs_variance) {
-    update_moments(exec, update, m, v, gradient);
-    average_variance(exec, t);
+    update_moments(step.exec, update, m, v, step.gradient);
+    average_variance(step);
   }
-  const auto scope = phases().enter(exec, Phase::encode);
-  for (const auto& [range, lr_scale, weight_decay] : groups().segments) {
-    const AdamDirection direction =
-        AdamDirection::make(keep, result.learning_rate * lr_scale, common().eps, common().first_correction(t),
-                            common().second_correction(t));
+  const auto scope = step.enter(Phase::encode);
+  for (const Segment& segment : step.groups.segments) {
+    const auto& [begin, end] = segment.range;
+    const AdamDirection direction = AdamDirection::make(keep, step.rate(segment), common().eps,
+                                                        step.first_correction(), step.second_correction());
     if (needs_variance) {
-      accumulate_direction<ExecutionSpace, MemorySpace>(exec, direction, range.begin, range.end, m, v,
-                                                        residual);
+      accumulate_direction<ExecutionSpace, MemorySpace>(step.exec, direction, begin, end, m, v, residual);
     } else {
-      accumulate_adam_direction(exec, update, direction, range.begin, range.end, m, v, gradient, residual);
+      accumulate_adam_direction(step.exec, update, direction, begin, end, m, v, step.gradient, residual);
     }
   }
 }
 
-void LocalMomentsAdam::average_variance(const ExecutionSpace& exec, std::int64_t step) {
+void LocalMomentsAdam::average_variance(const Step& step) {
   const Vector<float>& v = moments_.v;
   if (!delays_variance()) {
-    Kokkos::deep_copy(exec, v, dense_mean_(exec, communicator(), phases(), v));
-  } else if (is_variance_step(step)) {
-    variance_mean_.start(exec, phases(), v);
+    Kokkos::deep_copy(step.exec, v, dense_mean_(step.exec, step.communicator, step.phases, v));
+  } else if (is_variance_step(step.t)) {
+    variance_mean_.start(step.exec, step.phases, v);
     awaits_variance_ = true;
   } else {
     const double kept = std::pow(common().beta2, static_cast<double>(variance_delay_));
-    variance_mean_.apply(exec, phases(), kept, v);
+    variance_mean_.apply(step.exec, step.phases, kept, v);
     awaits_variance_ = false;
   }
 }
@@ -150,19 +145,17 @@ BackgroundSeconds LocalMomentsAdam::background_seconds() const {
   return delays_variance() ? variance_mean_.seconds() : BackgroundSeconds{};
 }
 
-void LocalMomentsAdam::deliver_largest(const ExecutionSpace& exec, const Vector<float>& residual,
-                                       const Vector<float>& x, const StepResult& result) {
+void LocalMomentsAdam::deliver_largest(const Step& step, const Vector<float>& residual,
+                                       const Vector<float>& x) {
   {
-    const auto scope = phases().enter(exec, Phase::decode);
-    for (const Segment& segment : groups().segments) {
-      const double gamma = result.learning_rate * segment.lr_scale;
-      decay_weights(exec, static_cast<float>(1.0 - gamma * segment.weight_decay), segment.range.begin,
-                    segment.range.end, x);
+    const auto scope = step.enter(Phase::decode);
+    for (const Segment& segment : step.groups.segments) {
+      decay_weights(step.exec, step.decay(segment), segment.range.begin, segment.range.end, x);
     }
   }
-  kept_dense_.exchange(exec, communicator(), phases(), ElementOf<MemorySpace>{residual});
-  kept_dense_.decode(exec, 0, elements(), DeliverAll{x, residual});
-  sparse_mean_.deliver(exec, communicator(), phases(), residual, x);
+  kept_dense_.exchange(step.exec, step.communicator, step.phases, ElementOf<MemorySpace>{residual});
+  kept_dense_.decode(step.exec, 0, elements(), DeliverAll{x, residual});
+  sparse_mean_.deliver(step.exec, step.communicator, step.phases, residual, x);
 }
 
 MemoryUse LocalMomentsAdam::memory() const {

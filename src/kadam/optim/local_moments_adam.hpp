@@ -45,6 +45,8 @@ class LocalMomentsAdam : public Optimizer {
  protected:
   void add_health(const ExecutionSpace& exec, Health& health) override;
   [[nodiscard]] DenseMean* next_gradient_mean() override { return warms_up() ? &dense_mean_ : nullptr; }
+  /// The warm-up does, in its update.
+  [[nodiscard]] bool writes_model() const override { return warms_up(); }
   void poll_background() override;
   void describe_state(const ExecutionSpace& exec, StateFields& fields) override;
   [[nodiscard]] bool has_dense_state() const override { return steps_taken() <= warmup_steps_; }
@@ -56,16 +58,13 @@ class LocalMomentsAdam : public Optimizer {
   [[nodiscard]] bool warms_up() const { return steps_taken() < warmup_steps_; }
   [[nodiscard]] std::int64_t warmup_steps() const { return warmup_steps_; }
   /// `adam` on the mean gradient, which feeds m and v of every rank.
-  void warm_up(const ExecutionSpace& exec, const Vector<float>& x, const Gradient& gradient,
-               StepResult& result);
+  void warm_up(Step& step);
   /// m, v by ema of the own g, g^2; v <- mean over ranks if t mod T_v = 0, or k steps later;
   /// residual <- keep residual + gamma (m/c1) / (sqrt(v/c2) + eps).
-  void accumulate(const ExecutionSpace& exec, const Gradient& gradient, double keep,
-                  const Vector<float>& residual, StepResult& result);
+  void accumulate(Step& step, double keep, const Vector<float>& residual);
   /// x <- (1 - gamma lambda) x - mean of the ranks' largest entries of the residual, which is 0 there
   /// afterwards.
-  void deliver_largest(const ExecutionSpace& exec, const Vector<float>& residual, const Vector<float>& x,
-                       const StepResult& result);
+  void deliver_largest(const Step& step, const Vector<float>& residual, const Vector<float>& x);
   [[nodiscard]] DenseMean& dense_mean() { return dense_mean_; }
 
  private:
@@ -77,7 +76,7 @@ class LocalMomentsAdam : public Optimizer {
     return awaits_variance_ && is_variance_step(step - variance_delay_);
   }
   /// What a step does with v between its update and its use: the mean at once, or its start, or its end.
-  void average_variance(const ExecutionSpace& exec, std::int64_t step);
+  void average_variance(const Step& step);
 
   std::int64_t warmup_steps_;
   std::int64_t variance_sync_interval_;

@@ -28,20 +28,19 @@ LocallyAccumulatedAdam::LocallyAccumulatedAdam(const Options& options, TensorLay
   exec.fence("kadam::LocallyAccumulatedAdam");
 }
 
-void LocallyAccumulatedAdam::advance(const ExecutionSpace& exec, const Parameters& parameters,
-                                     const Gradient& gradient, StepResult& result) {
-  const Vector<float>& x = parameters.master();
+void LocallyAccumulatedAdam::advance(Step& step) {
   if (warms_up()) {
-    warm_up(exec, x, gradient, result);
+    warm_up(step);
     return;
   }
-  if (steps_ahead() && steps_taken() == warmup_steps()) Kokkos::deep_copy(exec, x_, x);
-  accumulate(exec, gradient, options_.residual_decay, e_, result);
-  deliver_largest(exec, e_, steps_ahead() ? x_ : x, result);
+  if (steps_ahead() && steps_taken() == warmup_steps()) Kokkos::deep_copy(step.exec, x_, step.x());
+  accumulate(step, options_.residual_decay, e_);
+  deliver_largest(step, e_, steps_ahead() ? x_ : step.x());
   if (!steps_ahead()) return;
-  result.synchronised = false;
-  const auto scope = phases().enter(exec, Phase::decode);
-  step_ahead<ExecutionSpace, MemorySpace>(exec, static_cast<float>(options_.step_ahead), x_, e_, x);
+  step.result.synchronised = false;
+  const auto scope = step.enter(Phase::decode);
+  step_ahead<ExecutionSpace, MemorySpace>(step.exec, static_cast<float>(options_.step_ahead), x_, e_,
+                                          step.x());
 }
 
 void LocallyAccumulatedAdam::deliver_all(const ExecutionSpace& exec, const Vector<float>& parameters) {

@@ -42,8 +42,7 @@ class LocallyAccumulatedAdam final : public LocalMomentsAdam {
   [[nodiscard]] MemoryUse memory() const override;
 
  protected:
-  void advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
-               StepResult& result) override;
+  void advance(Step& step) override;
   void describe_state(const ExecutionSpace& exec, StateFields& fields) override;
   void deliver_all(const ExecutionSpace& exec, const Vector<float>& parameters) override;
   void consensus(const ExecutionSpace& exec, const Vector<const float>& parameters,

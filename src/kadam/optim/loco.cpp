@@ -54,70 +54,65 @@ Loco::Loco(const Options& options, TensorLayout layout, std::shared_ptr<Communic
   exec.fence("kadam::Loco");
 }
 
-void Loco::advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
-                   StepResult& result) {
-  result.phase = "compressed";
-  const Vector<float>& x = parameters.master();
-  const std::int64_t t = steps_taken() + 1;
-  if (rounds_ && t == 1) Kokkos::deep_copy(exec, master_, shard_of(x));
-  const Vector<float> g = reduce_gradient(exec, gradient);
-  result.gradient_scale = clip_factor_of_shards(exec, g);
-  update_shard(exec, rounds_ ? master_ : shard_of(x), g, result);
-  gather_parameters(exec, x);
-  if (options_.error_reset > 0 && t % options_.error_reset == 0) reduce_scatter_.reset_error(exec);
+void Loco::advance(Step& step) {
+  step.result.phase = "compressed";
+  if (rounds_ && step.t == 1) Kokkos::deep_copy(step.exec, master_, shard_of(step.x()));
+  const Vector<float> g = reduce_gradient(step);
+  step.result.gradient_scale = clip_factor_of_shards(step, g);
+  update_shard(step, rounds_ ? master_ : shard_of(step.x()), g);
+  gather_parameters(step);
+  if (options_.error_reset > 0 && step.t % options_.error_reset == 0) reduce_scatter_.reset_error(step.exec);
 }
 
-Vector<float> Loco::reduce_gradient(const ExecutionSpace& exec, const Gradient& gradient) {
+Vector<float> Loco::reduce_gradient(const Step& step) {
   const Vector<float> g =
-      reduce_scatter_(exec, communicator(), phases(), gradient, 1.0F, coordinates_.active());
-  kept_dense_.exchange(exec, communicator(), phases(), gradient);
-  kept_dense_.decode(exec, own_.begin, own_.end, WriteFrom{g, own_.begin});
+      reduce_scatter_(step.exec, step.communicator, step.phases, step.gradient, 1.0F, coordinates_.active());
+  kept_dense_.exchange(step.exec, step.communicator, step.phases, step.gradient);
+  kept_dense_.decode(step.exec, own_.begin, own_.end, WriteFrom{g, own_.begin});
   return g;
 }
 
-double Loco::clip_factor_of_shards(const ExecutionSpace& exec, const Vector<const float>& g) {
+double Loco::clip_factor_of_shards(const Step& step, const Vector<const float>& g) {
   if (common().clip_norm == 0.0) return 1.0;
-  const auto scope = phases().enter(exec, Phase::check);
-  return clip_factor(std::sqrt(communicator().sum_over_ranks(squared_norm(exec, g))));
+  const auto scope = step.enter(Phase::check);
+  return clip_factor(std::sqrt(step.communicator.sum_over_ranks(squared_norm(step.exec, g))));
 }
 
-void Loco::update_shard(const ExecutionSpace& exec, const Vector<float>& shard, const Vector<const float>& g,
-                        const StepResult& result) const {
-  const std::int64_t t = steps_taken() + 1;
+void Loco::update_shard(const Step& step, const Vector<float>& shard, const Vector<const float>& g) const {
   AdamStep rule;
   rule.first = Ema::make(common().beta1);
   rule.second = Ema::make(common().beta2);
-  rule.gradient_scale = static_cast<float>(result.gradient_scale);
-  groups().for_each_segment_in(own_, [&](const Segment& segment) {
-    rule.apply = AdamApply::make(result.learning_rate * segment.lr_scale, segment.weight_decay, common().eps,
-                                 common().first_correction(t), common().second_correction(t));
+  rule.gradient_scale = step.gradient_scale();
+  step.groups.for_each_segment_in(own_, [&](const Segment& segment) {
+    rule.apply = AdamApply::make(step.rate(segment), segment.weight_decay, common().eps,
+                                 step.first_correction(), step.second_correction());
     const ElementRange in_shard{segment.range.begin - own_.begin, segment.range.end - own_.begin};
-    update_by_adam(exec, rule, in_shard, shard, moments_, g);
+    update_by_adam(step.exec, rule, in_shard, shard, moments_, g);
   });
 }
 
-void Loco::gather_parameters(const ExecutionSpace& exec, const Vector<float>& x) {
-  if (communicator().size() == 1) return;
+void Loco::gather_parameters(const Step& step) {
+  if (step.communicator.size() == 1) return;
   if (rounds_) {
-    gather_rounded_parameters(exec, x);
+    gather_rounded_parameters(step);
   } else {
-    const auto scope = phases().enter(exec, Phase::exchange);
-    gather_(exec, communicator(), Traffic::dense, bytes_of(x));
+    const auto scope = step.enter(Phase::exchange);
+    gather_(step.exec, step.communicator, Traffic::dense, bytes_of(step.x()));
   }
 }
 
-void Loco::gather_rounded_parameters(const ExecutionSpace& exec, const Vector<float>& x) {
+void Loco::gather_rounded_parameters(const Step& step) {
   {
-    const auto scope = phases().enter(exec, Phase::encode);
+    const auto scope = step.enter(Phase::encode);
     const Vector<Bfloat16> own = Kokkos::subview(rounded_, Kokkos::make_pair(own_.begin, own_.end));
-    write_copy<ExecutionSpace, MemorySpace>(exec, master_, HalfCopy<MemorySpace>(own));
+    write_copy<ExecutionSpace, MemorySpace>(step.exec, master_, HalfCopy<MemorySpace>(own));
   }
   {
-    const auto scope = phases().enter(exec, Phase::exchange);
-    gather_(exec, communicator(), Traffic::dense, bytes_of(rounded_));
+    const auto scope = step.enter(Phase::exchange);
+    gather_(step.exec, step.communicator, Traffic::dense, bytes_of(rounded_));
   }
-  const auto scope = phases().enter(exec, Phase::decode);
-  scale_numbers<ExecutionSpace, MemorySpace>(exec, 1.0F, rounded_, x);
+  const auto scope = step.enter(Phase::decode);
+  scale_numbers<ExecutionSpace, MemorySpace>(step.exec, 1.0F, rounded_, step.x());
 }
 
 Vector<float> Loco::shard_of(const Vector<float>& x) const {

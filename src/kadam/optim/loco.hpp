@@ -44,8 +44,7 @@ class Loco final : public Optimizer {
   [[nodiscard]] std::vector<PlannedTraffic> traffic_plan() const override;
 
  protected:
-  void advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
-               StepResult& result) override;
+  void advance(Step& step) override;
   void describe_state(const ExecutionSpace& exec, StateFields& fields) override;
   void adopt_state(const ExecutionSpace& exec, const StateFields& fields,
                    const Restoration& restoration) override;
@@ -53,12 +52,11 @@ class Loco final : public Optimizer {
 
  private:
   /// The mean gradient of the own chunk.
-  [[nodiscard]] Vector<float> reduce_gradient(const ExecutionSpace& exec, const Gradient& gradient);
-  [[nodiscard]] double clip_factor_of_shards(const ExecutionSpace& exec, const Vector<const float>& g);
-  void update_shard(const ExecutionSpace& exec, const Vector<float>& shard, const Vector<const float>& g,
-                    const StepResult& result) const;
-  void gather_parameters(const ExecutionSpace& exec, const Vector<float>& x);
-  void gather_rounded_parameters(const ExecutionSpace& exec, const Vector<float>& x);
+  [[nodiscard]] Vector<float> reduce_gradient(const Step& step);
+  [[nodiscard]] double clip_factor_of_shards(const Step& step, const Vector<const float>& g);
+  void update_shard(const Step& step, const Vector<float>& shard, const Vector<const float>& g) const;
+  void gather_parameters(const Step& step);
+  void gather_rounded_parameters(const Step& step);
   [[nodiscard]] Vector<float> shard_of(const Vector<float>& x) const;
 
   Options options_;

@@ -86,36 +86,32 @@ OnebitLamb::OnebitLamb(const Options& options, TensorLayout layout,
   exec.fence("kadam::OnebitLamb");
 }
 
-void OnebitLamb::advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
-                         StepResult& result) {
-  const Vector<float>& x = parameters.master();
-  variance_.add_norm(result.gradient_norm);
+void OnebitLamb::advance(Step& step) {
+  variance_.add_norm(step.result.gradient_norm);
   if (variance_.is_frozen()) {
-    compressed_step(exec, x, gradient, result);
+    compressed_step(step);
     return;
   }
-  warm_up(exec, x, gradient, result);
-  const std::int64_t t = steps_taken() + 1;
-  if (variance_.warm_up_ends(t, common(), [&] { return one_norm(exec, moments_.v); })) freeze(exec, t);
+  warm_up(step);
+  if (variance_.warm_up_ends(step, [&] { return one_norm(step.exec, moments_.v); })) freeze(step);
 }
 
-void OnebitLamb::warm_up(const ExecutionSpace& exec, const Vector<float>& x, const Gradient& gradient,
-                         StepResult& result) {
-  result.phase = "warm-up";
-  const Gradient g = dense_mean_.of_gradient(exec, communicator(), phases(), gradient);
-  const auto scope = phases().enter(exec, Phase::decode);
-  result.gradient_scale = clip_factor_of(exec, g);
-  lamb_step_(exec, common(), steps_taken() + 1, result, x, moments_, g);
-  average_trust_ratios(exec, has_trust_ratio_ ? Ema::make(options_.beta3) : Ema{0.0F, 1.0F},
+void OnebitLamb::warm_up(Step& step) {
+  step.result.phase = "warm-up";
+  const Gradient g = step.mean_gradient(dense_mean_);
+  const auto scope = step.enter(Phase::decode);
+  step.result.gradient_scale = clip_factor_of(step.exec, g);
+  lamb_step_(step, moments_, g);
+  average_trust_ratios(step.exec, has_trust_ratio_ ? Ema::make(options_.beta3) : Ema{0.0F, 1.0F},
                        lamb_step_.tensors().trust_ratio, tensors_.trust_ratio);
   has_trust_ratio_ = true;
 }
 
-void OnebitLamb::freeze(const ExecutionSpace& exec, std::int64_t step) {
-  variance_.freeze(exec, step, common(), moments_, mean_);
-  Kokkos::deep_copy(exec, fresh_, moments_.v);
-  Kokkos::deep_copy(exec, tensors_.ratio, 1.0F);
-  set_momentum_scales(exec);
+void OnebitLamb::freeze(const Step& step) {
+  variance_.freeze(step, moments_, mean_);
+  Kokkos::deep_copy(step.exec, fresh_, moments_.v);
+  Kokkos::deep_copy(step.exec, tensors_.ratio, 1.0F);
+  set_momentum_scales(step.exec);
 }
 
 /// rho = |m| / sqrt(number of active elements) per tensor; sigma = mean of the non-zero rho / rho, 1 where
@@ -149,39 +145,36 @@ void OnebitLamb::set_momentum_scales(const ExecutionSpace& exec) {
   Kokkos::deep_copy(tensors_.momentum_scale, scales);
 }
 
-void OnebitLamb::compressed_step(const ExecutionSpace& exec, const Vector<float>& x, const Gradient& gradient,
-                                 StepResult& result) {
-  result.phase = "compressed";
-  result.gradient_scale = clip_factor(result.gradient_norm);
+void OnebitLamb::compressed_step(Step& step) {
+  step.result.phase = "compressed";
+  step.result.gradient_scale = clip_factor(step.result.gradient_norm);
   const Vector<float>& input = mean_.compressed().accumulator();
   {
-    const auto scope = phases().enter(exec, Phase::encode);
-    add_scaled_momentum<ExecutionSpace, MemorySpace>(
-        exec, lamb_step_.tiles(), tensors_, Ema::make(common().beta1),
-        static_cast<float>(result.gradient_scale), moments_.m, gradient, input);
+    const auto scope = step.enter(Phase::encode);
+    add_scaled_momentum<ExecutionSpace, MemorySpace>(step.exec, lamb_step_.tiles(), tensors_,
+                                                     Ema::make(common().beta1), step.gradient_scale(),
+                                                     moments_.m, step.gradient, input);
   }
-  mean_.exchange_kept(exec, communicator(), phases(), ElementOf<MemorySpace>{input});
-  mean_.compressed().exchange_accumulated(
-      exec, communicator(), phases(), mean_.active(),
-      [&](const ElementRange& arrived) { update_moments(exec, arrived); });
+  mean_.exchange_kept(step, ElementOf<MemorySpace>{input});
+  mean_.exchange_accumulated(step, [&](const ElementRange& arrived) { update_moments(step, arrived); });
 
-  const auto scope = phases().enter(exec, Phase::decode);
+  const auto scope = step.enter(Phase::decode);
   OnebitLambStep rule;
   rule.eps = static_cast<float>(common().eps);
-  rule.gamma = static_cast<float>(result.learning_rate);
+  rule.gamma = static_cast<float>(step.result.learning_rate);
   rule.ratio_min = options_.ratio_min;
   rule.ratio_max = options_.ratio_max;
   rule.ratio_change = options_.ratio_change;
   const auto& [m, v] = moments_;
-  onebit_lamb_ratios<ExecutionSpace, MemorySpace>(exec, rule, lamb_step_.tiles(), lamb_step_.tensors(),
-                                                  tensors_, x, m, v, fresh_);
-  onebit_lamb_apply<ExecutionSpace, MemorySpace>(exec, rule, lamb_step_.tiles(), lamb_step_.tensors(),
-                                                 tensors_, x, m, v);
+  onebit_lamb_ratios<ExecutionSpace, MemorySpace>(step.exec, rule, lamb_step_.tiles(), lamb_step_.tensors(),
+                                                  tensors_, step.x(), m, v, fresh_);
+  onebit_lamb_apply<ExecutionSpace, MemorySpace>(step.exec, rule, lamb_step_.tiles(), lamb_step_.tensors(),
+                                                 tensors_, step.x(), m, v);
 }
 
 /// Of elements whose mean is there.
-void OnebitLamb::update_moments(const ExecutionSpace& exec, const ElementRange& arrived) {
-  const std::vector<Segment>& tensors = groups().tensors;
+void OnebitLamb::update_moments(const Step& step, const ElementRange& arrived) {
+  const std::vector<Segment>& tensors = step.groups.tensors;
   for (std::size_t k = 0; k < tensors.size(); ++k) {
     const ElementRange range = {std::max(tensors[k].range.begin, arrived.begin),
                                 std::min(tensors[k].range.end, arrived.end)};
@@ -193,8 +186,8 @@ void OnebitLamb::update_moments(const ExecutionSpace& exec, const ElementRange& 
                               static_cast<float>(common().beta1),
                               1.0F / momentum_scale_[k],
                               static_cast<float>(1.0 / (1.0 - common().beta1))};
-    mean_.compressed().decode<SignCode>(exec, mean_.active(), range.begin, range.end, update);
-    mean_.decode_kept(exec, range, update);
+    mean_.compressed().decode<SignCode>(step.exec, mean_.active(), range.begin, range.end, update);
+    mean_.decode_kept(step, range, update);
   }
 }
 

@@ -54,8 +54,7 @@ class OnebitLamb final : public Optimizer {
   [[nodiscard]] std::int64_t inactive_elements() const override { return mean_.inactive_elements(); }
 
  protected:
-  void advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
-               StepResult& result) override;
+  void advance(Step& step) override;
   [[nodiscard]] DenseMean* next_gradient_mean() override {
     return variance_.is_frozen() ? nullptr : &dense_mean_;
   }
@@ -66,13 +65,11 @@ class OnebitLamb final : public Optimizer {
   void add_health(const ExecutionSpace& exec, Health& health) override;
 
  private:
-  void warm_up(const ExecutionSpace& exec, const Vector<float>& x, const Gradient& gradient,
-               StepResult& result);
-  void freeze(const ExecutionSpace& exec, std::int64_t step);
+  void warm_up(Step& step);
+  void freeze(const Step& step);
   void set_momentum_scales(const ExecutionSpace& exec);
-  void compressed_step(const ExecutionSpace& exec, const Vector<float>& x, const Gradient& gradient,
-                       StepResult& result);
-  void update_moments(const ExecutionSpace& exec, const ElementRange& arrived);
+  void compressed_step(Step& step);
+  void update_moments(const Step& step, const ElementRange& arrived);
 
   Options options_;
   Moments moments_;

@@ -79,7 +79,8 @@ StepResult Optimizer::step(const ExecutionSpace& exec, const Parameters& paramet
     return result;
   }
   result.learning_rate = common_.learning_rate.at(step_ + 1);
-  advance(exec, parameters, gradient, result);
+  Step next{exec, parameters, gradient, step_ + 1, result, common_, groups_, *communicator_, phases_};
+  advance(next);
   if (!writes_model()) write_model(exec, parameters);
   synchronised_ = result.synchronised;
   result.step = ++step_;
@@ -222,20 +223,22 @@ std::size_t Optimizer::bytes_sent_in(std::int64_t step, std::string_view phase) 
   return bytes;
 }
 
-void Optimizer::dense_adam_step(const ExecutionSpace& exec, DenseMean& mean, const Parameters& parameters,
-                                const Moments& moments, const Gradient& gradient, StepResult& result) {
-  const Gradient g = mean.of_gradient(exec, *communicator_, phases_, gradient);
-  const auto scope = phases_.enter(exec, Phase::decode);
-  result.gradient_scale = clip_factor_of(exec, g);
-  const std::int64_t t = step_ + 1;
+Gradient Step::mean_gradient(DenseMean& mean) const {
+  return mean.of_gradient(exec, communicator, phases, gradient);
+}
+
+void Optimizer::dense_adam_step(Step& step, DenseMean& mean, const Moments& moments) {
+  const Gradient g = step.mean_gradient(mean);
+  const auto scope = step.enter(Phase::decode);
+  step.result.gradient_scale = clip_factor_of(step.exec, g);
   AdamStep rule;
-  rule.first = Ema::make(common_.beta1);
-  rule.second = Ema::make(common_.beta2);
-  rule.gradient_scale = static_cast<float>(result.gradient_scale);
-  for (const Segment& segment : groups_.segments) {
-    rule.apply = AdamApply::make(result.learning_rate * segment.lr_scale, segment.weight_decay, common_.eps,
-                                 common_.first_correction(t), common_.second_correction(t));
-    update_by_adam(exec, rule, segment.range, parameters, moments, g);
+  rule.first = Ema::make(step.common.beta1);
+  rule.second = Ema::make(step.common.beta2);
+  rule.gradient_scale = step.gradient_scale();
+  for (const Segment& segment : step.groups.segments) {
+    rule.apply = AdamApply::make(step.rate(segment), segment.weight_decay, step.common.eps,
+                                 step.first_correction(), step.second_correction());
+    update_by_adam(step.exec, rule, segment.range, step.parameters, moments, g);
   }
 }
 

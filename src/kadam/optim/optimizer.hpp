@@ -2,16 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/collectives/phases.hpp>
-#include <kadam/comm/communicator.hpp>
 #include <kadam/execution.hpp>
-#include <kadam/kernels/numbers.hpp>
 #include <kadam/kernels/ordered_sum.hpp>
 #include <kadam/layout/tensor_layout.hpp>
-#include <kadam/optim/common_options.hpp>
 #include <kadam/optim/health.hpp>
 #include <kadam/optim/moments.hpp>
-#include <kadam/optim/parameters.hpp>
+#include <kadam/optim/step.hpp>
 #include <kadam/state/state_fields.hpp>
 
 #include <cstdint>
@@ -23,23 +19,7 @@
 namespace kadam {
 
 struct AdamStep;
-class DenseMean;
 class GroupedMean;
-
-/// A gradient: a View of float, Bfloat16 or Float16, whichever the option `gradients` announced.
-using Gradient = Numbers<MemorySpace>;
-
-/// What a step did.
-struct StepResult {
-  std::int64_t step = 0;        ///< t, the number of steps taken so far; a skipped step does not count
-  bool skipped = false;         ///< a gradient was NaN or Inf on some rank: nothing was changed anywhere
-  const char* phase = "dense";  ///< of the algorithm, as in traffic_plan(); "dense" for a skipped step
-  bool synchronised = true;  ///< parameters are equal on all ranks now; a skipped step leaves this as it was
-  double learning_rate = 0.0;   ///< gamma
-  double gradient_norm = 0.0;   ///< root mean square of the ranks' gradient norms, before clipping
-  double gradient_scale = 1.0;  ///< factor that clipping put on the gradient
-  std::uint32_t raised = 0;     ///< bits that ranks have raised since their last step: the same on all ranks
-};
 
 /// Memory per rank that an optimizer holds, beside parameters and gradient, in bytes.
 struct MemoryUse {
@@ -169,10 +149,8 @@ class Optimizer {
  protected:
   [[nodiscard]] const std::shared_ptr<Communicator>& shared_communicator() const { return communicator_; }
 
-  /// The algorithm: step t = steps_taken() + 1 with a gradient that is finite everywhere.
-  /// result.phase is to be set; the rest is.
-  virtual void advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
-                       StepResult& result) = 0;
+  /// The algorithm.
+  virtual void advance(Step& step) = 0;
   /// Whether advance() writes the model, in the pass that updates the parameters. For those that do not, a
   /// kernel of its own does it after the step: 6 B per element instead of 2.
   [[nodiscard]] virtual bool writes_model() const { return false; }
@@ -202,8 +180,7 @@ class Optimizer {
 
   /// Adam on the mean gradient of all ranks: what `adam` does, and the warm-up of the others. Writes the
   /// model.
-  void dense_adam_step(const ExecutionSpace& exec, DenseMean& mean, const Parameters& parameters,
-                       const Moments& moments, const Gradient& gradient, StepResult& result);
+  void dense_adam_step(Step& step, DenseMean& mean, const Moments& moments);
   /// adam_update(), which has a kernel for each format: compiled once for all that use it.
   static void update_by_adam(const ExecutionSpace& exec, const AdamStep& rule, const ElementRange& range,
                              const Parameters& parameters, const Moments& moments, const Gradient& gradient);

@@ -65,79 +65,74 @@ ZeroOneAdam::ZeroOneAdam(const Options& options, TensorLayout layout,
   exec.fence("kadam::ZeroOneAdam");
 }
 
-void ZeroOneAdam::advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
-                          StepResult& result) {
-  const Vector<float>& out = parameters.master();
-  const std::int64_t t = steps_taken() + 1;
-  if (t == 1) Kokkos::deep_copy(exec, x_, out);
-  if (policy_.is_variance_step(t)) {
-    variance_step(exec, out, gradient, result);
+void ZeroOneAdam::advance(Step& step) {
+  bool& synchronised = step.result.synchronised;
+  if (step.t == 1) Kokkos::deep_copy(step.exec, x_, step.x());
+  if (policy_.is_variance_step(step.t)) {
+    variance_step(step);
     policy_.take_variance_step();
-    policy_.synchronised_at(t);
+    policy_.synchronised_at(step.t);
     return;
   }
-  local_step(exec, gradient, result);
-  result.synchronised = policy_.is_sync_step(t);
-  if (result.synchronised && gamma_sum_ > 0.0) {
-    result.phase = "sync";
-    synchronise(exec, out);
+  local_step(step);
+  synchronised = policy_.is_sync_step(step.t);
+  if (synchronised && gamma_sum_ > 0.0) {
+    step.result.phase = "sync";
+    synchronise(step);
   } else {
-    if (result.synchronised) {
-      Kokkos::deep_copy(exec, u_, 0.0F);
+    if (synchronised) {
+      Kokkos::deep_copy(step.exec, u_, 0.0F);
       momentum_differs_ = true;
     }
-    const auto scope = phases().enter(exec, Phase::decode);
-    write_working(exec, u_, out);
+    const auto scope = step.enter(Phase::decode);
+    write_working(step.exec, u_, step.x());
   }
-  if (result.synchronised) policy_.synchronised_at(t);
+  if (synchronised) policy_.synchronised_at(step.t);
 }
 
-void ZeroOneAdam::variance_step(const ExecutionSpace& exec, const Vector<float>& parameters,
-                                const Gradient& gradient, StepResult& result) {
-  result.phase = "variance";
-  const Gradient g = dense_mean_.of_gradient(exec, communicator(), phases(), gradient);
-  const auto scope = phases().enter(exec, Phase::decode);
-  result.gradient_scale = clip_factor_of(exec, g);
-  if (momentum_differs_) Kokkos::deep_copy(exec, moments_.m, 0.0F);
+void ZeroOneAdam::variance_step(Step& step) {
+  step.result.phase = "variance";
+  const Gradient g = step.mean_gradient(dense_mean_);
+  const auto scope = step.enter(Phase::decode);
+  step.result.gradient_scale = clip_factor_of(step.exec, g);
+  if (momentum_differs_) Kokkos::deep_copy(step.exec, moments_.m, 0.0F);
   momentum_differs_ = false;
   ++variance_steps_;
   AdamStep rule;
   rule.first = Ema::make(common().beta1);
   rule.second = Ema::make(common().beta2);
-  rule.gradient_scale = static_cast<float>(result.gradient_scale);
-  for (const Segment& segment : groups().segments) {
-    rule.apply = AdamApply::make(result.learning_rate * segment.lr_scale, segment.weight_decay, common().eps,
-                                 1.0, common().second_correction(variance_steps_));
-    update_by_adam(exec, rule, segment.range, x_, moments_, g);
+  rule.gradient_scale = step.gradient_scale();
+  for (const Segment& segment : step.groups.segments) {
+    rule.apply = AdamApply::make(step.rate(segment), segment.weight_decay, common().eps, 1.0,
+                                 common().second_correction(variance_steps_));
+    update_by_adam(step.exec, rule, segment.range, x_, moments_, g);
   }
-  Kokkos::deep_copy(exec, parameters, x_);
-  mean_.require_variance(exec, moments_.v);
-  raise_variance(exec, mean_.compressed().map(), options_.variance_floor, moments_.v);
+  Kokkos::deep_copy(step.exec, step.x(), x_);
+  mean_.require_variance(step.exec, moments_.v);
+  raise_variance(step.exec, mean_.compressed().map(), options_.variance_floor, moments_.v);
 }
 
-void ZeroOneAdam::local_step(const ExecutionSpace& exec, const Gradient& gradient, StepResult& result) {
-  const auto scope = phases().enter(exec, Phase::encode);
-  result.phase = "local";
-  result.gradient_scale = clip_factor(result.gradient_norm);
-  gamma_sum_ += result.learning_rate;
-  for (const Segment& segment : groups().segments) {
+void ZeroOneAdam::local_step(Step& step) {
+  const auto scope = step.enter(Phase::encode);
+  step.result.phase = "local";
+  step.result.gradient_scale = clip_factor(step.result.gradient_norm);
+  gamma_sum_ += step.result.learning_rate;
+  for (const Segment& segment : step.groups.segments) {
     LocalStep rule = rule_of(segment);
-    rule.gradient_scale = static_cast<float>(result.gradient_scale);
-    rule.gamma = static_cast<float>(result.learning_rate * segment.lr_scale);
-    accumulate_local_momentum(exec, rule, segment.range.begin, segment.range.end, moments_.m, u_, gradient);
+    rule.gradient_scale = step.gradient_scale();
+    rule.gamma = static_cast<float>(step.rate(segment));
+    accumulate_local_momentum(step.exec, rule, segment.range.begin, segment.range.end, moments_.m, u_,
+                              step.gradient);
   }
 }
 
-void ZeroOneAdam::synchronise(const ExecutionSpace& exec, const Vector<float>& parameters) {
-  mean_.exchange_kept(exec, communicator(), phases(), ElementOf<MemorySpace>{u_});
-  mean_.compressed().exchange(
-      exec, communicator(), phases(), u_, mean_.active(), [&](const ElementRange& arrived) {
-        mean_.decode<SignCode>(exec, groups(), arrived,
-                               [&](const Segment& segment) { return synchronise_of(segment, parameters); });
-      });
-  mean_.decode_kept(exec, groups(), phases(), [&](const Segment& segment) {
-    return ZeroOneSynchroniseKeptDense{synchronise_of(segment, parameters)};
-  });
+void ZeroOneAdam::synchronise(const Step& step) {
+  const auto update = [&](const Segment& segment) { return synchronise_of(segment, step.x()); };
+  mean_.exchange_kept(step, ElementOf<MemorySpace>{u_});
+  mean_.exchange(step, u_,
+                 [&](const ElementRange& arrived) { mean_.decode<SignCode>(step, arrived, update); });
+  mean_.decode_kept(step,
+                    [&](const Segment& segment) { return ZeroOneSynchroniseKeptDense{update(segment)}; });
   forget_local_steps();
 }
 

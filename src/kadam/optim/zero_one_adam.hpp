@@ -51,8 +51,7 @@ class ZeroOneAdam final : public Optimizer {
   [[nodiscard]] std::int64_t inactive_elements() const override { return mean_.inactive_elements(); }
 
  protected:
-  void advance(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient,
-               StepResult& result) override;
+  void advance(Step& step) override;
   [[nodiscard]] DenseMean* next_gradient_mean() override {
     return policy_.is_variance_step(steps_taken() + 1) ? &dense_mean_ : nullptr;
   }
@@ -65,10 +64,9 @@ class ZeroOneAdam final : public Optimizer {
   void add_health(const ExecutionSpace& exec, Health& health) override;
 
  private:
-  void variance_step(const ExecutionSpace& exec, const Vector<float>& parameters, const Gradient& gradient,
-                     StepResult& result);
-  void local_step(const ExecutionSpace& exec, const Gradient& gradient, StepResult& result);
-  void synchronise(const ExecutionSpace& exec, const Vector<float>& parameters);
+  void variance_step(Step& step);
+  void local_step(Step& step);
+  void synchronise(const Step& step);
   [[nodiscard]] ZeroOneSynchronise synchronise_of(const Segment& segment,
                                                   const Vector<float>& parameters) const;
   /// Gamma starts again.
