@@ -108,6 +108,8 @@ def require_whole(fault, text, place):
     """In parentheses, an expression must mean what it means without: of a + b * c, `b * c` does, `a + b` does not."""
     if fault.kind != "expression":
         return
+    if re.search(r"(\w|\.|->|::)$", text[:place]) and re.match(r"\w", fault.find):
+        raise CatalogueError(f"{fault.name}: '{fault.find}' begins in the middle of a name in {fault.file}")
     own = loosest(fault.find)
     before = re.search(r"\s(\|\||&&|[=!]=|[-+*/%])\s*$", text[:place])
     after = re.match(r"\s*(\?|\|\||&&|[=!]=|[-+*/%])\s", text[place + len(fault.find):])

@@ -64,6 +64,9 @@ def takes_whole_expressions_alone():
     for find in ("a + b", "b * c - d", "d - e / f", "d - e", "c - d"):
         words = refusal(lambda wanted=find: catalogue.apply([fault("x-y", wanted, "0")], text))
         expect("no whole expression" in words, find, words)
+    for text in ("y = one.t % n;", "y = one->t % n;", "y = of::t % n;", "y = last % n;"):
+        words = refusal(lambda whole=text: catalogue.apply([fault("x-y", "t % n", "0")], whole))
+        expect("in the middle of a name" in words, text, words)
 
 
 def refuses_what_is_no_fault():
