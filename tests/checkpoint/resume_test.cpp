@@ -198,12 +198,14 @@ TEST_P(ResumeTest, ContinuesToTheLastBit) {
     SCOPED_TRACE(testing::Message() << "before event " << k << ", after step " << moments[k].steps);
     const auto optimizer = make();
     const auto parameters = test::to_device(std::vector<float>(start.size(), 1e30F));
-    const auto restored = checkpoint::restore_newest(exec_, *optimizer, parameters, folder_of(k));
+    const Vector<Bfloat16> model("model", start.size());
+    const auto restored = checkpoint::restore_newest(exec_, *optimizer, {parameters, model}, folder_of(k));
     ASSERT_TRUE(restored.has_value());
     EXPECT_EQ(restored->step, moments[k].steps);
     EXPECT_EQ(optimizer->steps_taken(), moments[k].steps);
     EXPECT_EQ(optimizer->steps_skipped(), moments[k].health.skipped_steps);
     EXPECT_TRUE(test::bitwise_equal(test::to_host(parameters), moments[k].parameters));
+    EXPECT_EQ(test::differs(model, parameters), 0U);
     expect_equal_state(optimizer->health(exec_), moments[k].health);
     expect_equal_end(run(*optimizer, parameters, k), expected);
     if (failed()) return;  // all ranks together
