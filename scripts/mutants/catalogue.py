@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The faults of tests/mutants/*.toml, and how they are put into a source file behind switches."""
+"""The faults of tests/mutants/**/*.toml, and how they are put into a source file behind switches."""
 import dataclasses
 import difflib
 import fnmatch
@@ -42,7 +42,7 @@ class Fault:
 def read_faults(folder):
     """All faults, file by file. Raises CatalogueError for what cannot be one."""
     faults = []
-    for path in sorted(folder.glob("*.toml")):
+    for path in sorted(folder.rglob("*.toml")):
         try:
             table = tomllib.loads(path.read_text(encoding="utf-8"))
         except tomllib.TOMLDecodeError as error:

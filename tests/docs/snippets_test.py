@@ -13,7 +13,7 @@ SOURCES = {
     "fortran": ["examples/*.f90", "tests/docs/*.f90"],
     "python": ["examples/**/*.py", "tests/docs/*.py", "tests/python/*.py"],
     "cmake": [],
-    "toml": ["tests/mutants/*.toml"],
+    "toml": ["tests/mutants/**/*.toml"],
     "yaml": [],
 }
 # Page, a line of the block, and why nothing of it runs, or where it does.

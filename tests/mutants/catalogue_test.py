@@ -84,6 +84,11 @@ def refuses_what_is_no_fault():
             expect(words in got, words, "in", got)
         path.write_text('file = "f"\ntests = ["t"]\n[[fault]]\nname = "a-b"\nfind = "a"\nreplace = "b"\nwhy = "w"\n')
         expect(catalogue.read_faults(pathlib.Path(folder))[0].tests == ("t",), "what a file says for all its faults")
+        inner = pathlib.Path(folder) / "inner"
+        inner.mkdir()
+        (inner / "other.toml").write_text(entry.format("c-d"))
+        names = {fault.name for fault in catalogue.read_faults(pathlib.Path(folder))}
+        expect(names == {"a-b", "c-d"}, "files in folders:", names)
 
 
 def names_what_it_would_try():
