@@ -75,7 +75,7 @@ arguments+=(--steps "$steps" --hosts "$hosts" --output "$output" --netlab "$here
 main=$here/bench_network/main.py
 python3 "$main" --check --program "${program:-none}" "${arguments[@]}"
 
-ensure_program kadam-train
+ensure_program kadam-train kadam-doctor
 forget_openblas_settings
 if [[ $peers == true ]]; then
   python=$KADAM_CACHE/python-peers/bin/python

@@ -8,7 +8,7 @@ import statistics
 import subprocess
 
 from lab import reason, reason_of_first
-from studies import SETTLE, median_round, timing_options
+from studies import SETTLE, median_round, timing_options, training_options
 
 PARTS = ("compute", "encode", "exchange", "decode")
 TIMED_TRAINING = {"training.log_every": 1, "training.held_out_examples": 8}
@@ -29,8 +29,8 @@ def command(program, workload, method, settings, data):
     return [str(word) for word in words] + ["--compare", method.optimizer]
 
 
-def settings_of(method, options, training):
-    of_optimizer = method.options | options
+def settings_of(workload, method, options, training):
+    of_optimizer = training_options(workload, method) | options
     of_training = {f"training.{key}": value for key, value in method.training.items()}
     return ({f"optimizer.{method.optimizer}.{key}": value for key, value in of_optimizer.items()} | of_training
             | training)
@@ -39,11 +39,11 @@ def settings_of(method, options, training):
 def timed_command(program, workload, method, steps, data):
     training = TIMED_TRAINING | {"training.steps": SETTLE + steps}
     return command(program, workload, method,
-                   settings_of(method, timing_options(method.optimizer), training), data)
+                   settings_of(workload, method, timing_options(method.kind), training), data)
 
 
 def curve_command(program, workload, method, data):
-    return command(program, workload, method, settings_of(method, {}, CURVE_TRAINING), data)
+    return command(program, workload, method, settings_of(workload, method, {}, CURVE_TRAINING), data)
 
 
 def run(lab, words, folder, timeout):

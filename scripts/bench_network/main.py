@@ -10,13 +10,15 @@ import sys
 
 import kadam_runs
 import picture
+import studies
 import tables
 from cases import Bench, Records
 from lab import Lab
-from studies import METHODS, PEERS, RATES, ROUND, WORKLOADS
+from studies import PEERS, RATES, ROUND, WORKLOADS
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
 import report  # noqa: E402
+from optimizers import optimizers  # noqa: E402
 
 NOTABLE_SHARE = 0.05
 DOCUMENT = report.DOCUMENT.with_name("end_to_end.md")
@@ -54,22 +56,27 @@ def parse():
     parser.add_argument("--steps", type=int, required=True)
     parser.add_argument("--rates", default=",".join(RATES))
     parser.add_argument("--workloads", default=",".join(workload.name for workload in WORKLOADS))
-    parser.add_argument("--algorithms", default=",".join(dict.fromkeys(method.optimizer for method in METHODS)))
+    parser.add_argument("--algorithms", default="all")
     parser.add_argument("--loss", action="append", default=[])
     parser.add_argument("--no-curves", action="store_true")
     parser.add_argument("--write", action="store_true")
-    parser.add_argument("--check", action="store_true", help="only the options")
+    parser.add_argument("--check", action="store_true", help="only the options; without a program not the algorithms")
     return parser.parse_args()
 
 
-def chosen(arguments):
-    """Workloads, methods and rates."""
+def chosen_workloads(arguments):
     names = words_of(arguments.workloads, [workload.name for workload in WORKLOADS], "workload")
-    algorithms = words_of(arguments.algorithms, [method.optimizer for method in METHODS], "algorithm")
     if arguments.steps % ROUND:
         sys.exit(f"kadam: --steps needs a multiple of {ROUND}, not {arguments.steps}")
-    return ([workload for workload in WORKLOADS if workload.name in names],
-            [method for method in METHODS if method.optimizer in algorithms], arguments.rates.split(","))
+    return [workload for workload in WORKLOADS if workload.name in names]
+
+
+def methods_of(arguments):
+    """All methods, and those that were asked for."""
+    known = optimizers(arguments.program)
+    algorithms = known if arguments.algorithms == "all" else words_of(arguments.algorithms, known, "algorithm")
+    methods = studies.methods(known)
+    return methods, [method for method in methods if method.optimizer in algorithms]
 
 
 def measure(bench, workloads, methods, rates, with_curves):
@@ -88,10 +95,10 @@ def measure(bench, workloads, methods, rates, with_curves):
                 bench.time_peer(workload, peer, rate)
 
 
-def told_to_loss(bench, workload, loss, records):
+def told_to_loss(bench, workload, methods, loss, records):
     """Adds the steps and the time to a loss, where there is a curve. Who computes the same needs as many steps."""
-    curves = {method.label: bench.curve(workload, method) for method in METHODS}
-    same_as = {one.label: one.same_as for one in (*METHODS, *PEERS) if one.same_as}
+    curves = {method.label: bench.curve(workload, method) for method in methods}
+    same_as = {one.label: one.same_as for one in (*methods, *PEERS) if one.same_as}
     for label, record in records.items():
         lines = curves.get(same_as.get(label, label))
         if "failed" in record or lines is None:
@@ -119,20 +126,22 @@ def heading(panels, hosts):
             f"{commit}.{disturbed}")
 
 
-def document(panels, losses, hosts):
+def document(panels, methods, losses, hosts):
     parts = [heading(panels, hosts)]
     for workload, rates in panels:
         parts.append(f"## {workload.title}\n\nLoss that time is told to: {losses[workload.name]:g}.")
         for rate, records in rates.items():
             title = "Not shaped" if rate == "none" else f"{rate} per host"
-            parts.append(f"### {title}\n\n{tables.table(records)}")
+            parts.append(f"### {title}\n\n{tables.table(records, methods)}")
     return "\n\n".join([*parts, tables.LEGEND.format(window=kadam_runs.WINDOW)]) + "\n"
 
 
 def main():
     arguments = parse()
-    workloads, methods, rates = chosen(arguments)
-    losses = losses_of(arguments.loss)
+    workloads, losses, rates = chosen_workloads(arguments), losses_of(arguments.loss), arguments.rates.split(",")
+    if arguments.check and not pathlib.Path(arguments.program).exists():
+        return
+    every, methods = methods_of(arguments)
     if arguments.check:
         return
     output = pathlib.Path(arguments.output).absolute()
@@ -143,15 +152,15 @@ def main():
     panels = [(workload, by_rate(bench, workload, methods, rates)) for workload in workloads]
     for workload, of_rates in panels:
         for records in of_rates.values():
-            told_to_loss(bench, workload, losses[workload.name], records)
+            told_to_loss(bench, workload, every, losses[workload.name], records)
     bench.records.write()
-    text = document(panels, losses, arguments.hosts)
+    text = document(panels, every, losses, arguments.hosts)
     (output / "network.md").write_text(text, encoding="utf-8")
-    picture.draw(output / "network.svg", panels)
+    picture.draw(output / "network.svg", panels, every)
     print(text, end="")
     if arguments.write:
         report.put_between_markers(DOCUMENT, "bench_network", text.rstrip("\n"))
-        picture.draw(DOCUMENT.parent / "pictures" / f"{DOCUMENT.stem}.svg", panels)
+        picture.draw(DOCUMENT.parent / "pictures" / f"{DOCUMENT.stem}.svg", panels, every)
 
 
 if __name__ == "__main__":

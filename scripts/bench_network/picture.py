@@ -5,7 +5,7 @@ import shutil
 import subprocess
 
 from studies import NO_EXCHANGE, bits_per_second
-from tables import order
+from tables import in_order
 
 PANEL_HEIGHT = 460
 NOT_SHAPED = 1e10  # where it stands on the axis
@@ -17,30 +17,31 @@ def place(rate):
     return min(bits_per_second(rate), NOT_SHAPED)
 
 
-def style(label, number):
+def style(label, number, dense):
     if label.startswith("PyTorch"):
         return 'lc rgb "#999999" dt 2'
-    if label.startswith(("adam", "lamb")):
+    if label in dense:
         return 'lc rgb "#000000"'
     return f'lc rgb "{COLOURS[number % len(COLOURS)]}"'
 
 
-def curves(by_rate):
+def curves(by_rate, methods):
     """Label: points (bits per second, seconds), sorted; of those measured with an exchange."""
     points = {}
     for rate, records in by_rate.items():
         for label, record in records.items():
             if "step_seconds" in record and record.get("exchange") != "none":
                 points.setdefault(label, []).append((place(rate), record["step_seconds"]))
-    return {label: sorted(points[label]) for label in sorted(points, key=order)}
+    return {label: sorted(points[label]) for label in in_order(points, methods)}
 
 
-def panel(number, workload, by_rate):
+def panel(number, workload, by_rate, methods):
     data, plots = "", []
-    for k, (label, points) in enumerate(curves(by_rate).items()):
+    dense = {method.label for method in methods if method.dense}
+    for k, (label, points) in enumerate(curves(by_rate, methods).items()):
         name = f"$d{number}_{k}"
         data += f"{name} << EOD\n" + "\n".join(f"{x:g} {y:.6g}" for x, y in points) + "\nEOD\n"
-        plots.append(f'{name} using 1:2 with linespoints pt {4 + k % 10} ps 0.6 lw 1.3 {style(label, k)} '
+        plots.append(f'{name} using 1:2 with linespoints pt {4 + k % 10} ps 0.6 lw 1.3 {style(label, k, dense)} '
                      f'title "{label.replace("_", " ")}"')
     alone = [records[NO_EXCHANGE]["step_seconds"] for records in by_rate.values()
              if "step_seconds" in records.get(NO_EXCHANGE, {})]
@@ -49,9 +50,9 @@ def panel(number, workload, by_rate):
     return f'{data}set title "{workload.title}" font ",13"\nplot ' + ", \\\n     ".join(plots) + "\n"
 
 
-def draw(file, panels):
-    """panels: (workload, {rate: {label: record}}). Nothing without gnuplot, or without a step that was measured."""
-    panels = [(workload, by_rate) for workload, by_rate in panels if curves(by_rate)]
+def draw(file, panels, methods):
+    """panels: (workload, {rate: {label: record}}); methods: all that there are. Nothing without gnuplot, or without a step that was measured."""
+    panels = [(workload, by_rate) for workload, by_rate in panels if curves(by_rate, methods)]
     if shutil.which("gnuplot") is None or not panels:
         return
     rates = sorted({rate for _, by_rate in panels for rate in by_rate}, key=place)
@@ -70,5 +71,5 @@ set key outside right top font ",9"
 set xlabel "rate of each host's link"
 set ylabel "seconds per step"
 """
-    script += "".join(panel(k, *one) for k, one in enumerate(panels)) + "unset multiplot\n"
+    script += "".join(panel(k, *one, methods) for k, one in enumerate(panels)) + "unset multiplot\n"
     subprocess.run(["gnuplot"], input=script, text=True, check=True)

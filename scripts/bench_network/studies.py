@@ -1,9 +1,14 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What is run: workloads, methods of Kadam, peers, rates. Options that a method has for training lie in the
-workload's file; TIMING names those of the short runs that are timed."""
+workload's file and in scripts/internal/tuned.toml; timing_options() are those of the short runs that are timed."""
 import pathlib
+import sys
 from dataclasses import dataclass, field
+
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
+from optimizers import has_option  # noqa: E402
+from tuned import needed_options, network_options, rows  # noqa: E402
 
 ROOT = pathlib.Path(__file__).parents[2]
 RATES = ("10mbit", "100mbit", "1gbit", "none")
@@ -12,8 +17,6 @@ DENSE_STEPS = 2
 SETTLE = DENSE_STEPS + 1
 # Rare synchronisations come back after so many steps: only whole rounds are measured.
 ROUND = 4
-# The same of divisible_adam's background exchanges, as the workload's file has it.
-BACKGROUND_STEPS = 8
 # A dense step that takes longer than this on the wire is measured in one round.
 SLOW_SECONDS = 3.0
 
@@ -26,12 +29,14 @@ class Workload:
     parameters: int
     loss: float  # training loss that time is told to
     more_steps: int = 1  # times as many are measured: short ones vary
+    is_tuned: bool = False  # in tuned.toml, and not in its file
 
 
 @dataclass(frozen=True)
 class Method:
     label: str
     optimizer: str
+    kind: dict  # what optimizers.py says of it
     options: dict = field(default_factory=dict)  # beside the file's
     training: dict = field(default_factory=dict)  # of [training]
     dense: bool = False  # sends all of every gradient
@@ -50,7 +55,8 @@ class Peer:
 
 
 TRANSFORMER = Workload("transformer", "Transformer, 3.3 million parameters",
-                       pathlib.Path(__file__).with_name("transformer.toml"), 3_307_264, 2.0)
+                       pathlib.Path(__file__).with_name("transformer.toml"), 3_307_264, 2.0,
+                       is_tuned=True)
 CNN = Workload("cnn", "CNN, Fashion-MNIST, 20 thousand parameters", ROOT / "examples" / "fashion_mnist.toml",
                20_490, 0.28, more_steps=8)
 WORKLOADS = (TRANSFORMER, CNN)
@@ -58,25 +64,24 @@ WORKLOADS = (TRANSFORMER, CNN)
 _AFTERWARDS = {"overlap": "false"}
 _BF16 = {"gradients": "bf16"}
 NO_EXCHANGE = "adam, no exchange"
-METHODS = (
-    Method("adam, one process", "adam", exchanges=False, processes=1),
-    Method(NO_EXCHANGE, "adam", exchanges=False),
-    Method("adam", "adam", training=_AFTERWARDS, dense=True),
-    Method("adam, overlapped", "adam", dense=True, same_as="adam"),
-    Method("adam bf16", "adam", _BF16, training=_AFTERWARDS, dense=True),
-    Method("adam bf16, overlapped", "adam", _BF16, dense=True, same_as="adam bf16"),
-    Method("lamb", "lamb", dense=True),
-    Method("onebit_adam", "onebit_adam"),
-    Method("onebit_adam, bf16 warm-up", "onebit_adam", _BF16),
-    Method("apmsqueeze", "apmsqueeze"),
-    Method("apmsqueeze, 1 bit", "apmsqueeze", {"bits": 1}),
-    Method("zero_one_adam", "zero_one_adam"),
-    Method("onebit_lamb", "onebit_lamb"),
-    Method("efficient_adam", "efficient_adam"),
-    Method("loco", "loco", {"parameters": "bf16"}),
-    Method("locally_accumulated_adam", "locally_accumulated_adam"),
-    Method("divisible_adam", "divisible_adam", round_steps=BACKGROUND_STEPS),
-)
+
+
+def methods(known):
+    """Dense Adam in several ways, then all other optimizers in their order."""
+    adam = known["adam"]
+    return [
+        Method("adam, one process", "adam", adam, exchanges=False, processes=1),
+        Method(NO_EXCHANGE, "adam", adam, exchanges=False),
+        Method("adam", "adam", adam, training=_AFTERWARDS, dense=True),
+        Method("adam, overlapped", "adam", adam, dense=True, same_as="adam"),
+        Method("adam bf16", "adam", adam, _BF16, training=_AFTERWARDS, dense=True),
+        Method("adam bf16, overlapped", "adam", adam, _BF16, dense=True, same_as="adam bf16"),
+        *(Method(label, name, kind, options, dense=kind["dense"],
+                 # One of those that are sent in the background, if any are.
+                 round_steps=network_options(name).get("background_steps", ROUND))
+          for name, kind in known.items() if kind != adam for label, options in rows("network", kind, every=True)),
+    ]
+
 
 PEERS_NO_EXCHANGE = "PyTorch, no exchange"
 PEERS = (
@@ -87,21 +92,22 @@ PEERS = (
     Peer("PyTorch DDP, PowerSGD hook", "powersgd"),
 )
 
-# The learning rate is so small that a variance of two steps does no harm.
-_WARM_UP = {"warmup_steps": DENSE_STEPS}
-TIMING = {
-    "onebit_adam": _WARM_UP,
-    "apmsqueeze": _WARM_UP,
-    "onebit_lamb": _WARM_UP,
-    "locally_accumulated_adam": _WARM_UP,
-    "divisible_adam": _WARM_UP,
-    # One synchronisation, then one every four steps from the first measured one on.
-    "zero_one_adam": {"variance_freeze_step": DENSE_STEPS, "sync_doubling_steps": 1, "sync_interval_max": ROUND},
-}
+
+def timing_options(kind):
+    """The learning rate is so small that a variance of two steps does no harm."""
+    options = {"lr": 1e-6, "lr_schedule": "constant", "lr_warmup_steps": 0}
+    if kind["warmup"]:
+        options[kind["warmup"]] = DENSE_STEPS
+    if has_option(kind, "sync_doubling_steps"):
+        # One synchronisation, then one every four steps from the first measured one on.
+        options |= {"sync_doubling_steps": 1, "sync_interval_max": ROUND}
+    return options
 
 
-def timing_options(optimizer):
-    return TIMING.get(optimizer, {}) | {"lr": 1e-6, "lr_schedule": "constant", "lr_warmup_steps": 0}
+def training_options(workload, method):
+    """Those of a method beside the workload's file."""
+    own = (network_options(method.optimizer) if workload.is_tuned else {}) | method.options
+    return needed_options(method.kind, workload.config, own) | own
 
 
 def median_round(steps, seconds_of, length=ROUND):

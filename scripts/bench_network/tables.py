@@ -4,7 +4,7 @@
 import pathlib
 import sys
 
-from studies import METHODS, NO_EXCHANGE, PEERS, PEERS_NO_EXCHANGE
+from studies import NO_EXCHANGE, PEERS, PEERS_NO_EXCHANGE
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
 from report import bytes_text, markdown  # noqa: E402
@@ -12,7 +12,7 @@ from report import bytes_text, markdown  # noqa: E402
 HEAD = ("method", "step, ms", "compute", "encode", "exchange", "decode", "sent per step", "to no exchange",
         "against dense", "against DDP", "steps to loss", "time to loss")
 LEGEND = """\
-step: mean of the measured round of middling length (four steps, or one of divisible_adam's background exchanges), \
+step: mean of the measured round of middling length (four steps, or one of exchanges in the background), \
 after the warm-up, and of it, in ms, what host 0 spent on each part; exchange is the \
 communication that is not hidden, the wait for slower hosts included; of PyTorch, what a step takes longer than on as \
 many hosts without exchange. No exchange: as many hosts at the same time, each training for itself; to it: the step \
@@ -49,8 +49,8 @@ def best(records, labels):
                default=None)
 
 
-def best_dense(records):
-    return best(records, [method.label for method in METHODS if method.dense and method.optimizer == "adam"])
+def best_dense(records, methods):
+    return best(records, [method.label for method in methods if method.dense and method.optimizer == "adam"])
 
 
 def best_ddp(records):
@@ -67,7 +67,7 @@ def parts_of(record, records):
     return [compute, None, max(0.0, record["step_seconds"] - compute), None]
 
 
-def cells(label, records):
+def cells(label, records, methods):
     record = records[label]
     if "failed" in record:
         return (label, "failed", *[""] * (len(HEAD) - 2))
@@ -76,17 +76,17 @@ def cells(label, records):
     return (label, milliseconds(seconds), *map(milliseconds, parts_of(record, records)),
             bytes_text(record["bytes_per_step"]) if "bytes_per_step" in record else "",
             to_no_exchange(record, records),
-            times(best_dense(records), seconds), times(best_ddp(records), seconds),
+            times(best_dense(records, methods), seconds), times(best_ddp(records), seconds),
             "" if steps is None else str(steps), seconds_text(record.get("seconds_to_loss")))
 
 
-def order(label):
-    known = [one.label for one in (*METHODS, *PEERS)]
-    return known.index(label)
+def in_order(labels, methods):
+    known = [one.label for one in (*methods, *PEERS)]
+    return sorted(labels, key=known.index)
 
 
-def table(records):
-    """records: those of one workload at one rate, by label."""
-    labels = sorted(records, key=order)
+def table(records, methods):
+    """records: those of one workload at one rate, by label; methods: all that there are."""
+    labels = in_order(records, methods)
     failed = [f"\n{label}: {records[label]['failed']}" for label in labels if "failed" in records[label]]
-    return "\n".join([markdown([HEAD, *(cells(label, records) for label in labels)]), *failed])
+    return "\n".join([markdown([HEAD, *(cells(label, records, methods) for label in labels)]), *failed])

@@ -13,6 +13,10 @@ def optimizers(program):
     return {one["name"]: one for one in json.loads(listed.stdout)}
 
 
+def has_option(kind, name):
+    return any(option["name"] == name for option in kind["options"])
+
+
 def phases_toml(kinds, step, besides=()):
     """Tables of a configuration: where these optimizers end their warm-up; besides: those that have a table already."""
     text = ""
@@ -20,6 +24,6 @@ def phases_toml(kinds, step, besides=()):
         if not kind["warmup"] or name in besides:
             continue
         text += f"[optimizer.{name}]\n{kind['warmup']} = {step}\n"
-        if any(option["name"] == "sync_doubling_steps" for option in kind["options"]):
+        if has_option(kind, "sync_doubling_steps"):
             text += f"sync_doubling_steps = {2 * step}\n"
     return text

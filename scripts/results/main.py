@@ -7,12 +7,13 @@ import pathlib
 import sys
 
 from picture import draw
-from runs import Progress, row_of
+from runs import PROGRAM, Progress, row_of
 from studies import RANKS, STUDIES
 from tables import rates_tried, table
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
 import report  # noqa: E402
+from optimizers import optimizers  # noqa: E402
 
 LEGEND = """\
 held-out loss: nats, mean and standard deviation over the seeds; against the first row: difference of the
@@ -46,24 +47,25 @@ def text_of(workload, rows):
     return text
 
 
-def rows_of(study, workloads, arguments):
+def rows_of(study, workloads, methods, arguments):
     """The rows of each workload."""
     def rates(workload, method):
         return (None,) if arguments.quick else workload.rates_for(method)
 
     seeds = study.seeds[:1] if arguments.quick else study.seeds
-    each = [len(rates(w, m)) + len(seeds) - 1 for w in workloads for m in study.methods]
+    each = [len(rates(w, m)) + len(seeds) - 1 for w in workloads for m in methods]
     progress = Progress(sum(each))
     out = arguments.out / study.name
-    return [[row_of(w, m, rates(w, m), seeds, out, progress) for m in study.methods] for w in workloads]
+    return [[row_of(w, m, rates(w, m), seeds, out, progress) for m in methods] for w in workloads]
 
 
 def main():
     arguments = parse()
     wanted = arguments.study or ["convergence"]
+    known = optimizers(PROGRAM)
     for study in (s for s in STUDIES if s.name in wanted):
         workloads = [w for w in study.workloads if not arguments.workload or w.name in arguments.workload]
-        rows = rows_of(study, workloads, arguments)
+        rows = rows_of(study, workloads, study.methods(known), arguments)
         parts = [text_of(w, r) for w, r in zip(workloads, rows)]
         text = f"## {study.title}\n\n{machine()}\n\n" + "\n".join(parts) + f"\n{LEGEND}\n"
         name = f"{study.name}_quick" if arguments.quick else study.name

@@ -12,6 +12,9 @@ import time
 from dataclasses import dataclass
 
 from studies import RANKS
+from tuned import needed_options
+
+PROGRAM = "build/bin/kadam-train"
 
 
 @dataclass(frozen=True)
@@ -28,14 +31,15 @@ class Run:
         return out / self.workload.name / self.method.label.replace(" ", "_") / f"lr_{rate}_seed_{self.seed}"
 
     def settings(self):
-        of_optimizer = dict(self.method.options)
+        own = self.method.options
+        of_optimizer = needed_options(self.method.kind, self.workload.config, own) | own
         if self.rate is not None:
             of_optimizer["lr"] = self.rate
         settings = {f"optimizer.{self.method.optimizer}.{key}": value for key, value in of_optimizer.items()}
         return settings | self.workload.settings | {"training.seed": self.seed}
 
     def command(self, folder):
-        command = ["mpirun", "-n", str(RANKS), "build/bin/kadam-train", "--config", self.workload.config]
+        command = ["mpirun", "-n", str(RANKS), PROGRAM, "--config", self.workload.config]
         for key, value in self.settings().items():
             command += ["--set", f"{key}={str(value).lower() if isinstance(value, bool) else value}"]
         return command + ["--compare", self.method.optimizer, "--run", str(folder)]

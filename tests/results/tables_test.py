@@ -8,6 +8,7 @@ import sys
 import tempfile
 
 from expect import expect
+from made_optimizers import KINDS, kind
 
 sys.path.insert(0, sys.argv[1])
 os.chdir(pathlib.Path(sys.argv[1]).parents[1])  # example files are named from the root
@@ -44,10 +45,13 @@ with tempfile.TemporaryDirectory() as name:
     os.environ["PATH"] = f"{folder}:{os.environ['PATH']}"
     os.environ["STARTED"] = str(folder / "started")
 
+    def plain(name):
+        return studies.Method(name, name, kind(name))
+
     def rows(optimizers, rates=(0.1, 0.01, 0.001)):
         progress = runs.Progress(0)
         return [runs.row_of(studies.CNN, method, rates, studies.CONVERGENCE.seeds, folder / "out", progress)
-                for method in studies.plain(*optimizers)]
+                for method in map(plain, optimizers)]
 
     def started():
         return len((folder / "started").read_text().splitlines())
@@ -70,9 +74,21 @@ with tempfile.TemporaryDirectory() as name:
     rows(["adam"], rates=(0.1, 0.02))
     expect(started() == 3 * 5 + 3, "another rate: 1 run and 2 seeds", started())
     # What another command made does not count.
-    said = runs.Run(studies.CNN, studies.plain("adam")[0], 0.01, 1).folder(folder / "out") / "made_by.txt"
+    said = runs.Run(studies.CNN, plain("adam"), 0.01, 1).folder(folder / "out") / "made_by.txt"
     said.write_text("something else")
     rows(["adam"])
     expect(started() == 3 * 5 + 4, "a run of another command was taken for this one", started())
     figures = said.parent / "comparison.json"
     expect(json.loads(figures.read_text())[0]["dense_bytes_per_step"] == 1000.0, figures)
+
+    # What nobody has tuned is trained, with a warm-up if it needs one; and only where every optimizer is.
+    methods = {method.label: method for method in studies.CONVERGENCE.methods(KINDS)}
+    expect(list(methods) == list(KINDS), list(methods))
+    new = runs.Run(studies.TRANSFORMER, methods["new_adam"], 0.01, 1).settings()
+    expect(new == {"optimizer.new_adam.new_steps": 150, "optimizer.new_adam.lr": 0.01, "training.seed": 1}, new)
+    onebit = runs.Run(studies.TRANSFORMER, methods["onebit_adam"], None, 1).settings()
+    expect(onebit == {"training.seed": 1}, onebit)
+    rates = [studies.CNN.rates_for(methods[name]) for name in ("adam", "lamb")]
+    expect(rates == [studies.CNN.rates, studies.CNN.lamb_rates], rates)
+    labels = [method.label for method in studies.VARIANCE.methods(KINDS)]
+    expect(labels[:2] == ["adam", "onebit_adam as published"] and "new_adam" not in labels, labels)

@@ -11,6 +11,7 @@ import sys
 import tempfile
 
 from expect import expect
+from made_optimizers import DOCTOR, KINDS
 
 SCRIPTS = pathlib.Path(sys.argv[1])
 sys.path.insert(0, str(SCRIPTS / "bench_network"))
@@ -123,10 +124,33 @@ def knows_the_wire():
     steps = [studies.measured_steps(12, dense, studies.TRANSFORMER, rate, 4)
              for dense, rate in ((True, "10mbit"), (True, "100mbit"), (False, "10mbit"))]
     expect(steps == [4, 12, 12], steps)
-    for method in studies.METHODS:
-        expect(method.optimizer in studies.TIMING or method.dense or not method.exchanges
-               or method.optimizer in ("efficient_adam", "loco"),
-               method.label, "has no short warm-up")
+
+
+def trains_what_nobody_has_tuned():
+    methods = studies.methods(KINDS)
+    expect({method.optimizer for method in methods} == set(KINDS), "optimizers are left out:", methods)
+    dense = {method.optimizer for method in methods if method.dense}
+    expect(dense == {"adam", "lamb"}, dense)
+    of = {method.label: method for method in methods}
+
+    def options(words, name):
+        start = f"optimizer.{name}."
+        settings = [word.split("=") for word in words if word.startswith(start)]
+        return {key.removeprefix(start): value for key, value in settings}
+
+    new, plain, onebit = (of[name] for name in ("new_adam", "plain_adam", "onebit_adam"))
+    for workload, quarter in (studies.TRANSFORMER, "75"), (studies.CNN, "200"):
+        curve = options(kadam_runs.curve_command("train", workload, new, ""), "new_adam")
+        expect(curve == {"new_steps": quarter}, workload.name, curve)
+        timed = options(kadam_runs.timed_command("train", workload, new, 12, ""), "new_adam")
+        wanted = {"new_steps": "2", "sync_doubling_steps": "1", "sync_interval_max": "4", "lr": "1e-06"}
+        expect(wanted.items() <= timed.items(), workload.name, timed)
+        expect(options(kadam_runs.curve_command("train", workload, plain, ""), "plain_adam") == {}, "plain")
+    # Known ones have their tuned options, in the file of the CNN and beside that of the transformer.
+    curve = options(kadam_runs.curve_command("train", studies.TRANSFORMER, onebit, ""), "onebit_adam")
+    expect(curve == {"warmup_steps": "75", "variance_floor": "0.1"}, curve)
+    curve = options(kadam_runs.curve_command("train", studies.CNN, onebit, ""), "onebit_adam")
+    expect(curve == {}, curve)
 
 
 def command_line(folder, *more):
@@ -152,7 +176,7 @@ def row_of(text, label):
 def goes_on_after_a_failure():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        for file, text in (("netlab", NETLAB), ("kadam-train", TRAIN)):
+        for file, text in (("netlab", NETLAB), ("kadam-train", TRAIN), ("kadam-doctor", DOCTOR)):
             program(folder / file, text)
         cases.share_of_others = lambda: 0.25
         arguments = command_line(folder, "--python", program(folder / "python", PYTHON))
@@ -196,15 +220,20 @@ def goes_on_after_a_failure():
 
 
 def refuses_in_words():
-    for wrong, word in ((["--rates", "fast"], "fast"), (["--steps", "5"], "multiple"), (["--algorithms", "sgd"], "sgd"),
-                        (["--workloads", "mnist"], "mnist"), (["--loss", "cnn=low"], "low"), (["--loss", "0.5"], "0.5"),
-                        (["--speed"], "--speed"), (["--hosts"], "a value"), (["--program", "/nowhere"], "/nowhere")):
-        refused = subprocess.run([SCRIPTS / "bench_network.sh", *wrong], capture_output=True, text=True, check=False,
-                                 stdin=subprocess.DEVNULL, timeout=30)
-        expect(refused.returncode == 1 and refused.stderr.count("\n") == 1 and refused.stdout == ""
-               and word in refused.stderr, wrong, refused)
+    with tempfile.TemporaryDirectory() as name:
+        train = program(pathlib.Path(name) / "kadam-train", TRAIN)
+        program(pathlib.Path(name) / "kadam-doctor", DOCTOR)
+        for wrong, word in ((["--rates", "fast"], "fast"), (["--steps", "5"], "multiple"),
+                            (["--algorithms", "sgd", "--program", train], "no algorithm sgd: adam, lamb"),
+                            (["--workloads", "mnist"], "mnist"), (["--loss", "cnn=low"], "low"),
+                            (["--loss", "0.5"], "0.5"), (["--speed"], "--speed"), (["--hosts"], "a value"),
+                            (["--program", "/nowhere"], "/nowhere")):
+            refused = subprocess.run([SCRIPTS / "bench_network.sh", *wrong], capture_output=True, text=True, check=False,
+                                     stdin=subprocess.DEVNULL, timeout=30)
+            expect(refused.returncode == 1 and refused.stderr.count("\n") == 1 and refused.stdout == ""
+                   and word in refused.stderr, wrong, refused)
 
 
 expect(0 <= cases.share_of_others() <= 1, "a share of the processors")
-for test in (tells_phases_apart, tells_the_time_to_a_loss, knows_the_wire, goes_on_after_a_failure, refuses_in_words):
+for test in (tells_phases_apart, tells_the_time_to_a_loss, knows_the_wire, trains_what_nobody_has_tuned, goes_on_after_a_failure, refuses_in_words):
     test()
