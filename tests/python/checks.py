@@ -3,6 +3,8 @@
 """What the tests of the Python module share."""
 import ctypes
 
+import kadam
+
 from expect import expect
 
 
@@ -15,6 +17,11 @@ def refuses(kind, words, call, *arguments, **named):
                type(error).__name__, error)
     else:
         expect(False, f"nothing was refused; expected {kind.__name__} with '{words}'")
+
+
+def warmup_of(name, steps):
+    """The options of an optimizer for a warm-up of so many steps; none where it has no warm-up."""
+    return {option: steps for option in ("warmup_steps", "variance_freeze_step") if option in kadam.options(name)}
 
 
 class DLTensor(ctypes.Structure):

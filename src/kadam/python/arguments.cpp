@@ -4,11 +4,11 @@
 
 #include <cstdint>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 #include <optional>
 #include <stdexcept>
 #include <utility>
+#include <variant>
 
 namespace kadam::python {
 namespace {
@@ -114,7 +114,7 @@ std::vector<ParameterGroup> groups_from(nb::handle groups) {
 }
 
 nb::object to_python(const OptionValue& value) {
-  return nb::cast(value);
+  return std::visit([](const auto& held) { return nb::cast(held); }, value);
 }
 
 nb::dict to_python(const OptionMap& options) {
