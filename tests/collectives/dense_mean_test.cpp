@@ -3,7 +3,8 @@
 #include <kadam/collectives/dense_mean.hpp>
 #include <kadam/collectives/dense_subset.hpp>
 #include <kadam/comm/mpi_communicator.hpp>
-#include <reference/optimizers.hpp>
+#include <reference/number_format.hpp>
+#include <reference/simulated_ranks.hpp>
 #include <support/gradients.hpp>
 #include <support/host_views.hpp>
 #include <support/mpi_options.hpp>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/kernels/adam_update.hpp>
 #include <kernels/execution_spaces.hpp>
-#include <reference/optimizers.hpp>
+#include <reference/adam.hpp>
 #include <support/host_views.hpp>
 #include <support/random_vectors.hpp>
 

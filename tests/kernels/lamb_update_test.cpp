@@ -3,7 +3,7 @@
 #include <kadam/kernels/lamb_update.hpp>
 #include <kernels/execution_spaces.hpp>
 #include <kernels/kernel_cases.hpp>
-#include <reference/optimizers.hpp>
+#include <reference/lamb.hpp>
 #include <support/host_views.hpp>
 #include <support/random_vectors.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/optim/make_optimizer.hpp>
-#include <reference/optimizers.hpp>
+#include <reference/frozen_variance_adam.hpp>
 #include <support/host_views.hpp>
 #include <support/random_vectors.hpp>
 #include <support/smallest_options.hpp>

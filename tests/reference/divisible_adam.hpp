@@ -3,6 +3,7 @@
 #pragma once
 
 #include <reference/local_moments.hpp>
+#include <reference/simulation.hpp>
 #include <reference/sparse_mean.hpp>
 
 #include <cstdint>
@@ -69,5 +70,12 @@ struct DivisibleAdam {
     look_ahead(working);
   }
 };
+
+inline constexpr Reference divisible_adam_reference = {
+    "divisible_adam", [](OptionReader& read, const World& world) {
+      return simulation_of(DivisibleAdam(make_local_moments(read, world),
+                                         make_sparse_mean(read, 1.0 / 1024.0),
+                                         read.count("background_steps", 4), read.number("step_ahead", 1.0)));
+    }};
 
 }  // namespace kadam::reference

@@ -4,6 +4,7 @@
 
 #include <reference/block_code.hpp>
 #include <reference/local_moments.hpp>
+#include <reference/simulation.hpp>
 
 #include <cstdint>
 #include <vector>
@@ -29,5 +30,10 @@ struct EfficientAdam {
   }
   [[nodiscard]] const Undecided& undecided() const { return mean.undecided; }
 };
+
+inline constexpr Reference efficient_adam_reference = {
+    "efficient_adam", [](OptionReader& read, const World& world) {
+      return simulation_of(EfficientAdam(read.hyper(), read.code("uniform4"), world.ranks, world.elements));
+    }};
 
 }  // namespace kadam::reference

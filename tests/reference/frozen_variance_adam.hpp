@@ -4,6 +4,7 @@
 
 #include <reference/adam.hpp>
 #include <reference/block_code.hpp>
+#include <reference/simulation.hpp>
 
 #include <cmath>
 #include <cstdint>
@@ -74,5 +75,26 @@ struct FrozenVarianceAdam {
     raise_variance(mean.code, variance_floor, mean.chunks, adam.v);
   }
 };
+
+inline FrozenVarianceAdam make_frozen_variance_adam(OptionReader& read, const World& world,
+                                                    const std::string& code) {
+  FrozenVarianceAdam frozen(read.hyper(), read.code(code), read.count("warmup_steps", 0), world.ranks,
+                            world.elements);
+  frozen.precondition = read.number("precondition", 0.0) != 0.0;
+  frozen.variance_floor = read.number("variance_floor", 0.0);
+  return frozen;
+}
+
+inline constexpr Reference onebit_adam_reference = {
+    "onebit_adam", [](OptionReader& read, const World& world) {
+      return simulation_of(make_frozen_variance_adam(read, world, "sign"));
+    }};
+
+inline constexpr Reference apmsqueeze_reference = {"apmsqueeze", [](OptionReader& read, const World& world) {
+                                                     FrozenVarianceAdam apmsqueeze =
+                                                         make_frozen_variance_adam(read, world, "uniform4");
+                                                     apmsqueeze.adam.hyper.bias_correction = false;
+                                                     return simulation_of(apmsqueeze);
+                                                   }};
 
 }  // namespace kadam::reference

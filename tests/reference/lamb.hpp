@@ -3,6 +3,7 @@
 #pragma once
 
 #include <reference/adam.hpp>
+#include <reference/simulation.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -52,5 +53,15 @@ struct Lamb {
     }
   }
 };
+
+inline Lamb make_lamb(OptionReader& read, const World& world) {
+  Lamb lamb(read.hyper(), world.elements);
+  lamb.trust_min = read.number("trust_min", lamb.trust_min);
+  lamb.trust_max = read.number("trust_max", lamb.trust_max);
+  return lamb;
+}
+
+inline constexpr Reference lamb_reference = {
+    "lamb", [](OptionReader& read, const World& world) { return simulation_of(make_lamb(read, world)); }};
 
 }  // namespace kadam::reference

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <reference/adam.hpp>
+#include <reference/option_reader.hpp>
 #include <reference/sparse_mean.hpp>
 
 #include <algorithm>
@@ -96,5 +97,15 @@ struct LocalMoments {
     }
   }
 };
+
+inline LocalMoments make_local_moments(OptionReader& read, const World& world) {
+  (void)read.word("progress", "none");  // changes no result
+  return {read.hyper(),
+          read.count("warmup_steps", 0),
+          read.count("variance_sync_interval", 50),
+          read.count("variance_delay", 0),
+          world.ranks,
+          world.elements};
+}
 
 }  // namespace kadam::reference

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <reference/local_moments.hpp>
+#include <reference/simulation.hpp>
 #include <reference/sparse_mean.hpp>
 
 #include <cstdint>
@@ -60,5 +61,12 @@ struct LocallyAccumulatedAdam {
     look_ahead(working);
   }
 };
+
+inline constexpr Reference locally_accumulated_adam_reference = {
+    "locally_accumulated_adam", [](OptionReader& read, const World& world) {
+      return simulation_of(
+          LocallyAccumulatedAdam(make_local_moments(read, world), make_sparse_mean(read, 0.01),
+                                 read.number("residual_decay", 1.0), read.number("step_ahead", 0.0)));
+    }};
 
 }  // namespace kadam::reference

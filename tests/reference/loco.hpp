@@ -4,6 +4,7 @@
 
 #include <reference/adam.hpp>
 #include <reference/block_code.hpp>
+#include <reference/simulation.hpp>
 
 #include <cmath>
 #include <cstdint>
@@ -84,5 +85,13 @@ struct Loco {
     return q;
   }
 };
+
+inline constexpr Reference loco_reference = {
+    "loco", [](OptionReader& read, const World& world) {
+      Loco loco(read.hyper(), read.code("uniform4", 256), read.number("error_beta", 0.8),
+                read.count("error_reset", 512), world.ranks, world.elements);
+      loco.rounds = read.is("parameters", "bf16");
+      return simulation_of(loco);
+    }};
 
 }  // namespace kadam::reference

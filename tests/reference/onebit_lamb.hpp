@@ -4,6 +4,7 @@
 
 #include <reference/block_code.hpp>
 #include <reference/lamb.hpp>
+#include <reference/simulation.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -156,5 +157,18 @@ struct OnebitLamb {
     for (std::size_t j = 0; j < u.size(); ++j) x[static_cast<std::size_t>(tensor.begin) + j] -= rate * u[j];
   }
 };
+
+inline constexpr Reference onebit_lamb_reference = {
+    "onebit_lamb", [](OptionReader& read, const World& world) {
+      const Lamb lamb = make_lamb(read, world);
+      const RatioLimits limits = {.min = read.number("ratio_min", 0.5),
+                                  .max = read.number("ratio_max", 4.0),
+                                  .change = read.number("ratio_change", 0.1),
+                                  .beta3 = read.number("beta3", 0.9)};
+      OnebitLamb onebit(lamb, limits, read.code("sign"), read.count("warmup_steps", 0), world.ranks,
+                        world.elements);
+      onebit.variance_floor = read.number("variance_floor", 0.0);
+      return simulation_of(onebit);
+    }};
 
 }  // namespace kadam::reference

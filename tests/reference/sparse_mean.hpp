@@ -3,6 +3,7 @@
 #pragma once
 
 #include <reference/block_code.hpp>
+#include <reference/option_reader.hpp>
 #include <reference/simulated_ranks.hpp>
 
 #include <algorithm>
@@ -95,5 +96,11 @@ struct SparseMean {
     return blocks;
   }
 };
+
+inline SparseMean make_sparse_mean(OptionReader& read, double density) {
+  return {.density = read.number("density", density),
+          .select_block = read.count("select_block", 4096),
+          .by_owner = read.is("exchange", "owner")};
+}
 
 }  // namespace kadam::reference

@@ -4,6 +4,7 @@
 
 #include <reference/adam.hpp>
 #include <reference/block_code.hpp>
+#include <reference/simulation.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -161,5 +162,17 @@ struct ZeroOneAdam {
     momentum_differs = false;
   }
 };
+
+inline constexpr Reference zero_one_adam_reference = {
+    "zero_one_adam", [](OptionReader& read, const World& world) {
+      ZeroOnePolicy policy;
+      policy.variance_freeze_step = read.count("variance_freeze_step", policy.variance_freeze_step);
+      policy.variance_kappa = read.count("variance_kappa", policy.variance_kappa);
+      policy.sync_doubling_steps = read.count("sync_doubling_steps", policy.sync_doubling_steps);
+      policy.sync_interval_max = read.count("sync_interval_max", policy.sync_interval_max);
+      ZeroOneAdam zero_one(read.hyper(), read.code("sign"), policy, world.ranks, world.elements);
+      zero_one.variance_floor = read.number("variance_floor", 0.0);
+      return simulation_of(zero_one);
+    }};
 
 }  // namespace kadam::reference
