@@ -5,6 +5,7 @@
 #include <kadam/comm/mpi_communicator.hpp>
 #include <support/gradients.hpp>
 #include <support/mpi_world.hpp>
+#include <support/optimizers_that.hpp>
 #include <support/random_vectors.hpp>
 #include <support/smallest_options.hpp>
 
@@ -185,7 +186,8 @@ TEST(CApi, WorksForTwoGroupsOfRanksAtOnce) {
   {
     // One over all ranks, one over each part; steps alternate.
     COptimizer all("adam", options_of("adam"));
-    const char* name = colour == 0 ? "onebit_adam" : "efficient_adam";
+    const std::string name =
+        colour == 0 ? "onebit_adam" : optimizers_that(&OptimizerTraits::local_moments).front();
     COptimizer own(name, options_of(name));
     ASSERT_EQ(all.create(MPI_COMM_WORLD), KADAM_SUCCESS) << all.error.text;
     ASSERT_EQ(own.create(part), KADAM_SUCCESS) << own.error.text;

@@ -3,6 +3,7 @@
 #include <c_api/c_optimizer.hpp>
 #include <kadam/c_api/optimizer.hpp>
 #include <support/mpi_world.hpp>
+#include <support/optimizers_that.hpp>
 #include <support/random_vectors.hpp>
 #include <support/smallest_options.hpp>
 
@@ -38,13 +39,19 @@ std::vector<FigureRun> figure_runs() {
   OptionMap at_once = sparse;
   at_once["variance_delay"] = 0;
   const OptionMap warmup = {{"warmup_steps", 4}};
-  return {{"sparse_delayed", "divisible_adam", sparse},
-          {"sparse_two_levels", "divisible_adam", at_once, 2},
-          {"frozen", "onebit_adam", warmup},
-          {"frozen_two_levels", "onebit_adam", warmup, 2},
-          {"efficient", "efficient_adam", {}},
-          {"loco_two_levels", "loco", {{"clip_norm", 0.5}}, 2},
-          {"dense", "adam", {}}};
+  std::vector<FigureRun> runs = {{"sparse_delayed", "divisible_adam", sparse},
+                                 {"sparse_two_levels", "divisible_adam", at_once, 2},
+                                 {"frozen", "onebit_adam", warmup},
+                                 {"frozen_two_levels", "onebit_adam", warmup, 2},
+                                 {"loco_two_levels", "loco", {{"clip_norm", 0.5}}, 2},
+                                 {"dense", "adam", {}}};
+  const auto spread_and_code = [](const OptimizerTraits& traits) {
+    return traits.local_moments && !traits.codes.empty();
+  };
+  for (const std::string& name : optimizers_that(spread_and_code)) {
+    runs.push_back({"coded_" + name, name, options_with_warmup(name, 4)});
+  }
+  return runs;
 }
 
 constexpr std::int64_t calls = 13;
@@ -231,7 +238,7 @@ TEST_P(Figures, AreUnknownBeforeTheFirstStep) {
 
 /// Of what is switched off nothing is measured; and of what is on, seconds are those of the last step alone.
 TEST(PhaseSeconds, AreThereWhenTheyAreAskedFor) {
-  COptimizer of("efficient_adam", {});
+  COptimizer of("onebit_adam", {{"warmup_steps", 1}});
   ASSERT_EQ(of.create(MPI_COMM_WORLD), KADAM_SUCCESS) << of.error.text;
   std::vector<float> x = random_vector(c_layout.elements(), 7);
   std::vector<float> gradient = random_gradient(c_layout.elements(), world_rank(), 1);

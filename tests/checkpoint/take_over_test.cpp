@@ -5,6 +5,7 @@
 #include <kadam/optim/make_optimizer.hpp>
 #include <support/host_views.hpp>
 #include <support/mpi_world.hpp>
+#include <support/optimizers_that.hpp>
 #include <support/random_vectors.hpp>
 #include <support/shared_folder.hpp>
 #include <support/smallest_options.hpp>
@@ -115,7 +116,7 @@ TEST_P(TakeOverRefused, WhatOwesSomethingIsNotTakenOver) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Compressed, TakeOverRefused,
-                         testing::Values("onebit_adam", "zero_one_adam", "divisible_adam", "loco"),
+                         testing::ValuesIn(test::optimizers_that([](const auto& is) { return !is.dense; })),
                          [](const auto& test_info) { return test_info.param; });
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <kadam/optim/make_optimizer.hpp>
 #include <support/host_views.hpp>
 #include <support/mpi_options.hpp>
+#include <support/optimizers_that.hpp>
 
 #include <gtest/gtest.h>
 
@@ -97,7 +98,7 @@ TEST_F(HealthTest, TheVarianceDriftIsTheRatioOfMeanSquares) {
 }
 
 TEST_F(HealthTest, TheVarianceSpreadComparesTheRanksOwnVariances) {
-  for (const char* name : {"efficient_adam", "locally_accumulated_adam", "divisible_adam"}) {
+  for (const std::string& name : test::optimizers_that(&OptimizerTraits::local_moments)) {
     const auto optimizer = make(name, {});
     const auto own = static_cast<float>(1 + communicator_->rank());
     for (int t = 0; t < 3; ++t) step(*optimizer, own, own);

@@ -4,6 +4,7 @@
 #include <kadam/optim/make_optimizer.hpp>
 #include <support/host_views.hpp>
 #include <support/mpi_world.hpp>
+#include <support/optimizers_that.hpp>
 #include <support/random_vectors.hpp>
 #include <support/smallest_options.hpp>
 
@@ -56,8 +57,11 @@ TEST_F(Laws, NothingThatAResidualHoldsBackIsLost) {
   const OptionMap sparse = {{"density", 0.01}, {"warmup_steps", 2}};
   OptionMap automatic = sparse;
   automatic["background_steps"] = "auto";
-  const std::vector<std::pair<std::string, OptionMap>> runs = {
-      {"locally_accumulated_adam", sparse}, {"divisible_adam", sparse}, {"divisible_adam", automatic}};
+  std::vector<std::pair<std::string, OptionMap>> runs;
+  for (const std::string& name : test::optimizers_that(&OptimizerTraits::sparse)) {
+    runs.emplace_back(name, sparse);
+    if (has_option(name, "background_steps")) runs.emplace_back(name, automatic);
+  }
   for (const auto& [name, options] : runs) {
     SCOPED_TRACE(name);
     const auto whole = make("locally_accumulated_adam", everything);

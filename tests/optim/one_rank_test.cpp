@@ -3,6 +3,7 @@
 #include <kadam/optim/make_optimizer.hpp>
 #include <reference/frozen_variance_adam.hpp>
 #include <support/host_views.hpp>
+#include <support/optimizers_that.hpp>
 #include <support/random_vectors.hpp>
 #include <support/smallest_options.hpp>
 
@@ -60,8 +61,8 @@ TEST(OneRank, AutomaticWarmUpFreezesOnceTheVarianceIsStable) {
 
 TEST(OneRank, AutomaticWarmUpEndsAsEarlyAsItMayWhereGradientsAreAlike) {
   // Delta = 10. Without bias correction the variance of equal gradients would still fill at step 20.
-  for (const std::string name : {"onebit_adam", "onebit_lamb"}) {
-    const OptionMap options = {{"warmup_steps", "auto"}, {"beta2", 0.9}};
+  const OptionMap options = {{"warmup_steps", "auto"}, {"beta2", 0.9}};
+  for (const std::string& name : test::optimizers_that_take(options)) {
     const auto optimizer = make_optimizer(name, options, layout, Communicator::self());
     const auto parameters = test::to_device(test::random_vector(d, 2));
     const auto gradient = test::to_device(test::random_vector(d, 77));

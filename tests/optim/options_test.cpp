@@ -2,12 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/optim/make_optimizer.hpp>
 #include <kadam/optim/options.hpp>
+#include <support/optimizers_that.hpp>
+#include <support/smallest_options.hpp>
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <stdexcept>
 
 namespace kadam {
@@ -61,16 +64,30 @@ TEST(Options, AnOptionThatIsNotHonouredIsRefused) {
 }
 
 TEST(Options, BitsAreAnotherWayToSayTheCode) {
-  const std::shared_ptr<Communicator> self = Communicator::self();
-  const auto shown = [&](const OptionMap& options) {
-    return make_optimizer("efficient_adam", options, TensorLayout({{"w", 0, 10}}), self)->options();
-  };
-  EXPECT_EQ(shown({{"bits", 8}}), shown({{"code", "uniform8"}}));
-  EXPECT_EQ(shown({{"bits", 1}}).at("code"), OptionValue("sign"));
-  EXPECT_EQ(shown({{"code", "float8"}}).at("code"), OptionValue("float8"));
-  EXPECT_EQ(shown({}).count("bits"), 0U);
-  const std::string text = refusal("efficient_adam", {{"bits", 8}, {"code", "uniform8"}});
-  EXPECT_TRUE(contains(text, "efficient_adam: the options 'bits' and 'code' say the same")) << text;
+  const std::map<std::string, int> bits_of = {{"sign", 1}, {"uniform2", 2}, {"uniform4", 4}, {"uniform8", 8}};
+  for (const std::string& name : test::optimizers_that([](const auto& is) { return !is.codes.empty(); })) {
+    SCOPED_TRACE(name);
+    const auto with = [&](const std::string& option, const OptionValue& value) {
+      OptionMap options = test::options_with_warmup(name, 5);
+      options[option] = value;
+      return options;
+    };
+    const auto shown = [&](const OptionMap& options) {
+      const TensorLayout layout({{"w", 0, 10}});
+      return make_optimizer(name, options, layout, Communicator::self())->options();
+    };
+    for (const std::string& code : optimizer_traits(name).codes) {
+      const OptionMap by_code = shown(with("code", code));
+      EXPECT_EQ(by_code.at("code"), OptionValue(code));
+      if (!bits_of.contains(code)) continue;  // other codes are of the same length
+      EXPECT_EQ(shown(with("bits", bits_of.at(code))), by_code);
+      OptionMap both = with("bits", bits_of.at(code));
+      both["code"] = code;
+      const std::string text = refusal(name, both);
+      EXPECT_TRUE(contains(text, name + ": the options 'bits' and 'code' say the same")) << text;
+    }
+    EXPECT_EQ(shown(test::options_with_warmup(name, 5)).count("bits"), 0U);
+  }
 }
 
 TEST(Options, WrongTypesAndRangesSayWhatIsExpected) {
@@ -85,7 +102,7 @@ TEST(Options, WrongTypesAndRangesSayWhatIsExpected) {
   EXPECT_TRUE(contains(refusal("adam", {{"gradients", "half"}}),
                        "option 'gradients': expected \"float32\", \"bf16\" or \"fp16\", got \"half\""));
   EXPECT_EQ(refusal("adam", {{"gradients", "fp16"}}), "accepted");
-  for (const std::string name : {"locally_accumulated_adam", "divisible_adam"}) {
+  for (const std::string& name : test::optimizers_that(&OptimizerTraits::sparse)) {
     for (const std::int64_t interval : {0, 3}) {
       EXPECT_TRUE(contains(refusal(name, {{"variance_sync_interval", interval}, {"variance_delay", 3}}),
                            "'variance_delay': expected 0 (at once), or fewer steps"));

@@ -3,6 +3,7 @@
 #include <kadam/comm/mpi_communicator.hpp>
 #include <kadam/optim/make_optimizer.hpp>
 #include <support/host_views.hpp>
+#include <support/optimizers_that.hpp>
 
 #include <gtest/gtest.h>
 
@@ -45,7 +46,7 @@ TEST_P(SupportOverlapTest, IsAllWhereRanksAgreeAndNoneWhereTheyShareNothing) {
 }
 
 INSTANTIATE_TEST_SUITE_P(SparseOptimizers, SupportOverlapTest,
-                         testing::Combine(testing::Values("locally_accumulated_adam", "divisible_adam"),
+                         testing::Combine(testing::ValuesIn(test::optimizers_that(&OptimizerTraits::sparse)),
                                           testing::Values("own", "owner")),
                          [](const auto& test_info) {
                            return std::get<0>(test_info.param) + "_" + std::get<1>(test_info.param);

@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <reference/make_reference.hpp>
+#include <support/optimizers_that.hpp>
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 /// What the recorded trajectories do not show of the references, worked out on paper.
@@ -91,9 +93,11 @@ TEST(DivisibleAdamByHand, FlushDeliversAllThatIsOwed) {
   EXPECT_NEAR(working[0][2], 0.3F, 1e-6F);
 }
 
+/// Nothing is compressed: what has the moments of Adam, of own gradients or in shards, is Adam.
 TEST(OneRankByHand, NothingIsCompressed) {
   const Floats g = {1.0F, -2.0F, 0.5F};
-  for (const char* name : {"efficient_adam", "loco", "locally_accumulated_adam", "divisible_adam"}) {
+  const auto are_adam = [](const OptimizerTraits& traits) { return traits.local_moments || traits.shards; };
+  for (const std::string& name : test::optimizers_that(are_adam)) {
     Simulation dense = make_reference("adam", {{"weight_decay", 0.1}}, {1, 3, {}});
     Simulation simulation = make_reference(name, {{"weight_decay", 0.1}}, {1, 3, {}});
     Ranks expected = {{1.0F, 2.0F, 3.0F}};
@@ -131,16 +135,17 @@ TEST(RulesByHand, AGroupHasItsOwnLearningRateAndDecay) {
 }
 
 TEST(RulesByHand, ATensorKeptDenseGetsTheExactMeanOnSeveralRanks) {
-  const Options options = {{"lr", 0.1}, {"bits", 1.0}};
+  const Options options = {{"lr", 0.1}, {"beta1", 0.0}, {"beta2", 0.0}, {"warmup_steps", 1.0}};
   const World world = {2, 3, {{0, 2, "a"}, {2, 3, "b"}}, 1, {{"b", 1.0, {}, true}}};
-  Simulation simulation = make_reference("efficient_adam", options, world);
+  Simulation simulation = make_reference("onebit_adam", options, world);
   Ranks x = zeros(2, 3);
-  // Steps of 0.1: (1, 1 | 1) and (1, 0 | 0). The second rank sends 0.1 / sqrt(2) twice; the mean of the two
-  // is 0.0854 twice.
+  // The dense step leaves a variance of 1. After it, steps of 0.1: (1, 1 | 1) and (1, 0 | 0). The second rank
+  // sends 0.1 / sqrt(2) twice; the mean of the two is 0.0854 twice.
+  simulation.step(x, {{1.0F, 1.0F, 1.0F}, {1.0F, 1.0F, 1.0F}});
   simulation.step(x, {{1.0F, 1.0F, 1.0F}, {1.0F, 0.0F, 0.0F}});
-  EXPECT_NEAR(x[0][0], -0.05 - 0.05 / std::sqrt(2.0), 1e-6);
-  EXPECT_NEAR(x[0][1], -0.05 - 0.05 / std::sqrt(2.0), 1e-6);
-  EXPECT_NEAR(x[0][2], -0.05, 1e-6);
+  EXPECT_NEAR(x[0][0], -0.1 - 0.05 - 0.05 / std::sqrt(2.0), 1e-6);
+  EXPECT_NEAR(x[0][1], -0.1 - 0.05 - 0.05 / std::sqrt(2.0), 1e-6);
+  EXPECT_NEAR(x[0][2], -0.1 - 0.05, 1e-6);
 }
 
 TEST(RulesByHand, ClippingIsByTheNormOfTheMeanOrByTheMeanSquareOfTheNorms) {
@@ -169,6 +174,12 @@ TEST(UndecidedByHand, SignsNearZeroHalvesAndTiesAreFound) {
   found.clear();
   (void)largest_in({4.0F, 0.0F, 0.0F, 0.0F}, {0, 4}, 0.5, &found);
   EXPECT_EQ(found, Undecided{});
+}
+
+TEST(ReferencesByHand, AreThereForEveryOptimizer) {
+  for (const std::string& name : optimizer_names()) {
+    EXPECT_NO_THROW((void)make_reference(name, {}, {1, 3, {}})) << name;
+  }
 }
 
 TEST(OptionsByHand, NoOptionIsPassedOver) {

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/optim/make_optimizer.hpp>
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace kadam::test {
+
+/// The optimizers of a kind, in the order of the table: optimizers_that(&OptimizerTraits::sparse), or with a
+/// function of OptimizerTraits. Errors: std::logic_error where there is none, which no test is meant for.
+template <class Are>
+std::vector<std::string> optimizers_that(Are are) {
+  std::vector<std::string> names;
+  for (const std::string& name : optimizer_names()) {
+    if (std::invoke(are, optimizer_traits(name))) names.push_back(name);
+  }
+  if (names.empty()) throw std::logic_error("no optimizer is of this kind");
+  return names;
+}
+
+/// Those whose options, or what they are made of, do not refuse these.
+inline std::vector<std::string> optimizers_that_take(const OptionMap& options) {
+  std::vector<std::string> names;
+  for (const std::string& name : optimizer_names()) {
+    try {
+      (void)make_optimizer(name, options, TensorLayout({{"w", 0, 10}}), Communicator::self());
+      names.push_back(name);
+    } catch (const std::invalid_argument&) {
+      continue;
+    }
+  }
+  if (names.empty()) throw std::logic_error("no optimizer takes these options");
+  return names;
+}
+
+}  // namespace kadam::test
