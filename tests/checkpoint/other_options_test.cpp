@@ -95,13 +95,7 @@ TEST_P(OtherOptions, TakeTheWholeStateOver) {
   expect_taken_over(*make({}, {{"dense_below", 600}}), before);
 }
 
-std::vector<OptimizerCase> cases_of_options() {
-  return test::cases_titled({"adam", "lamb", "onebit_adam", "onebit_adam_preconditioned", "apmsqueeze_2",
-                             "onebit_lamb", "zero_one_adam", "efficient_adam", "loco_2", "loco_bf16",
-                             "locally_accumulated_adam_64", "divisible_adam_3_half_ahead"});
-}
-
-INSTANTIATE_TEST_SUITE_P(AllOptimizers, OtherOptions, testing::ValuesIn(cases_of_options()),
+INSTANTIATE_TEST_SUITE_P(AllOptimizers, OtherOptions, testing::ValuesIn(test::cases_for(test::Part::groups)),
                          [](const auto& test_info) { return test_info.param.title; });
 
 }  // namespace

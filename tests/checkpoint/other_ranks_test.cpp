@@ -246,11 +246,7 @@ TEST_P(OtherRanksTest, LoseNothingAndGoOn) {
 }
 
 std::vector<OptimizerCase> cases() {
-  return test::cases_titled({"adam", "lamb", "onebit_adam", "onebit_adam_preconditioned", "apmsqueeze_2",
-                             "onebit_lamb", "zero_one_adam", "zero_one_adam_rates", "efficient_adam", "loco",
-                             "loco_bf16", "locally_accumulated_adam_64", "locally_accumulated_adam_ahead",
-                             "locally_accumulated_adam_delayed", "divisible_adam_3_half_ahead",
-                             "divisible_adam_4_not_ahead"});
+  return test::cases_for(test::Part::other_ranks);
 }
 
 std::string title(const testing::TestParamInfo<OtherRanksTest::ParamType>& test_info) {

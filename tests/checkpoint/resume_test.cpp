@@ -8,6 +8,7 @@
 #include <support/host_views.hpp>
 #include <support/mpi_options.hpp>
 #include <support/mpi_world.hpp>
+#include <support/optimizers_that.hpp>
 #include <support/random_vectors.hpp>
 #include <support/shared_folder.hpp>
 
@@ -230,34 +231,24 @@ std::vector<Setting> settings(const std::vector<OptimizerCase>& cases, const Set
 /// Warm-ups that end when the variance has settled: at step 10, for the gradients of these.
 std::vector<OptimizerCase> automatic_cases() {
   const OptionMap options = {{"warmup_steps", "auto"}, {"beta2", 0.8}, {"lr", 0.01}};
-  return {{"onebit_adam_auto", "onebit_adam", options}, {"onebit_lamb_auto", "onebit_lamb", options}};
+  std::vector<OptimizerCase> cases;
+  for (const std::string& name : test::optimizers_that_take(options)) {
+    cases.push_back({name + "_auto", name, options});
+  }
+  return cases;
 }
 
 /// One of each algorithm and kind of state, with a weight decay that a group may have or not.
-std::vector<OptimizerCase> group_cases(const std::set<std::string>& titles) {
-  std::vector<OptimizerCase> cases = test::cases_titled(titles);
+std::vector<OptimizerCase> group_cases() {
+  std::vector<OptimizerCase> cases = test::cases_for(test::Part::groups);
   for (OptimizerCase& one : cases) one.options["weight_decay"] = 0.05;
   return cases;
 }
 
 /// After each event for every algorithm, and for what they add to their state.
 std::vector<Setting> all_settings() {
-  const std::set<std::string> closely = {"adam",
-                                         "lamb",
-                                         "onebit_adam",
-                                         "apmsqueeze_preconditioned_floor",
-                                         "onebit_lamb_limits",
-                                         "zero_one_adam",
-                                         "zero_one_adam_pauses",
-                                         "efficient_adam",
-                                         "loco_2",
-                                         "loco_bf16",
-                                         "locally_accumulated_adam_64",
-                                         "locally_accumulated_adam_ahead",
-                                         "locally_accumulated_adam_delayed",
-                                         "divisible_adam_3_half_ahead",
-                                         "divisible_adam_delayed",
-                                         "divisible_adam_4_not_ahead"};
+  std::set<std::string> closely;
+  for (const OptimizerCase& one : test::cases_for(test::Part::every_event)) closely.insert(one.title);
   std::vector<Setting> all = settings(test::optimizer_cases(), {});
   for (Setting& setting : all) setting.stride = closely.contains(setting.of.title) ? 1 : setting.stride;
   return all;
@@ -267,19 +258,15 @@ INSTANTIATE_TEST_SUITE_P(AllOptimizers, ResumeTest, testing::ValuesIn(all_settin
 INSTANTIATE_TEST_SUITE_P(AutomaticWarmups, ResumeTest,
                          testing::ValuesIn(settings(automatic_cases(), {.stride = 1})), title);
 INSTANTIATE_TEST_SUITE_P(TwoLevels, ResumeTest,
-                         testing::ValuesIn(settings(test::two_level_cases(), {.ranks_per_node = 2})), title);
+                         testing::ValuesIn(settings(test::cases_for(test::Part::two_levels),
+                                                    {.ranks_per_node = 2})),
+                         title);
 INSTANTIATE_TEST_SUITE_P(Formats, ResumeTest,
                          testing::ValuesIn(settings(test::format_cases(), {.stride = 4})), title);
-INSTANTIATE_TEST_SUITE_P(
-    Groups, ResumeTest,
-    testing::ValuesIn(settings(group_cases({"adam", "lamb", "onebit_adam", "onebit_adam_preconditioned",
-                                            "apmsqueeze_2", "onebit_lamb", "zero_one_adam", "efficient_adam",
-                                            "loco", "loco_bf16", "locally_accumulated_adam_64",
-                                            "divisible_adam_3_half_ahead"}),
-                               {.has_groups = true})),
-    title);
+INSTANTIATE_TEST_SUITE_P(Groups, ResumeTest, testing::ValuesIn(settings(group_cases(), {.has_groups = true})),
+                         title);
 INSTANTIATE_TEST_SUITE_P(GroupsInTwoLevels, ResumeTest,
-                         testing::ValuesIn(settings(group_cases({"onebit_adam", "zero_one_adam", "loco"}),
+                         testing::ValuesIn(settings(group_cases(),
                                                     {.ranks_per_node = 2, .has_groups = true})),
                          title);
 

@@ -6,6 +6,7 @@
 #include <kadam/optim/options.hpp>
 #include <kadam/optim/parameter_groups.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <ostream>
 #include <set>
@@ -15,13 +16,23 @@
 
 namespace kadam::test {
 
+/// Tests that take some cases of each optimizer alone: those that are marked for them, or its first one.
+enum class Part {
+  every_event,  ///< resumed after every event
+  groups,       ///< resumed with groups, and under other options
+  other_ranks,  ///< resumed on other ranks
+  rules,        ///< under rules, staged and in two levels
+  two_levels,   ///< of ranks
+};
+
 /// An optimizer with options that a distributed run is compared with a simulated one for.
 struct OptimizerCase {
   std::string title;
   std::string name;
   OptionMap options;
-  std::vector<ParameterGroup> groups = {};  ///< of the tensors that optimizers_test has
+  std::set<Part> marked_for = {};
   std::int64_t flush_after = 0;             ///< the step after which a run is flushed, and goes on (0: none)
+  std::vector<ParameterGroup> groups = {};  ///< of the tensors that optimizers_test has
 };
 
 inline std::ostream& operator<<(std::ostream& out, const OptimizerCase& optimizer_case) {
@@ -59,24 +70,31 @@ inline std::vector<OptimizerCase> dense_cases() {
 
 /// With other warm-ups a sign can be decided by rounding at a step, and its whole block is nudged.
 inline std::vector<OptimizerCase> frozen_variance_cases() {
+  using enum Part;
   const std::int64_t warmup = 4;
   const std::int64_t one_per_chunk = 0;
   return {
-      {"onebit_adam", "onebit_adam", {{"warmup_steps", warmup}, {"weight_decay", 0.05}}},
+      {"onebit_adam",
+       "onebit_adam",
+       {{"warmup_steps", warmup}, {"weight_decay", 0.05}},
+       {groups, other_ranks, rules, two_levels}},
       {"onebit_adam_one_scale",
        "onebit_adam",
-       {{"warmup_steps", warmup}, {"block", one_per_chunk}, {"scale", "mean_abs"}}},
+       {{"warmup_steps", warmup}, {"block", one_per_chunk}, {"scale", "mean_abs"}},
+       {two_levels}},
       {"apmsqueeze_2", "apmsqueeze", {{"warmup_steps", warmup}, {"bits", 2}, {"block", 64}}},
       {"apmsqueeze_8", "apmsqueeze", {{"warmup_steps", warmup}, {"bits", 8}}},
       {"onebit_adam_preconditioned",
        "onebit_adam",
-       {{"warmup_steps", warmup}, {"precondition", true}, {"eps", 0.01}, {"weight_decay", 0.05}}},
+       {{"warmup_steps", warmup}, {"precondition", true}, {"eps", 0.01}, {"weight_decay", 0.05}},
+       {groups, other_ranks, rules, two_levels}},
       {"onebit_adam_floor", "onebit_adam", {{"warmup_steps", warmup}, {"variance_floor", 0.5}}},
       {"apmsqueeze_preconditioned_floor",
        "apmsqueeze",
-       {{"warmup_steps", warmup}, {"precondition", true}, {"variance_floor", 0.3}}},
-      {"onebit_lamb_floor", "onebit_lamb", {{"warmup_steps", warmup}, {"variance_floor", 0.7}}},
+       {{"warmup_steps", warmup}, {"precondition", true}, {"variance_floor", 0.3}},
+       {every_event}},
       {"onebit_lamb", "onebit_lamb", {{"warmup_steps", warmup}, {"weight_decay", 0.01}}},
+      {"onebit_lamb_floor", "onebit_lamb", {{"warmup_steps", warmup}, {"variance_floor", 0.7}}},
       {"onebit_lamb_one_scale",
        "onebit_lamb",
        {{"warmup_steps", 6},
@@ -93,19 +111,22 @@ inline std::vector<OptimizerCase> frozen_variance_cases() {
         {"ratio_min", 0.8},
         {"ratio_max", 1.3},
         {"ratio_change", 0.2},
-        {"beta3", 0.5}}},
+        {"beta3", 0.5}},
+       {every_event}},
       {"onebit_lamb_uncorrected", "onebit_lamb", {{"warmup_steps", 5}, {"bias_correction", false}}},
   };
 }
 
 inline std::vector<OptimizerCase> zero_one_adam_cases() {
+  using enum Part;
   return {
       {"zero_one_adam",
        "zero_one_adam",
        {{"variance_freeze_step", 8},
         {"variance_kappa", 2},
         {"sync_doubling_steps", 3},
-        {"weight_decay", 0.02}}},
+        {"weight_decay", 0.02}},
+       {every_event, other_ranks, two_levels}},
       {"zero_one_adam_one_scale",
        "zero_one_adam",
        {{"variance_freeze_step", 5},
@@ -114,7 +135,8 @@ inline std::vector<OptimizerCase> zero_one_adam_cases() {
         {"sync_interval_max", 3},
         {"block", 0},
         {"scale", "mean_abs"},
-        {"bias_correction", false}}},
+        {"bias_correction", false}},
+       {two_levels}},
       {"zero_one_adam_rates",
        "zero_one_adam",
        {{"variance_freeze_step", 10},
@@ -122,7 +144,8 @@ inline std::vector<OptimizerCase> zero_one_adam_cases() {
         {"sync_doubling_steps", 1},
         {"block", 64},
         {"lr", falling_rates()},
-        {"weight_decay", 0.05}}},
+        {"weight_decay", 0.05}},
+       {other_ranks}},
       {"zero_one_adam_always", "zero_one_adam", {{"variance_freeze_step", 5}}},
       {"zero_one_adam_floor",
        "zero_one_adam",
@@ -130,7 +153,8 @@ inline std::vector<OptimizerCase> zero_one_adam_cases() {
       // Without learning rate before the freeze (steps 4 and 6 are local ones) and after it.
       {"zero_one_adam_pauses",
        "zero_one_adam",
-       {{"variance_freeze_step", 8}, {"variance_kappa", 2}, {"lr", rates_with_pauses({4, 6, 12})}}},
+       {{"variance_freeze_step", 8}, {"variance_kappa", 2}, {"lr", rates_with_pauses({4, 6, 12})}},
+       {every_event}},
       // Two steps after the synchronisation of step 13, two before the next.
       {"zero_one_adam_flushed",
        "zero_one_adam",
@@ -138,7 +162,7 @@ inline std::vector<OptimizerCase> zero_one_adam_cases() {
         {"variance_kappa", 2},
         {"sync_doubling_steps", 3},
         {"weight_decay", 0.02}},
-       {},
+       {rules},
        15},
   };
 }
@@ -146,11 +170,15 @@ inline std::vector<OptimizerCase> zero_one_adam_cases() {
 /// eps is as large as gradients: without it all coordinates make a first step of one size, and which code is
 /// nearest to a half of it only rounding says.
 inline std::vector<OptimizerCase> efficient_adam_cases() {
+  using enum Part;
   const std::string name = "efficient_adam";
   const double eps = 1.0;
   std::vector<OptimizerCase> cases = {
-      {"efficient_adam", name, {{"eps", eps}, {"weight_decay", 0.02}}},
-      {"efficient_adam_1", name, {{"eps", eps}, {"bits", 1}, {"block", 64}, {"weight_decay", 0.02}}},
+      {"efficient_adam", name, {{"eps", eps}, {"weight_decay", 0.02}}, {two_levels}},
+      {"efficient_adam_1",
+       name,
+       {{"eps", eps}, {"bits", 1}, {"block", 64}, {"weight_decay", 0.02}},
+       {rules, two_levels}},
       {"efficient_adam_1_one_scale", name, {{"eps", eps}, {"bits", 1}, {"block", 0}, {"scale", "mean_abs"}}},
       {"efficient_adam_8", name, {{"eps", eps}, {"bits", 8}, {"block", 0}, {"lr", falling_rates()}}},
       {"efficient_adam_uncorrected", name, {{"eps", eps}, {"bias_correction", false}}},
@@ -162,12 +190,19 @@ inline std::vector<OptimizerCase> efficient_adam_cases() {
 }
 
 inline std::vector<OptimizerCase> loco_cases() {
+  using enum Part;
   return {
-      {"loco", "loco", {{"weight_decay", 0.02}}},
-      {"loco_2", "loco", {{"bits", 2}, {"block", 64}, {"error_beta", 0.5}, {"error_reset", 3}}},
-      {"loco_8", "loco", {{"bits", 8}, {"block", 0}, {"error_reset", 7}}},
+      {"loco", "loco", {{"weight_decay", 0.02}}, {other_ranks, rules, two_levels}},
+      {"loco_2",
+       "loco",
+       {{"bits", 2}, {"block", 64}, {"error_beta", 0.5}, {"error_reset", 3}},
+       {every_event, groups}},
+      {"loco_8", "loco", {{"bits", 8}, {"block", 0}, {"error_reset", 7}}, {two_levels}},
       {"loco_rates", "loco", {{"error_beta", 0.0}, {"error_reset", 1000}, {"lr", falling_rates()}}},
-      {"loco_bf16", "loco", {{"parameters", "bf16"}, {"weight_decay", 0.02}}},
+      {"loco_bf16",
+       "loco",
+       {{"parameters", "bf16"}, {"weight_decay", 0.02}},
+       {every_event, groups, other_ranks, rules, two_levels}},
       {"loco_uncorrected", "loco", {{"block", 100}, {"bias_correction", false}}},
   };
 }
@@ -177,6 +212,7 @@ inline std::vector<OptimizerCase> loco_cases() {
 inline constexpr std::int64_t sparse_warmup = 7;
 
 inline std::vector<OptimizerCase> locally_accumulated_adam_cases() {
+  using enum Part;
   const std::string name = "locally_accumulated_adam";
   const std::string owner = "owner";
   return {
@@ -187,7 +223,8 @@ inline std::vector<OptimizerCase> locally_accumulated_adam_cases() {
         {"density", 0.05},
         {"select_block", 64},
         {"variance_sync_interval", 3},
-        {"lr", falling_rates()}}},
+        {"lr", falling_rates()}},
+       {every_event, groups, other_ranks, two_levels}},
       {"locally_accumulated_adam_one_block",
        name,
        {{"warmup_steps", sparse_warmup},
@@ -200,7 +237,8 @@ inline std::vector<OptimizerCase> locally_accumulated_adam_cases() {
        {{"warmup_steps", sparse_warmup}, {"select_block", 1000}, {"bias_correction", false}}},
       {"locally_accumulated_adam_ahead",
        name,
-       {{"warmup_steps", sparse_warmup}, {"step_ahead", 0.7}, {"weight_decay", 0.02}}},
+       {{"warmup_steps", sparse_warmup}, {"step_ahead", 0.7}, {"weight_decay", 0.02}},
+       {every_event, other_ranks}},
       {"locally_accumulated_adam_all", name, {{"density", 1.0}, {"variance_sync_interval", 4}}},
       {"locally_accumulated_adam_delayed",
        name,
@@ -209,7 +247,8 @@ inline std::vector<OptimizerCase> locally_accumulated_adam_cases() {
         {"variance_sync_interval", 4},
         {"variance_delay", 3},
         {"beta2", 0.9},
-        {"weight_decay", 0.02}}},
+        {"weight_decay", 0.02}},
+       {every_event, other_ranks, rules}},
       {"locally_accumulated_adam_delayed_ahead",
        name,
        {{"warmup_steps", sparse_warmup},
@@ -246,7 +285,8 @@ inline std::vector<OptimizerCase> locally_accumulated_adam_cases() {
         {"exchange", owner},
         {"density", 0.05},
         {"select_block", 64},
-        {"variance_sync_interval", 3}}},
+        {"variance_sync_interval", 3}},
+       {rules}},
       {"locally_accumulated_adam_owner_one_block",
        name,
        {{"warmup_steps", sparse_warmup},
@@ -258,6 +298,7 @@ inline std::vector<OptimizerCase> locally_accumulated_adam_cases() {
 }
 
 inline std::vector<OptimizerCase> divisible_adam_cases() {
+  using enum Part;
   const std::string name = "divisible_adam";
   return {
       {"divisible_adam", name, {{"warmup_steps", sparse_warmup}, {"weight_decay", 0.02}}},
@@ -270,7 +311,8 @@ inline std::vector<OptimizerCase> divisible_adam_cases() {
         {"progress", "poll"},
         {"variance_sync_interval", 5},
         {"step_ahead", 0.5},
-        {"lr", falling_rates()}}},
+        {"lr", falling_rates()}},
+       {every_event, groups, other_ranks}},
       {"divisible_adam_1_not_ahead",
        name,
        {{"warmup_steps", sparse_warmup},
@@ -278,20 +320,27 @@ inline std::vector<OptimizerCase> divisible_adam_cases() {
         {"background_steps", 1},
         {"variance_sync_interval", 0},
         {"step_ahead", 0.0}}},
-      {"divisible_adam_4_not_ahead", name, {{"warmup_steps", sparse_warmup}, {"step_ahead", 0.0}}},
+      {"divisible_adam_4_not_ahead",
+       name,
+       {{"warmup_steps", sparse_warmup}, {"step_ahead", 0.0}},
+       {every_event, other_ranks}},
       {"divisible_adam_delayed",
        name,
        {{"warmup_steps", sparse_warmup},
         {"background_steps", 2},
         {"variance_sync_interval", 6},
         {"variance_delay", 4},
-        {"beta2", 0.9}}},
-      {"divisible_adam_all", name, {{"density", 1.0}, {"variance_sync_interval", 4}, {"weight_decay", 0.05}}},
+        {"beta2", 0.9}},
+       {every_event}},
+      {"divisible_adam_all",
+       name,
+       {{"density", 1.0}, {"variance_sync_interval", 4}, {"weight_decay", 0.05}},
+       {two_levels}},
       // A mean has been on its way since step 13.
       {"divisible_adam_flushed",
        name,
        {{"warmup_steps", sparse_warmup}, {"background_steps", 3}, {"density", 0.03}, {"step_ahead", 0.5}},
-       {},
+       {rules},
        14},
       {"divisible_adam_owner",
        name,
@@ -310,10 +359,40 @@ inline std::vector<OptimizerCase> divisible_adam_cases() {
   };
 }
 
-/// Every algorithm with gradients of 16 bits.
+/// All of them; the learning rate is 0.01 where none is given.
+inline std::vector<OptimizerCase> optimizer_cases() {
+  std::vector<OptimizerCase> all;
+  for (const auto& family :
+       {dense_cases(), frozen_variance_cases(), zero_one_adam_cases(), efficient_adam_cases(), loco_cases(),
+        locally_accumulated_adam_cases(), divisible_adam_cases()}) {
+    all.insert(all.end(), family.begin(), family.end());
+  }
+  for (auto& each : all) each.options.try_emplace("lr", 0.01);
+  return all;
+}
+
+/// Of each optimizer the cases that are marked for a part of the tests; its first one where none is.
+inline std::vector<OptimizerCase> cases_for(Part part, const std::vector<OptimizerCase>& cases) {
+  std::set<std::string> marked;
+  for (const OptimizerCase& each : cases) {
+    if (each.marked_for.contains(part)) marked.insert(each.name);
+  }
+  std::vector<OptimizerCase> chosen;
+  for (const OptimizerCase& each : cases) {
+    const bool is_first = !marked.contains(each.name) && marked.insert(each.name).second;
+    if (is_first || each.marked_for.contains(part)) chosen.push_back(each);
+  }
+  return chosen;
+}
+
+inline std::vector<OptimizerCase> cases_for(Part part) {
+  return cases_for(part, optimizer_cases());
+}
+
+/// Every algorithm with gradients of 16 bits: its first case, where none is here.
 inline std::vector<OptimizerCase> format_cases() {
   const std::int64_t warmup = 4;
-  const std::vector<OptimizerCase> all = {
+  std::vector<OptimizerCase> all = {
       {"adam", "adam", {{"weight_decay", 0.05}}},
       {"lamb", "lamb", {{"weight_decay", 0.01}}},
       {"onebit_adam", "onebit_adam", {{"warmup_steps", warmup}, {"weight_decay", 0.05}}},
@@ -332,6 +411,11 @@ inline std::vector<OptimizerCase> format_cases() {
        {{"warmup_steps", sparse_warmup}, {"density", 0.05}, {"variance_sync_interval", 3}}},
       {"divisible_adam", "divisible_adam", {{"warmup_steps", sparse_warmup}}},
   };
+  for (const OptimizerCase& first : optimizer_cases()) {
+    const bool is_there =
+        std::any_of(all.begin(), all.end(), [&](const auto& one) { return one.name == first.name; });
+    if (!is_there) all.push_back(first);
+  }
   std::vector<OptimizerCase> cases;
   for (const std::string format : {"bf16", "fp16"}) {
     for (OptimizerCase one : all) {
@@ -341,25 +425,6 @@ inline std::vector<OptimizerCase> format_cases() {
       cases.push_back(std::move(one));
     }
   }
-  return cases;
-}
-
-/// All of them; the learning rate is 0.01 where none is given.
-inline std::vector<OptimizerCase> optimizer_cases() {
-  std::vector<OptimizerCase> all;
-  for (const auto& family :
-       {dense_cases(), frozen_variance_cases(), zero_one_adam_cases(), efficient_adam_cases(), loco_cases(),
-        locally_accumulated_adam_cases(), divisible_adam_cases()}) {
-    all.insert(all.end(), family.begin(), family.end());
-  }
-  for (auto& each : all) each.options.try_emplace("lr", 0.01);
-  return all;
-}
-
-/// Those of all cases that have these titles.
-inline std::vector<OptimizerCase> cases_titled(const std::set<std::string>& titles) {
-  std::vector<OptimizerCase> cases = optimizer_cases();
-  std::erase_if(cases, [&](const OptimizerCase& each) { return !titles.contains(each.title); });
   return cases;
 }
 
@@ -387,49 +452,6 @@ inline std::vector<OptimizerCase> rule_cases() {
     each.options.try_emplace("eps", 0.02);
   }
   return all;
-}
-
-/// Those of them whose code differs with the way of exchanging, once per algorithm and kind of exchange.
-inline std::vector<OptimizerCase> some_rule_cases() {
-  const std::set<std::string> titles = {"adam_rules",
-                                        "lamb_rules",
-                                        "onebit_adam_rules",
-                                        "onebit_adam_preconditioned_rules",
-                                        "apmsqueeze_2_rules",
-                                        "onebit_lamb_rules",
-                                        "zero_one_adam_flushed_rules",
-                                        "efficient_adam_1_rules",
-                                        "loco_rules",
-                                        "loco_bf16_rules",
-                                        "locally_accumulated_adam_delayed_rules",
-                                        "locally_accumulated_adam_owner_64_rules",
-                                        "divisible_adam_flushed_rules"};
-  std::vector<OptimizerCase> cases = rule_cases();
-  std::erase_if(cases, [&](const OptimizerCase& each) { return !titles.contains(each.title); });
-  return cases;
-}
-
-/// Every algorithm, and what compressed means can be asked for.
-inline std::vector<OptimizerCase> two_level_cases() {
-  const std::set<std::string> titles = {"adam",
-                                        "lamb",
-                                        "onebit_adam",
-                                        "onebit_adam_one_scale",
-                                        "onebit_adam_preconditioned",
-                                        "apmsqueeze_2",
-                                        "onebit_lamb",
-                                        "zero_one_adam",
-                                        "zero_one_adam_one_scale",
-                                        "efficient_adam",
-                                        "efficient_adam_1",
-                                        "loco",
-                                        "loco_8",
-                                        "loco_bf16",
-                                        "locally_accumulated_adam_64",
-                                        "divisible_adam_all"};
-  std::vector<OptimizerCase> cases = optimizer_cases();
-  std::erase_if(cases, [&](const OptimizerCase& each) { return !titles.contains(each.title); });
-  return cases;
 }
 
 }  // namespace kadam::test

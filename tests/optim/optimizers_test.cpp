@@ -114,7 +114,7 @@ class OptimizersTest : public testing::TestWithParam<std::tuple<OptimizerCase, E
   void run(std::int64_t d) {
     const TensorLayout layout = layout_of(d);
     largest_.clear();
-    const auto& [title, name, options, groups, flush_after] = optimizer_case();
+    const auto& [title, name, options, marked_for, flush_after, groups] = optimizer_case();
     const auto optimizer = make_optimizer(name, options, layout, communicator_, groups);
     const std::string format = optimizer->gradient_format() == NumberFormat::float32
                                    ? "float32"
@@ -166,6 +166,23 @@ TEST_P(OptimizersTest, EqualsSimulatedRanksAndSendsWhatItSays) {
   for (const std::int64_t d : {3, 301, 9000}) run(d);
 }
 
+/// What joins the table is tested: no list of names says otherwise.
+TEST(OptimizerCases, AreOfEveryOptimizerInEveryPart) {
+  using enum test::Part;
+  const auto expect_all = [](const std::vector<OptimizerCase>& cases) {
+    for (const std::string& name : optimizer_names()) {
+      EXPECT_TRUE(std::any_of(cases.begin(), cases.end(), [&](const auto& one) { return one.name == name; }))
+          << name;
+    }
+  };
+  for (const test::Part part : {every_event, groups, other_ranks, rules, two_levels}) {
+    SCOPED_TRACE(static_cast<int>(part));
+    expect_all(test::cases_for(part));
+  }
+  expect_all(test::rule_cases());
+  expect_all(test::format_cases());
+}
+
 INSTANTIATE_TEST_SUITE_P(AllOptimizers, OptimizersTest,
                          testing::Combine(testing::ValuesIn(test::optimizer_cases()),
                                           testing::Values(directly, staged)),
@@ -176,12 +193,13 @@ INSTANTIATE_TEST_SUITE_P(Rules, OptimizersTest,
                          title);
 
 INSTANTIATE_TEST_SUITE_P(RulesElsewise, OptimizersTest,
-                         testing::Combine(testing::ValuesIn(test::some_rule_cases()),
+                         testing::Combine(testing::ValuesIn(test::cases_for(test::Part::rules,
+                                                                            test::rule_cases())),
                                           testing::Values(staged, in_two_levels)),
                          title);
 
 INSTANTIATE_TEST_SUITE_P(TwoLevels, OptimizersTest,
-                         testing::Combine(testing::ValuesIn(test::two_level_cases()),
+                         testing::Combine(testing::ValuesIn(test::cases_for(test::Part::two_levels)),
                                           testing::Values(in_two_levels, staged_in_two_levels)),
                          title);
 

@@ -85,8 +85,8 @@ inline SimulatedRun simulate(const OptimizerCase& optimizer_case, const TensorLa
       simulation.step(working, gradients);
     }
     if (!simulation.undecided().empty()) {
-      run.undecided +=
-          " " + std::to_string(simulation.undecided().size()) + " elements in step " + std::to_string(t);
+      const std::string count = std::to_string(simulation.undecided().size());
+      run.undecided.append(" ").append(count).append(" elements in step ").append(std::to_string(t));
     }
     run.gradients.push_back(gradients);
     run.parameters.push_back(working);
