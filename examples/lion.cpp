@@ -7,7 +7,7 @@
 #include <kadam/optim/register_optimizer.hpp>
 
 #include <cstdio>
-#include <utility>
+#include <string_view>
 
 /// Lion on the mean gradient: steps of one size, by the sign of a momentum.
 ///
@@ -15,7 +15,7 @@
 ///   x <- (1 - gamma lambda) x - gamma u;  m <- beta2 m + (1 - beta2) g
 ///
 /// Clipping: by the norm of the mean gradient. Memory: 4 d state bytes. Wire: that of dense Adam.
-class Lion final : public kadam::Optimizer {
+class Lion final : public kadam::Algorithm {
  public:
   struct Options {
     kadam::CommonOptions common;
@@ -31,28 +31,26 @@ class Lion final : public kadam::Optimizer {
       fields.add("clip_norm", common.clip_norm, Range::at_least(0.0),
                  "clip gradients to this norm (0: never)");
     }
-    void validate() const { common.validate("lion"); }
+    void validate(std::string_view /*owner*/) const {}
   };
 
-  Lion(const Options& options, kadam::TensorLayout layout, std::shared_ptr<kadam::Communicator> ranks)
-      : Optimizer("lion", std::move(layout), std::move(ranks), options.common), options_(options) {
+  /// What it sends, computes and holds: plans, byte counts and memory() follow from it.
+  [[nodiscard]] static kadam::AlgorithmCost cost(const Options& options, const kadam::Problem& problem) {
+    constexpr kadam::Kernel update{"lion", 20.0};  // reads x, m, g; writes x, m
+    kadam::AlgorithmCost cost;
+    cost.phases = {kadam::dense_phase("dense", options.common, problem, update)};
+    cost.memory = kadam::DenseMeanLayout(problem.ranks, problem.elements()).cost().memory;
+    cost.memory.state_bytes += problem.vectors(1);
+    return cost;
+  }
+
+  Lion(const Options& /*options*/, kadam::Workplace& at) : Algorithm(at) {
     const kadam::ExecutionSpace exec;
     m_ = kadam::allocate_zeros<float>(exec, "Lion::m", elements());
     mean_ = kadam::DenseMean(exec, communicator(), elements(), common().gradients);
     exec.fence("Lion");
   }
 
-  [[nodiscard]] kadam::OptionMap options() const override { return kadam::show_options(options_); }
-  [[nodiscard]] kadam::MemoryUse memory() const override {
-    return {m_.size() * sizeof(float), mean_.memory_bytes()};
-  }
-  [[nodiscard]] std::vector<kadam::PlannedTraffic> traffic_plan() const override {
-    std::vector<kadam::PlannedTraffic> plan;
-    add_traffic("dense", mean_, plan);
-    return plan;
-  }
-
-  /// Public, because nvcc takes no device lambda in a protected function.
   void advance(kadam::Step& step) override {
     const kadam::Gradient g = step.mean_gradient(mean_);
     step.result.gradient_scale = clip_factor_of(step.exec, g);
@@ -78,14 +76,12 @@ class Lion final : public kadam::Optimizer {
     }
   }
 
- protected:
   [[nodiscard]] kadam::DenseMean* next_gradient_mean() override { return &mean_; }
   void describe_state(const kadam::ExecutionSpace& /*exec*/, kadam::StateFields& fields) override {
     fields.equal("m", m_);
   }
 
  private:
-  Options options_;
   kadam::Vector<float> m_;
   kadam::DenseMean mean_;
 };
@@ -114,7 +110,7 @@ int main(int argc, char** argv) {
   bool met = false;
   {
     const Kokkos::ScopeGuard kokkos(argc, argv);
-    kadam::register_optimizer(kadam::algorithm<Lion>("lion", {.dense = true}));
+    kadam::register_optimizer(kadam::algorithm_row<Lion>("lion", {.dense = true}));
     int rank = 0;
     int size = 1;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -112,7 +112,7 @@ ExchangeCase compressed_mean(const std::string& name, const std::string& code) {
 Exchange loco(const Place& at) {
   const auto reduce_scatter = std::make_shared<LowBitReduceScatter>(
       ExecutionSpace{}, make_quantiser("uniform4"), at.communicator, at.elements, loco_block, 0.8);
-  const ChunkGather gather(at.communicator, at.elements, sizeof(float));
+  const ChunkGather gather(at.communicator.arrangement(), at.elements, sizeof(float));
   const Vector<float> gradient = own_vector("kadam-bench::gradient", at, 1e-2F);
   const Vector<float> x = common_vector("kadam-bench::x", at, 1.0F);
   return {[reduce_scatter, gather, gradient, x](const auto& exec, auto& communicator, auto& phases) {

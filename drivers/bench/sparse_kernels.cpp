@@ -90,8 +90,8 @@ double touched_bytes(double density) {
 /// x <- x - mean of 8 messages. The bytes are those of one pass over x.
 KernelCase accumulate(const Vectors& vectors, const Received& received, double density) {
   const SparseMessages<MemorySpace> messages = received.all();
-  const Vector<float> sums("kadam-bench::sums",
-                           static_cast<std::size_t>(sparse_sum_elements(ExecutionSpace{}, messages.map)));
+  const Vector<float> sums("kadam-bench::sums", static_cast<std::size_t>(sparse_sum_elements(
+                                                    host_threads(ExecutionSpace{}), messages.map)));
   return {name_of("sparse mean of 8", density), 8.0, vectors.elements, Limit::update,
           [&vectors, messages, sums](const auto& exec) {
             subtract_mean_of_messages(exec, messages, sums, vectors.x);

@@ -54,17 +54,18 @@ void read_kernels(const Json& json, Figures& figures) {
   plan::KernelCosts costs;
   Readers readers;
   std::size_t known = 0;
-  for (const plan::KernelFigures& kernel : plan::kernel_figures()) {
-    readers[std::string(kernel.name)] = [&costs, &known, id = kernel.kernel](const Json& nanoseconds) {
-      costs.set(id, 1e-9 * nanoseconds.get<double>());
+  for (const Kernel& kernel : plan::calibrated_kernels()) {
+    readers[kernel.name()] = [&costs, &known, kernel](const Json& nanoseconds) {
+      costs.set(kernel, 1e-9 * nanoseconds.get<double>());
       ++known;
     };
   }
   read_object("nanoseconds_per_element", json, readers);
-  if (known != plan::kernel_figures().size()) {
-    throw std::invalid_argument(
-        fmt::format("expected all {} kernels, got {}: calibrate anew", plan::kernel_figures().size(), known));
+  const std::size_t all = plan::calibrated_kernels().size();
+  if (known != all) {
+    throw std::invalid_argument(fmt::format("expected all {} kernels, got {}: calibrate anew", all, known));
   }
+  costs.take_others_as(cost::scale);
   figures.kernels = costs;
 }
 
@@ -155,10 +156,8 @@ void write_figures(const std::filesystem::path& file, const Figures& figures) {
   const plan::Network& network = figures.network;
   Json json = {{"machine", figures.machine}};
   if (figures.kernels) {
-    for (const plan::KernelFigures& kernel : plan::kernel_figures()) {
-      json["nanoseconds_per_element"][std::string(kernel.name)] =
-          1e9 * figures.kernels->per_element(kernel.kernel);
-    }
+    for (const Kernel& kernel : plan::calibrated_kernels())
+      json["nanoseconds_per_element"][kernel.name()] = 1e9 * figures.kernels->per_element(kernel);
   }
   json["network"] = {{"ranks_per_node", network.ranks_per_node},
                      {"node_latency_seconds", network.node_latency_seconds},

@@ -16,8 +16,6 @@
 namespace kadam::plan_program {
 namespace {
 
-using plan::Kernel;
-
 constexpr int repetitions = 5;
 
 /// A kernel of a plan, the one of kadam-bench, and how many elements of the plan's one of that is.
@@ -33,30 +31,32 @@ constexpr double sparse_messages = 8;  // of the sparse mean
 
 std::vector<Source> all_sources() {
   std::vector<Source> sources = {
-      {Kernel::check, "ordered_sum of squares"},
-      {Kernel::scale, bench::update_limit_kernel},
-      {Kernel::copy, bench::copy_kernel},
-      {Kernel::adam_update, "adam_update"},
-      {Kernel::adam_update_half, "adam_update, bf16"},
-      {Kernel::lamb_update, "lamb_update"},
-      {Kernel::dense_mean, "ordered_mean of 4", messages},
-      {Kernel::accumulate_direction, "accumulate_adam_direction"},
-      {Kernel::local_step, "local step of 0/1 Adam"},
-      {Kernel::onebit_lamb_update, "add_scaled_momentum"},
-      {Kernel::loco_mean, "decode_mean of 4, uniform4", messages},
-      {Kernel::top_k_percent, "top-k per 4096, 1 %"},
-      {Kernel::top_k_permille, "top-k per 4096, 0.1 %"},
-      {Kernel::top_k_all_percent, "top-k of all, 1 %"},
-      {Kernel::top_k_all_permille, "top-k of all, 0.1 %"},
-      {Kernel::sparse_sum, "sparse mean of 8, 1 %", sparse_messages * percent},
+      {cost::check, "ordered_sum of squares"},
+      {cost::scale, bench::update_limit_kernel},
+      {cost::copy, bench::copy_kernel},
+      {cost::adam_update, "adam_update"},
+      {cost::adam_update_half, "adam_update, bf16"},
+      {cost::lamb_update, "lamb_update"},
+      {cost::dense_mean, "ordered_mean of 4", messages},
+      {cost::accumulate_direction, "accumulate_adam_direction"},
+      {cost::local_step, "local step of 0/1 Adam"},
+      {cost::onebit_lamb_update, "add_scaled_momentum"},
+      {cost::loco_mean, "decode_mean of 4, uniform4", messages},
+      {cost::top_k_percent, "top-k per 4096, 1 %"},
+      {cost::top_k_permille, "top-k per 4096, 0.1 %"},
+      {cost::top_k_all_percent, "top-k of all, 1 %"},
+      {cost::top_k_all_permille, "top-k of all, 0.1 %"},
+      {cost::sparse_sum, "sparse mean of 8, 1 %", sparse_messages * percent},
   };
-  for (const std::string& code : code_names()) {
-    sources.push_back({plan::encode_kernel(code), "encode " + code + ", momentum fused"});
-    sources.push_back({plan::decode_kernel(code), "decode " + code + ", update fused"});
-  }
-  for (const std::string& code : code_names<UniformCode>()) {
-    sources.push_back({plan::loco_encode_kernel(code), "encode " + code + ", moving average"});
-  }
+  for_each_code([&](const auto& code) {
+    const std::string name(code.name);
+    sources.push_back({cost::encode(code.name, code.bits), "encode " + name + ", momentum fused"});
+    sources.push_back({cost::decode(code.name, code.bits), "decode " + name + ", update fused"});
+  });
+  for_each_code<UniformCode>([&](const auto& code) {
+    sources.push_back(
+        {cost::loco_encode(code.name, code.bits), "encode " + std::string(code.name) + ", moving average"});
+  });
   return sources;
 }
 
@@ -88,11 +88,11 @@ void set_reductions(const Timings& timings, plan::KernelCosts& costs) {
   const double of_64 = timing_of(timings, "reduce sign of 64");
   const double sign = std::max(0.0, (of_64 - of_4) / 60.0);
   const double reply = std::max(0.0, of_4 - 4.0 * sign);
-  for (const std::string& code : code_names()) {
-    const double per_message = (timing_of(timings, reduction_of_4(code)) - reply) / 4.0;
-    costs.set(plan::reduce_kernel(code), std::max(sign, per_message));
-  }
-  costs.set(Kernel::reply, reply);
+  for_each_code([&](const auto& code) {
+    const double per_message = (timing_of(timings, reduction_of_4(std::string(code.name))) - reply) / 4.0;
+    costs.set(cost::reduce(code.name, code.bits), std::max(sign, per_message));
+  });
+  costs.set(cost::reply, reply);
 }
 
 bool is_wanted(const std::string& name) {
@@ -120,13 +120,14 @@ plan::KernelCosts costs_of(const Timings& timings) {
   plan::KernelCosts costs;
   for (const Source& source : sources())
     costs.set(source.kernel, timing_of(timings, source.name) / source.elements);
-  costs.set(Kernel::onebit_lamb_update, timing_of(timings, "add_scaled_momentum") +
-                                            timing_of(timings, "onebit_lamb_ratios") +
-                                            timing_of(timings, "onebit_lamb_apply"));
+  costs.set(cost::onebit_lamb_update, timing_of(timings, "add_scaled_momentum") +
+                                          timing_of(timings, "onebit_lamb_ratios") +
+                                          timing_of(timings, "onebit_lamb_apply"));
   const double came_back =
       timing_of(timings, "subtract_message, 1 %") + timing_of(timings, "clear_kept, 1 %");
-  costs.set(Kernel::sparse_apply, came_back / percent);
+  costs.set(cost::sparse_apply, came_back / percent);
   set_reductions(timings, costs);
+  costs.take_others_as(cost::scale);
   return costs;
 }
 

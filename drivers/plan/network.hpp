@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
+#include <kadam/cost/cost.hpp>
 
 namespace kadam::plan {
 
@@ -26,15 +25,6 @@ struct Network {
   /// The network as the ranks of one local number see it, when all numbers exchange at once: hosts of one
   /// rank, each with its share of the link.
   [[nodiscard]] Network between_nodes() const;
-};
-
-/// Who sends what to whom: a piece for each other rank, or one piece for all of them.
-enum class Pattern : std::uint8_t { all_to_all, all_gather };
-
-/// One rank's part in a collective exchange.
-struct Transfer {
-  Pattern pattern = Pattern::all_to_all;
-  std::size_t bytes = 0;  ///< that the rank sends to all other ranks together, as Communicator counts them
 };
 
 /// Seconds that n ranks need for a transfer, each sending as much as this one.

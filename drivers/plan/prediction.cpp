@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <kadam/optim/optimizer_names.hpp>
 #include <plan/prediction.hpp>
 
 #include <algorithm>
@@ -10,7 +9,7 @@
 namespace kadam::plan {
 namespace {
 
-/// The two sides of an exchange: between the ranks of a Problem, and inside the node.
+/// The two sides of an exchange: between the ranks or the nodes, and inside a node.
 class Wires {
  public:
   Wires(const Scenario& scenario, int ranks, bool two_levels) : scenario_(scenario), ranks_(ranks) {
@@ -20,33 +19,29 @@ class Wires {
     between_ = scenario.network.between_nodes();
   }
 
-  [[nodiscard]] double seconds(const Exchange& exchange) const {
+  [[nodiscard]] double seconds(const PlannedExchange& exchange) const {
     double sum = 0.0;
-    for (const Transfer& transfer : exchange.transfers) sum += transfer_seconds(network(), ranks_, transfer);
-    if (node_ranks_ > 1) {
-      for (const Pattern pattern : {Pattern::all_to_all, Pattern::all_gather}) {
-        sum += transfer_seconds(scenario_.network, node_ranks_, {pattern, node_bytes(exchange)});
-      }
+    for (const Transfer& transfer : exchange.transfers) {
+      const bool inside = transfer.traffic == Traffic::node;
+      sum += inside ? transfer_seconds(scenario_.network, node_ranks_, transfer)
+                    : transfer_seconds(network(), ranks_, transfer);
     }
     return sum;
   }
 
   /// That its longest message is cut into.
-  [[nodiscard]] double pieces(const Exchange& exchange) const {
+  [[nodiscard]] double pieces(const PlannedExchange& exchange) const {
     if (scenario_.overlap.piece_bytes == 0 || ranks_ == 1) return 1.0;
     std::size_t longest = 0;
-    for (const Transfer& transfer : exchange.transfers) longest = std::max(longest, transfer.bytes);
+    for (const Transfer& transfer : exchange.transfers) {
+      if (transfer.traffic != Traffic::node) longest = std::max(longest, transfer.bytes);
+    }
     const double message = static_cast<double>(longest) / (ranks_ - 1);
     return std::max(1.0, std::ceil(message / static_cast<double>(scenario_.overlap.piece_bytes)));
   }
 
  private:
   [[nodiscard]] const Network& network() const { return node_ranks_ > 1 ? between_ : scenario_.network; }
-  [[nodiscard]] std::size_t node_bytes(const Exchange& exchange) const {
-    const auto others = static_cast<std::size_t>(node_ranks_ - 1);
-    return exchange.node_bytes_per_element * static_cast<std::size_t>(scenario_.elements) * others /
-           static_cast<std::size_t>(node_ranks_);
-  }
 
   const Scenario& scenario_;
   int ranks_;
@@ -62,8 +57,9 @@ bool has_two_levels(const Scenario& scenario, int ranks) {
 /// All ranks agree that the gradient is finite, and on raised bits: 16 bytes of each to all, which nothing
 /// hides.
 double agreement_seconds(const Network& network, int ranks) {
-  return transfer_seconds(network, ranks,
-                          {Pattern::all_gather, 2 * sizeof(double) * static_cast<std::size_t>(ranks - 1)});
+  return transfer_seconds(
+      network, ranks,
+      {Pattern::all_gather, Traffic::control, 2 * sizeof(double) * static_cast<std::size_t>(ranks - 1)});
 }
 
 double work_seconds(const StepPhase& phase, const KernelCosts& kernels) {
@@ -73,7 +69,7 @@ double work_seconds(const StepPhase& phase, const KernelCosts& kernels) {
 }
 
 /// Of the steps from one background exchange to the next, those in which it may travel.
-double travelling_share(const Exchange& exchange) {
+double travelling_share(const PlannedExchange& exchange) {
   if (exchange.wanted_after == 0) return 1.0;
   return static_cast<double>(exchange.wanted_after) / static_cast<double>(exchange.every);
 }
@@ -86,33 +82,58 @@ StepSeconds add(StepSeconds sum, const StepSeconds& one, double weight) {
   return sum;
 }
 
-Problem problem_of(const Scenario& scenario, int ranks, bool two_levels) {
-  Problem problem = Problem::flat(scenario.elements, ranks, scenario.steps);
-  if (!two_levels) return problem;
-  const std::int64_t on_node = scenario.network.ranks_per_node;
-  problem.exchanged = (scenario.elements + on_node - 1) / on_node;
-  problem.ranks = scenario.network.nodes(ranks);
-  return problem;
+/// Bytes per step, in the mean, that leave the node or, with one level, the rank.
+double bytes_of(const StepPhase& phase) {
+  double sum = 0.0;
+  for (const PlannedExchange& exchange : phase.exchanges) {
+    for (const Transfer& transfer : exchange.transfers) {
+      if (transfer.traffic == Traffic::node) continue;
+      sum += static_cast<double>(transfer.bytes) / static_cast<double>(exchange.every);
+    }
+  }
+  return sum;
+}
+
+AlgorithmCost cost_of(const std::string& algorithm, const OptionMap& options, const Scenario& scenario,
+                      int ranks, bool two_levels) {
+  const Network& network = scenario.network;
+  return optimizer_cost(algorithm, options, scenario.elements,
+                        two_levels ? Arrangement::of_nodes(network.nodes(ranks), network.ranks_per_node)
+                                   : Arrangement::flat(ranks));
+}
+
+/// The option that says when the warm-up ends is a number, and something of the run is left.
+void require_warmup(const std::string& algorithm, const OptionMap& options, const Scenario& scenario,
+                    double settled_steps) {
+  const std::string& warmup = optimizer_traits(algorithm).warmup;
+  const auto given = options.find(warmup);
+  if (given != options.end() && given->second == OptionValue("auto"))
+    throw std::invalid_argument("kadam::plan: " + warmup + " = \"auto\": a plan needs a number of steps");
+  if (settled_steps > 0.0) return;
+  throw std::invalid_argument("kadam::plan: " + warmup + " takes the whole run of " +
+                              std::to_string(scenario.steps) + " steps: nothing would be left to compress");
 }
 
 Prediction predict_with(const std::string& algorithm, const OptionMap& options, const Scenario& scenario,
                         int ranks, bool two_levels) {
-  const AlgorithmPlan plan = plan_algorithm(algorithm, options, problem_of(scenario, ranks, two_levels));
+  const AlgorithmCost cost = cost_of(algorithm, options, scenario, ranks, two_levels);
   Prediction prediction;
   prediction.algorithm = algorithm;
   prediction.ranks = ranks;
   prediction.levels = two_levels ? Levels::two : Levels::flat;
-  prediction.memory = plan.memory;
-  double settled_share = 0.0;
-  for (const StepPhase& phase : plan.phases) settled_share += phase.settled ? phase.share : 0.0;
-  for (const StepPhase& phase : plan.phases) {
+  prediction.memory = cost.memory;
+  double settled_steps = 0.0;
+  for (const StepPhase& phase : cost.phases) settled_steps += phase.count(scenario.steps).settled;
+  require_warmup(algorithm, options, scenario, settled_steps);
+  for (const StepPhase& phase : cost.phases) {
     const StepSeconds seconds = step_seconds(phase, scenario, ranks, two_levels);
-    prediction.step = add(prediction.step, seconds, phase.share);
-    prediction.bytes += phase.share * phase.bytes();
-    if (!phase.settled) continue;
-    const double weight = phase.share / settled_share;
-    prediction.settled = add(prediction.settled, seconds, weight);
-    prediction.settled_bytes += weight * phase.bytes();
+    const StepCount count = phase.count(scenario.steps);
+    const double share = count.all / static_cast<double>(scenario.steps);
+    const double settled = count.settled / settled_steps;
+    prediction.step = add(prediction.step, seconds, share);
+    prediction.bytes += share * bytes_of(phase);
+    prediction.settled = add(prediction.settled, seconds, settled);
+    prediction.settled_bytes += settled * bytes_of(phase);
   }
   return prediction;
 }
@@ -122,11 +143,10 @@ std::int64_t background_steps(const std::string& algorithm, const OptionMap& opt
                               const Scenario& scenario, int ranks, bool two_levels) {
   OptionMap once = options;
   once["background_steps"] = 1;
-  const AlgorithmPlan plan = plan_algorithm(algorithm, once, problem_of(scenario, ranks, two_levels));
-  StepPhase phase = plan.phases.back();
+  StepPhase phase = cost_of(algorithm, once, scenario, ranks, two_levels).phases.back();
   const Wires wires(scenario, ranks, two_levels);
-  const double exchange = wires.seconds(phase.exchanges.back());
-  phase.exchanges.pop_back();
+  const double exchange = phase.exchanges.empty() ? 0.0 : wires.seconds(phase.exchanges.back());
+  if (!phase.exchanges.empty()) phase.exchanges.pop_back();
   const double step = step_seconds(phase, scenario, ranks, two_levels).total();
   return std::max(std::int64_t{1}, static_cast<std::int64_t>(std::ceil(1.2 * exchange / step)));
 }
@@ -170,7 +190,7 @@ StepSeconds step_seconds(const StepPhase& phase, const Scenario& scenario, int r
   const Overlap& overlap = scenario.overlap;
   const double agreement = agreement_seconds(scenario.network, ranks);
   StepSeconds seconds{scenario.compute_seconds, work_seconds(phase, scenario.kernels), agreement, agreement};
-  for (const Exchange& exchange : phase.exchanges) {
+  for (const PlannedExchange& exchange : phase.exchanges) {
     const double spent = wires.seconds(exchange) / static_cast<double>(exchange.every);
     double hidden = 0.0;
     if (exchange.hiding == Hiding::backward) hidden = overlap.backward * seconds.compute;

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <plan/algorithm_plan.hpp>
+#include <kadam/optim/make_optimizer.hpp>
+#include <plan/kernel_costs.hpp>
+#include <plan/network.hpp>
 
 #include <cstdint>
 #include <string>
@@ -66,17 +68,17 @@ struct Prediction {
 ///                                result is wanted k steps later
 ///
 /// P is that of the longest message. What cutting costs is in a rate that was measured with pieces. Every
-/// step also exchanges 16 B of each rank: the norm of its gradient, and raised bits. In two levels (d/g
-/// elements between nodes) each exchange also has a dense reduce-scatter before and an all-gather after it,
-/// inside the node. Worked number: K = 2 ms, X = 4 ms, P = 4: 1.5 + 3 = 4.5 ms, of which 2.5 ms are exposed
-/// (the agreement left out).
+/// step also exchanges 16 B of each rank: the norm of its gradient, and raised bits. In two levels what an
+/// exchange sends inside the node (Traffic::node) takes its time there. Worked number: K = 2 ms, X = 4 ms, P
+/// = 4: 1.5 + 3 = 4.5 ms, of which 2.5 ms are exposed (the agreement left out).
 [[nodiscard]] StepSeconds step_seconds(const StepPhase& phase, const Scenario& scenario, int ranks,
                                        bool two_levels);
 
 /// Predicts an optimizer with its options (make_optimizer()) on n ranks.
 ///
 /// background_steps = "auto" becomes the smallest tau with tau step >= 1.2 exchange, as divisible_adam
-/// chooses. Errors: std::invalid_argument, of Scenario::validate() and plan_algorithm().
+/// chooses. Errors: std::invalid_argument, of Scenario::validate() and optimizer_cost(); for a warm-up that
+/// is "auto", or that leaves nothing of the run.
 [[nodiscard]] Prediction predict(const std::string& algorithm, const OptionMap& options,
                                  const Scenario& scenario, int ranks);
 

@@ -18,7 +18,7 @@ std::string header(const Figures& figures) {
                   launch::seconds_text(figures.compute_seconds),
                   launch::seconds_text(figures.overlap.backward * figures.compute_seconds), figures.steps);
   text += fmt::format("machine   {}; Adam's update takes {} per million parameters\n", figures.machine,
-                      launch::seconds_text(1e6 * figures.kernels->per_element(plan::Kernel::adam_update)));
+                      launch::seconds_text(1e6 * figures.kernels->per_element(cost::adam_update)));
   if (figures.has_link()) {
     text += fmt::format(
         "network   {} a host, latency {}, {} a message\n", launch::rate_text(network.link_bytes_per_second),

@@ -155,8 +155,9 @@ TEST_P(CompressedMeanTest, PiecesChangeNothing) {
     EXPECT_TRUE(test::bitwise_equal(test::to_host(out), mean_of(whole, y, mask))) << "step " << t;
     EXPECT_EQ(announced, std::vector<int>(y.size(), 1));
   }
-  EXPECT_EQ(many->bytes_sent().sent(Traffic::compressed), 3 * sliced.bytes_sent());
-  EXPECT_EQ(many->bytes_sent().sent(Traffic::node), 3 * sliced.node_bytes_sent());
+  EXPECT_EQ(many->bytes_sent().sent(Traffic::compressed),
+            3 * sliced.layout().cost().bytes(Traffic::compressed));
+  EXPECT_EQ(many->bytes_sent().sent(Traffic::node), 3 * sliced.layout().cost().bytes(Traffic::node));
 }
 
 TEST_P(CompressedMeanTest, CountsTheBytesOfTheFormula) {
@@ -171,8 +172,8 @@ TEST_P(CompressedMeanTest, CountsTheBytesOfTheFormula) {
   const auto inside = static_cast<std::size_t>((g - 1) * (4 * d + bytes) / g);
   EXPECT_EQ(communicator_->bytes_sent().sent(Traffic::compressed), between);
   EXPECT_EQ(communicator_->bytes_sent().sent(Traffic::node), inside);
-  EXPECT_EQ(mean.bytes_sent(), between);
-  EXPECT_EQ(mean.node_bytes_sent(), inside);
+  EXPECT_EQ(mean.layout().cost().bytes(Traffic::compressed), between);
+  EXPECT_EQ(mean.layout().cost().bytes(Traffic::node), inside);
 }
 
 TEST_P(CompressedMeanTest, DecodesNoCodeThatItsCallerDoesNotName) {

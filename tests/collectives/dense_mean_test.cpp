@@ -40,7 +40,8 @@ TEST_P(DenseMeanTest, EqualsTheSumInRankOrderToTheLastBit) {
     const auto own = test::to_device(all[static_cast<std::size_t>(rank_)]);
     const auto got = test::to_host(mean(exec_, *communicator_, phases_, own));
     EXPECT_TRUE(test::bitwise_equal(got, reference::dense_mean(all))) << "d " << d;
-    EXPECT_EQ(communicator_->bytes_sent().sent(Traffic::dense) - before, mean.bytes_sent());
+    EXPECT_EQ(communicator_->bytes_sent().sent(Traffic::dense) - before,
+              mean.layout().cost().bytes(Traffic::dense));
   }
 }
 
@@ -48,7 +49,7 @@ TEST_P(DenseMeanTest, SendsWhatARingSends) {
   const auto n = static_cast<std::size_t>(size_);
   const std::size_t d = 64 * 12 * n;
   const DenseMean mean(exec_, *communicator_, static_cast<std::int64_t>(d));
-  EXPECT_EQ(mean.bytes_sent(), 2 * (n - 1) * 4 * d / n);
+  EXPECT_EQ(mean.layout().cost().bytes(Traffic::dense), 2 * (n - 1) * 4 * d / n);
 }
 
 /// In bf16: what is sent, both ways, has half the bytes; the sum is float32 and is rounded once.
@@ -67,8 +68,8 @@ TEST_P(DenseMeanTest, OfAGradientIsInItsOwnFormat) {
     Kokkos::fence();
     EXPECT_TRUE(test::bitwise_equal(test::to_host(as_float32), bfloat16.rounded(reference::dense_mean(all))));
     const std::size_t sent = communicator_->bytes_sent().sent(Traffic::dense) - before;
-    EXPECT_EQ(sent, mean.bytes_sent(NumberFormat::bfloat16));
-    EXPECT_EQ(2 * sent, mean.bytes_sent(NumberFormat::float32));
+    EXPECT_EQ(sent, mean.layout().cost(NumberFormat::bfloat16).bytes(Traffic::dense));
+    EXPECT_EQ(2 * sent, mean.layout().cost(NumberFormat::float32).bytes(Traffic::dense));
     if (size_ > 1 && d > 0) {
       const Vector<const float> wider = as_float32;
       EXPECT_THROW((void)mean(exec_, *communicator_, phases_, wider), std::logic_error);
@@ -102,8 +103,8 @@ TEST_P(DenseMeanTest, InTwoLevelsIsTheMeanOfTheNodesMeans) {
         const auto sent = [&](Traffic traffic) {
           return levels->bytes_sent().sent(traffic) - before.sent(traffic);
         };
-        EXPECT_EQ(sent(Traffic::dense), mean.bytes_sent(own.format()));
-        EXPECT_EQ(sent(Traffic::node), mean.node_bytes_sent(own.format()));
+        EXPECT_EQ(sent(Traffic::dense), mean.layout().cost(own.format()).bytes(Traffic::dense));
+        EXPECT_EQ(sent(Traffic::node), mean.layout().cost(own.format()).bytes(Traffic::node));
       }
     }
   }
@@ -117,8 +118,8 @@ TEST_P(DenseMeanTest, InTwoLevelsSendsOnePartBetweenNodes) {
     const auto levels =
         make_mpi_communicator(MPI_COMM_WORLD, test::mpi_options(GetParam(), static_cast<int>(g)));
     const DenseMean mean(exec_, *levels, static_cast<std::int64_t>(d));
-    EXPECT_EQ(mean.bytes_sent(), 2 * (n / g - 1) * 4 * d / n);
-    EXPECT_EQ(mean.node_bytes_sent(), 2 * (g - 1) * 4 * d / g);
+    EXPECT_EQ(mean.layout().cost().bytes(Traffic::dense), 2 * (n / g - 1) * 4 * d / n);
+    EXPECT_EQ(mean.layout().cost().bytes(Traffic::node), 2 * (g - 1) * 4 * d / g);
   }
 }
 

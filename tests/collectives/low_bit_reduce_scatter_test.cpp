@@ -201,8 +201,9 @@ TEST_P(LowBitReduceScatterTest, PiecesChangeNothing) {
     const auto expected = own_mean(whole, *communicator_, all, 0.375F, mask(d));
     EXPECT_TRUE(test::bitwise_equal(own_mean(sliced, *many, all, 0.375F, mask(d)), expected)) << t;
   }
-  EXPECT_EQ(many->bytes_sent().sent(Traffic::compressed), 3 * sliced.bytes_sent());
-  EXPECT_EQ(many->bytes_sent().sent(Traffic::node), 3 * sliced.node_bytes_sent());
+  EXPECT_EQ(many->bytes_sent().sent(Traffic::compressed),
+            3 * sliced.layout().cost().bytes(Traffic::compressed));
+  EXPECT_EQ(many->bytes_sent().sent(Traffic::node), 3 * sliced.layout().cost().bytes(Traffic::node));
   EXPECT_EQ(many->bytes_sent().sent(Traffic::dense), 0U);
 }
 
@@ -218,8 +219,8 @@ TEST_P(LowBitReduceScatterTest, CountsTheBytesOfTheFormula) {
   const auto inside = static_cast<std::size_t>((g - 1) * per_number * d / g);
   EXPECT_EQ(communicator_->bytes_sent().sent(Traffic::compressed), between);
   EXPECT_EQ(communicator_->bytes_sent().sent(Traffic::node), inside);
-  EXPECT_EQ(scatter.bytes_sent(), between);
-  EXPECT_EQ(scatter.node_bytes_sent(), inside);
+  EXPECT_EQ(scatter.layout().cost().bytes(Traffic::compressed), between);
+  EXPECT_EQ(scatter.layout().cost().bytes(Traffic::node), inside);
 }
 
 INSTANTIATE_TEST_SUITE_P(Codes, LowBitReduceScatterTest,

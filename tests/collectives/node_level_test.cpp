@@ -80,7 +80,7 @@ class LevelsTest : public testing::TestWithParam<std::tuple<int, Staging>> {
       NodeLevel node(exec_, *communicator_, d, format_of<T>);
       const std::string where = name + " d " + std::to_string(d);
       EXPECT_EQ(node.exists(), g_ > 1);
-      EXPECT_EQ(node.ranks(), g_);
+      EXPECT_EQ(node.layout().ranks(), g_);
       ASSERT_EQ(node.shard(), own_shard(d)) << where;
       if (g_ == 1) continue;
       const ByteCounters before = communicator_->bytes_sent();
@@ -92,7 +92,7 @@ class LevelsTest : public testing::TestWithParam<std::tuple<int, Staging>> {
           << where;
       const std::size_t sent = communicator_->bytes_sent().sent(Traffic::node) - before.sent(Traffic::node);
       EXPECT_EQ(sent, sizeof(T) * static_cast<std::size_t>(d - node.shard().elements())) << where;
-      EXPECT_EQ(sent, node.mean_bytes_sent(format_of<T>)) << where;
+      EXPECT_EQ(sent, node.layout().mean(format_of<T>).bytes) << where;
       EXPECT_EQ(communicator_->bytes_sent().total() - before.total(), sent) << "all of it stays inside";
     }
   }
@@ -111,7 +111,7 @@ class LevelsTest : public testing::TestWithParam<std::tuple<int, Staging>> {
         }
       }
       const auto buffer = test::to_device(own);
-      const ChunkGather gather(*communicator_, d, sizeof(T));
+      const ChunkGather gather(communicator_->arrangement(), d, sizeof(T));
       const ByteCounters before = communicator_->bytes_sent();
       gather(exec_, *communicator_, Traffic::dense, bytes_of(buffer));
       Kokkos::fence();
@@ -121,11 +121,14 @@ class LevelsTest : public testing::TestWithParam<std::tuple<int, Staging>> {
       const auto own_chunk = static_cast<std::size_t>(chunks.chunk(communicator_->own_chunk()).elements());
       const auto shard = static_cast<std::size_t>(own_shard(d).elements());
       const auto nodes = static_cast<std::size_t>(size_ / g_);
-      EXPECT_EQ(gather.bytes_sent(), (nodes - 1) * sizeof(T) * own_chunk) << "d " << d;
-      EXPECT_EQ(gather.node_bytes_sent(), static_cast<std::size_t>(g_ - 1) * sizeof(T) * shard) << "d " << d;
-      EXPECT_EQ(after.sent(Traffic::dense) - before.sent(Traffic::dense), gather.bytes_sent());
-      EXPECT_EQ(after.sent(Traffic::node) - before.sent(Traffic::node), gather.node_bytes_sent());
-      EXPECT_EQ(after.total() - before.total(), gather.bytes_sent() + gather.node_bytes_sent());
+      EXPECT_EQ(gather.cost().bytes(Traffic::dense), (nodes - 1) * sizeof(T) * own_chunk) << "d " << d;
+      EXPECT_EQ(gather.cost().bytes(Traffic::node), static_cast<std::size_t>(g_ - 1) * sizeof(T) * shard)
+          << "d " << d;
+      EXPECT_EQ(after.sent(Traffic::dense) - before.sent(Traffic::dense),
+                gather.cost().bytes(Traffic::dense));
+      EXPECT_EQ(after.sent(Traffic::node) - before.sent(Traffic::node), gather.cost().bytes(Traffic::node));
+      EXPECT_EQ(after.total() - before.total(),
+                gather.cost().bytes(Traffic::dense) + gather.cost().bytes(Traffic::node));
     }
   }
 };
@@ -139,7 +142,7 @@ TEST_P(LevelsTest, ANodesMeanIsThatOfItsRanksInRankOrder) {
 TEST_P(LevelsTest, AShardIsMadeOfTheChunksOfOnePlace) {
   for (const std::int64_t d : {0, 1, 65, 301, 5000}) {
     const ElementRange shard = own_shard(d);
-    const ChunkLayout got = NodeLevel::chunks_of_shard(*communicator_, d);
+    const ChunkLayout got = communicator_->arrangement().chunks_of_shard(d);
     const ChunkLayout all(d, size_);
     ASSERT_EQ(got.ranks(), size_ / g_);
     EXPECT_EQ(got.elements(), shard.elements());
@@ -172,7 +175,7 @@ TEST_P(LevelsTest, GatherBringsWhatThePlacesOfANodeHave) {
     EXPECT_EQ(test::to_host(buffer), wanted) << "d " << d;
     const std::size_t sent = communicator_->bytes_sent().sent(Traffic::node) - before.sent(Traffic::node);
     EXPECT_EQ(sent, 2 * static_cast<std::size_t>((g_ - 1) * shard.elements())) << "d " << d;
-    EXPECT_EQ(sent, node.gather_bytes_sent(piece_of));
+    EXPECT_EQ(sent, node.layout().gather(piece_of(shard).bytes).bytes);
     EXPECT_EQ(communicator_->bytes_sent().total() - before.total(), sent);
   }
 }
@@ -192,12 +195,12 @@ TEST(ChunkGather, HandSized) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (ranks != 4) GTEST_SKIP() << "worked for four ranks";
   const auto flat = make_mpi_communicator(MPI_COMM_WORLD);
-  EXPECT_EQ(ChunkGather(*flat, 256, 4).bytes_sent(), 768U);
-  EXPECT_EQ(ChunkGather(*flat, 256, 4).node_bytes_sent(), 0U);
+  EXPECT_EQ(ChunkGather(flat->arrangement(), 256, 4).cost().bytes(Traffic::dense), 768U);
+  EXPECT_EQ(ChunkGather(flat->arrangement(), 256, 4).cost().bytes(Traffic::node), 0U);
   const auto levels = make_mpi_communicator(MPI_COMM_WORLD, test::mpi_options(Staging::automatic, 2));
-  EXPECT_EQ(ChunkGather(*levels, 256, 4).bytes_sent(), 256U);
-  EXPECT_EQ(ChunkGather(*levels, 256, 4).node_bytes_sent(), 512U);
-  EXPECT_EQ(NodeLevel(ExecutionSpace{}, *levels, 1024).mean_bytes_sent(), 2048U);
+  EXPECT_EQ(ChunkGather(levels->arrangement(), 256, 4).cost().bytes(Traffic::dense), 256U);
+  EXPECT_EQ(ChunkGather(levels->arrangement(), 256, 4).cost().bytes(Traffic::node), 512U);
+  EXPECT_EQ(NodeLevelLayout(levels->arrangement(), 1024).mean().bytes, 2048U);
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/codec/any_quantiser.hpp>
 #include <kadam/optim/make_optimizer.hpp>
-#include <plan/pretend_transport.hpp>
+#include <support/pretend_transport.hpp>
 #include <support/smallest_options.hpp>
 
 #include <gtest/gtest.h>

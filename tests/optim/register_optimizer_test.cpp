@@ -14,7 +14,7 @@ namespace {
 TEST(RegisterOptimizer, WhatIsAddedIsKnownByItsName) {
   const std::vector<std::string> before = optimizer_names();
   const OptimizerTraits& traits_of_first = optimizer_traits(before.front());
-  register_optimizer(algorithm<Adam>("my_adam", {.dense = true, .warmup = "lr_warmup_steps"}));
+  register_optimizer(algorithm_row<Adam>("my_adam", {.dense = true, .warmup = "lr_warmup_steps"}));
   std::vector<std::string> expected = before;
   expected.emplace_back("my_adam");
   EXPECT_EQ(optimizer_names(), expected);
@@ -24,11 +24,13 @@ TEST(RegisterOptimizer, WhatIsAddedIsKnownByItsName) {
   const auto optimizer =
       make_optimizer("my_adam", {{"lr", 0.5}}, TensorLayout({{"w", 0, 10}}), Communicator::self());
   EXPECT_EQ(optimizer->options().at("lr"), OptionValue(0.5));
+  EXPECT_EQ(optimizer->name(), "my_adam");
+  EXPECT_EQ(optimizer_cost("my_adam", {}, 256, Arrangement::flat(4)).phases.front().name, "dense");
 }
 
 TEST(RegisterOptimizer, ANameIsTakenOnce) {
   const std::vector<std::string> before = optimizer_names();
-  EXPECT_THROW(register_optimizer(algorithm<Adam>("lamb", {})), std::invalid_argument);
+  EXPECT_THROW(register_optimizer(algorithm_row<Adam>("lamb", {})), std::invalid_argument);
   EXPECT_EQ(optimizer_names(), before);
 }
 

@@ -33,8 +33,8 @@ TEST(Figures, ComeBackFromTheFile) {
   EXPECT_EQ(read.machine, "a machine");
   EXPECT_EQ(read.network.ranks_per_node, 8);
   EXPECT_DOUBLE_EQ(read.network.link_bytes_per_second, 125e6);
-  for (const plan::KernelFigures& kernel : plan::kernel_figures()) {
-    EXPECT_NEAR(read.kernels->per_element(kernel.kernel), kernel.bytes_per_element / 7e9, 1e-20);
+  for (const Kernel& kernel : plan::calibrated_kernels()) {
+    EXPECT_NEAR(read.kernels->per_element(kernel), kernel.bytes_per_element / 7e9, 1e-20);
   }
 }
 

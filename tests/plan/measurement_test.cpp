@@ -70,20 +70,19 @@ Timings timings() {
 }
 
 TEST(CostsOf, TakesKernelsApart) {
-  using plan::Kernel;
   const plan::KernelCosts costs = costs_of(timings());
-  EXPECT_DOUBLE_EQ(costs.per_element(Kernel::adam_update), 3e-9);
-  EXPECT_DOUBLE_EQ(costs.per_element(Kernel::dense_mean), 0.25e-9);
-  EXPECT_DOUBLE_EQ(costs.per_element(Kernel::onebit_lamb_update), 3e-9);
-  EXPECT_NEAR(costs.per_element(plan::reduce_kernel("sign")), 0.05e-9, 1e-15);
-  EXPECT_NEAR(costs.per_element(Kernel::reply), 0.3e-9, 1e-15);
-  EXPECT_NEAR(costs.per_element(plan::reduce_kernel("uniform4")), 0.1e-9, 1e-15);
-  EXPECT_NEAR(costs.per_element(plan::reduce_kernel("uniform8")), 0.05e-9, 1e-15);
-  EXPECT_NEAR(costs.per_element(plan::reduce_kernel("float8")), 0.3e-9, 1e-15);
-  EXPECT_NEAR(costs.per_element(Kernel::sparse_sum), 12.5e-9, 1e-15);
-  EXPECT_NEAR(costs.per_element(Kernel::sparse_apply), 200e-9, 1e-15);
-  for (const plan::KernelFigures& figures : plan::kernel_figures()) {
-    EXPECT_GT(costs.per_element(figures.kernel), 0.0) << figures.name;
+  EXPECT_DOUBLE_EQ(costs.per_element(cost::adam_update), 3e-9);
+  EXPECT_DOUBLE_EQ(costs.per_element(cost::dense_mean), 0.25e-9);
+  EXPECT_DOUBLE_EQ(costs.per_element(cost::onebit_lamb_update), 3e-9);
+  EXPECT_NEAR(costs.per_element(cost::reduce("sign", 1)), 0.05e-9, 1e-15);
+  EXPECT_NEAR(costs.per_element(cost::reply), 0.3e-9, 1e-15);
+  EXPECT_NEAR(costs.per_element(cost::reduce("uniform4", 4)), 0.1e-9, 1e-15);
+  EXPECT_NEAR(costs.per_element(cost::reduce("uniform8", 8)), 0.05e-9, 1e-15);
+  EXPECT_NEAR(costs.per_element(cost::reduce("float8", 8)), 0.3e-9, 1e-15);
+  EXPECT_NEAR(costs.per_element(cost::sparse_sum), 12.5e-9, 1e-15);
+  EXPECT_NEAR(costs.per_element(cost::sparse_apply), 200e-9, 1e-15);
+  for (const Kernel& kernel : plan::calibrated_kernels()) {
+    EXPECT_GT(costs.per_element(kernel), 0.0) << kernel.name();
   }
 }
 
@@ -100,10 +99,10 @@ TEST(CostsOf, NamesTheKernelThatIsGone) {
 
 TEST(MeasureKernels, FindsAllThatItNeeds) {
   const plan::KernelCosts costs = measure_kernels(*Communicator::self(), 64);
-  for (const plan::KernelFigures& figures : plan::kernel_figures()) {
-    EXPECT_LT(costs.per_element(figures.kernel), 1e-3) << figures.name;
+  for (const Kernel& kernel : plan::calibrated_kernels()) {
+    EXPECT_LT(costs.per_element(kernel), 1e-3) << kernel.name();
   }
-  EXPECT_GT(costs.per_element(plan::Kernel::adam_update), 0.0);
+  EXPECT_GT(costs.per_element(cost::adam_update), 0.0);
 }
 
 }  // namespace

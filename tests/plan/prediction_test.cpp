@@ -71,8 +71,8 @@ TEST(Predict, AGradientHidesBehindTheBackwardPass) {
 
 TEST(Predict, PiecesByHand) {
   StepPhase phase;
-  phase.work = {{Kernel::scale, 2.5e6}};  // 2 ms at 8 B and 10 GB/s
-  phase.exchanges = {{Traffic::compressed, Hiding::pieces, {{Pattern::all_to_all, 4000000}}, 1, 4}};
+  phase.work = {{cost::scale, 2.5e6}};  // 2 ms at 8 B and 10 GB/s
+  phase.exchanges = {{Hiding::pieces, {{Pattern::all_to_all, Traffic::compressed, 4000000}}}};
   Scenario scenario = simple();
   scenario.overlap.piece_bytes = 400000;  // messages of 4 MB / 3: 3.3 of them
   const StepSeconds seconds = step_seconds(phase, scenario, 4, false);
@@ -105,7 +105,7 @@ TEST(Predict, TheBackgroundHidesBehindSteps) {
 
 TEST(Predict, WhatIsWantedEarlyHidesBehindFewerSteps) {
   StepPhase phase;
-  phase.exchanges = {{Traffic::background, Hiding::background, {{Pattern::all_to_all, 4000000}}, 4, 4}};
+  phase.exchanges = {{Hiding::background, {{Pattern::all_to_all, Traffic::background, 4000000}}, 4}};
   Scenario scenario = simple();
   scenario.compute_seconds = 1e-3;
   // 4 ms every fourth step: 1 ms in each, behind 1 ms of compute.
@@ -179,9 +179,9 @@ TEST(Predict, MoreParametersOrSlowerKernelsNeverHelp) {
 }
 
 TEST(Predict, EveryKernelCountsSomewhere) {
-  for (const KernelFigures& figures : kernel_figures()) {
+  for (const Kernel& kernel : calibrated_kernels()) {
     KernelCosts costs;
-    costs.set(figures.kernel, 1e-9);
+    costs.set(kernel, 1e-9);
     Scenario scenario = simple();
     scenario.kernels = costs;
     double sum = 0.0;
@@ -203,7 +203,38 @@ TEST(Predict, EveryKernelCountsSomewhere) {
         }
       }
     }
-    EXPECT_GT(sum, 0.0) << figures.name;
+    EXPECT_GT(sum, 0.0) << kernel.name();
+  }
+}
+
+TEST(Predict, AKernelThatWasNotMeasuredTakesItsBytes) {
+  KernelCosts costs = KernelCosts::at_memory_speed(1e10);
+  constexpr Kernel unknown{"of_a_program", 20.0};
+  EXPECT_DOUBLE_EQ(costs.per_element(unknown), 2e-9);
+  costs.set(cost::scale, 16e-9);  // 2 ns per byte
+  costs.take_others_as(cost::scale);
+  EXPECT_DOUBLE_EQ(costs.per_element(unknown), 40e-9);
+  costs.set(unknown, 1e-9);
+  EXPECT_DOUBLE_EQ(costs.per_element(unknown), 1e-9);
+}
+
+TEST(Predict, RefusesARunThatIsAllWarmUp) {
+  const auto words_of = [](const std::string& name, const OptionMap& options) {
+    try {
+      (void)predict(name, options, simple(), 4);
+    } catch (const std::invalid_argument& refusal) {
+      return std::string(refusal.what());
+    }
+    return std::string("accepted");
+  };
+  const auto has = [](const std::string& text, const char* part) { return text.find(part) != text.npos; };
+  EXPECT_TRUE(has(words_of("onebit_adam", {{"warmup_steps", "auto"}}), "needs a number"));
+  for (const std::string& name : optimizer_names()) {
+    const std::string& warmup = optimizer_traits(name).warmup;
+    if (warmup.empty()) continue;
+    EXPECT_TRUE(has(words_of(name, {{warmup, 100}}), "nothing would be left")) << name;
+    EXPECT_TRUE(has(words_of(name, {{warmup, 100}}), warmup.c_str())) << name;
+    EXPECT_EQ(words_of(name, {{warmup, 99}}), "accepted") << name;
   }
 }
 
@@ -221,9 +252,9 @@ TEST(Predict, RefusesImpossibleFigures) {
   EXPECT_THROW((void)predict("adam", none, simple(), 0), std::invalid_argument);
   EXPECT_THROW((void)KernelCosts::at_memory_speed(0.0), std::invalid_argument);
   KernelCosts costs;
-  EXPECT_NO_THROW(costs.set(Kernel::copy, 0.0));
-  EXPECT_THROW(costs.set(Kernel::copy, -1e-12), std::invalid_argument);
-  EXPECT_THROW(costs.set(Kernel::copy, std::numeric_limits<double>::infinity()), std::invalid_argument);
+  EXPECT_NO_THROW(costs.set(cost::copy, 0.0));
+  EXPECT_THROW(costs.set(cost::copy, -1e-12), std::invalid_argument);
+  EXPECT_THROW(costs.set(cost::copy, std::numeric_limits<double>::infinity()), std::invalid_argument);
 }
 
 }  // namespace

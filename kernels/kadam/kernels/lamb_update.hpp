@@ -33,8 +33,15 @@ struct TensorTiles {
     return static_cast<std::int64_t>(first_tile.extent(0)) - 1;
   }
 
-  [[nodiscard]] std::size_t memory_bytes() const {
-    return tiles.size() * sizeof(Tile) + first_tile.size() * sizeof(std::int64_t);
+  /// Tiles of tensors between these boundaries.
+  [[nodiscard]] static std::int64_t count(const std::vector<std::int64_t>& boundaries) {
+    std::int64_t tiles = 0;
+    for (std::size_t tensor = 0; tensor + 1 < boundaries.size(); ++tensor)
+      tiles += (boundaries[tensor + 1] - boundaries[tensor] + tile_elements - 1) / tile_elements;
+    return tiles;
+  }
+  [[nodiscard]] static std::size_t memory_bytes(std::size_t tiles, std::size_t tensors) {
+    return tiles * sizeof(Tile) + (tensors + 1) * sizeof(std::int64_t);
   }
 
   /// boundaries: the first element of each tensor, and d.

@@ -174,10 +174,15 @@ class LargeTopK {
         detail::SelectPart<MemorySpace>{block, place, {values, message, selected}, marks_});
   }
 
-  [[nodiscard]] std::size_t workspace_bytes() const {
-    return largest_.size() * sizeof(std::int32_t) + list_.size() * sizeof(detail::Candidate) +
-           histograms_.size() * sizeof(std::uint32_t) + found_.size() * sizeof(detail::FoundDigits) +
-           (listed_.size() + marks_.size()) * sizeof(std::int64_t);
+  /// Bytes that one for blocks of so many elements holds, on a CPU with so many threads or, with 0, on a GPU.
+  [[nodiscard]] static std::size_t workspace_bytes(std::int64_t threads, std::int64_t elements) {
+    const bool is_host = threads > 0;
+    const auto groups = static_cast<std::size_t>(groups_of(elements));
+    const auto parts = static_cast<std::size_t>(is_host ? threads : detail::top_k_parts);
+    constexpr auto bins = static_cast<std::size_t>(detail::MagnitudeDigit<0>::bins);
+    return groups * (sizeof(std::int32_t) + (is_host ? sizeof(detail::Candidate) : 0)) +
+           parts * (bins * sizeof(std::uint32_t) + sizeof(std::int64_t) * (is_host ? 2 : 1)) +
+           5 * sizeof(detail::FoundDigits);
   }
 
  private:

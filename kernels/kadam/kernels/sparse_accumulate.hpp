@@ -192,28 +192,31 @@ void for_each_entry(const std::string& label, const Exec& exec, const SparseMess
 
 namespace detail {
 
-/// Parts that are worked on at the same time: a CPU's threads keep theirs in cache.
-template <class Exec>
-[[nodiscard]] std::int64_t sparse_parts(const Exec& exec, const SparseMap& map) {
+/// Parts that are worked on at the same time: a CPU's threads keep theirs in cache; 0 threads: a GPU.
+[[nodiscard]] inline std::int64_t sparse_parts(std::int64_t threads, const SparseMap& map) {
   if (map.blocks <= 1) return map.blocks;
-  const std::int64_t parts = runs_on_host<Exec>
-                                 ? std::int64_t{exec.concurrency()}
-                                 : std::max<std::int64_t>(1, sparse_elements_at_a_time / map.block_elements);
+  const std::int64_t parts =
+      threads > 0 ? threads : std::max<std::int64_t>(1, sparse_elements_at_a_time / map.block_elements);
   return std::min(parts, map.blocks);
 }
 
 }  // namespace detail
 
-/// Elements that subtract_mean_of_messages() needs for its sums.
+/// The threads of a space on a CPU; 0 on a GPU.
 template <class Exec>
-[[nodiscard]] std::int64_t sparse_sum_elements(const Exec& exec, const SparseMap& map) {
-  return std::min(map.elements, detail::sparse_parts(exec, map) * map.block_elements);
+[[nodiscard]] std::int64_t host_threads(const Exec& exec) {
+  return detail::runs_on_host<Exec> ? exec.concurrency() : 0;
+}
+
+/// Elements that subtract_mean_of_messages() needs for its sums, with so many host_threads().
+[[nodiscard]] inline std::int64_t sparse_sum_elements(std::int64_t threads, const SparseMap& map) {
+  return std::min(map.elements, detail::sparse_parts(threads, map) * map.block_elements);
 }
 
 /// x(i) <- x(i) - (1/n) sum_r value_r(i) for every element i that a message holds, summed in rank order.
 ///
 /// The sum is rounded to x once: with a density of 1 the result has the very bits of x - ordered_mean().
-/// Shape: sums has sparse_sum_elements(exec, map) entries, all 0 before and after.
+/// Shape: sums has sparse_sum_elements(host_threads(exec), map) entries, all 0 before and after.
 /// Memory: n k entries twice, and the cache lines of x and sums that they touch.
 template <class Exec, class MemorySpace>
 void subtract_mean_of_messages(const Exec& exec, const SparseMessages<MemorySpace>& messages,
@@ -233,7 +236,7 @@ void subtract_mean_of_messages(const Exec& exec, const SparseMessages<MemorySpac
     return;
   }
   // A GPU does so many blocks at a time, each thread of a CPU one after the other.
-  const std::int64_t parts = detail::sparse_parts(exec, map);
+  const std::int64_t parts = detail::sparse_parts(host_threads(exec), map);
   if (parts == 0) return;
   const std::int64_t blocks_per_part = detail::runs_on_host<Exec> ? (map.blocks + parts - 1) / parts : 1;
   for (std::int64_t first = 0; first < map.blocks; first += parts * blocks_per_part) {

@@ -49,4 +49,13 @@ template <class Codes = AnyQuantiser>
 /// The bits per element of the code of this name. Errors: as make_quantiser.
 [[nodiscard]] int code_bits(std::string_view name);
 
+/// What costs ask of a code.
+struct CodeFigures {
+  std::string_view name;  ///< lives as long as the program
+  int bits;
+};
+[[nodiscard]] inline CodeFigures figures_of(const AnyQuantiser& quantiser) {
+  return std::visit([](const auto& code) { return CodeFigures{code.name, code.bits}; }, quantiser);
+}
+
 }  // namespace kadam

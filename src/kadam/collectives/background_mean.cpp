@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/collectives/background_mean.hpp>
+#include <kadam/collectives/dense_mean.hpp>
 #include <kadam/collectives/ordered_reduction.hpp>
 #include <kadam/collectives/pipelined_reduction.hpp>
 #include <kadam/comm/patience.hpp>
@@ -63,6 +64,15 @@ void require_threads(const Communicator& communicator) {
 
 }  // namespace
 
+Cost background_mean_cost(const Arrangement& ranks, std::int64_t elements) {
+  Cost cost = DenseMeanLayout(Arrangement::flat(ranks.ranks, ranks.rank), elements).cost();
+  const std::size_t vector = sizeof(float) * static_cast<std::size_t>(elements);
+  if (ranks.ranks == 1) cost.memory.workspace_bytes = vector;  // the result
+  if (ranks.ranks > 1 && !host_reaches_vectors) cost.memory.workspace_bytes += 2 * vector;
+  for (Transfer& transfer : cost.transfers) transfer.traffic = Traffic::background;
+  return cost;
+}
+
 /// One exchange after the other. The thread, if there is one, works on it from begin() on until it is done.
 class BackgroundMean::Work {
  public:
@@ -82,14 +92,6 @@ class BackgroundMean::Work {
   }
 
   [[nodiscard]] const BackgroundSeconds& seconds() const { return seconds_; }
-  [[nodiscard]] std::size_t bytes_sent() const {
-    return OrderedReduction::bytes_sent(chunks_, foreground_->rank(), NumberFormat::float32,
-                                        ReductionRun::Replies::to_all);
-  }
-  [[nodiscard]] std::size_t memory_bytes() const {
-    const std::size_t copies = host_reaches_vectors ? 0 : values_.size() + mean_.size();
-    return (result_.size() + parts_.size() + copies) * sizeof(float);
-  }
 
  private:
   void begin();
@@ -181,7 +183,9 @@ void BackgroundMean::Work::start(const ExecutionSpace& exec, const Vector<const 
   throw_failure();
   make_readable_by_host(exec, values, values_);
   exec.fence("kadam::BackgroundMean::start");
-  foreground_->count_sent(Traffic::background, bytes_sent());
+  foreground_->count_sent(Traffic::background,
+                          OrderedReduction::bytes_sent(chunks_, foreground_->rank(), NumberFormat::float32,
+                                                       ReductionRun::Replies::to_all));
   // From here on the thread may fail: what it writes is read when it has done its job.
   if (!attempt([this] { begin(); })) throw_failure();
   if (progress_ == Progress::none) complete();
@@ -350,12 +354,6 @@ void BackgroundMean::reset(const ExecutionSpace& exec) {
 }
 const BackgroundSeconds& BackgroundMean::seconds() const {
   return work_->seconds();
-}
-std::size_t BackgroundMean::bytes_sent() const {
-  return work_->bytes_sent();
-}
-std::size_t BackgroundMean::memory_bytes() const {
-  return work_->memory_bytes();
 }
 
 }  // namespace kadam

@@ -4,6 +4,7 @@
 
 #include <kadam/collectives/progress.hpp>
 #include <kadam/comm/communicator.hpp>
+#include <kadam/cost/cost.hpp>
 #include <kadam/execution.hpp>
 #include <kadam/layout/chunk_layout.hpp>
 
@@ -11,6 +12,9 @@
 #include <memory>
 
 namespace kadam {
+
+/// What a BackgroundMean of so many elements exchanges and holds, all of it workspace: with one level.
+[[nodiscard]] Cost background_mean_cost(const Arrangement& ranks, std::int64_t elements);
 
 /// How long background exchanges took, and how much of that the program waited for.
 struct BackgroundSeconds {
@@ -59,9 +63,6 @@ class BackgroundMean {
   void reset(const ExecutionSpace& exec);
 
   [[nodiscard]] const BackgroundSeconds& seconds() const;
-  /// What this rank sends in one exchange.
-  [[nodiscard]] std::size_t bytes_sent() const;
-  [[nodiscard]] std::size_t memory_bytes() const;
 
  private:
   class Work;

@@ -17,15 +17,20 @@ std::vector<Piece> pieces_of(const ChunkLayout& chunks, int first, int count, st
 
 }  // namespace
 
-ChunkGather::ChunkGather(const Communicator& communicator, std::int64_t elements,
-                         std::size_t bytes_per_number)
-    : own_chunk_(communicator.across().rank()) {
-  const ChunkLayout chunks(elements, communicator.size());
-  const int nodes = communicator.across().size();
-  chunks_ = pieces_of(chunks, communicator.own_chunk() - own_chunk_, nodes, bytes_per_number);
-  if (!communicator.has_two_levels()) return;
-  own_shard_ = communicator.node().rank();
-  shards_ = pieces_of(chunks.joined(nodes), 0, communicator.node().size(), bytes_per_number);
+ChunkGather::ChunkGather(const Arrangement& ranks, std::int64_t elements, std::size_t bytes_per_number)
+    : own_chunk_(ranks.owner), own_shard_(ranks.place) {
+  const ChunkLayout chunks(elements, ranks.ranks);
+  chunks_ = pieces_of(chunks, ranks.own_chunk() - ranks.owner, ranks.owners(), bytes_per_number);
+  if (!ranks.has_two_levels()) return;
+  shards_ = pieces_of(ranks.shards(elements), 0, ranks.places, bytes_per_number);
+}
+
+Cost ChunkGather::cost() const {
+  Cost cost;
+  cost.transfers = {{Pattern::all_gather, Traffic::dense, sent(chunks_, own_chunk_)}};
+  if (!shards_.empty())
+    cost.transfers.push_back({Pattern::all_gather, Traffic::node, sent(shards_, own_shard_)});
+  return cost;
 }
 
 void ChunkGather::operator()(const ExecutionSpace& exec, Communicator& communicator, Traffic traffic,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <kadam/comm/communicator.hpp>
+#include <kadam/cost/cost.hpp>
 #include <kadam/layout/chunk_layout.hpp>
 
 #include <cstddef>
@@ -20,16 +21,14 @@ namespace kadam {
 class ChunkGather {
  public:
   ChunkGather() = default;
-  ChunkGather(const Communicator& communicator, std::int64_t elements, std::size_t bytes_per_number);
+  ChunkGather(const Arrangement& ranks, std::int64_t elements, std::size_t bytes_per_number);
 
   /// The own chunk lies in buffer already. Collective. Shape: buffer holds the vector.
   void operator()(const ExecutionSpace& exec, Communicator& communicator, Traffic traffic,
                   std::span<std::byte> buffer) const;
 
-  /// What this rank sends: with one level all of it, with two what goes to other nodes.
-  [[nodiscard]] std::size_t bytes_sent() const { return sent(chunks_, own_chunk_); }
-  /// What it sends inside its node.
-  [[nodiscard]] std::size_t node_bytes_sent() const { return sent(shards_, own_shard_); }
+  /// What this rank sends. It holds no buffer.
+  [[nodiscard]] Cost cost() const;
 
  private:
   [[nodiscard]] static std::size_t sent(const std::vector<Piece>& pieces, int own) {

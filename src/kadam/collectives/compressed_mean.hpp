@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/codec/block_codec.hpp>
+#include <kadam/collectives/compressed_mean_layout.hpp>
 #include <kadam/collectives/node_level.hpp>
 #include <kadam/collectives/phases.hpp>
 #include <kadam/collectives/sliced_messages.hpp>
@@ -73,8 +73,8 @@ class CompressedMean {
       return;
     }
     run(exec, communicator, phases, active, arrived, [&](const BlockRange& blocks) {
-      codec_.encode(exec, blocks, ContinuedLoad<Load, MemorySpace>{load, replies_}, active,
-                    state_.worker_error, outgoing());
+      layout_.codec().encode(exec, blocks, ContinuedLoad<Load, MemorySpace>{load, replies_}, active,
+                             state_.worker_error, outgoing());
     });
   }
 
@@ -91,7 +91,7 @@ class CompressedMean {
   template <class Codes = AnyQuantiser, class Apply>
   void decode(const ExecutionSpace& exec, const ActiveMask<MemorySpace>& active, std::int64_t begin,
               std::int64_t end, const Apply& apply) const {
-    codec_.decode<Codes>(exec, replies_, active, begin, end, apply);
+    layout_.codec().decode<Codes>(exec, replies_, active, begin, end, apply);
   }
   /// values(i) <- out of element i of the last exchange, for active elements.
   void write_mean(const ExecutionSpace& exec, const ActiveMask<MemorySpace>& active,
@@ -100,25 +100,15 @@ class CompressedMean {
   /// |out|^2 of the last exchange. Waits for exec.
   [[nodiscard]] double squared_norm(const ExecutionSpace& exec, const ActiveMask<MemorySpace>& active,
                                     const SumSpace<MemorySpace>& space) const {
-    return codec_.squared_norm(exec, replies_, active, space);
+    return layout_.codec().squared_norm(exec, replies_, active, space);
   }
 
   /// |we|^2, as a share: its mean over ranks is that over those who compress. Waits for exec.
   [[nodiscard]] double squared_error(const ExecutionSpace& exec, const SumSpace<MemorySpace>& space) const;
 
   /// The kernels' view of the scale blocks.
-  [[nodiscard]] const BlockMap& map() const { return codec_.message().map(); }
-  /// What this rank sends in one exchange: all of it with one level, to other nodes and inside its node with
-  /// two.
-  [[nodiscard]] std::size_t bytes_sent() const;
-  [[nodiscard]] std::size_t node_bytes_sent() const;
-  [[nodiscard]] std::size_t state_bytes() const {
-    return (state_.worker_error.size() + state_.server_error.size()) * sizeof(float);
-  }
-  [[nodiscard]] std::size_t workspace_bytes() const {
-    return (messages_.size() + received_.size() + replies_.size()) * sizeof(std::uint32_t) +
-           (input_.size() + node_mean_.size()) * sizeof(float) + node_.memory_bytes();
-  }
+  [[nodiscard]] const BlockMap& map() const { return layout_.codec().message().map(); }
+  [[nodiscard]] const CompressedMeanLayout& layout() const { return layout_; }
   [[nodiscard]] State& state() { return state_; }
   /// The errors. One rank, which compresses nothing, has no server error: it adds that of a checkpoint to its
   /// own error, and delivers it all with the next exchange.
@@ -131,29 +121,26 @@ class CompressedMean {
                               const Vector<const float>& y, const ActiveMask<MemorySpace>& active,
                               const Arrived& arrived);
 
-  [[nodiscard]] const ChunkLayout& chunks_of_all() const { return codec_.message().chunks(); }
+  [[nodiscard]] const ChunkLayout& chunks_of_all() const { return layout_.codec().message().chunks(); }
   /// One rank decodes what it encoded.
   [[nodiscard]] const Words<MemorySpace>& outgoing() const {
-    return chunks_.ranks() == 1 ? own_replies_ : messages_;
+    return layout_.compresses() ? messages_ : own_replies_;
   }
   using Encode = std::function<void(const BlockRange&)>;
   void run(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
            const ActiveMask<MemorySpace>& active, const Arrived& arrived, const Encode& encode);
   void reduce(const ExecutionSpace& exec, const Slice& slice, const ActiveMask<MemorySpace>& active) const;
 
+  CompressedMeanLayout layout_;
   NodeLevel node_;
-  BlockCodec codec_;      ///< of the whole vector
-  ChunkLayout chunks_;    ///< of what this rank compresses: with one level the whole vector, else its shard
-  int rank_ = 0;          ///< among those who own these chunks
-  BlockCodec of_chunks_;  ///< of these
   State state_;
   SlicedChunks slices_;
   Vector<float> input_;             ///< y, of two levels
   Vector<float> node_mean_;         ///< and the shard of its mean
-  Words<MemorySpace> messages_;     ///< codes of h, of chunks_
+  Words<MemorySpace> messages_;     ///< codes of h, of the chunks that this rank compresses
   Words<MemorySpace> received_;     ///< codes of h of the own chunk, from all its ranks
   Words<MemorySpace> replies_;      ///< codes of r, of the whole vector
-  Words<MemorySpace> own_replies_;  ///< of these, those of chunks_
+  Words<MemorySpace> own_replies_;  ///< of these, those of the same chunks
 };
 
 }  // namespace kadam

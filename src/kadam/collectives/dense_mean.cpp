@@ -6,12 +6,38 @@
 
 namespace kadam {
 
+DenseMeanLayout::DenseMeanLayout(const Arrangement& ranks, std::int64_t elements, NumberFormat widest)
+    : elements_(elements),
+      ranks_(ranks.ranks),
+      node_(ranks, elements, widest),
+      chunks_(ranks.chunks_of_shard(elements)),
+      owner_(ranks.owner),
+      widest_(widest) {}
+
+Cost DenseMeanLayout::cost(NumberFormat format) const {
+  Cost cost;
+  if (ranks_ == 1) return cost;
+  using Replies = OrderedReduction::Replies;
+  const std::size_t to_owners = OrderedReduction::bytes_sent(chunks_, owner_, format, Replies::none);
+  const std::size_t in_all = OrderedReduction::bytes_sent(chunks_, owner_, format, Replies::to_all);
+  cost.transfers = {{Pattern::all_to_all, Traffic::dense, to_owners},
+                    {Pattern::all_gather, Traffic::dense, in_all - to_owners}};
+  cost.work = {{cost::dense_mean, static_cast<double>(chunks_.chunk(owner_).elements() * chunks_.ranks())}};
+  const std::size_t widest = bytes_per_number(widest_);
+  cost.memory.workspace_bytes =
+      OrderedReduction::memory_bytes(chunks_, owner_, widest_) + widest * static_cast<std::size_t>(elements_);
+  if (!node_.exists()) return cost;
+  const auto shard = static_cast<std::size_t>(node_.shard().elements());
+  cost.memory.workspace_bytes += widest * shard;
+  node_.surround(format, bytes_per_number(format) * shard, cost);
+  return cost;
+}
+
 DenseMean::DenseMean(const ExecutionSpace& exec, const Communicator& communicator, std::int64_t elements,
                      NumberFormat widest)
-    : elements_(elements), ranks_(communicator.size()), node_(exec, communicator, elements, widest) {
-  if (ranks_ == 1) return;
-  across_ = OrderedReduction(exec, NodeLevel::chunks_of_shard(communicator, elements),
-                             communicator.across().rank(), widest);
+    : layout_(communicator.arrangement(), elements, widest), node_(exec, communicator, elements, widest) {
+  if (layout_.ranks() == 1) return;
+  across_ = OrderedReduction(exec, layout_.chunks(), layout_.owner(), widest);
   const auto bytes = static_cast<std::int64_t>(bytes_per_number(widest));
   mean_ = allocate<std::byte>(exec, "kadam::DenseMean::mean", bytes * elements);
   if (!node_.exists()) return;
@@ -34,11 +60,11 @@ Numbers<MemorySpace> DenseMean::of_gradient(const ExecutionSpace& exec, Communic
 
 void DenseMean::gradient_ready(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
                                const Numbers<MemorySpace>& gradient, const ElementRange& range) {
-  if (ranks_ == 1 || node_.exists()) return;
+  if (layout_.ranks() == 1 || node_.exists()) return;
   gradient.visit([&]<class T, class... P>(const Kokkos::View<const T*, P...>& values) {
     if (early_ != nullptr) return;
     early_ = across_.start(exec, communicator, phases, Traffic::dense, Vector<const T>(values),
-                           numbers_in<T>(mean_, elements_), OrderedReduction::Replies::to_all);
+                           numbers_in<T>(mean_, layout_.elements()), OrderedReduction::Replies::to_all);
   });
   early_->ready(exec, range);
 }
@@ -56,8 +82,8 @@ bool DenseMean::is_under_way_for(const Numbers<MemorySpace>& gradient) const {
 template <Number T>
 Vector<const T> DenseMean::mean_of(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
                                    const Vector<const T>& values, std::unique_ptr<OverlappedReduction> run) {
-  if (ranks_ == 1) return values;
-  const Vector<T> mean = numbers_in<T>(mean_, elements_);
+  if (layout_.ranks() == 1) return values;
+  const Vector<T> mean = numbers_in<T>(mean_, layout_.elements());
   constexpr auto to_all = OrderedReduction::Replies::to_all;
   if (!node_.exists()) {
     if (run == nullptr) run = across_.start(exec, communicator, phases, Traffic::dense, values, mean, to_all);
@@ -77,24 +103,6 @@ Vector<const T> DenseMean::mean_of(const ExecutionSpace& exec, Communicator& com
 void DenseMean::reserve_staging(Communicator& communicator) const {
   node_.reserve_staging(communicator);
   across_.reserve_staging(communicator.across());
-}
-
-std::size_t DenseMean::bytes_sent(const Communicator& communicator, std::int64_t elements,
-                                  NumberFormat format) {
-  return OrderedReduction::bytes_sent(NodeLevel::chunks_of_shard(communicator, elements),
-                                      communicator.across().rank(), format,
-                                      OrderedReduction::Replies::to_all);
-}
-
-std::size_t DenseMean::bytes_sent(NumberFormat format) const {
-  return across_.bytes_sent(format, OrderedReduction::Replies::to_all);
-}
-
-std::size_t DenseMean::node_bytes_sent(NumberFormat format) const {
-  const auto piece_of = [&](const ElementRange& range) {
-    return numbers_piece(range, bytes_per_number(format));
-  };
-  return node_.mean_bytes_sent(format) + node_.gather_bytes_sent(piece_of);
 }
 
 }  // namespace kadam

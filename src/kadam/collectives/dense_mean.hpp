@@ -16,6 +16,33 @@
 
 namespace kadam {
 
+/// What DenseMean exchanges and holds, without its buffers.
+class DenseMeanLayout {
+ public:
+  DenseMeanLayout() = default;
+  /// widest: the format with the most bytes of those that are going to be exchanged.
+  DenseMeanLayout(const Arrangement& ranks, std::int64_t elements,
+                  NumberFormat widest = NumberFormat::float32);
+
+  [[nodiscard]] std::int64_t elements() const { return elements_; }
+  /// n
+  [[nodiscard]] int ranks() const { return ranks_; }
+  [[nodiscard]] const NodeLevelLayout& node() const { return node_; }
+  /// Of the shard: with one level of the whole vector.
+  [[nodiscard]] const ChunkLayout& chunks() const { return chunks_; }
+  [[nodiscard]] int owner() const { return owner_; }
+  /// Of a mean in this format.
+  [[nodiscard]] Cost cost(NumberFormat format = NumberFormat::float32) const;
+
+ private:
+  std::int64_t elements_ = 0;
+  int ranks_ = 1;
+  NodeLevelLayout node_;
+  ChunkLayout chunks_;
+  int owner_ = 0;
+  NumberFormat widest_ = NumberFormat::float32;
+};
+
 /// The mean of a vector over ranks, summed in rank order and times 1/n: bitwise equal on all ranks, whatever
 /// arrives first. All-to-all of chunks, sum by their owner, all-gather. In two levels: the mean inside each
 /// node first, then that of the nodes' means.
@@ -59,14 +86,11 @@ class DenseMean {
   /// For a mean that comes later than the first step: see Communicator::reserve_staging().
   void reserve_staging(Communicator& communicator) const;
 
+  [[nodiscard]] const DenseMeanLayout& layout() const { return layout_; }
   /// What a rank sends in one call: with one level all of it, with two what goes to other nodes.
   [[nodiscard]] static std::size_t bytes_sent(const Communicator& communicator, std::int64_t elements,
-                                              NumberFormat format = NumberFormat::float32);
-  [[nodiscard]] std::size_t bytes_sent(NumberFormat format = NumberFormat::float32) const;
-  /// What it sends inside its node.
-  [[nodiscard]] std::size_t node_bytes_sent(NumberFormat format = NumberFormat::float32) const;
-  [[nodiscard]] std::size_t memory_bytes() const {
-    return node_.memory_bytes() + node_mean_.size() + across_.memory_bytes() + mean_.size();
+                                              NumberFormat format = NumberFormat::float32) {
+    return DenseMeanLayout(communicator.arrangement(), elements).cost(format).bytes(Traffic::dense);
   }
 
  private:
@@ -74,8 +98,7 @@ class DenseMean {
   Vector<const T> mean_of(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
                           const Vector<const T>& values, std::unique_ptr<OverlappedReduction> run);
 
-  std::int64_t elements_ = 0;
-  int ranks_ = 1;
+  DenseMeanLayout layout_;
   NodeLevel node_;
   OrderedReduction across_;
   Vector<std::byte> node_mean_;  ///< [shard], of two levels

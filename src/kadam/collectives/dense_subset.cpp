@@ -3,10 +3,27 @@
 #include <kadam/collectives/dense_subset.hpp>
 
 namespace kadam {
+namespace {
+
+std::int64_t elements_of(const std::vector<ElementRange>& ranges) {
+  std::int64_t elements = 0;
+  for (const ElementRange& range : ranges) elements += range.elements();
+  return elements;
+}
+
+}  // namespace
+
+Cost dense_subset_cost(const Arrangement& ranks, const std::vector<ElementRange>& ranges) {
+  const std::int64_t elements = elements_of(ranges);
+  if (elements == 0) return {};
+  Cost cost = DenseMeanLayout(ranks, elements).cost();
+  cost.memory.workspace_bytes += static_cast<std::size_t>(elements) * (sizeof(std::int64_t) + sizeof(float));
+  return cost;
+}
 
 DenseSubset::DenseSubset(const ExecutionSpace& exec, const Communicator& communicator,
-                         const std::vector<ElementRange>& ranges) {
-  for (const ElementRange& range : ranges) elements_ += range.elements();
+                         const std::vector<ElementRange>& ranges)
+    : elements_(elements_of(ranges)) {
   if (elements_ == 0) return;
   index_ = allocate<std::int64_t>(exec, "kadam::DenseSubset::index", elements_);
   packed_ = allocate<float>(exec, "kadam::DenseSubset::packed", elements_);

@@ -10,6 +10,9 @@
 
 namespace kadam {
 
+/// What DenseSubset exchanges and holds: nothing without an element.
+[[nodiscard]] Cost dense_subset_cost(const Arrangement& ranks, const std::vector<ElementRange>& ranges);
+
 /// The exact mean of a few ranges of a vector: the tensors that are kept out of compression.
 ///
 /// Wire: 2 (n - 1)/n 4 k bytes for k elements. Memory: 12 k bytes and DenseMean's 8 k.
@@ -41,12 +44,6 @@ class DenseSubset {
         "kadam::DenseSubset::decode", policy(exec), KOKKOS_LAMBDA(const std::int64_t k) {
           if (index(k) >= begin && index(k) < end) apply(index(k), result(k));
         });
-  }
-
-  [[nodiscard]] std::size_t bytes_sent() const { return elements_ == 0 ? 0 : mean_.bytes_sent(); }
-  [[nodiscard]] std::size_t node_bytes_sent() const { return elements_ == 0 ? 0 : mean_.node_bytes_sent(); }
-  [[nodiscard]] std::size_t memory_bytes() const {
-    return index_.size() * sizeof(std::int64_t) + packed_.size() * sizeof(float) + mean_.memory_bytes();
   }
 
  private:

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/codec/block_codec.hpp>
+#include <kadam/collectives/low_bit_layout.hpp>
 #include <kadam/collectives/node_level.hpp>
 #include <kadam/collectives/phases.hpp>
 #include <kadam/collectives/sliced_chunks.hpp>
@@ -49,30 +49,16 @@ class LowBitReduceScatter {
   /// |e|^2, as a share: its mean over ranks is that over those who compress. Waits for exec.
   [[nodiscard]] double squared_error(const ExecutionSpace& exec, const SumSpace<MemorySpace>& space) const;
 
-  /// What this rank sends in one call: with one level all of it, with two what goes to other nodes.
-  [[nodiscard]] std::size_t bytes_sent() const;
-  /// What it sends inside its node.
-  [[nodiscard]] std::size_t node_bytes_sent() const { return node_.mean_bytes_sent(gradients_); }
-  [[nodiscard]] std::size_t state_bytes() const {
-    return error_.codes.size() + error_.steps.size() * sizeof(float);
-  }
-  [[nodiscard]] std::size_t workspace_bytes() const {
-    return (messages_.size() + received_.size()) * sizeof(std::uint32_t) + mean_.size() * sizeof(float) +
-           node_.memory_bytes() + node_mean_.size();
-  }
+  [[nodiscard]] const LowBitLayout& layout() const { return layout_; }
 
  private:
   void deliver_owed(const ExecutionSpace& exec);
   [[nodiscard]] Numbers<MemorySpace> mean_of_node(const ExecutionSpace& exec, Communicator& communicator,
                                                   Phases& phases, const Numbers<MemorySpace>& gradient);
 
-  std::int64_t elements_ = 0;
-  NumberFormat gradients_ = NumberFormat::float32;
+  LowBitLayout layout_;
   NodeLevel node_;
-  ChunkLayout chunks_;  ///< of what this rank compresses: with one level the whole vector, else its shard
-  int rank_ = 0;        ///< among those who own these chunks
   double error_beta_ = 0.0;
-  BlockCodec codec_;
   ByteError<MemorySpace> error_;
   SlicedChunks slices_;
   Vector<std::byte> node_mean_;  ///< [shard], of two levels

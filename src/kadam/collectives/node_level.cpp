@@ -3,25 +3,38 @@
 #include <kadam/collectives/node_level.hpp>
 
 namespace kadam {
-namespace {
 
-int place_in_node(const Communicator& communicator) {
-  return communicator.has_two_levels() ? communicator.node().rank() : 0;
+NodeLevelLayout::NodeLevelLayout(const Arrangement& ranks, std::int64_t elements, NumberFormat widest)
+    : shards_(ranks.shards(elements)),
+      shard_(shards_.chunk(ranks.place)),
+      place_(ranks.place),
+      widest_(widest) {}
+
+Transfer NodeLevelLayout::mean(NumberFormat format) const {
+  return {Pattern::all_to_all, Traffic::node,
+          OrderedReduction::bytes_sent(shards_, place_, format, OrderedReduction::Replies::none)};
 }
 
-}  // namespace
+Transfer NodeLevelLayout::gather(std::size_t own_bytes) const {
+  return {Pattern::all_gather, Traffic::node, static_cast<std::size_t>(ranks() - 1) * own_bytes};
+}
+
+void NodeLevelLayout::surround(NumberFormat format, std::size_t gathered_bytes, Cost& cost) const {
+  if (!exists()) return;
+  cost.transfers.insert(cost.transfers.begin(), mean(format));
+  cost.transfers.push_back(gather(gathered_bytes));
+  cost.work.push_back({cost::dense_mean, static_cast<double>(shard_.elements() * ranks())});
+  cost.memory.workspace_bytes += memory_bytes();
+}
+
+std::size_t NodeLevelLayout::memory_bytes() const {
+  return exists() ? OrderedReduction::memory_bytes(shards_, place_, widest_) : 0;
+}
 
 NodeLevel::NodeLevel(const ExecutionSpace& exec, const Communicator& communicator, std::int64_t elements,
                      NumberFormat widest)
-    : shards_(ChunkLayout(elements, communicator.size()).joined(communicator.across().size())),
-      shard_(shards_.chunk(place_in_node(communicator))) {
-  if (exists()) reduction_ = OrderedReduction(exec, shards_, place_in_node(communicator), widest);
-}
-
-ChunkLayout NodeLevel::chunks_of_shard(const Communicator& communicator, std::int64_t elements) {
-  const Communicator& owners = communicator.across();
-  return ChunkLayout(elements, communicator.size())
-      .part(communicator.own_chunk() - owners.rank(), owners.size());
+    : layout_(communicator.arrangement(), elements, widest) {
+  if (exists()) reduction_ = OrderedReduction(exec, layout_.shards(), layout_.place(), widest);
 }
 
 void NodeLevel::mean_by_library(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
@@ -33,7 +46,7 @@ void NodeLevel::mean_by_library(const ExecutionSpace& exec, Communicator& commun
     communicator.node().collectives()->mean_to_owners(exec, values.format(), bytes_of(numbers).data(), shards,
                                                       out.data());
   });
-  communicator.count_sent(Traffic::node, mean_bytes_sent(values.format()));
+  communicator.count_sent(Traffic::node, layout_.mean(values.format()).bytes);
 }
 
 void NodeLevel::gather(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
@@ -44,21 +57,14 @@ void NodeLevel::gather(const ExecutionSpace& exec, Communicator& communicator, P
 
 std::vector<Piece> NodeLevel::pieces(const PieceOf& piece_of) const {
   std::vector<Piece> all;
-  all.reserve(static_cast<std::size_t>(shards_.ranks()));
-  for (int place = 0; place < shards_.ranks(); ++place) all.push_back(piece_of(shards_.chunk(place)));
+  all.reserve(static_cast<std::size_t>(layout_.ranks()));
+  for (int place = 0; place < layout_.ranks(); ++place)
+    all.push_back(piece_of(layout_.shards().chunk(place)));
   return all;
 }
 
 void NodeLevel::reserve_staging(Communicator& communicator) const {
   if (exists()) reduction_.reserve_staging(communicator.node());
-}
-
-std::size_t NodeLevel::mean_bytes_sent(NumberFormat format) const {
-  return exists() ? reduction_.bytes_sent(format, OrderedReduction::Replies::none) : 0;
-}
-
-std::size_t NodeLevel::gather_bytes_sent(const PieceOf& piece_of) const {
-  return static_cast<std::size_t>(shards_.ranks() - 1) * piece_of(shard_).bytes;
 }
 
 }  // namespace kadam

@@ -5,6 +5,7 @@
 #include <kadam/collectives/ordered_reduction.hpp>
 #include <kadam/collectives/phases.hpp>
 #include <kadam/comm/communicator.hpp>
+#include <kadam/cost/cost.hpp>
 #include <kadam/execution.hpp>
 #include <kadam/kernels/numbers.hpp>
 #include <kadam/layout/chunk_layout.hpp>
@@ -16,15 +17,46 @@
 
 namespace kadam {
 
+/// What NodeLevel exchanges and holds, without its buffers.
+class NodeLevelLayout {
+ public:
+  NodeLevelLayout() = default;
+  /// widest: the widest format that means will have.
+  NodeLevelLayout(const Arrangement& ranks, std::int64_t elements,
+                  NumberFormat widest = NumberFormat::float32);
+
+  /// g, 1 with one level.
+  [[nodiscard]] int ranks() const { return shards_.ranks(); }
+  /// Whether there are two levels.
+  [[nodiscard]] bool exists() const { return ranks() > 1; }
+  [[nodiscard]] int place() const { return place_; }
+  [[nodiscard]] const ChunkLayout& shards() const { return shards_; }
+  /// What this rank exchanges with other nodes.
+  [[nodiscard]] const ElementRange& shard() const { return shard_; }
+
+  /// What a rank sends in one mean, and in one gather of pieces of which its own has so many bytes.
+  [[nodiscard]] Transfer mean(NumberFormat format = NumberFormat::float32) const;
+  [[nodiscard]] Transfer gather(std::size_t own_bytes) const;
+  /// Puts both around what is exchanged between the nodes; adds the sums and the parts. Nothing with one
+  /// level.
+  void surround(NumberFormat format, std::size_t gathered_bytes, Cost& cost) const;
+  [[nodiscard]] std::size_t memory_bytes() const;
+
+ private:
+  ChunkLayout shards_;
+  ElementRange shard_;
+  int place_ = 0;
+  NumberFormat widest_ = NumberFormat::float32;
+};
+
 /// The dense level of an exchange in two levels: between the g ranks of a node, before and after what ranks
 /// with the same place in their nodes exchange.
 ///
 ///   mean     place l of the node gets shard l of the mean over its ranks      dense reduce-scatter
 ///   gather   what the places then have of their shards goes to all of them    all-gather
 ///
-/// Shard l is the chunks that belong to the ranks with place l. So the chunks and the scale blocks of a
-/// vector lie where they lie with one level; only other ranks own them. With one level the shard is the whole
-/// vector, and there is nothing to call. Both are exchanged by messages or, between devices, by
+/// Shard l is the chunks that belong to the ranks with place l (Arrangement). With one level the shard is the
+/// whole vector, and there is nothing to call. Both are exchanged by messages or, between devices, by
 /// Communicator::collectives(), which may sum in another order.
 ///
 /// Memory: 4 d for the parts of a mean. Wire: (g - 1)/g 4 d bytes per rank for a mean, half of it in 16 bits,
@@ -37,14 +69,9 @@ class NodeLevel {
   NodeLevel(const ExecutionSpace& exec, const Communicator& communicator, std::int64_t elements,
             NumberFormat widest = NumberFormat::float32);
 
-  /// g, 1 with one level.
-  [[nodiscard]] int ranks() const { return shards_.ranks(); }
-  /// Whether there are two levels.
-  [[nodiscard]] bool exists() const { return ranks() > 1; }
-  /// What this rank exchanges with other nodes.
-  [[nodiscard]] const ElementRange& shard() const { return shard_; }
-  /// Its chunks, one for each rank of Communicator::across(), the first element of the shard as element 0.
-  [[nodiscard]] static ChunkLayout chunks_of_shard(const Communicator& communicator, std::int64_t elements);
+  [[nodiscard]] const NodeLevelLayout& layout() const { return layout_; }
+  [[nodiscard]] bool exists() const { return layout_.exists(); }
+  [[nodiscard]] const ElementRange& shard() const { return layout_.shard(); }
 
   /// out <- this rank's shard of the mean over the node. Collective. Shape: out [shard].
   template <Number T>
@@ -66,18 +93,12 @@ class NodeLevel {
   /// For means that come later than the first step: see Communicator::reserve_staging().
   void reserve_staging(Communicator& communicator) const;
 
-  /// What a rank sends in one mean, and in one gather.
-  [[nodiscard]] std::size_t mean_bytes_sent(NumberFormat format = NumberFormat::float32) const;
-  [[nodiscard]] std::size_t gather_bytes_sent(const PieceOf& piece_of) const;
-  [[nodiscard]] std::size_t memory_bytes() const { return reduction_.memory_bytes(); }
-
  private:
   void mean_by_library(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
                        const Numbers<MemorySpace>& values, std::span<std::byte> out) const;
   [[nodiscard]] std::vector<Piece> pieces(const PieceOf& piece_of) const;
 
-  ChunkLayout shards_;
-  ElementRange shard_;
+  NodeLevelLayout layout_;
   OrderedReduction reduction_;
 };
 

@@ -23,7 +23,7 @@ OrderedReduction::OrderedReduction(const ExecutionSpace& exec, const ChunkLayout
     : chunks_(chunks), rank_(rank), own_(chunks.chunk(rank)), widest_bytes_(bytes_per_number(widest)) {
   if (chunks.ranks() == 1) return;
   parts_ = allocate<std::byte>(exec, "kadam::OrderedReduction::parts",
-                               static_cast<std::int64_t>(widest_bytes_) * own_.elements() * chunks.ranks());
+                               static_cast<std::int64_t>(memory_bytes(chunks, rank, widest)));
 }
 
 template <Number T>
@@ -105,6 +105,11 @@ std::size_t OrderedReduction::bytes_sent(const ChunkLayout& chunks, int rank, Nu
   const auto own = static_cast<std::size_t>(chunks.chunk(rank).elements());
   const auto others = static_cast<std::size_t>(chunks.ranks() - 1);
   return bytes_per_number(format) * (elements - own + (replies == Replies::to_all ? others * own : 0));
+}
+
+std::size_t OrderedReduction::memory_bytes(const ChunkLayout& chunks, int rank, NumberFormat widest) {
+  if (chunks.ranks() == 1) return 0;
+  return bytes_per_number(widest) * static_cast<std::size_t>(chunks.chunk(rank).elements() * chunks.ranks());
 }
 
 }  // namespace kadam

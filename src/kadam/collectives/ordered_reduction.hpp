@@ -55,10 +55,8 @@ class OrderedReduction {
   /// What a rank sends in one call.
   [[nodiscard]] static std::size_t bytes_sent(const ChunkLayout& chunks, int rank, NumberFormat format,
                                               Replies replies);
-  [[nodiscard]] std::size_t bytes_sent(NumberFormat format, Replies replies) const {
-    return bytes_sent(chunks_, rank_, format, replies);
-  }
-  [[nodiscard]] std::size_t memory_bytes() const { return parts_.size(); }
+  /// Of the parts.
+  [[nodiscard]] static std::size_t memory_bytes(const ChunkLayout& chunks, int rank, NumberFormat widest);
 
  private:
   ChunkLayout chunks_;

@@ -10,22 +10,12 @@
 #include <Kokkos_Core.hpp>
 
 #include <array>
-#include <stdexcept>
-#include <string>
 
 namespace kadam {
 namespace {
 
 Vector<float> part_of(const Vector<float>& all, const ElementRange& range) {
   return Kokkos::subview(all, Kokkos::make_pair(range.begin, range.end));
-}
-
-void require_select_block(const SparseOptions& options) {
-  if (options.select_block < 0 || options.select_block > SparseMessage::largest_select_block) {
-    throw std::invalid_argument(
-        "kadam::SparseMean: expected a select_block from 0 (one block) to 65536 elements, got " +
-        std::to_string(options.select_block));
-  }
 }
 
 /// x <- x - residual;  residual <- 0.
@@ -39,25 +29,17 @@ void deliver_everything(const ExecutionSpace& exec, const Vector<float>& residua
       });
 }
 
-/// With owners and select_block = 0 every region is one block, and regions are the ranks' chunks.
-std::int64_t block_of(const SparseOptions& options, std::int64_t elements, int ranks) {
-  if (options.select_block > 0 || options.exchange == SparseExchange::own) return options.select_block;
-  return ChunkLayout(elements, ranks).chunk_elements();
-}
-
 }  // namespace
 
 SparseMean::SparseMean(const ExecutionSpace& exec, const SparseOptions& options, std::int64_t elements,
                        int ranks, int rank)
-    : options_(options), ranks_(ranks), rank_(rank) {
-  require_select_block(options);
-  message_ = SparseMessage(elements, block_of(options, elements, ranks), options.density);
+    : layout_(options, elements, ranks, rank) {
   if (ranks == 1) return;
-  received_ =
-      allocate<std::uint32_t>(exec, "kadam::SparseMean::received", words_of(received_bytes()) * ranks);
-  if (message_.map().block_elements > SparseMessage::largest_select_block)
-    large_top_k_ = LargeTopK<ExecutionSpace>(exec, message_.map().block_elements);
-  if (has_owners()) {
+  received_ = allocate<std::uint32_t>(exec, "kadam::SparseMean::received",
+                                      words_of(layout_.received_bytes()) * ranks);
+  if (layout_.selects_together())
+    large_top_k_ = LargeTopK<ExecutionSpace>(exec, layout_.message().map().block_elements);
+  if (layout_.has_owners()) {
     allocate_for_owners(exec);
   } else {
     allocate_for_all(exec);
@@ -65,25 +47,26 @@ SparseMean::SparseMean(const ExecutionSpace& exec, const SparseOptions& options,
 }
 
 void SparseMean::allocate_for_all(const ExecutionSpace& exec) {
-  sums_ = allocate_zeros<float>(exec, "kadam::SparseMean::sums", sparse_sum_elements(exec, message_.map()));
+  sums_ = allocate_zeros<float>(exec, "kadam::SparseMean::sums",
+                                sparse_sum_elements(host_threads(exec), layout_.message().map()));
 }
 
 void SparseMean::allocate_for_owners(const ExecutionSpace& exec) {
-  const std::int64_t message_words = words_of(message_.total_bytes());
+  const std::int64_t message_words = words_of(layout_.message().total_bytes());
   sent_ = allocate<std::uint32_t>(exec, "kadam::SparseMean::sent", message_words);
   kept_ = allocate<std::uint32_t>(exec, "kadam::SparseMean::kept", message_words);
-  sums_ = allocate<float>(exec, "kadam::SparseMean::sums", own_region().elements());
+  sums_ = allocate<float>(exec, "kadam::SparseMean::sums", layout_.own_region().elements());
 }
 
 void SparseMean::deliver(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
                          const Vector<float>& residual, const Vector<float>& x) {
-  if (message_.map().elements == 0) return;
+  if (layout_.message().map().elements == 0) return;
   delivered_ = true;
-  if (ranks_ > 1) cut_into_slices(communicator.piece_bytes());
-  if (ranks_ == 1) {
+  if (layout_.ranks() > 1) cut_into_slices(communicator.piece_bytes());
+  if (layout_.ranks() == 1) {
     const auto scope = phases.enter(exec, Phase::decode);
     deliver_everything(exec, residual, x);
-  } else if (has_owners()) {
+  } else if (layout_.has_owners()) {
     deliver_by_owners(exec, communicator, phases, residual, x);
   } else {
     deliver_to_all(exec, communicator, phases, residual, x);
@@ -92,8 +75,9 @@ void SparseMean::deliver(const ExecutionSpace& exec, Communicator& communicator,
 
 void SparseMean::deliver_to_all(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
                                 const Vector<float>& residual, const Vector<float>& x) {
-  const std::size_t bytes = message_.total_bytes();
-  const Words<MemorySpace> own = part_of(received_, Piece{static_cast<std::size_t>(rank_) * bytes, bytes});
+  const std::size_t bytes = layout_.message().total_bytes();
+  const Words<MemorySpace> own =
+      part_of(received_, Piece{static_cast<std::size_t>(layout_.rank()) * bytes, bytes});
   GatherSteps steps;
   steps.encode = [&](const Slice& slice) {
     const auto scope = phases.enter(exec, Phase::encode);
@@ -105,7 +89,8 @@ void SparseMean::deliver_to_all(const ExecutionSpace& exec, Communicator& commun
   };
   const Lane lane{bytes_of(received_), bytes_of(received_)};
   Exchange exchange(exec, communicator, Traffic::sparse, {&lane, 1});
-  pipelined_gather(exec, phases, slices_.of_chunk(0), message_.total_bytes(), communicator, exchange, steps);
+  pipelined_gather(exec, phases, slices_.of_chunk(0), layout_.message().total_bytes(), communicator, exchange,
+                   steps);
 }
 
 void SparseMean::deliver_by_owners(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
@@ -114,18 +99,18 @@ void SparseMean::deliver_by_owners(const ExecutionSpace& exec, Communicator& com
   steps.encode = [&](int chunk, const Slice& slice) {
     const auto scope = phases.enter(exec, Phase::encode);
     select(exec, slice.elements, part_of(residual, slice.elements), Selected::stays, sent_);
-    if (chunk == rank_) keep_own_message(exec, slices_, rank_, slice, sent_, received_);
+    if (chunk == layout_.rank()) keep_own_message(exec, slices_, layout_.rank(), slice, sent_, received_);
   };
   steps.reduce = [&](const Slice& slice) {
     const auto scope = phases.enter(exec, Phase::encode);
-    const std::int64_t begin = own_region().begin;
+    const std::int64_t begin = layout_.own_region().begin;
     const Vector<float> mean = part_of(sums_, {slice.elements.begin - begin, slice.elements.end - begin});
     mean_of_messages(exec, received_messages(slice.elements), mean);
     select(exec, slice.elements, mean, Selected::stays, kept_);
   };
   steps.arrived = [&](int /*chunk*/, const Slice& slice) {
     const auto scope = phases.enter(exec, Phase::decode);
-    const SparseMap map = message_.map_of(slice.elements);
+    const SparseMap map = layout_.message().map_of(slice.elements);
     const ConstWords<MemorySpace> sent = part_of(sent_, slice.sent);
     const ConstWords<MemorySpace> kept = part_of(kept_, slice.sent);
     subtract_message(exec, map, kept, part_of(x, slice.elements));
@@ -134,25 +119,27 @@ void SparseMean::deliver_by_owners(const ExecutionSpace& exec, Communicator& com
   const std::array<Lane, 2> lanes = {Lane{bytes_of(sent_), bytes_of(received_)},
                                      Lane{bytes_of(kept_), bytes_of(kept_)}};
   Exchange exchange(exec, communicator, Traffic::sparse, lanes);
-  ReductionRun run(slices_, rank_, ReductionRun::Replies::to_all, exchange, steps);
+  ReductionRun run(slices_, layout_.rank(), ReductionRun::Replies::to_all, exchange, steps);
   run_reduction(exec, phases, run);
 }
 
 void SparseMean::cut_into_slices(std::size_t piece_bytes) {
-  const SparseMap& map = message_.map();
+  const SparseMap& map = layout_.message().map();
   const auto block_bytes = static_cast<std::size_t>(map.full.words()) * sizeof(std::uint32_t);
   const auto region_of = [&](int r) {
-    return has_owners() ? message_.region(ranks_, r) : ElementRange{0, map.elements};
+    return layout_.has_owners() ? layout_.message().region(layout_.ranks(), r)
+                                : ElementRange{0, map.elements};
   };
-  slices_.cut(has_owners() ? ranks_ : 1, region_of, piece_bytes, {map.block_elements, block_bytes},
-              [&](const ElementRange& range) { return message_.piece(range); });
+  slices_.cut(layout_.has_owners() ? layout_.ranks() : 1, region_of, piece_bytes,
+              {map.block_elements, block_bytes},
+              [&](const ElementRange& range) { return layout_.message().piece(range); });
 }
 
 void SparseMean::select(const ExecutionSpace& exec, const ElementRange& range, const Vector<float>& values,
                         Selected selected, const Words<MemorySpace>& message) const {
-  const SparseMap map = message_.map_of(range);
-  const Words<MemorySpace> place = part_of(message, message_.piece(range));
-  if (map.block_elements <= SparseMessage::largest_select_block) {
+  const SparseMap map = layout_.message().map_of(range);
+  const Words<MemorySpace> place = part_of(message, layout_.message().piece(range));
+  if (!layout_.selects_together()) {
     select_top_k(exec, map, values, selected, place);
     return;
   }
@@ -162,29 +149,23 @@ void SparseMean::select(const ExecutionSpace& exec, const ElementRange& range, c
 }
 
 SparseMessages<MemorySpace> SparseMean::received_messages(const ElementRange& range) const {
-  const std::size_t begin = has_owners() ? message_.piece(own_region()).offset_bytes : 0;
-  const std::size_t first = message_.piece(range).offset_bytes - begin;
+  const std::size_t begin =
+      layout_.has_owners() ? layout_.message().piece(layout_.own_region()).offset_bytes : 0;
+  const std::size_t first = layout_.message().piece(range).offset_bytes - begin;
   const std::size_t rest = received_.size() * sizeof(std::uint32_t) - first;
-  return {message_.map_of(range), part_of(received_, Piece{first, rest}), ranks_, words_of(received_bytes())};
-}
-
-ElementRange SparseMean::own_region() const {
-  return message_.region(ranks_, rank_);
-}
-
-std::size_t SparseMean::received_bytes() const {
-  return has_owners() ? message_.piece(own_region()).bytes : message_.total_bytes();
+  return {layout_.message().map_of(range), part_of(received_, Piece{first, rest}), layout_.ranks(),
+          words_of(layout_.received_bytes())};
 }
 
 std::optional<double> SparseMean::overlap(const ExecutionSpace& exec, Communicator& communicator) {
-  if (ranks_ == 1 || !delivered_) return std::nullopt;
-  const SparseMessages<MemorySpace> messages =
-      received_messages(has_owners() ? own_region() : ElementRange{0, message_.map().elements});
+  if (layout_.ranks() == 1 || !delivered_) return std::nullopt;
+  const SparseMessages<MemorySpace> messages = received_messages(
+      layout_.has_owners() ? layout_.own_region() : ElementRange{0, layout_.message().map().elements});
   if (senders_.data() == nullptr)
     senders_ = allocate<std::uint8_t>(exec, "kadam::SparseMean::senders", messages.map.elements);
   const SupportOverlap counted = support_overlap(exec, messages, senders_);
   std::array<double, 2> sums = {static_cast<double>(counted.touched), static_cast<double>(counted.shared)};
-  if (has_owners()) {
+  if (layout_.has_owners()) {
     const std::vector<double> all = communicator.all_gather_values(sums);
     sums = {};
     for (std::size_t i = 0; i < all.size(); ++i) sums.at(i % 2) += all[i];
@@ -192,18 +173,6 @@ std::optional<double> SparseMean::overlap(const ExecutionSpace& exec, Communicat
   const auto [touched, shared] = sums;
   if (touched == 0.0) return std::nullopt;
   return shared / touched;
-}
-
-std::size_t SparseMean::bytes_sent() const {
-  const auto others = static_cast<std::size_t>(ranks_ - 1);
-  if (!has_owners()) return message_.total_bytes() * others;
-  const std::size_t own = received_bytes();
-  return message_.total_bytes() - own + others * own;
-}
-
-std::size_t SparseMean::workspace_bytes() const {
-  return (received_.size() + sent_.size() + kept_.size()) * sizeof(std::uint32_t) +
-         sums_.size() * sizeof(float) + senders_.size() + large_top_k_.workspace_bytes();
 }
 
 }  // namespace kadam

@@ -4,23 +4,16 @@
 
 #include <kadam/collectives/phases.hpp>
 #include <kadam/collectives/sliced_chunks.hpp>
-#include <kadam/collectives/sparse_exchange.hpp>
+#include <kadam/collectives/sparse_mean_layout.hpp>
 #include <kadam/comm/communicator.hpp>
 #include <kadam/kernels/large_top_k.hpp>
 #include <kadam/kernels/sparse_accumulate.hpp>
 #include <kadam/kernels/top_k.hpp>
-#include <kadam/wire/sparse_message.hpp>
 
 #include <cstdint>
 #include <optional>
 
 namespace kadam {
-
-struct SparseOptions {
-  double density = 0.01;
-  std::int64_t select_block = 4096;  ///< 0: one block, with owners one per region; at most 65536
-  SparseExchange exchange = SparseExchange::own;
-};
 
 /// Delivers the largest entries of every rank's residual (Locally Accumulated Adam).
 ///
@@ -41,7 +34,7 @@ struct SparseOptions {
 class SparseMean {
  public:
   SparseMean() = default;
-  /// Errors: std::invalid_argument for a density outside (0, 1] or a select_block outside [0, 65536].
+  /// Errors: as SparseMeanLayout.
   SparseMean(const ExecutionSpace& exec, const SparseOptions& options, std::int64_t elements, int ranks,
              int rank);
 
@@ -55,12 +48,9 @@ class SparseMean {
   /// Memory: the first call allocates 1 B per element of the vector (owner: of the region).
   [[nodiscard]] std::optional<double> overlap(const ExecutionSpace& exec, Communicator& communicator);
 
-  /// What this rank sends in one delivery.
-  [[nodiscard]] std::size_t bytes_sent() const;
-  [[nodiscard]] std::size_t workspace_bytes() const;
+  [[nodiscard]] const SparseMeanLayout& layout() const { return layout_; }
 
  private:
-  [[nodiscard]] bool has_owners() const { return options_.exchange == SparseExchange::owner; }
   void allocate_for_all(const ExecutionSpace& exec);
   void allocate_for_owners(const ExecutionSpace& exec);
   void deliver_to_all(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
@@ -74,15 +64,9 @@ class SparseMean {
               Selected selected, const Words<MemorySpace>& message) const;
   /// What came from all ranks for some elements.
   [[nodiscard]] SparseMessages<MemorySpace> received_messages(const ElementRange& range) const;
-  [[nodiscard]] ElementRange own_region() const;
-  /// Of the messages that come from all ranks: the own region's, or everybody's whole one.
-  [[nodiscard]] std::size_t received_bytes() const;
 
-  SparseOptions options_;
-  int ranks_ = 1;
-  int rank_ = 0;
+  SparseMeanLayout layout_;
   bool delivered_ = false;
-  SparseMessage message_;
   LargeTopK<ExecutionSpace> large_top_k_;  ///< for blocks that are too long for one thread or team
   SlicedChunks slices_;                    ///< owner: of every region; own: of the whole vector, as chunk 0
   Words<MemorySpace> received_;   ///< own: the messages of all, the own one in place; owner: of the region

@@ -5,7 +5,9 @@
 #include <kadam/comm/exchange_observer.hpp>
 #include <kadam/comm/node_collectives.hpp>
 #include <kadam/comm/transport.hpp>
+#include <kadam/cost/traffic.hpp>
 #include <kadam/execution.hpp>
+#include <kadam/layout/arrangement.hpp>
 
 #include <array>
 #include <atomic>
@@ -19,10 +21,6 @@
 #include <vector>
 
 namespace kadam {
-
-/// What bytes are sent for; `node`: all that stays inside a node because exchanges have two levels.
-enum class Traffic : std::uint8_t { control, dense, compressed, sparse, background, node };
-inline constexpr std::size_t traffic_classes = 6;
 
 /// Bytes that this rank sent to other ranks, per class of traffic. Its own pieces do not count.
 class ByteCounters {
@@ -118,12 +116,12 @@ class Communicator {
   /// Of node(): what exchanges inside a node instead of messages; null if nothing does. NCCL, where the
   /// library was built with it, every rank has a device of its own, and messages are not staged.
   [[nodiscard]] NodeCollectives* collectives() { return collectives_.get(); }
-  /// Which of size() chunks of a vector this rank owns: with one level that of its rank; with two levels
-  /// consecutive chunks belong to ranks with the same place. Worked number: rank 1 of 4, two nodes of ranks
-  /// 0, 1 and 2, 3, owns chunk 2.
-  [[nodiscard]] int own_chunk() const {
-    return has_two_levels() ? node_->rank() * across_->size() + across_->rank() : rank();
+  /// Who exchanges with whom, as layouts ask it.
+  [[nodiscard]] Arrangement arrangement() const {
+    if (!has_two_levels()) return Arrangement::flat(size(), rank());
+    return {size(), rank(), node_->size(), node_->rank(), across_->rank()};
   }
+  [[nodiscard]] int own_chunk() const { return arrangement().own_chunk(); }
 
   /// Makes room for staging exchanges of up to so many bytes now, so that none allocates when it comes. For
   /// exchanges larger than that of the first step.

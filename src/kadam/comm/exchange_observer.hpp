@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/cost/traffic.hpp>
+
 #include <cstddef>
-#include <cstdint>
 
 namespace kadam {
-
-enum class Traffic : std::uint8_t;
 
 /// Told of exchanges as they happen: what a timeline is drawn from.
 ///

@@ -2,13 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/optim/adam.hpp>
 
-#include <utility>
-
 namespace kadam {
 
-Adam::Adam(const Options& options, TensorLayout layout, std::shared_ptr<Communicator> shared_communicator)
-    : Optimizer("adam", std::move(layout), std::move(shared_communicator), options.common),
-      options_(options) {
+AlgorithmCost Adam::cost(const Options& options, const Problem& problem) {
+  AlgorithmCost cost;
+  cost.phases = {dense_phase("dense", options.common, problem, adam_kernel(options.common))};
+  cost.memory = DenseMeanLayout(problem.ranks, problem.elements(), options.common.gradients).cost().memory;
+  cost.memory.state_bytes += problem.vectors(2);
+  return cost;
+}
+
+Adam::Adam(const Options& /*options*/, Workplace& at) : Algorithm(at) {
   const ExecutionSpace exec;
   moments_ = Moments::zeros(exec, "kadam::Adam", elements());
   mean_ = DenseMean(exec, communicator(), elements(), common().gradients);
@@ -21,20 +25,6 @@ void Adam::advance(Step& step) {
 
 void Adam::describe_state(const ExecutionSpace& /*exec*/, StateFields& fields) {
   moments_.describe_state(fields);
-}
-
-OptionMap Adam::options() const {
-  return show_options(options_);
-}
-
-MemoryUse Adam::memory() const {
-  return {moments_.bytes(), mean_.memory_bytes()};
-}
-
-std::vector<PlannedTraffic> Adam::traffic_plan() const {
-  std::vector<PlannedTraffic> plan;
-  add_traffic("dense", mean_, plan);
-  return plan;
 }
 
 }  // namespace kadam

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <kadam/collectives/dense_mean.hpp>
-#include <kadam/optim/optimizer.hpp>
+#include <kadam/optim/algorithm.hpp>
 
 namespace kadam {
 
@@ -16,23 +16,18 @@ namespace kadam {
 /// Clipping: by the norm of the mean gradient. Memory: 8 d state, 8 d workspace bytes, the latter for
 /// n > 1. Wire: 2 (n - 1)/n 4 d bytes per step. Half the workspace and wire with gradients of 16 bits.
 /// Worked number: d = 10^6, n = 4: 6 MB per step.
-class Adam final : public Optimizer {
+class Adam final : public Algorithm {
  public:
   struct Options {
     CommonOptions common;
 
     void describe(OptionFields& fields) { common.describe(fields); }
-    void validate() const { common.validate("adam"); }
+    void validate(std::string_view /*owner*/) const {}
   };
 
-  /// Collective: allocates, exchanges nothing.
-  Adam(const Options& options, TensorLayout layout, std::shared_ptr<Communicator> communicator);
+  Adam(const Options& options, Workplace& at);
+  [[nodiscard]] static AlgorithmCost cost(const Options& options, const Problem& problem);
 
-  [[nodiscard]] OptionMap options() const override;
-  [[nodiscard]] MemoryUse memory() const override;
-  [[nodiscard]] std::vector<PlannedTraffic> traffic_plan() const override;
-
- protected:
   void advance(Step& step) override;
   [[nodiscard]] DenseMean* next_gradient_mean() override { return &mean_; }
   void describe_state(const ExecutionSpace& exec, StateFields& fields) override;
@@ -40,7 +35,6 @@ class Adam final : public Optimizer {
   [[nodiscard]] bool writes_model() const override { return true; }
 
  private:
-  Options options_;
   Moments moments_;
   DenseMean mean_;
 };

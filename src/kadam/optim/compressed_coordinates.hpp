@@ -30,7 +30,9 @@ class CompressedCoordinates {
   [[nodiscard]] const ActiveMask<MemorySpace>& active() const { return active_; }
   /// Coordinates without variance when it was last required, kept dense or not.
   [[nodiscard]] std::int64_t inactive_elements() const { return inactive_; }
-  [[nodiscard]] std::size_t memory_bytes() const { return mask_.size() * sizeof(std::uint32_t); }
+  [[nodiscard]] static std::size_t memory_bytes(std::int64_t elements) {
+    return static_cast<std::size_t>(ActiveMask<MemorySpace>::words_for(elements)) * sizeof(std::uint32_t);
+  }
 
  private:
   std::int64_t elements_ = 0;

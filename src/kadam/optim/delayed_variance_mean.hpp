@@ -37,9 +37,6 @@ class DelayedVarianceMean {
   void poll() { mean_.poll(); }
 
   [[nodiscard]] const BackgroundSeconds& seconds() const { return mean_.seconds(); }
-  [[nodiscard]] std::size_t bytes_sent() const { return mean_.bytes_sent(); }
-  [[nodiscard]] std::size_t state_bytes() const { return snapshot_.size() * sizeof(float); }
-  [[nodiscard]] std::size_t workspace_bytes() const { return mean_.memory_bytes(); }
 
  private:
   Vector<float> snapshot_;  ///< s

@@ -5,10 +5,10 @@
 namespace kadam {
 namespace {
 
-TensorTiles<MemorySpace> tiles_of(const TensorLayout& layout) {
+std::vector<std::int64_t> boundaries_of(const TensorLayout& layout) {
   std::vector<std::int64_t> boundaries = {0};
   for (const Tensor& tensor : layout.tensors()) boundaries.push_back(tensor.end);
-  return TensorTiles<MemorySpace>::make(boundaries);
+  return boundaries;
 }
 
 LambTensors<MemorySpace> allocate_tensors(const TensorTiles<MemorySpace>& tiles) {
@@ -38,7 +38,9 @@ void DenseLambStep::Options::validate(std::string_view owner) const {
 }
 
 DenseLambStep::DenseLambStep(const Options& options, const TensorLayout& layout, const ResolvedGroups& groups)
-    : options_(options), tiles_(tiles_of(layout)), tensors_(allocate_tensors(tiles_)) {
+    : options_(options),
+      tiles_(TensorTiles<MemorySpace>::make(boundaries_of(layout))),
+      tensors_(allocate_tensors(tiles_)) {
   copy_to(tensors_.lambda, groups.tensors, &Segment::weight_decay);
   copy_to(tensors_.lr_scale, groups.tensors, &Segment::lr_scale);
 }
@@ -59,9 +61,14 @@ void DenseLambStep::operator()(const Step& step, const Moments& moments,
   lamb_apply<ExecutionSpace, MemorySpace>(step.exec, rule, tiles_, tensors_, step.x(), m, v);
 }
 
-std::size_t DenseLambStep::memory_bytes() const {
-  return 3 * tensors_.trust_ratio.size() * sizeof(float) + tensors_.partial.size() * sizeof(double) +
-         tiles_.memory_bytes();
+std::int64_t DenseLambStep::tile_count(const TensorLayout& layout) {
+  return TensorTiles<MemorySpace>::count(boundaries_of(layout));
+}
+
+std::size_t DenseLambStep::memory_bytes(const TensorLayout& layout) {
+  const auto tiles = static_cast<std::size_t>(tile_count(layout));
+  return 3 * layout.tensors().size() * sizeof(float) + 2 * tiles * sizeof(double) +
+         TensorTiles<MemorySpace>::memory_bytes(tiles, layout.tensors().size());
 }
 
 }  // namespace kadam

@@ -3,7 +3,8 @@
 #pragma once
 
 #include <kadam/kernels/lamb_update.hpp>
-#include <kadam/optim/optimizer.hpp>
+#include <kadam/optim/moments.hpp>
+#include <kadam/optim/step.hpp>
 
 namespace kadam {
 
@@ -30,7 +31,9 @@ class DenseLambStep {
   /// The tensors cut in tiles, and what is known of each; trust_ratio is that of the last step.
   [[nodiscard]] const TensorTiles<MemorySpace>& tiles() const { return tiles_; }
   [[nodiscard]] const LambTensors<MemorySpace>& tensors() const { return tensors_; }
-  [[nodiscard]] std::size_t memory_bytes() const;
+  /// Tiles of these tensors, and bytes that one for them holds.
+  [[nodiscard]] static std::int64_t tile_count(const TensorLayout& layout);
+  [[nodiscard]] static std::size_t memory_bytes(const TensorLayout& layout);
 
  private:
   Options options_;

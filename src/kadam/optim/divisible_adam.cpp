@@ -23,23 +23,33 @@ void DivisibleAdam::Options::describe(OptionFields& fields) {
              "steps between background exchanges, or auto");
 }
 
-void DivisibleAdam::Options::validate() const {
-  LocalMomentsAdam::Options::validate("divisible_adam");
+AlgorithmCost DivisibleAdam::cost(const Options& options, const Problem& problem) {
+  AlgorithmCost cost = LocalMomentsAdam::cost(options, problem);
+  StepPhase& phase = cost.phases.back();
+  PlannedExchange when;
+  when.hiding = Hiding::background;
+  when.every = options.first_background_steps();
+  when.after = options.warmup_steps;
+  const Cost mean = background_mean_cost(problem.ranks, problem.elements());
+  phase.add({cost::copy, (2.0 + 3.5 / static_cast<double>(when.every)) * problem.all()});
+  phase.add(mean, when);
+  // The result of the background exchange is state; the rest is workspace.
+  cost.memory += {problem.vectors(4), mean.memory.workspace_bytes - problem.vectors(1)};
+  return cost;
 }
 
-DivisibleAdam::DivisibleAdam(const Options& options, TensorLayout layout,
-                             std::shared_ptr<Communicator> shared_communicator)
-    : LocalMomentsAdam("divisible_adam", options, std::move(layout), std::move(shared_communicator)),
+DivisibleAdam::DivisibleAdam(const Options& options, Workplace& at)
+    : LocalMomentsAdam(options, at),
       options_(options),
-      background_steps_(options.background_steps.automatic ? 4 : options.background_steps.steps),
+      background_steps_(options.first_background_steps()),
       background_from_(options.warmup_steps),
       chooses_background_steps_(options.background_steps.automatic) {
   const ExecutionSpace exec;
   x_ = allocate<float>(exec, "kadam::DivisibleAdam::x", elements());
   residual_ = allocate_zeros<float>(exec, "kadam::DivisibleAdam::residual", elements());
   in_flight_ = allocate_zeros<float>(exec, "kadam::DivisibleAdam::in_flight", elements());
-  background_ = BackgroundMean(exec, Optimizer::shared_communicator(),
-                               ChunkLayout(elements(), communicator().size()), options.progress);
+  background_ = BackgroundMean(exec, shared_communicator(), ChunkLayout(elements(), communicator().size()),
+                               options.progress);
   exec.fence("kadam::DivisibleAdam");
 }
 
@@ -85,6 +95,23 @@ void DivisibleAdam::choose_background_steps(double waited_seconds) {
       static_cast<std::int64_t>(std::clamp(*std::max_element(all.begin(), all.end()), 1.0, 1e6));
   background_from_ = steps_taken() + 1;
   chooses_background_steps_ = false;
+  plan_background();
+}
+
+/// What is going to be sent follows what was chosen.
+void DivisibleAdam::plan_background() {
+  for (PlannedExchange& exchange : cost_here().phases.back().exchanges) {
+    const bool is_own = exchange.hiding == Hiding::background && exchange.wanted_after == 0;
+    if (!is_own) continue;
+    exchange.every = background_steps_;
+    exchange.after = background_from_;
+  }
+}
+
+void DivisibleAdam::adopt_state(const ExecutionSpace& exec, const StateFields& fields,
+                                const Restoration& restoration) {
+  LocalMomentsAdam::adopt_state(exec, fields, restoration);
+  plan_background();
 }
 
 void DivisibleAdam::deliver_all(const ExecutionSpace& exec, const Vector<float>& parameters) {
@@ -116,25 +143,6 @@ void DivisibleAdam::describe_state(const ExecutionSpace& exec, StateFields& fiel
   fields.of_each_rank("residual", residual_);
   fields.of_each_rank("in_flight", in_flight_);
   fields.equal("arriving", background_.settled(exec));
-}
-
-OptionMap DivisibleAdam::options() const {
-  return show_options(options_);
-}
-
-MemoryUse DivisibleAdam::memory() const {
-  MemoryUse use = LocalMomentsAdam::memory();
-  const std::size_t arriving_bytes = x_.size() * sizeof(float);  // the rest of background_ is workspace
-  use.state_bytes += (x_.size() + residual_.size() + in_flight_.size()) * sizeof(float) + arriving_bytes;
-  use.workspace_bytes += background_.memory_bytes() - arriving_bytes;
-  return use;
-}
-
-std::vector<PlannedTraffic> DivisibleAdam::traffic_plan() const {
-  std::vector<PlannedTraffic> plan = LocalMomentsAdam::traffic_plan();
-  plan.push_back(
-      {"compressed", Traffic::background, background_.bytes_sent(), background_steps_, background_from_});
-  return plan;
 }
 
 void DivisibleAdam::poll_background() {

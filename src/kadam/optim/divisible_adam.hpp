@@ -38,27 +38,31 @@ class DivisibleAdam final : public LocalMomentsAdam {
     StepsOrAuto background_steps{4, false};
 
     void describe(OptionFields& fields);
-    void validate() const;
+    /// tau, or 4 until it is chosen.
+    [[nodiscard]] std::int64_t first_background_steps() const {
+      return background_steps.automatic ? 4 : background_steps.steps;
+    }
   };
 
-  DivisibleAdam(const Options& options, TensorLayout layout, std::shared_ptr<Communicator> communicator);
+  DivisibleAdam(const Options& options, Workplace& at);
+  [[nodiscard]] static AlgorithmCost cost(const Options& options, const Problem& problem);
 
-  [[nodiscard]] OptionMap options() const override;
-  [[nodiscard]] MemoryUse memory() const override;
-  [[nodiscard]] std::vector<PlannedTraffic> traffic_plan() const override;
-
- protected:
   void advance(Step& step) override;
   void describe_state(const ExecutionSpace& exec, StateFields& fields) override;
+  void adopt_state(const ExecutionSpace& exec, const StateFields& fields,
+                   const Restoration& restoration) override;
   void deliver_all(const ExecutionSpace& exec, const Vector<float>& parameters) override;
   void consensus(const ExecutionSpace& exec, const Vector<const float>& parameters,
                  const Vector<float>& out) override;
   void poll_background() override;
+
+ protected:
   [[nodiscard]] BackgroundSeconds background_seconds() const override;
 
  private:
   void exchange_in_background(const ExecutionSpace& exec);
   void choose_background_steps(double waited_seconds);
+  void plan_background();
   /// b'. Waits for it if it has not come.
   [[nodiscard]] Vector<const float> arriving(const ExecutionSpace& exec);
   [[nodiscard]] bool starts_background(std::int64_t step) const {

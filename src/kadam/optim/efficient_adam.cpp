@@ -4,8 +4,6 @@
 #include <kadam/kernels/element_of.hpp>
 #include <kadam/optim/efficient_adam.hpp>
 
-#include <utility>
-
 namespace kadam {
 namespace {
 
@@ -34,15 +32,15 @@ void EfficientAdam::Options::describe(OptionFields& fields) {
   codec.describe(fields);
 }
 
-void EfficientAdam::Options::validate() const {
-  common.validate("efficient_adam");
-  codec.validate("efficient_adam");
+AlgorithmCost EfficientAdam::cost(const Options& options, const Problem& problem) {
+  AlgorithmCost cost;
+  cost.phases = {GroupedMean::phase("compressed", options.codec, problem, cost.memory)};
+  cost.phases.back().add({cost::accumulate_direction, problem.all()});
+  cost.memory.state_bytes += problem.vectors(2);
+  return cost;
 }
 
-EfficientAdam::EfficientAdam(const Options& options, TensorLayout layout,
-                             std::shared_ptr<Communicator> shared_communicator)
-    : Optimizer("efficient_adam", std::move(layout), std::move(shared_communicator), options.common),
-      options_(options) {
+EfficientAdam::EfficientAdam(const Options& options, Workplace& at) : Algorithm(at) {
   const ExecutionSpace exec;
   moments_ = Moments::zeros(exec, "kadam::EfficientAdam", elements());
   mean_ = GroupedMean(exec, options.codec, communicator(), elements(), groups(), left_out(groups()));
@@ -73,22 +71,6 @@ void EfficientAdam::accumulate(const Step& step) {
 void EfficientAdam::describe_state(const ExecutionSpace& /*exec*/, StateFields& fields) {
   moments_.describe_own_state(fields);
   mean_.compressed().describe_state(fields);
-}
-
-OptionMap EfficientAdam::options() const {
-  return show_options(options_);
-}
-
-MemoryUse EfficientAdam::memory() const {
-  MemoryUse use = mean_.memory();
-  use.state_bytes += moments_.bytes();
-  return use;
-}
-
-std::vector<PlannedTraffic> EfficientAdam::traffic_plan() const {
-  std::vector<PlannedTraffic> plan;
-  mean_.add_traffic("compressed", plan);
-  return plan;
 }
 
 void EfficientAdam::add_health(const ExecutionSpace& exec, Health& health) {

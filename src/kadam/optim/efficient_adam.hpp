@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/optim/algorithm.hpp>
 #include <kadam/optim/grouped_mean.hpp>
-#include <kadam/optim/optimizer.hpp>
 
 namespace kadam {
 
@@ -19,23 +19,19 @@ namespace kadam {
 ///
 /// Memory: 12 d + 4 d/n state bytes for n > 1. Wire: CompressedMean's bytes.
 /// Worked number: d = 10^6, n = 4, 4 bits, block 2048: 753 kB per step.
-class EfficientAdam final : public Optimizer {
+class EfficientAdam final : public Algorithm {
  public:
   struct Options {
     CommonOptions common;
     CodecOptions codec{.code = "uniform4"};
 
     void describe(OptionFields& fields);
-    void validate() const;
+    void validate(std::string_view owner) const { codec.validate(owner); }
   };
 
-  EfficientAdam(const Options& options, TensorLayout layout, std::shared_ptr<Communicator> communicator);
+  EfficientAdam(const Options& options, Workplace& at);
+  [[nodiscard]] static AlgorithmCost cost(const Options& options, const Problem& problem);
 
-  [[nodiscard]] OptionMap options() const override;
-  [[nodiscard]] MemoryUse memory() const override;
-  [[nodiscard]] std::vector<PlannedTraffic> traffic_plan() const override;
-
- protected:
   void advance(Step& step) override;
   void describe_state(const ExecutionSpace& exec, StateFields& fields) override;
   void add_health(const ExecutionSpace& exec, Health& health) override;
@@ -44,7 +40,6 @@ class EfficientAdam final : public Optimizer {
   /// worker error += y
   void accumulate(const Step& step);
 
-  Options options_;
   Moments moments_;
   GroupedMean mean_;
 };

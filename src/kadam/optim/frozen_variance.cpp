@@ -17,6 +17,12 @@ void FrozenVariance::Options::validate(std::string_view owner) const {
       "option 'warmup_steps' is needed: a number of steps > 0 (15 to 25 % of the run is usual), or \"auto\"");
 }
 
+void FrozenVariance::Options::divide(StepPhase& warmup, StepPhase& after) const {
+  if (warmup_steps.automatic) return;
+  warmup.count = steps_until(warmup_steps.steps);
+  after.count = steps_after(warmup_steps.steps);
+}
+
 void FrozenVariance::describe_floor(OptionFields& fields, double& variance_floor) {
   fields.add("variance_floor", variance_floor, Range::at_least(0.0).up_to(1.0),
              "smallest root of v, as part of its scale block's root mean square (0: none)");

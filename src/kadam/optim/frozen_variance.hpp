@@ -27,6 +27,9 @@ class FrozenVariance {
     void describe(OptionFields& fields);
     /// Errors: std::invalid_argument; there is no default for warmup_steps.
     void validate(std::string_view owner) const;
+    /// Says of how many steps of a run the warm-up has, and what follows it. A warm-up that ends by itself
+    /// takes the whole run, as far as one can know.
+    void divide(StepPhase& warmup, StepPhase& after) const;
   };
   /// The option variance_floor, also of algorithms that freeze the variance otherwise.
   static void describe_floor(OptionFields& fields, double& variance_floor);

@@ -41,24 +41,31 @@ void FrozenVarianceAdam::Options::describe(OptionFields& fields) {
 }
 
 void FrozenVarianceAdam::Options::validate(std::string_view owner) const {
-  common.validate(owner);
   codec.validate(owner);
   variance.validate(owner);
 }
 
-void FrozenVarianceAdam::Apmsqueeze::validate() const {
-  Options::validate("apmsqueeze");
-  require_option(!common.bias_correction, "apmsqueeze",
+void FrozenVarianceAdam::Apmsqueeze::validate(std::string_view owner) const {
+  Options::validate(owner);
+  require_option(!common.bias_correction, owner,
                  "option 'bias_correction': the algorithm has none; leave it out, or use onebit_adam");
-  require_option(!variance.warmup_steps.automatic, "apmsqueeze",
+  require_option(!variance.warmup_steps.automatic, owner,
                  "option 'warmup_steps': \"auto\" is onebit_adam's: give a number of steps");
 }
 
-FrozenVarianceAdam::FrozenVarianceAdam(std::string_view name, const Options& options, TensorLayout layout,
-                                       std::shared_ptr<Communicator> shared_communicator)
-    : Optimizer(name, std::move(layout), std::move(shared_communicator), options.common),
-      options_(options),
-      variance_(options.variance, options.common) {
+AlgorithmCost FrozenVarianceAdam::cost(const Options& options, const Problem& problem) {
+  AlgorithmCost cost;
+  StepPhase warmup = dense_phase("warm-up", options.common, problem, adam_kernel(options.common));
+  StepPhase compressed = GroupedMean::phase("compressed", options.codec, problem, cost.memory);
+  options.variance.divide(warmup, compressed);
+  cost.phases = {std::move(warmup), std::move(compressed)};
+  cost.memory += DenseMeanLayout(problem.ranks, problem.elements(), options.common.gradients).cost().memory;
+  cost.memory.state_bytes += problem.vectors(2);
+  return cost;
+}
+
+FrozenVarianceAdam::FrozenVarianceAdam(const Options& options, Workplace& at)
+    : Algorithm(at), options_(options), variance_(options.variance, options.common) {
   const ExecutionSpace exec;
   moments_ = Moments::zeros(exec, "kadam::FrozenVarianceAdam", elements());
   dense_mean_ = DenseMean(exec, communicator(), elements(), common().gradients);
@@ -152,24 +159,6 @@ void FrozenVarianceAdam::adopt_state(const ExecutionSpace& exec, const StateFiel
                                      const Restoration& restoration) {
   variance_.adopt_state(exec, moments_, mean_);
   momentum_is_in_message_ = momentum_is_in_message_ && restoration.to_the_last_bit;
-}
-
-OptionMap FrozenVarianceAdam::options() const {
-  return show_options(options_);
-}
-
-MemoryUse FrozenVarianceAdam::memory() const {
-  MemoryUse use = mean_.memory();
-  use.state_bytes += moments_.bytes();
-  use.workspace_bytes += dense_mean_.memory_bytes();
-  return use;
-}
-
-std::vector<PlannedTraffic> FrozenVarianceAdam::traffic_plan() const {
-  std::vector<PlannedTraffic> plan;
-  add_traffic("warm-up", dense_mean_, plan);
-  mean_.add_traffic("compressed", plan);
-  return plan;
 }
 
 void FrozenVarianceAdam::add_health(const ExecutionSpace& exec, Health& health) {

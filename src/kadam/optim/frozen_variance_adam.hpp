@@ -3,9 +3,9 @@
 #pragma once
 
 #include <kadam/collectives/dense_mean.hpp>
+#include <kadam/optim/algorithm.hpp>
 #include <kadam/optim/frozen_variance.hpp>
 #include <kadam/optim/grouped_mean.hpp>
-#include <kadam/optim/optimizer.hpp>
 
 #include <string_view>
 #include <vector>
@@ -31,7 +31,7 @@ namespace kadam {
 ///
 /// Memory: m, v, errors and workspace, 12 d + 4 d/n state bytes for n > 1. Wire: DenseMean's bytes in the
 /// warm-up, CompressedMean's afterwards.
-class FrozenVarianceAdam final : public Optimizer {
+class FrozenVarianceAdam final : public Algorithm {
  public:
   struct Options {
     CommonOptions common;
@@ -40,8 +40,6 @@ class FrozenVarianceAdam final : public Optimizer {
     bool precondition = false;
 
     void describe(OptionFields& fields);
-
-   protected:
     void validate(std::string_view owner) const;
   };
   /// 1-bit Adam: communication-efficient training with Adam's convergence speed (Tang et al. 2021).
@@ -57,15 +55,11 @@ class FrozenVarianceAdam final : public Optimizer {
   /// n = 4, 4 bits, block 2048: 753 kB per step after the warm-up.
   struct Apmsqueeze;
 
-  FrozenVarianceAdam(std::string_view name, const Options& options, TensorLayout layout,
-                     std::shared_ptr<Communicator> communicator);
+  FrozenVarianceAdam(const Options& options, Workplace& at);
+  [[nodiscard]] static AlgorithmCost cost(const Options& options, const Problem& problem);
 
-  [[nodiscard]] OptionMap options() const override;
-  [[nodiscard]] MemoryUse memory() const override;
-  [[nodiscard]] std::vector<PlannedTraffic> traffic_plan() const override;
   [[nodiscard]] std::int64_t inactive_elements() const override { return mean_.inactive_elements(); }
 
- protected:
   void advance(Step& step) override;
   [[nodiscard]] DenseMean* next_gradient_mean() override {
     return variance_.is_frozen() ? nullptr : &dense_mean_;
@@ -99,7 +93,6 @@ class FrozenVarianceAdam final : public Optimizer {
 
 struct FrozenVarianceAdam::OnebitAdam : Options {
   OnebitAdam() { codec.codes = code_names<SignCode>(); }
-  void validate() const { Options::validate("onebit_adam"); }
 };
 
 struct FrozenVarianceAdam::Apmsqueeze : Options {
@@ -107,7 +100,7 @@ struct FrozenVarianceAdam::Apmsqueeze : Options {
     codec.code = "uniform4";
     common.bias_correction = false;
   }
-  void validate() const;
+  void validate(std::string_view owner) const;
 };
 
 }  // namespace kadam

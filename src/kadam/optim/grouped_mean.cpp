@@ -11,15 +11,22 @@ GroupedMean::GroupedMean(const ExecutionSpace& exec, const CodecOptions& codec,
       kept_(exec, communicator, groups.dense),
       coordinates_(exec, elements, left_out) {}
 
-MemoryUse GroupedMean::memory() const {
-  return {compressed_.state_bytes(),
-          compressed_.workspace_bytes() + kept_.memory_bytes() + coordinates_.memory_bytes()};
-}
-
-void GroupedMean::add_traffic(const char* phase, std::vector<PlannedTraffic>& plan) const {
-  plan.push_back({phase, Traffic::compressed, compressed_.bytes_sent()});
-  plan.push_back({phase, Traffic::dense, kept_.bytes_sent()});
-  plan.push_back({phase, Traffic::node, compressed_.node_bytes_sent() + kept_.node_bytes_sent()});
+StepPhase GroupedMean::phase(const char* name, const CodecOptions& codec, const Problem& problem,
+                             MemoryUse& use) {
+  const CompressedMeanLayout layout(problem.ranks, make_quantiser(codec.code, codec.scale),
+                                    problem.elements(), codec.block);
+  const Cost compressed = layout.cost();
+  const Cost kept = dense_subset_cost(problem.ranks, problem.groups.dense);
+  use += compressed.memory;
+  use += kept.memory;
+  use.workspace_bytes += CompressedCoordinates::memory_bytes(problem.elements());
+  StepPhase phase;
+  phase.name = name;
+  phase.add({cost::check, problem.all()});
+  phase.add(compressed, Hiding::pieces);
+  phase.add(kept, Hiding::nothing);
+  phase.add(layout.decoding());
+  return phase;
 }
 
 }  // namespace kadam

@@ -6,7 +6,8 @@
 #include <kadam/collectives/dense_subset.hpp>
 #include <kadam/optim/common_options.hpp>
 #include <kadam/optim/compressed_coordinates.hpp>
-#include <kadam/optim/optimizer.hpp>
+#include <kadam/optim/problem.hpp>
+#include <kadam/optim/step.hpp>
 
 #include <vector>
 
@@ -18,7 +19,7 @@ namespace kadam {
 /// An exchange has three steps: exchange_kept(); one of CompressedMean's exchanges, which calls `arrived` for
 /// what is there to decode(); decode_kept(). Segments are those of the parameter groups.
 ///
-/// Memory: CompressedMean's, DenseSubset's and CompressedCoordinates'. Wire: add_traffic().
+/// Memory and wire: CompressedMean's, DenseSubset's and CompressedCoordinates'; see phase().
 class GroupedMean {
  public:
   GroupedMean() = default;
@@ -75,9 +76,10 @@ class GroupedMean {
     }
   }
 
-  [[nodiscard]] MemoryUse memory() const;
-  /// Adds to `plan` what a rank sends in the steps of a phase.
-  void add_traffic(const char* phase, std::vector<PlannedTraffic>& plan) const;
+  /// A step with one such exchange and the decoding: what else there is, is the algorithm's. Adds to `use`
+  /// what the mean holds.
+  [[nodiscard]] static StepPhase phase(const char* name, const CodecOptions& codec, const Problem& problem,
+                                       MemoryUse& use);
 
  private:
   CompressedMean compressed_;

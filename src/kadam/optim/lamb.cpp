@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/optim/lamb.hpp>
 
-#include <utility>
-
 namespace kadam {
 
 void Lamb::Options::describe(OptionFields& fields) {
@@ -11,15 +9,16 @@ void Lamb::Options::describe(OptionFields& fields) {
   trust.describe(fields);
 }
 
-void Lamb::Options::validate() const {
-  common.validate("lamb");
-  trust.validate("lamb");
+AlgorithmCost Lamb::cost(const Options& options, const Problem& problem) {
+  AlgorithmCost cost;
+  cost.phases = {dense_phase("dense", options.common, problem, cost::lamb_update)};
+  cost.memory = DenseMeanLayout(problem.ranks, problem.elements(), options.common.gradients).cost().memory;
+  cost.memory += {problem.vectors(2), DenseLambStep::memory_bytes(problem.layout)};
+  return cost;
 }
 
-Lamb::Lamb(const Options& options, TensorLayout layout, std::shared_ptr<Communicator> shared_communicator)
-    : Optimizer("lamb", std::move(layout), std::move(shared_communicator), options.common),
-      options_(options),
-      lamb_step_(options.trust, this->layout(), groups()) {
+Lamb::Lamb(const Options& options, Workplace& at)
+    : Algorithm(at), lamb_step_(options.trust, layout(), groups()) {
   const ExecutionSpace exec;
   moments_ = Moments::zeros(exec, "kadam::Lamb", elements());
   mean_ = DenseMean(exec, communicator(), elements(), common().gradients);
@@ -35,20 +34,6 @@ void Lamb::advance(Step& step) {
 
 void Lamb::describe_state(const ExecutionSpace& /*exec*/, StateFields& fields) {
   moments_.describe_state(fields);
-}
-
-OptionMap Lamb::options() const {
-  return show_options(options_);
-}
-
-MemoryUse Lamb::memory() const {
-  return {moments_.bytes(), mean_.memory_bytes() + lamb_step_.memory_bytes()};
-}
-
-std::vector<PlannedTraffic> Lamb::traffic_plan() const {
-  std::vector<PlannedTraffic> plan;
-  add_traffic("dense", mean_, plan);
-  return plan;
 }
 
 }  // namespace kadam

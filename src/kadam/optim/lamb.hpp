@@ -3,8 +3,8 @@
 #pragma once
 
 #include <kadam/collectives/dense_mean.hpp>
+#include <kadam/optim/algorithm.hpp>
 #include <kadam/optim/dense_lamb_step.hpp>
-#include <kadam/optim/optimizer.hpp>
 
 namespace kadam {
 
@@ -14,30 +14,25 @@ namespace kadam {
 ///   phi = |x| / |u| (1 if either is 0), clipped to [trust_min, trust_max];  x <- x - gamma phi u
 ///
 /// Clipping: by the norm of the mean gradient. Memory and wire as adam; 40 B moved per element and step.
-class Lamb final : public Optimizer {
+class Lamb final : public Algorithm {
  public:
   struct Options {
     CommonOptions common;
     DenseLambStep::Options trust;
 
     void describe(OptionFields& fields);
-    void validate() const;
+    void validate(std::string_view owner) const { trust.validate(owner); }
   };
 
-  Lamb(const Options& options, TensorLayout layout, std::shared_ptr<Communicator> communicator);
+  Lamb(const Options& options, Workplace& at);
+  [[nodiscard]] static AlgorithmCost cost(const Options& options, const Problem& problem);
 
-  [[nodiscard]] OptionMap options() const override;
-  [[nodiscard]] MemoryUse memory() const override;
-  [[nodiscard]] std::vector<PlannedTraffic> traffic_plan() const override;
-
- protected:
   void advance(Step& step) override;
   [[nodiscard]] DenseMean* next_gradient_mean() override { return &mean_; }
   void describe_state(const ExecutionSpace& exec, StateFields& fields) override;
   [[nodiscard]] bool has_dense_state() const override { return true; }
 
  private:
-  Options options_;
   Moments moments_;
   DenseMean mean_;
   DenseLambStep lamb_step_;

@@ -45,14 +45,66 @@ void LocalMomentsAdam::Options::describe(OptionFields& fields) {
 }
 
 void LocalMomentsAdam::Options::validate(std::string_view owner) const {
-  common.validate(owner);
   require_option(variance_delay == 0 || variance_delay < variance_sync_interval, owner,
                  "option 'variance_delay': expected 0 (at once), or fewer steps than variance_sync_interval");
 }
 
-LocalMomentsAdam::LocalMomentsAdam(std::string_view name, const Options& options, TensorLayout layout,
-                                   std::shared_ptr<Communicator> shared_communicator)
-    : Optimizer(name, std::move(layout), std::move(shared_communicator), options.common),
+/// Exact means of the variance now and then. If they are not delayed, the step waits for them.
+void LocalMomentsAdam::Options::add_variance_means(const Problem& problem, AlgorithmCost& cost) const {
+  const std::int64_t every = variance_sync_interval;
+  if (every == 0) return;
+  StepPhase& phase = cost.phases.back();
+  const auto add = [&](const Kernel& kernel, double vectors) {
+    phase.add({kernel, vectors * problem.all() / static_cast<double>(every)});
+  };
+  add(cost::copy, 1.0);
+  add(cost::scale, 2.0);
+  PlannedExchange when;
+  when.every = every;
+  if (!delays_variance(problem.ranks)) {
+    phase.add(DenseMeanLayout(problem.ranks, problem.elements()).cost(), when);
+    return;
+  }
+  add(cost::copy, 3.0);
+  add(cost::scale, 1.0);
+  when.hiding = Hiding::background;
+  when.wanted_after = variance_delay;
+  const Cost mean = background_mean_cost(problem.ranks, problem.elements());
+  phase.add(mean, when);
+  cost.memory += mean.memory;
+  cost.memory.state_bytes += problem.vectors(1);
+}
+
+AlgorithmCost LocalMomentsAdam::cost(const Options& options, const Problem& problem) {
+  const Arrangement& ranks = problem.ranks;
+  AlgorithmCost cost;
+  cost.memory = {problem.vectors(2),
+                 DenseMeanLayout(ranks, problem.elements()).cost().memory.workspace_bytes};
+  StepPhase phase;
+  phase.name = "compressed";
+  if (options.warmup_steps > 0) {
+    StepPhase warmup = dense_phase("warm-up", options.common, problem, adam_kernel(options.common));
+    warmup.count = steps_until(options.warmup_steps);
+    phase.count = steps_after(options.warmup_steps);
+    cost.phases.push_back(std::move(warmup));
+  }
+  const Cost sparse =
+      SparseMeanLayout(options.sparse(), problem.elements(), ranks.ranks, ranks.rank).cost(problem.threads);
+  const Cost kept = dense_subset_cost(ranks, problem.groups.dense);
+  phase.add({cost::check, problem.all()});
+  phase.add({cost::accumulate_direction, problem.all()});
+  phase.add(sparse, Hiding::nothing);
+  phase.add(kept, Hiding::nothing);
+  if (options.common.weight_decay > 0.0) phase.add({cost::scale, problem.all()});
+  cost.phases.push_back(std::move(phase));
+  cost.memory += sparse.memory;
+  cost.memory += kept.memory;
+  options.add_variance_means(problem, cost);
+  return cost;
+}
+
+LocalMomentsAdam::LocalMomentsAdam(const Options& options, Workplace& at)
+    : Algorithm(at),
       warmup_steps_(options.warmup_steps),
       variance_sync_interval_(options.variance_sync_interval),
       variance_delay_(options.variance_delay) {
@@ -63,11 +115,9 @@ LocalMomentsAdam::LocalMomentsAdam(std::string_view name, const Options& options
   dense_mean_ = DenseMean(exec, communicator(), elements());
   dense_mean_.reserve_staging(communicator());
   kept_dense_ = DenseSubset(exec, communicator(), groups().dense);
-  sparse_mean_ =
-      SparseMean(exec, {options.density, options.select_block, options.exchange}, elements(), ranks, rank);
+  sparse_mean_ = SparseMean(exec, options.sparse(), elements(), ranks, rank);
   if (delays_variance()) {
-    variance_mean_ =
-        DelayedVarianceMean(exec, Optimizer::shared_communicator(), elements(), options.progress);
+    variance_mean_ = DelayedVarianceMean(exec, shared_communicator(), elements(), options.progress);
   }
   exec.fence("kadam::LocalMomentsAdam");
 }
@@ -156,31 +206,6 @@ void LocalMomentsAdam::deliver_largest(const Step& step, const Vector<float>& re
   kept_dense_.exchange(step.exec, step.communicator, step.phases, ElementOf<MemorySpace>{residual});
   kept_dense_.decode(step.exec, 0, elements(), DeliverAll{x, residual});
   sparse_mean_.deliver(step.exec, step.communicator, step.phases, residual, x);
-}
-
-MemoryUse LocalMomentsAdam::memory() const {
-  MemoryUse use = {moments_.bytes(),
-                   dense_mean_.memory_bytes() + kept_dense_.memory_bytes() + sparse_mean_.workspace_bytes()};
-  if (delays_variance()) {
-    use.state_bytes += variance_mean_.state_bytes();
-    use.workspace_bytes += variance_mean_.workspace_bytes();
-  }
-  return use;
-}
-
-std::vector<PlannedTraffic> LocalMomentsAdam::traffic_plan() const {
-  std::vector<PlannedTraffic> plan;
-  if (warmup_steps_ > 0) add_traffic("warm-up", dense_mean_, plan);
-  plan.push_back({"compressed", Traffic::sparse, sparse_mean_.bytes_sent()});
-  plan.push_back({"compressed", Traffic::dense, kept_dense_.bytes_sent()});
-  plan.push_back({"compressed", Traffic::node, kept_dense_.node_bytes_sent()});
-  if (delays_variance()) {
-    plan.push_back({"compressed", Traffic::background, variance_mean_.bytes_sent(), variance_sync_interval_});
-  } else if (variance_sync_interval_ > 0) {
-    plan.push_back({"compressed", Traffic::dense, dense_mean_.bytes_sent(), variance_sync_interval_});
-    plan.push_back({"compressed", Traffic::node, dense_mean_.node_bytes_sent(), variance_sync_interval_});
-  }
-  return plan;
 }
 
 void LocalMomentsAdam::add_health(const ExecutionSpace& exec, Health& health) {

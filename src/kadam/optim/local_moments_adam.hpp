@@ -4,8 +4,8 @@
 
 #include <kadam/collectives/dense_subset.hpp>
 #include <kadam/collectives/sparse_mean.hpp>
+#include <kadam/optim/algorithm.hpp>
 #include <kadam/optim/delayed_variance_mean.hpp>
-#include <kadam/optim/optimizer.hpp>
 
 #include <string_view>
 
@@ -19,7 +19,7 @@ namespace kadam {
 ///
 /// Every T_v steps the variances of all ranks become their mean: at once, or, with variance_delay = k, in the
 /// background, k steps later (DelayedVarianceMean: 8 d + 4 d bytes more).
-class LocalMomentsAdam : public Optimizer {
+class LocalMomentsAdam : public Algorithm {
  public:
   struct Options {
     CommonOptions common;
@@ -34,15 +34,19 @@ class LocalMomentsAdam : public Optimizer {
 
     void describe(OptionFields& fields);
     void validate(std::string_view owner) const;
+    [[nodiscard]] SparseOptions sparse() const { return {density, select_block, exchange}; }
+    [[nodiscard]] bool delays_variance(const Arrangement& ranks) const {
+      return variance_delay > 0 && ranks.ranks > 1;
+    }
+    /// Adds what the means of the variance cost to the last phase.
+    void add_variance_means(const Problem& problem, AlgorithmCost& cost) const;
   };
 
-  LocalMomentsAdam(std::string_view name, const Options& options, TensorLayout layout,
-                   std::shared_ptr<Communicator> communicator);
+  LocalMomentsAdam(const Options& options, Workplace& at);
+  /// Phases: the warm-up, if there is one, then the compressed steps. Without residuals, which the algorithm
+  /// adds.
+  [[nodiscard]] static AlgorithmCost cost(const Options& options, const Problem& problem);
 
-  [[nodiscard]] MemoryUse memory() const override;
-  [[nodiscard]] std::vector<PlannedTraffic> traffic_plan() const override;
-
- protected:
   void add_health(const ExecutionSpace& exec, Health& health) override;
   [[nodiscard]] DenseMean* next_gradient_mean() override { return warms_up() ? &dense_mean_ : nullptr; }
   /// The warm-up does, in its update.
@@ -52,6 +56,8 @@ class LocalMomentsAdam : public Optimizer {
   [[nodiscard]] bool has_dense_state() const override { return steps_taken() <= warmup_steps_; }
   void adopt_state(const ExecutionSpace& exec, const StateFields& fields,
                    const Restoration& restoration) override;
+
+ protected:
   /// Of all background exchanges.
   [[nodiscard]] virtual BackgroundSeconds background_seconds() const;
 

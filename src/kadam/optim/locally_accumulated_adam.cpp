@@ -3,8 +3,6 @@
 #include <kadam/kernels/step_ahead.hpp>
 #include <kadam/optim/locally_accumulated_adam.hpp>
 
-#include <utility>
-
 namespace kadam {
 
 void LocallyAccumulatedAdam::Options::describe(OptionFields& fields) {
@@ -13,15 +11,16 @@ void LocallyAccumulatedAdam::Options::describe(OptionFields& fields) {
              "factor on the residual before a step is added");
 }
 
-void LocallyAccumulatedAdam::Options::validate() const {
-  LocalMomentsAdam::Options::validate("locally_accumulated_adam");
+AlgorithmCost LocallyAccumulatedAdam::cost(const Options& options, const Problem& problem) {
+  AlgorithmCost cost = LocalMomentsAdam::cost(options, problem);
+  const bool steps_ahead = options.step_ahead > 0.0 && problem.ranks.ranks > 1;
+  if (steps_ahead) cost.phases.back().add({cost::copy, 1.5 * problem.all()});
+  cost.memory.state_bytes += problem.vectors(steps_ahead ? 2 : 1);
+  return cost;
 }
 
-LocallyAccumulatedAdam::LocallyAccumulatedAdam(const Options& options, TensorLayout layout,
-                                               std::shared_ptr<Communicator> shared_communicator)
-    : LocalMomentsAdam("locally_accumulated_adam", options, std::move(layout),
-                       std::move(shared_communicator)),
-      options_(options) {
+LocallyAccumulatedAdam::LocallyAccumulatedAdam(const Options& options, Workplace& at)
+    : LocalMomentsAdam(options, at), options_(options) {
   const ExecutionSpace exec;
   e_ = allocate_zeros<float>(exec, "kadam::LocallyAccumulatedAdam::e", elements());
   if (steps_ahead()) x_ = allocate<float>(exec, "kadam::LocallyAccumulatedAdam::x", elements());
@@ -66,16 +65,6 @@ void LocallyAccumulatedAdam::describe_state(const ExecutionSpace& exec, StateFie
   if (has_dense_state()) return;
   fields.of_each_rank("residual", e_);
   if (steps_ahead()) fields.common_parameters(x_);
-}
-
-OptionMap LocallyAccumulatedAdam::options() const {
-  return show_options(options_);
-}
-
-MemoryUse LocallyAccumulatedAdam::memory() const {
-  MemoryUse use = LocalMomentsAdam::memory();
-  use.state_bytes += (e_.size() + x_.size()) * sizeof(float);
-  return use;
 }
 
 }  // namespace kadam

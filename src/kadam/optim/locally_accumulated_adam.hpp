@@ -32,16 +32,11 @@ class LocallyAccumulatedAdam final : public LocalMomentsAdam {
     double residual_decay = 1.0;
 
     void describe(OptionFields& fields);
-    void validate() const;
   };
 
-  LocallyAccumulatedAdam(const Options& options, TensorLayout layout,
-                         std::shared_ptr<Communicator> communicator);
+  LocallyAccumulatedAdam(const Options& options, Workplace& at);
+  [[nodiscard]] static AlgorithmCost cost(const Options& options, const Problem& problem);
 
-  [[nodiscard]] OptionMap options() const override;
-  [[nodiscard]] MemoryUse memory() const override;
-
- protected:
   void advance(Step& step) override;
   void describe_state(const ExecutionSpace& exec, StateFields& fields) override;
   void deliver_all(const ExecutionSpace& exec, const Vector<float>& parameters) override;

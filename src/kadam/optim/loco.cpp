@@ -31,22 +31,45 @@ void Loco::Options::describe(OptionFields& fields) {
   fields.add_choice("parameters", parameters, {"float32", "bf16"}, "how parameters are sent");
 }
 
-void Loco::Options::validate() const {
-  common.validate("loco");
+bool Loco::Options::rounds(const Arrangement& ranks) const {
+  return parameters == "bf16" && ranks.ranks > 1;
 }
 
-Loco::Loco(const Options& options, TensorLayout layout, std::shared_ptr<Communicator> shared_communicator)
-    : Optimizer("loco", std::move(layout), std::move(shared_communicator), options.common),
-      options_(options) {
+AlgorithmCost Loco::cost(const Options& options, const Problem& problem) {
+  const Arrangement& ranks = problem.ranks;
+  const std::int64_t d = problem.elements();
+  const bool rounds = options.rounds(ranks);
+  const auto own = static_cast<std::size_t>(ChunkLayout(d, ranks.ranks).chunk(ranks.own_chunk()).elements());
+  Cost mean =
+      LowBitLayout(ranks, make_quantiser(options.code), d, options.block, options.common.gradients).cost();
+  const Cost gather = ChunkGather(ranks, d, rounds ? sizeof(Bfloat16) : sizeof(float)).cost();
+  mean.transfers.insert(mean.transfers.end(), gather.transfers.begin(), gather.transfers.end());
+  const Cost kept = dense_subset_cost(ranks, problem.groups.dense);
+  StepPhase phase;
+  phase.name = "compressed";
+  phase.add({cost::check, problem.all()});
+  phase.add(mean, Hiding::pieces);
+  phase.add(kept, Hiding::nothing);
+  phase.add({cost::adam_update, static_cast<double>(own)});
+  if (rounds) phase.add({cost::copy, problem.all() + static_cast<double>(own)});
+  AlgorithmCost cost{{std::move(phase)}, mean.memory};
+  cost.memory += kept.memory;
+  cost.memory += {(rounds ? 3 : 2) * sizeof(float) * own,
+                  CompressedCoordinates::memory_bytes(d) + (rounds ? problem.vectors(1) / 2 : 0)};
+  return cost;
+}
+
+Loco::Loco(const Options& options, Workplace& at) : Algorithm(at), options_(options) {
   const ExecutionSpace exec;
-  rounds_ = options.parameters == "bf16" && communicator().size() > 1;
-  own_ = ChunkLayout(elements(), communicator().size()).chunk(communicator().own_chunk());
+  const Arrangement ranks = communicator().arrangement();
+  rounds_ = options.rounds(ranks);
+  own_ = ChunkLayout(elements(), ranks.ranks).chunk(ranks.own_chunk());
   moments_ = Moments::zeros(exec, "kadam::Loco", own_.elements());
   reduce_scatter_ = LowBitReduceScatter(exec, make_quantiser(options.code), communicator(), elements(),
                                         options.block, options.error_beta, common().gradients);
   kept_dense_ = DenseSubset(exec, communicator(), groups().dense);
   coordinates_ = CompressedCoordinates(exec, elements(), groups().dense);
-  gather_ = ChunkGather(communicator(), elements(), rounds_ ? sizeof(Bfloat16) : sizeof(float));
+  gather_ = ChunkGather(ranks, elements(), rounds_ ? sizeof(Bfloat16) : sizeof(float));
   if (rounds_) {
     master_ = allocate<float>(exec, "kadam::Loco::master", own_.elements());
     rounded_ = allocate<Bfloat16>(exec, "kadam::Loco::rounded", elements());
@@ -79,15 +102,9 @@ double Loco::clip_factor_of_shards(const Step& step, const Vector<const float>& 
 }
 
 void Loco::update_shard(const Step& step, const Vector<float>& shard, const Vector<const float>& g) const {
-  AdamStep rule;
-  rule.first = Ema::make(common().beta1);
-  rule.second = Ema::make(common().beta2);
-  rule.gradient_scale = step.gradient_scale();
   step.groups.for_each_segment_in(own_, [&](const Segment& segment) {
-    rule.apply = AdamApply::make(step.rate(segment), segment.weight_decay, common().eps,
-                                 step.first_correction(), step.second_correction());
     const ElementRange in_shard{segment.range.begin - own_.begin, segment.range.end - own_.begin};
-    update_by_adam(step.exec, rule, in_shard, shard, moments_, g);
+    update_by_adam(step.exec, step.adam_rule(segment), in_shard, shard, moments_, g);
   });
 }
 
@@ -130,23 +147,6 @@ void Loco::describe_state(const ExecutionSpace& exec, StateFields& fields) {
 void Loco::adopt_state(const ExecutionSpace& exec, const StateFields& fields,
                        const Restoration& restoration) {
   reduce_scatter_.adopt_state(exec, fields, restoration.to_the_last_bit);
-}
-
-OptionMap Loco::options() const {
-  return show_options(options_);
-}
-
-MemoryUse Loco::memory() const {
-  return {moments_.bytes() + master_.size() * sizeof(float) + reduce_scatter_.state_bytes(),
-          reduce_scatter_.workspace_bytes() + kept_dense_.memory_bytes() + coordinates_.memory_bytes() +
-              rounded_.size() * sizeof(Bfloat16)};
-}
-
-std::vector<PlannedTraffic> Loco::traffic_plan() const {
-  return {{"compressed", Traffic::compressed, reduce_scatter_.bytes_sent()},
-          {"compressed", Traffic::dense, gather_.bytes_sent() + kept_dense_.bytes_sent()},
-          {"compressed", Traffic::node,
-           reduce_scatter_.node_bytes_sent() + gather_.node_bytes_sent() + kept_dense_.node_bytes_sent()}};
 }
 
 void Loco::add_health(const ExecutionSpace& exec, Health& health) {

@@ -5,8 +5,8 @@
 #include <kadam/collectives/chunk_gather.hpp>
 #include <kadam/collectives/dense_subset.hpp>
 #include <kadam/collectives/low_bit_reduce_scatter.hpp>
+#include <kadam/optim/algorithm.hpp>
 #include <kadam/optim/compressed_coordinates.hpp>
-#include <kadam/optim/optimizer.hpp>
 
 namespace kadam {
 
@@ -23,7 +23,7 @@ namespace kadam {
 /// Memory: 8 d/n + d + 4 d/B state bytes, 4 d/n more with bf16. Wire: (n - 1)/n (d b/8 + 4 d/B) for the
 /// gradient and (n - 1)/n 4 d (bf16: 2 d) for the parameters: it is the second that counts.
 /// Worked number: d = 10^6, n = 4, 4 bits, block 256: 387 kB + 3 MB per step, against 6 MB of dense Adam.
-class Loco final : public Optimizer {
+class Loco final : public Algorithm {
  public:
   struct Options {
     CommonOptions common;
@@ -34,16 +34,14 @@ class Loco final : public Optimizer {
     std::string parameters = "float32";
 
     void describe(OptionFields& fields);
-    void validate() const;
+    void validate(std::string_view /*owner*/) const {}
+    /// Whether parameters are sent as bf16: one rank sends none.
+    [[nodiscard]] bool rounds(const Arrangement& ranks) const;
   };
 
-  Loco(const Options& options, TensorLayout layout, std::shared_ptr<Communicator> communicator);
+  Loco(const Options& options, Workplace& at);
+  [[nodiscard]] static AlgorithmCost cost(const Options& options, const Problem& problem);
 
-  [[nodiscard]] OptionMap options() const override;
-  [[nodiscard]] MemoryUse memory() const override;
-  [[nodiscard]] std::vector<PlannedTraffic> traffic_plan() const override;
-
- protected:
   void advance(Step& step) override;
   void describe_state(const ExecutionSpace& exec, StateFields& fields) override;
   void adopt_state(const ExecutionSpace& exec, const StateFields& fields,

@@ -21,56 +21,56 @@ namespace kadam {
 namespace {
 
 /// THE table: whatever lists optimizers, or wants to know of what kind they are, asks it.
-std::deque<Algorithm>& algorithms() {
-  static std::deque<Algorithm> all = {
-      algorithm<Adam>("adam", {.dense = true}),
-      algorithm<Lamb>("lamb", {.dense = true, .per_tensor = true}),
-      algorithm<FrozenVarianceAdam, FrozenVarianceAdam::OnebitAdam>(
+std::deque<AlgorithmRow>& algorithms() {
+  static std::deque<AlgorithmRow> all = {
+      algorithm_row<Adam>("adam", {.dense = true}),
+      algorithm_row<Lamb>("lamb", {.dense = true, .per_tensor = true}),
+      algorithm_row<FrozenVarianceAdam, FrozenVarianceAdam::OnebitAdam>(
           "onebit_adam", {.warmup = "warmup_steps", .needs_warmup = true, .freezes = true}),
-      algorithm<FrozenVarianceAdam, FrozenVarianceAdam::Apmsqueeze>(
+      algorithm_row<FrozenVarianceAdam, FrozenVarianceAdam::Apmsqueeze>(
           "apmsqueeze", {.warmup = "warmup_steps", .needs_warmup = true, .freezes = true}),
-      algorithm<ZeroOneAdam>(
+      algorithm_row<ZeroOneAdam>(
           "zero_one_adam",
           {.warmup = "variance_freeze_step", .needs_warmup = true, .freezes = true, .ranks_differ = true}),
-      algorithm<OnebitLamb>(
+      algorithm_row<OnebitLamb>(
           "onebit_lamb",
           {.warmup = "warmup_steps", .needs_warmup = true, .freezes = true, .per_tensor = true}),
-      algorithm<EfficientAdam>("efficient_adam", {.local_moments = true}),
-      algorithm<Loco>("loco", {.shards = true}),
-      algorithm<LocallyAccumulatedAdam>(
+      algorithm_row<EfficientAdam>("efficient_adam", {.local_moments = true}),
+      algorithm_row<Loco>("loco", {.shards = true}),
+      algorithm_row<LocallyAccumulatedAdam>(
           "locally_accumulated_adam",
           {.warmup = "warmup_steps", .sparse = true, .local_moments = true, .ranks_differ = true}),
-      algorithm<DivisibleAdam>(
+      algorithm_row<DivisibleAdam>(
           "divisible_adam",
           {.warmup = "warmup_steps", .sparse = true, .local_moments = true, .ranks_differ = true}),
   };
   return all;
 }
 
-const Algorithm& find_algorithm(std::string_view name) {
+const AlgorithmRow& find_algorithm(std::string_view name) {
   std::string known;
-  for (const Algorithm& algorithm : algorithms()) {
-    if (algorithm.name == name) return algorithm;
-    known += (known.empty() ? "" : ", ") + algorithm.name;
+  for (const AlgorithmRow& row : algorithms()) {
+    if (row.name == name) return row;
+    known += (known.empty() ? "" : ", ") + row.name;
   }
   throw std::invalid_argument("there is no optimizer '" + std::string(name) + "': choose one of " + known);
 }
 
 }  // namespace
 
-void register_optimizer(Algorithm algorithm) {
+void register_optimizer(AlgorithmRow row) {
   const std::vector<std::string> known = optimizer_names();
-  if (std::find(known.begin(), known.end(), algorithm.name) != known.end()) {
-    throw std::invalid_argument("kadam::register_optimizer: there is an optimizer '" + algorithm.name +
+  if (std::find(known.begin(), known.end(), row.name) != known.end()) {
+    throw std::invalid_argument("kadam::register_optimizer: there is an optimizer '" + row.name +
                                 "' already: choose another name");
   }
-  algorithms().push_back(std::move(algorithm));
+  algorithms().push_back(std::move(row));
 }
 
 std::vector<std::string> optimizer_names() {
   std::vector<std::string> names;
   names.reserve(algorithms().size());
-  for (const Algorithm& algorithm : algorithms()) names.emplace_back(algorithm.name);
+  for (const AlgorithmRow& row : algorithms()) names.emplace_back(row.name);
   return names;
 }
 
@@ -80,6 +80,11 @@ std::vector<OptionHelp> optimizer_options(std::string_view name) {
 
 const OptimizerTraits& optimizer_traits(std::string_view name) {
   return find_algorithm(name).traits;
+}
+
+AlgorithmCost optimizer_cost(std::string_view name, const OptionMap& options, std::int64_t elements,
+                             const Arrangement& ranks) {
+  return find_algorithm(name).cost(name, options, elements, ranks);
 }
 
 bool has_option(std::string_view optimizer, std::string_view option) {

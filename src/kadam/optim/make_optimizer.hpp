@@ -22,4 +22,12 @@ namespace kadam {
                                                         const std::shared_ptr<Communicator>& communicator,
                                                         const std::vector<ParameterGroup>& groups = {});
 
+/// What an optimizer with these options costs, without making one: rank 0 of these ranks, with a vector of so
+/// many elements, on a GPU. Needs neither MPI nor memory. Bytes are those of Optimizer::traffic_plan(),
+/// memory is that of Optimizer::memory(): both are made from this.
+///
+/// Errors: std::invalid_argument as make_optimizer(), and for dense_below, which needs the tensors.
+[[nodiscard]] AlgorithmCost optimizer_cost(std::string_view name, const OptionMap& options,
+                                           std::int64_t elements, const Arrangement& ranks);
+
 }  // namespace kadam

@@ -38,6 +38,11 @@ OnebitLambTensors<MemorySpace> allocate_frozen_tensors(const TensorTiles<MemoryS
           Vector<double>("kadam::OnebitLamb::partial", 3 * static_cast<std::size_t>(tiles.tile_count()))};
 }
 
+std::size_t frozen_tensor_bytes(const TensorLayout& layout) {
+  const auto tiles = static_cast<std::size_t>(DenseLambStep::tile_count(layout));
+  return 3 * (layout.tensors().size() * sizeof(float) + tiles * sizeof(double));
+}
+
 /// c <- average(c, phi), per tensor.
 void average_trust_ratios(const ExecutionSpace& exec, const Ema& average, const Vector<const float>& phi,
                           const Vector<float>& c) {
@@ -63,19 +68,32 @@ void OnebitLamb::Options::describe(OptionFields& fields) {
              "decay of the average trust ratio in the warm-up");
 }
 
-void OnebitLamb::Options::validate() const {
-  common.validate("onebit_lamb");
-  trust.validate("onebit_lamb");
-  codec.validate("onebit_lamb");
-  variance.validate("onebit_lamb");
+void OnebitLamb::Options::validate(std::string_view owner) const {
+  trust.validate(owner);
+  codec.validate(owner);
+  variance.validate(owner);
 }
 
-OnebitLamb::OnebitLamb(const Options& options, TensorLayout layout,
-                       std::shared_ptr<Communicator> shared_communicator)
-    : Optimizer("onebit_lamb", std::move(layout), std::move(shared_communicator), options.common),
+AlgorithmCost OnebitLamb::cost(const Options& options, const Problem& problem) {
+  AlgorithmCost cost;
+  StepPhase warmup = dense_phase("warm-up", options.common, problem, cost::lamb_update);
+  StepPhase compressed = GroupedMean::phase("compressed", options.codec, problem, cost.memory);
+  // The fresh variance is read and written where others update the parameters: 20 B instead of 12.
+  compressed.add({cost::onebit_lamb_update, problem.all()});
+  compressed.add({cost::scale, problem.all()});
+  options.variance.divide(warmup, compressed);
+  cost.phases = {std::move(warmup), std::move(compressed)};
+  cost.memory += DenseMeanLayout(problem.ranks, problem.elements(), options.common.gradients).cost().memory;
+  cost.memory +=
+      {problem.vectors(3), DenseLambStep::memory_bytes(problem.layout) + frozen_tensor_bytes(problem.layout)};
+  return cost;
+}
+
+OnebitLamb::OnebitLamb(const Options& options, Workplace& at)
+    : Algorithm(at),
       options_(options),
       variance_(options.variance, options.common),
-      lamb_step_(options.trust, this->layout(), groups()),
+      lamb_step_(options.trust, layout(), groups()),
       tensors_(allocate_frozen_tensors(lamb_step_.tiles())),
       momentum_scale_(groups().tensors.size(), 1.0F) {
   const ExecutionSpace exec;
@@ -210,25 +228,6 @@ void OnebitLamb::adopt_state(const ExecutionSpace& exec, const StateFields& /*fi
   exec.fence("kadam::OnebitLamb::adopt_state");
   const auto scales = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, tensors_.momentum_scale);
   std::copy_n(scales.data(), scales.size(), momentum_scale_.begin());
-}
-
-OptionMap OnebitLamb::options() const {
-  return show_options(options_);
-}
-
-MemoryUse OnebitLamb::memory() const {
-  MemoryUse use = mean_.memory();
-  use.state_bytes += moments_.bytes() + fresh_.size() * sizeof(float);
-  use.workspace_bytes +=
-      dense_mean_.memory_bytes() + lamb_step_.memory_bytes() + tensors_.partial.size() * sizeof(double);
-  return use;
-}
-
-std::vector<PlannedTraffic> OnebitLamb::traffic_plan() const {
-  std::vector<PlannedTraffic> plan;
-  add_traffic("warm-up", dense_mean_, plan);
-  mean_.add_traffic("compressed", plan);
-  return plan;
 }
 
 void OnebitLamb::add_health(const ExecutionSpace& exec, Health& health) {

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <kadam/kernels/onebit_lamb_update.hpp>
+#include <kadam/optim/algorithm.hpp>
 #include <kadam/optim/dense_lamb_step.hpp>
 #include <kadam/optim/frozen_variance.hpp>
 #include <kadam/optim/grouped_mean.hpp>
-#include <kadam/optim/optimizer.hpp>
 
 #include <vector>
 
@@ -30,7 +30,7 @@ namespace kadam {
 ///
 /// Memory: 16 d + 4 d/n state bytes for n > 1. Wire: as onebit_adam: d = 10^6, n = 4, block 2048: 6 MB per
 /// step in the warm-up, 190 kB after it.
-class OnebitLamb final : public Optimizer {
+class OnebitLamb final : public Algorithm {
  public:
   struct Options {
     CommonOptions common;
@@ -43,17 +43,14 @@ class OnebitLamb final : public Optimizer {
     double beta3 = 0.9;
 
     void describe(OptionFields& fields);
-    void validate() const;
+    void validate(std::string_view owner) const;
   };
 
-  OnebitLamb(const Options& options, TensorLayout layout, std::shared_ptr<Communicator> communicator);
+  OnebitLamb(const Options& options, Workplace& at);
+  [[nodiscard]] static AlgorithmCost cost(const Options& options, const Problem& problem);
 
-  [[nodiscard]] OptionMap options() const override;
-  [[nodiscard]] MemoryUse memory() const override;
-  [[nodiscard]] std::vector<PlannedTraffic> traffic_plan() const override;
   [[nodiscard]] std::int64_t inactive_elements() const override { return mean_.inactive_elements(); }
 
- protected:
   void advance(Step& step) override;
   [[nodiscard]] DenseMean* next_gradient_mean() override {
     return variance_.is_frozen() ? nullptr : &dense_mean_;

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/collectives/dense_mean.hpp>
-#include <kadam/kernels/adam_update.hpp>
-#include <kadam/kernels/ordered_sum.hpp>
-#include <kadam/optim/grouped_mean.hpp>
+#include <kadam/kernels/half_copy.hpp>
+#include <kadam/kernels/sparse_accumulate.hpp>
 #include <kadam/optim/optimizer.hpp>
 #include <kadam/optim/tensor_hash.hpp>
 #include <kadam/wire/format_version.hpp>
@@ -21,23 +20,44 @@ namespace {
   throw std::runtime_error("the state of " + source.algorithm() + " " + why);
 }
 
+/// Sends of one class that come at the same steps count as one.
+void add_traffic(const StepPhase& phase, const PlannedExchange& exchange, const Transfer& transfer,
+                 std::vector<PlannedTraffic>& plan) {
+  const auto is_same = [&](const PlannedTraffic& other) {
+    return other.phase == phase.name && other.traffic == transfer.traffic && other.every == exchange.every &&
+           other.after == exchange.after;
+  };
+  const auto found = std::find_if(plan.begin(), plan.end(), is_same);
+  if (found != plan.end()) {
+    found->bytes += transfer.bytes;
+  } else {
+    plan.push_back({phase.name, transfer.traffic, transfer.bytes, exchange.every, exchange.after});
+  }
+}
+
 }  // namespace
 
-Optimizer::Optimizer(std::string_view name, TensorLayout layout, std::shared_ptr<Communicator> communicator,
-                     CommonOptions common)
-    : name_(name),
-      layout_(std::move(layout)),
-      communicator_(std::move(communicator)),
-      common_(std::move(common)) {
-  groups_ = resolve_groups(layout_, common_.groups, common_.weight_decay, common_.dense_below);
+Optimizer::Optimizer(Setup setup, const std::function<AlgorithmCost(const Problem&)>& cost_of,
+                     const std::function<std::unique_ptr<Algorithm>(Workplace&)>& make)
+    : name_(std::move(setup.name)), options_(std::move(setup.options)), at_(std::make_unique<Workplace>()) {
+  at_->communicator = std::move(setup.communicator);
+  at_->common = std::move(setup.common);
+  Problem& problem = at_->problem;
+  problem.layout = std::move(setup.layout);
+  problem.groups =
+      resolve_groups(problem.layout, at_->common.groups, at_->common.weight_decay, at_->common.dense_below);
   // One rank compresses nothing: there is nothing to be kept out of it.
-  if (communicator_->size() == 1) groups_.dense.clear();
-  sum_space_ = SumSpace<MemorySpace>(elements());
+  if (communicator().size() == 1) problem.groups.dense.clear();
+  problem.ranks = communicator().arrangement();
+  problem.threads = host_threads(ExecutionSpace());
+  at_->sum_space = SumSpace<MemorySpace>(elements());
+  at_->cost = cost_of(problem);
+  algorithm_ = make(*at_);
 }
 
 std::string Optimizer::groups_text() const {
   std::string text;
-  for (const ParameterGroup& group : common_.groups) {
+  for (const ParameterGroup& group : at_->common.groups) {
     text += group.tensors + ":" + to_text(OptionValue(group.lr_scale)) + ":" +
             (group.weight_decay ? to_text(OptionValue(*group.weight_decay)) : std::string("-")) +
             (group.dense ? ":dense;" : ";");
@@ -54,11 +74,14 @@ void Optimizer::require_agreement() {
       "the options (hash)",
       "the parameter groups (hash)",
       "the length of exchanged pieces (bytes)"};
-  const std::array<std::uint64_t, 7> values = {
-      wire_format_version,         kadam::hash_of(name_),     static_cast<std::uint64_t>(elements()),
-      kadam::hash_of(layout_),     kadam::hash_of(options()), kadam::hash_of(groups_text()),
-      communicator_->piece_bytes()};
-  communicator_->require_equal(names, values);
+  const std::array<std::uint64_t, 7> values = {wire_format_version,
+                                               kadam::hash_of(name_),
+                                               static_cast<std::uint64_t>(elements()),
+                                               kadam::hash_of(layout()),
+                                               kadam::hash_of(options_),
+                                               kadam::hash_of(groups_text()),
+                                               at_->communicator->piece_bytes()};
+  at_->communicator->require_equal(names, values);
 }
 
 StepResult Optimizer::step(const ExecutionSpace& exec, const Parameters& parameters,
@@ -66,24 +89,26 @@ StepResult Optimizer::step(const ExecutionSpace& exec, const Parameters& paramet
   require_extents(parameters);
   require_gradient(gradient);
   require_announced(gradient);
-  phases_.start_step();
+  phases().start_step();
   StepResult result;
-  result.step = step_;
+  result.step = at_->steps;
   if (elements() == 0) return result;
   const bool is_under_way = agree_on_gradient(exec, gradient, result);
   if (result.skipped) {
     // Messages that have left must not meet those of a later exchange.
-    if (is_under_way) (void)next_gradient_mean()->of_gradient(exec, *communicator_, phases_, gradient);
+    if (is_under_way)
+      (void)algorithm_->next_gradient_mean()->of_gradient(exec, *at_->communicator, phases(), gradient);
     result.synchronised = synchronised_;
     ++skipped_;
     return result;
   }
-  result.learning_rate = common_.learning_rate.at(step_ + 1);
-  Step next{exec, parameters, gradient, step_ + 1, result, common_, groups_, *communicator_, phases_};
-  advance(next);
-  if (!writes_model()) write_model(exec, parameters);
+  result.learning_rate = at_->common.learning_rate.at(at_->steps + 1);
+  Step next{exec,        parameters,          gradient,       at_->steps + 1, result,
+            at_->common, at_->problem.groups, communicator(), phases()};
+  algorithm_->advance(next);
+  if (!algorithm_->writes_model()) write_model(exec, parameters);
   synchronised_ = result.synchronised;
-  result.step = ++step_;
+  result.step = ++at_->steps;
   return result;
 }
 
@@ -96,20 +121,20 @@ void Optimizer::gradient_ready(const ExecutionSpace& exec, const Gradient& gradi
                                 ") is not one of the " + std::to_string(elements()) + " elements");
   }
   require_announced(gradient);
-  DenseMean* const mean = next_gradient_mean();
+  DenseMean* const mean = algorithm_->next_gradient_mean();
   if (mean == nullptr || range.elements() == 0) return;
-  mean->gradient_ready(exec, *communicator_, phases_, gradient, range);
+  mean->gradient_ready(exec, *at_->communicator, phases(), gradient, range);
 }
 
 void Optimizer::progress() {
-  DenseMean* const mean = next_gradient_mean();
+  DenseMean* const mean = algorithm_->next_gradient_mean();
   if (mean != nullptr) mean->poll();
-  poll_background();
+  algorithm_->poll_background();
 }
 
 void Optimizer::flush(const ExecutionSpace& exec, const Parameters& parameters) {
   require_extents(parameters);
-  if (step_ > 0 && elements() > 0) deliver_all(exec, parameters.master());
+  if (at_->steps > 0 && elements() > 0) algorithm_->deliver_all(exec, parameters.master());
   synchronised_ = true;
   write_model(exec, parameters);
 }
@@ -118,8 +143,8 @@ void Optimizer::write_consensus(const ExecutionSpace& exec, const Vector<const f
                                 const Parameters& out) {
   require_extent("parameters", parameters.extent(0), parameters.label());
   require_extents(out);
-  if (step_ > 0 && elements() > 0) {
-    consensus(exec, parameters, out.master());
+  if (at_->steps > 0 && elements() > 0) {
+    algorithm_->consensus(exec, parameters, out.master());
   } else {
     Kokkos::deep_copy(exec, out.master(), parameters);
   }
@@ -127,7 +152,7 @@ void Optimizer::write_consensus(const ExecutionSpace& exec, const Vector<const f
 }
 
 void Optimizer::describe_numbers(StateFields& fields) {
-  fields.number("step", step_);
+  fields.number("step", at_->steps);
   fields.number("skipped", skipped_);
   fields.number("synchronised", synchronised_);
   fields.number("dense", state_is_dense_);
@@ -135,20 +160,20 @@ void Optimizer::describe_numbers(StateFields& fields) {
 
 StateFields Optimizer::describe(const ExecutionSpace& exec, const Vector<float>& parameters,
                                 StateFields::Purpose purpose) {
-  StateFields fields(*communicator_, purpose);
+  StateFields fields(*at_->communicator, purpose);
   describe_numbers(fields);
   if (synchronised_) {
     fields.equal("parameters", parameters);
   } else {
     fields.of_each_rank("parameters", parameters);
   }
-  describe_state(exec, fields);
+  algorithm_->describe_state(exec, fields);
   return fields;
 }
 
 StateFields Optimizer::state_to_save(const ExecutionSpace& exec, const Vector<float>& parameters) {
   require_extents(parameters);
-  state_is_dense_ = has_dense_state();
+  state_is_dense_ = algorithm_->has_dense_state();
   return describe(exec, parameters, StateFields::Purpose::save);
 }
 
@@ -156,9 +181,9 @@ void Optimizer::restore(const ExecutionSpace& exec, const Parameters& parameters
   require_extents(parameters);
   Restoration restoration;
   restoration.of_other_algorithm = source.algorithm() != name_;
-  StateFields numbers(*communicator_, StateFields::Purpose::load);
+  StateFields numbers(*at_->communicator, StateFields::Purpose::load);
   describe_numbers(numbers);
-  if (!restoration.of_other_algorithm) describe_state(exec, numbers);
+  if (!restoration.of_other_algorithm) algorithm_->describe_state(exec, numbers);
   for (const StateNumber& number : numbers.numbers()) {
     if (!source.read(number)) refuse_state(source, "has no '" + number.name + "'");
   }
@@ -176,7 +201,7 @@ void Optimizer::restore(const ExecutionSpace& exec, const Parameters& parameters
     if (restoration.to_the_last_bit && !source.read(exec, bytes))
       refuse_state(source, "has no '" + bytes.name + "'");
   }
-  adopt_state(exec, fields, restoration);
+  algorithm_->adopt_state(exec, fields, restoration);
   write_model(exec, parameters);
   exec.fence("kadam::Optimizer::restore");
 }
@@ -211,7 +236,7 @@ Health Optimizer::health(const ExecutionSpace& exec) {
   health.skipped_steps = skipped_;
   health.inactive_fraction =
       elements() == 0 ? 0.0 : static_cast<double>(inactive_elements()) / static_cast<double>(elements());
-  if (step_ > 0 && elements() > 0) add_health(exec, health);
+  if (at_->steps > 0 && elements() > 0) algorithm_->add_health(exec, health);
   return health;
 }
 
@@ -223,30 +248,15 @@ std::size_t Optimizer::bytes_sent_in(std::int64_t step, std::string_view phase) 
   return bytes;
 }
 
-Gradient Step::mean_gradient(DenseMean& mean) const {
-  return mean.of_gradient(exec, communicator, phases, gradient);
-}
-
-void Optimizer::dense_adam_step(Step& step, DenseMean& mean, const Moments& moments) {
-  const Gradient g = step.mean_gradient(mean);
-  const auto scope = step.enter(Phase::decode);
-  step.result.gradient_scale = clip_factor_of(step.exec, g);
-  AdamStep rule;
-  rule.first = Ema::make(step.common.beta1);
-  rule.second = Ema::make(step.common.beta2);
-  rule.gradient_scale = step.gradient_scale();
-  for (const Segment& segment : step.groups.segments) {
-    rule.apply = AdamApply::make(step.rate(segment), segment.weight_decay, step.common.eps,
-                                 step.first_correction(), step.second_correction());
-    update_by_adam(step.exec, rule, segment.range, step.parameters, moments, g);
+std::vector<PlannedTraffic> Optimizer::traffic_plan() const {
+  std::vector<PlannedTraffic> plan;
+  for (const StepPhase& phase : at_->cost.phases) {
+    for (const PlannedExchange& exchange : phase.exchanges) {
+      for (const Transfer& transfer : exchange.transfers) add_traffic(phase, exchange, transfer, plan);
+    }
+    if (phase.exchanges.empty()) plan.push_back({phase.name, Traffic::compressed, 0});
   }
-}
-
-void Optimizer::update_by_adam(const ExecutionSpace& exec, const AdamStep& rule, const ElementRange& range,
-                               const Parameters& parameters, const Moments& moments,
-                               const Gradient& gradient) {
-  adam_update(exec, rule, range.begin, range.end, parameters.master(), moments.m, moments.v, gradient,
-              parameters.copy());
+  return plan;
 }
 
 void Optimizer::require_extent(const char* what, std::size_t got, const std::string& label) const {
@@ -262,11 +272,11 @@ void Optimizer::require_extents(const Parameters& parameters) const {
 }
 
 void Optimizer::require_format(const Gradient& gradient) const {
-  if (gradient.format() == common_.gradients) return;
+  if (gradient.format() == at_->common.gradients) return;
   std::string text = "kadam::Optimizer (";
   text.append(name_).append("): the gradient View '").append(gradient.label()).append("' is ");
   text.append(name_of(gradient.format())).append(", the option 'gradients' says ");
-  text.append(name_of(common_.gradients)).append(": set it to \"").append(name_of(gradient.format()));
+  text.append(name_of(at_->common.gradients)).append(": set it to \"").append(name_of(gradient.format()));
   throw std::invalid_argument(text.append("\", or pass a gradient of that format"));
 }
 
@@ -276,7 +286,7 @@ void Optimizer::require_gradient(const Gradient& gradient) const {
 }
 
 void Optimizer::require_announced(const Gradient& gradient) {
-  const DenseMean* const mean = next_gradient_mean();
+  const DenseMean* const mean = algorithm_->next_gradient_mean();
   if (mean == nullptr || !mean->is_under_way() || mean->is_under_way_for(gradient)) return;
   throw std::invalid_argument("kadam::Optimizer (" + name_ + "): the gradient View '" + gradient.label() +
                               "' is not the one that gradient_ready() was called with: pass the same");
@@ -284,18 +294,18 @@ void Optimizer::require_announced(const Gradient& gradient) {
 
 void Optimizer::write_model(const ExecutionSpace& exec, const Parameters& parameters) {
   if (!parameters.copy().exists()) return;
-  const auto scope = phases_.enter(exec, Phase::decode);
+  const auto scope = phases().enter(exec, Phase::decode);
   write_copy<ExecutionSpace, MemorySpace>(exec, parameters.master(), parameters.copy());
 }
 
 bool Optimizer::agree_on_gradient(const ExecutionSpace& exec, const Gradient& gradient, StepResult& result) {
-  const auto scope = phases_.enter(exec, Phase::check);
-  const DenseMean* const mean = next_gradient_mean();
+  const auto scope = phases().enter(exec, Phase::check);
+  const DenseMean* const mean = algorithm_->next_gradient_mean();
   // A squared norm has a sign to spare, NaN and all.
   const double sign = mean != nullptr && mean->is_under_way() ? -1.0 : 1.0;
-  const std::array<double, 2> own = {std::copysign(squared_norm(exec, gradient), sign),
+  const std::array<double, 2> own = {std::copysign(at_->squared_norm(exec, gradient), sign),
                                      static_cast<double>(std::exchange(raised_, 0))};
-  const std::vector<double> all = communicator_->all_gather_values(own);
+  const std::vector<double> all = at_->communicator->all_gather_values(own);
   double sum = 0.0;
   bool is_under_way = false;
   for (std::size_t k = 0; k < all.size(); k += own.size()) {
@@ -304,53 +314,8 @@ bool Optimizer::agree_on_gradient(const ExecutionSpace& exec, const Gradient& gr
     result.raised |= static_cast<std::uint32_t>(all[k + 1]);
   }
   result.skipped = !std::isfinite(sum);
-  result.gradient_norm = std::sqrt(sum / communicator_->size());
+  result.gradient_norm = std::sqrt(sum / at_->communicator->size());
   return is_under_way;
-}
-
-double Optimizer::clip_factor(double norm) const {
-  return common_.clip_norm > 0.0 && norm > common_.clip_norm ? common_.clip_norm / norm : 1.0;
-}
-
-double Optimizer::clip_factor_of(const ExecutionSpace& exec, const Gradient& mean_gradient) {
-  return common_.clip_norm > 0.0 ? clip_factor(std::sqrt(squared_norm(exec, mean_gradient))) : 1.0;
-}
-
-double Optimizer::one_norm(const ExecutionSpace& exec, const Vector<const float>& values) {
-  return ordered_sum(exec, static_cast<std::int64_t>(values.extent(0)), MagnitudeOf<MemorySpace>{values},
-                     sum_space_);
-}
-
-double Optimizer::squared_norm(const ExecutionSpace& exec, const Numbers<MemorySpace>& values) {
-  double sum = 0.0;
-  values.visit([&]<class T, class... P>(const Kokkos::View<const T*, P...>& x) {
-    sum = ordered_sum(exec, static_cast<std::int64_t>(x.extent(0)), SquareOf<MemorySpace, T>{x}, sum_space_);
-  });
-  return sum;
-}
-
-std::optional<double> Optimizer::owed_ratio(double own_error, double delivered) {
-  const double sum = communicator_->sum_over_ranks(own_error);
-  if (delivered == 0.0) return std::nullopt;
-  return std::sqrt(sum / communicator_->size() / delivered);
-}
-
-std::optional<double> Optimizer::error_ratio(const ExecutionSpace& exec, const GroupedMean& mean) {
-  return owed_ratio(mean.compressed().squared_error(exec, sum_space_),
-                    mean.compressed().squared_norm(exec, mean.active(), sum_space_));
-}
-
-void Optimizer::add_traffic(const char* phase, const DenseMean& mean,
-                            std::vector<PlannedTraffic>& plan) const {
-  plan.push_back({phase, Traffic::dense, mean.bytes_sent(common_.gradients)});
-  plan.push_back({phase, Traffic::node, mean.node_bytes_sent(common_.gradients)});
-}
-
-std::optional<double> Optimizer::spread_over_ranks(double value) {
-  const std::vector<double> values = communicator_->all_gather_values({&value, 1});
-  const auto [smallest, largest] = std::minmax_element(values.begin(), values.end());
-  if (*smallest == 0.0) return std::nullopt;
-  return *largest / *smallest;
 }
 
 }  // namespace kadam

@@ -8,19 +8,19 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace kadam {
 
-/// A row of the table of algorithms: all that make_optimizer() and lists of optimizers know of it.
-struct Algorithm {
+/// A row of the table of algorithms: all that make_optimizer(), plans and lists of optimizers know of it.
+struct AlgorithmRow {
   std::string name;
   OptimizerTraits traits;
   std::unique_ptr<Optimizer> (*make)(std::string_view, const OptionMap&, TensorLayout,
                                      const std::shared_ptr<Communicator>&,
                                      const std::vector<ParameterGroup>&);
+  AlgorithmCost (*cost)(std::string_view, const OptionMap&, std::int64_t, const Arrangement&);
   std::vector<OptionHelp> (*options)();
 };
 
@@ -51,34 +51,51 @@ std::vector<std::string> codes_of() {
   return {};
 }
 
+template <class Options>
+Options valid_options(std::string_view name, const OptionMap& values,
+                      const std::vector<ParameterGroup>& groups) {
+  auto options = read_options<Options>(name, values);
+  options.common.groups = groups;
+  options.common.validate(name);
+  options.validate(name);
+  return options;
+}
+
 template <class Type, class Options>
 std::unique_ptr<Optimizer> make(std::string_view name, const OptionMap& values, TensorLayout layout,
                                 const std::shared_ptr<Communicator>& communicator,
                                 const std::vector<ParameterGroup>& groups) {
-  auto options = read_options<Options>(name, values);
-  options.common.groups = groups;
-  options.validate();
-  if constexpr (std::is_same_v<Options, typename Type::Options>) {
-    return std::make_unique<Type>(options, std::move(layout), communicator);
-  } else {  // one of several names
-    return std::make_unique<Type>(name, options, std::move(layout), communicator);
-  }
+  const auto options = valid_options<Options>(name, values, groups);
+  return std::make_unique<Optimizer>(
+      Optimizer::Setup{std::string(name), show_options(options), options.common, std::move(layout),
+                       communicator},
+      [&](const Problem& problem) { return Type::cost(options, problem); },
+      [&](Workplace& at) { return std::make_unique<Type>(options, at); });
+}
+
+template <class Type, class Options>
+AlgorithmCost cost(std::string_view name, const OptionMap& values, std::int64_t elements,
+                   const Arrangement& ranks) {
+  const auto options = valid_options<Options>(name, values, {});
+  require_option(options.common.dense_below == 0, name,
+                 "option 'dense_below': a plan knows d, not the tensors; leave it out");
+  return Type::cost(options, Problem::of_elements(elements, ranks, options.common));
 }
 
 }  // namespace detail
 
-/// The row of the class `Type`, an Optimizer. It has a struct Options with a member CommonOptions common,
-/// with describe(OptionFields&), whose values before are the defaults, and with validate(); and a constructor
-/// from these, a TensorLayout and a std::shared_ptr<Communicator>. traits.codes follow from the options.
+/// The row of the class `Type`, an Algorithm with all that its comment asks for. Before describe() is called
+/// its Options hold the defaults; common options are validated already. traits.codes follow from the options.
 template <class Type, class Options = typename Type::Options>
-[[nodiscard]] Algorithm algorithm(std::string name, OptimizerTraits traits) {
+[[nodiscard]] AlgorithmRow algorithm_row(std::string name, OptimizerTraits traits) {
   traits.codes = detail::codes_of<Options>();
-  return {std::move(name), std::move(traits), detail::make<Type, Options>, detail::help_of<Options>};
+  return {std::move(name), std::move(traits), detail::make<Type, Options>, detail::cost<Type, Options>,
+          detail::help_of<Options>};
 }
 
 /// Adds an algorithm of the program's own to the table. From then on make_optimizer() makes it by its name,
 /// through every interface, and optimizer_names() lists it: see examples/lion.cpp. To be called by all ranks,
 /// before threads look at the table. Errors: std::invalid_argument if there is one of that name.
-void register_optimizer(Algorithm algorithm);
+void register_optimizer(AlgorithmRow row);
 
 }  // namespace kadam

@@ -13,6 +13,7 @@
 
 namespace kadam {
 
+struct AdamStep;
 class DenseMean;
 
 /// A gradient: a View of float, Bfloat16 or Float16, whichever the option `gradients` announced.
@@ -54,6 +55,9 @@ struct Step {
   [[nodiscard]] double first_correction() const { return common.first_correction(t); }
   [[nodiscard]] double second_correction() const { return common.second_correction(t); }
 
+  /// Adam's update of a segment, with the corrections of this step, or with these.
+  [[nodiscard]] AdamStep adam_rule(const Segment& segment) const;
+  [[nodiscard]] AdamStep adam_rule(const Segment& segment, double c1, double c2) const;
   /// The mean of the ranks' gradients; valid until the next call with this mean. Collective.
   [[nodiscard]] Gradient mean_gradient(DenseMean& mean) const;
   /// Time from here to the end of the scope counts for this phase.

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/kernels/adam_update.hpp>
 #include <kadam/kernels/element_of.hpp>
 #include <kadam/kernels/freeze.hpp>
 #include <kadam/optim/frozen_variance.hpp>
@@ -20,6 +21,49 @@ void synchronise_exactly(const ExecutionSpace& exec, const ElementRange& range,
       KOKKOS_LAMBDA(const std::int64_t i) { update(i, mean(i)); });
 }
 
+/// How many steps of each kind a run has.
+struct ZeroOneSteps {
+  double variance = 0.0;
+  double early_syncs = 0.0;  ///< up to the freeze
+  double syncs = 0.0;
+  double local = 0.0;
+};
+
+ZeroOneSteps count_steps(const ZeroOnePolicy::Options& options, std::int64_t steps) {
+  ZeroOneSteps count;
+  ZeroOnePolicy policy(options);
+  for (std::int64_t t = 1; t <= steps; ++t) {
+    if (policy.is_variance_step(t)) {
+      policy.take_variance_step();
+      count.variance += 1.0;
+    } else if (!policy.is_sync_step(t)) {
+      count.local += 1.0;
+      continue;
+    } else {
+      (t <= options.freeze ? count.early_syncs : count.syncs) += 1.0;
+    }
+    policy.synchronised_at(t);
+  }
+  return count;
+}
+
+/// A run of one length is counted once for all phases: it takes a look at each of its steps.
+class StepCounter {
+ public:
+  explicit StepCounter(const ZeroOnePolicy::Options& options) : options_(options) {}
+
+  const ZeroOneSteps& of(std::int64_t steps) {
+    if (steps != steps_) count_ = count_steps(options_, steps);
+    steps_ = steps;
+    return count_;
+  }
+
+ private:
+  ZeroOnePolicy::Options options_;
+  std::int64_t steps_ = 0;
+  ZeroOneSteps count_;
+};
+
 }  // namespace
 
 void ZeroOneAdam::Options::describe(OptionFields& fields) {
@@ -36,11 +80,10 @@ void ZeroOneAdam::Options::describe(OptionFields& fields) {
   FrozenVariance::describe_floor(fields, variance_floor);
 }
 
-void ZeroOneAdam::Options::validate() const {
-  common.validate("zero_one_adam");
-  codec.validate("zero_one_adam");
+void ZeroOneAdam::Options::validate(std::string_view owner) const {
+  codec.validate(owner);
   require_option(
-      variance_freeze_step > 0 || common.learning_rate.lr_warmup_steps > 0, "zero_one_adam",
+      variance_freeze_step > 0 || common.learning_rate.lr_warmup_steps > 0, owner,
       "option 'variance_freeze_step' is needed where there is no lr_warmup_steps to take it from: 10 "
       "to 25 % of the run is usual");
 }
@@ -50,11 +93,37 @@ ZeroOnePolicy::Options ZeroOneAdam::Options::policy() const {
           variance_kappa, sync_doubling_steps, sync_interval_max};
 }
 
-ZeroOneAdam::ZeroOneAdam(const Options& options, TensorLayout layout,
-                         std::shared_ptr<Communicator> shared_communicator)
-    : Optimizer("zero_one_adam", std::move(layout), std::move(shared_communicator), options.common),
-      options_(options),
-      policy_(options.policy()) {
+AlgorithmCost ZeroOneAdam::cost(const Options& options, const Problem& problem) {
+  constexpr double accumulation = 20.0 / 36.0;  // of a local step: the rest writes the working parameters
+  constexpr double writes = 1.5;                // m, u and the caller's parameters, beside x
+  const auto counter = std::make_shared<StepCounter>(options.policy());
+  AlgorithmCost cost;
+  StepPhase variance = dense_phase("variance", options.common, problem, adam_kernel(options.common));
+  variance.add({cost::copy, problem.all()});
+  variance.add({cost::check, problem.all()});
+  variance.count = [counter](std::int64_t steps) { return StepCount{counter->of(steps).variance, 0.0}; };
+  StepPhase sync = GroupedMean::phase("sync", options.codec, problem, cost.memory);
+  sync.add({cost::local_step, accumulation * problem.all()});
+  sync.add({cost::scale, writes * problem.all()});
+  sync.count = [counter](std::int64_t steps) {
+    const ZeroOneSteps& of = counter->of(steps);
+    return StepCount{of.early_syncs + of.syncs, of.syncs};
+  };
+  StepPhase local;
+  local.name = "local";
+  local.add({cost::check, problem.all()});
+  local.add({cost::local_step, problem.all()});
+  local.count = [counter](std::int64_t steps) {
+    return StepCount{counter->of(steps).local, counter->of(steps).local};
+  };
+  cost.phases = {std::move(variance), std::move(sync), std::move(local)};
+  cost.memory += DenseMeanLayout(problem.ranks, problem.elements()).cost().memory;
+  cost.memory.state_bytes += problem.vectors(4);
+  return cost;
+}
+
+ZeroOneAdam::ZeroOneAdam(const Options& options, Workplace& at)
+    : Algorithm(at), options_(options), policy_(options.policy()) {
   const ExecutionSpace exec;
   x_ = allocate<float>(exec, "kadam::ZeroOneAdam::x", elements());
   moments_ = Moments::zeros(exec, "kadam::ZeroOneAdam", elements());
@@ -98,14 +167,9 @@ void ZeroOneAdam::variance_step(Step& step) {
   if (momentum_differs_) Kokkos::deep_copy(step.exec, moments_.m, 0.0F);
   momentum_differs_ = false;
   ++variance_steps_;
-  AdamStep rule;
-  rule.first = Ema::make(common().beta1);
-  rule.second = Ema::make(common().beta2);
-  rule.gradient_scale = step.gradient_scale();
+  const double c2 = common().second_correction(variance_steps_);
   for (const Segment& segment : step.groups.segments) {
-    rule.apply = AdamApply::make(step.rate(segment), segment.weight_decay, common().eps, 1.0,
-                                 common().second_correction(variance_steps_));
-    update_by_adam(step.exec, rule, segment.range, x_, moments_, g);
+    update_by_adam(step.exec, step.adam_rule(segment, 1.0, c2), segment.range, x_, moments_, g);
   }
   Kokkos::deep_copy(step.exec, step.x(), x_);
   mean_.require_variance(step.exec, moments_.v);
@@ -213,25 +277,6 @@ void ZeroOneAdam::adopt_state(const ExecutionSpace& exec, const StateFields& /*f
     policy_.start_after(steps_taken());
   }
   if (variance_steps_ > 0) mean_.require_variance(exec, moments_.v);
-}
-
-OptionMap ZeroOneAdam::options() const {
-  return show_options(options_);
-}
-
-MemoryUse ZeroOneAdam::memory() const {
-  MemoryUse use = mean_.memory();
-  use.state_bytes += moments_.bytes() + (x_.size() + u_.size()) * sizeof(float);
-  use.workspace_bytes += dense_mean_.memory_bytes();
-  return use;
-}
-
-std::vector<PlannedTraffic> ZeroOneAdam::traffic_plan() const {
-  std::vector<PlannedTraffic> plan;
-  add_traffic("variance", dense_mean_, plan);
-  mean_.add_traffic("sync", plan);
-  plan.push_back({"local", Traffic::compressed, 0});
-  return plan;
 }
 
 void ZeroOneAdam::add_health(const ExecutionSpace& exec, Health& health) {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/optim/algorithm.hpp>
 #include <kadam/optim/grouped_mean.hpp>
-#include <kadam/optim/optimizer.hpp>
 #include <kadam/optim/zero_one_policy.hpp>
 #include <kadam/optim/zero_one_synchronise.hpp>
 
@@ -27,7 +27,7 @@ namespace kadam {
 ///
 /// Memory: 20 d + 4 d/n state bytes for n > 1. Wire: a dense mean in a variance step, CompressedMean's bytes
 /// in a sync step, nothing in others. Worked number: d = 10^6, n = 4, block 2048: 6 MB, 190 kB, 0.
-class ZeroOneAdam final : public Optimizer {
+class ZeroOneAdam final : public Algorithm {
  public:
   struct Options {
     CommonOptions common;
@@ -39,18 +39,15 @@ class ZeroOneAdam final : public Optimizer {
     double variance_floor = 0.0;
 
     void describe(OptionFields& fields);
-    void validate() const;
+    void validate(std::string_view owner) const;
     [[nodiscard]] ZeroOnePolicy::Options policy() const;
   };
 
-  ZeroOneAdam(const Options& options, TensorLayout layout, std::shared_ptr<Communicator> communicator);
+  ZeroOneAdam(const Options& options, Workplace& at);
+  [[nodiscard]] static AlgorithmCost cost(const Options& options, const Problem& problem);
 
-  [[nodiscard]] OptionMap options() const override;
-  [[nodiscard]] MemoryUse memory() const override;
-  [[nodiscard]] std::vector<PlannedTraffic> traffic_plan() const override;
   [[nodiscard]] std::int64_t inactive_elements() const override { return mean_.inactive_elements(); }
 
- protected:
   void advance(Step& step) override;
   [[nodiscard]] DenseMean* next_gradient_mean() override {
     return policy_.is_variance_step(steps_taken() + 1) ? &dense_mean_ : nullptr;

@@ -1,0 +1,186 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/codec/any_quantiser.hpp>
+#include <kadam/kernels/sparse_accumulate.hpp>
+#include <kadam/optim/make_optimizer.hpp>
+#include <support/pretend_transport.hpp>
+#include <support/smallest_options.hpp>
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+/// What optimizers cost, before they are made. That the bytes are those that are counted, and the memory that
+/// which is held, is tested where steps are taken.
+namespace kadam {
+namespace {
+
+/// Elements by the name of the kernel.
+using Elements = std::map<std::string, double>;
+
+Elements work_of(const StepPhase& phase) {
+  Elements work;
+  for (const Work& one : phase.work) work[one.kernel.name()] += one.elements;
+  return work;
+}
+
+/// In the last phase, on 2 ranks.
+Elements last_work(const std::string& name, const OptionMap& options, std::int64_t elements) {
+  return work_of(optimizer_cost(name, options, elements, Arrangement::flat(2)).phases.back());
+}
+
+/// For a made optimizer and for one that is not, but for a CPU's smaller buffers.
+TEST(OptimizerCost, IsThatOfTheOptimizer) {
+  for (const std::string& name : optimizer_names()) {
+    for (const int ranks : {1, 3, 16}) {
+      constexpr std::int64_t elements = 100003;
+      const OptionMap options = test::options_with_warmup(name, 100);
+      const auto optimizer =
+          make_optimizer(name, options, TensorLayout({{"all", 0, elements}}),
+                         std::make_shared<Communicator>(std::make_unique<test::PretendTransport>(ranks)));
+      const AlgorithmCost cost = optimizer_cost(name, options, elements, Arrangement::flat(ranks));
+      EXPECT_EQ(cost.memory.state_bytes, optimizer->memory().state_bytes) << name << ", n = " << ranks;
+      if (!optimizer_traits(name).sparse) {
+        EXPECT_EQ(cost.memory.workspace_bytes, optimizer->memory().workspace_bytes) << name;
+      }
+      std::size_t sent = 0;
+      for (const StepPhase& phase : cost.phases) {
+        for (const PlannedExchange& exchange : phase.exchanges) {
+          for (const Transfer& transfer : exchange.transfers) sent += transfer.bytes;
+        }
+      }
+      std::size_t planned = 0;
+      for (const PlannedTraffic& traffic : optimizer->traffic_plan()) planned += traffic.bytes;
+      EXPECT_EQ(sent, planned) << name << ", n = " << ranks;
+    }
+  }
+}
+
+TEST(OptimizerCost, ShardsOfTwoLevelsAreThoseOfTheirPlaces) {
+  // d = 1024 on 2 nodes of 2: half of 2048 B inside the node each way, a quarter of 4096 B between the nodes.
+  const AlgorithmCost cost = optimizer_cost("adam", {}, 1024, Arrangement::of_nodes(2, 2));
+  std::map<Traffic, std::size_t> bytes;
+  for (const Transfer& transfer : cost.phases.front().exchanges.front().transfers)
+    bytes[transfer.traffic] += transfer.bytes;
+  EXPECT_EQ(bytes[Traffic::node], 4096U);
+  EXPECT_EQ(bytes[Traffic::dense], 2048U);
+  // m and v; parts of the node's mean 4 KiB, of the nodes' mean 2 KiB; the result, and the shard of the node.
+  EXPECT_EQ(cost.memory.state_bytes, 8192U);
+  EXPECT_EQ(cost.memory.workspace_bytes, 4096U + 2048U + 4096U + 2048U);
+}
+
+TEST(OptimizerCost, StepsAddUpToARun) {
+  for (const std::string& name : optimizer_names()) {
+    double sum = 0.0;
+    for (const StepPhase& phase :
+         optimizer_cost(name, test::options_with_warmup(name, 100), 5000, Arrangement::flat(4)).phases) {
+      const StepCount count = phase.count(1000);
+      EXPECT_LE(count.settled, count.all) << name;
+      sum += count.all;
+    }
+    EXPECT_DOUBLE_EQ(sum, 1000.0) << name;
+  }
+}
+
+TEST(OptimizerCost, CountsTheStepsOfZeroOneAdam) {
+  // kappa = 2, freeze = 10: variance steps 1, 2, 3, 5, 7. Then gaps of 1 for 10 steps and of 2 from 21 on.
+  const OptionMap options = {{"variance_freeze_step", 10},
+                             {"variance_kappa", 2},
+                             {"sync_doubling_steps", 10},
+                             {"sync_interval_max", 2}};
+  const auto phases = optimizer_cost("zero_one_adam", options, 5000, Arrangement::flat(4)).phases;
+  ASSERT_EQ(phases.size(), 3);
+  EXPECT_DOUBLE_EQ(phases[0].count(30).all, 5.0);  // variance
+  EXPECT_DOUBLE_EQ(phases[0].count(30).settled, 0.0);
+  EXPECT_DOUBLE_EQ(phases[1].count(30).all, 20.0);      // 5 up to step 10, and
+  EXPECT_DOUBLE_EQ(phases[1].count(30).settled, 15.0);  // 11 to 20, then 22, 24, ... 30
+  EXPECT_DOUBLE_EQ(phases[2].count(30).all, 5.0);       // 21, 23, ... 29
+  EXPECT_DOUBLE_EQ(phases[2].count(20).all, 0.0);
+}
+
+TEST(OptimizerCost, WorkOfOneBitAdamByHand) {
+  // d = 1024, n = 4: chunks of 256. Check, code, sum of 4 x 256, reply of 256, decoding.
+  const auto phases =
+      optimizer_cost("onebit_adam", {{"warmup_steps", 10}}, 1024, Arrangement::flat(4)).phases;
+  ASSERT_EQ(phases.size(), 2);
+  EXPECT_EQ(work_of(phases[1]), (Elements{{"check", 1024.0},
+                                          {"encode_sign", 1024.0},
+                                          {"reduce_sign", 1024.0},
+                                          {"reply", 256.0},
+                                          {"decode_sign", 1024.0}}));
+  EXPECT_DOUBLE_EQ(phases[0].count(100).all, 10.0);
+  EXPECT_DOUBLE_EQ(phases[1].count(100).settled, 90.0);
+}
+
+TEST(OptimizerCost, WorkOfADenseStepByHand) {
+  EXPECT_EQ(last_work("adam", {}, 1024),
+            (Elements{{"check", 1024.0}, {"dense_mean", 1024.0}, {"adam_update", 1024.0}}));
+  // To clip, the norm of the mean is wanted as well.
+  EXPECT_EQ(last_work("adam", {{"clip_norm", 1.0}}, 1024),
+            (Elements{{"check", 2048.0}, {"dense_mean", 1024.0}, {"adam_update", 1024.0}}));
+  EXPECT_EQ(last_work("adam", {{"gradients", "bf16"}}, 1024),
+            (Elements{{"check", 1024.0}, {"dense_mean", 1024.0}, {"adam_update_half", 1024.0}}));
+}
+
+TEST(OptimizerCost, WorkOfASparseStepByHand) {
+  // Two blocks of 4096, 41 entries each; every fourth step a mean of the variance, copied to and fro.
+  const OptionMap options = {{"density", 0.01}, {"variance_sync_interval", 4}};
+  Elements expected = {{"check", 8192.0},        {"accumulate_direction", 8192.0}, {"top_k_percent", 8192.0},
+                       {"sparse_sum", 164.0},    {"dense_mean", 8192.0 / 4},       {"copy", 8192.0 / 4},
+                       {"scale", 2 * 8192.0 / 4}};
+  EXPECT_EQ(last_work("locally_accumulated_adam", options, 8192), expected);
+  OptionMap decaying = options;
+  decaying["weight_decay"] = 0.1;
+  expected["scale"] += 8192.0;
+  EXPECT_EQ(last_work("locally_accumulated_adam", decaying, 8192), expected);
+}
+
+TEST(OptimizerCost, TheKernelThatSelectsIsThatOfTheDensityAndTheBlock) {
+  const auto selects = [](double density, std::int64_t block, const std::string& kernel) {
+    const OptionMap options = {{"density", density}, {"select_block", block}};
+    const Elements work = last_work("locally_accumulated_adam", options, 100000);
+    for (const std::string other :
+         {"top_k_percent", "top_k_permille", "top_k_all_percent", "top_k_all_permille"}) {
+      EXPECT_EQ(work.contains(other), other == kernel) << density << ", " << block;
+    }
+  };
+  selects(0.01, 4096, "top_k_percent");
+  selects(0.001, 4096, "top_k_permille");
+  selects(0.01, 0, "top_k_all_percent");
+  selects(0.001, 0, "top_k_all_permille");
+}
+
+TEST(OptimizerCost, NamesTheKernelsOfEveryCode) {
+  for (const std::string& name : optimizer_names()) {
+    for (const std::string& code : optimizer_traits(name).codes) {
+      OptionMap options = test::options_with_warmup(name, 100);
+      options["code"] = code;
+      Elements work;
+      for (const StepPhase& phase : optimizer_cost(name, options, 1024, Arrangement::flat(2)).phases)
+        work.merge(work_of(phase));
+      EXPECT_TRUE(work.contains("encode_" + code) || work.contains("loco_encode_" + code)) << name << code;
+    }
+  }
+}
+
+TEST(OptimizerCost, RefusesWhatItCannotKnow) {
+  const auto words_of = [](const std::string& name, const OptionMap& options) {
+    try {
+      (void)optimizer_cost(name, options, 1000, Arrangement::flat(4));
+    } catch (const std::invalid_argument& refusal) {
+      return std::string(refusal.what());
+    }
+    return std::string("accepted");
+  };
+  const auto has = [](const std::string& text, const char* part) { return text.find(part) != text.npos; };
+  EXPECT_TRUE(has(words_of("sgd", {}), "no optimizer 'sgd'"));
+  EXPECT_TRUE(has(words_of("adam", {{"bits", 1}}), "bits"));
+  EXPECT_TRUE(has(words_of("onebit_adam", {}), "warmup_steps"));
+  EXPECT_TRUE(has(words_of("adam", {{"dense_below", 5}}), "dense_below"));
+}
+
+}  // namespace
+}  // namespace kadam
