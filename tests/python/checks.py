@@ -24,6 +24,15 @@ def warmup_of(name, steps):
     return {option: steps for option in ("warmup_steps", "variance_freeze_step") if option in kadam.options(name)}
 
 
+def needed_warmup_of(name, steps):
+    """The same, for an optimizer that does not do without."""
+    try:
+        kadam.Optimizer(name, {"x": 1})
+    except ValueError:
+        return warmup_of(name, steps)
+    return {}
+
+
 class DLTensor(ctypes.Structure):
     _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
                 ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8),
