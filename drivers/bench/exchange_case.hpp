@@ -22,7 +22,7 @@ struct Exchange {
 /// How much is exchanged, and between whom.
 struct Place {
   std::int64_t elements;
-  const Communicator& communicator;
+  Communicator& communicator;
 };
 
 /// An exchange that is timed. Its buffers are there only while it is.

@@ -38,8 +38,8 @@ Vector<float> common_vector(const std::string& label, const Place& at, float val
 Exchange float32_mean(const Place& at) {
   const auto mean = std::make_shared<DenseMean>(ExecutionSpace{}, at.communicator, at.elements);
   const Vector<float> gradient = own_vector("kadam-bench::gradient", at, 1e-2F);
-  return {[mean, gradient](const auto& exec, auto& communicator, auto& phases) {
-    (void)(*mean)(exec, communicator, phases, gradient);
+  return {[mean, gradient](const auto& exec, auto& /*communicator*/, auto& phases) {
+    (void)(*mean)(exec, phases, gradient);
   }};
 }
 
@@ -50,8 +50,8 @@ Exchange bfloat16_mean(const Place& at) {
   write_copy<ExecutionSpace, MemorySpace>(exec, own_vector("kadam-bench::gradient", at, 1e-2F),
                                           HalfCopy<MemorySpace>(gradient));
   exec.fence("kadam-bench: bfloat16 gradient");
-  return {[mean, gradient](const auto& space, auto& communicator, auto& phases) {
-    (void)mean->of_gradient(space, communicator, phases, gradient);
+  return {[mean, gradient](const auto& space, auto& /*communicator*/, auto& phases) {
+    (void)mean->of_gradient(space, phases, gradient);
   }};
 }
 
@@ -77,13 +77,12 @@ class FrozenStep {
         x_(common_vector("kadam-bench::x", at, 1.0F)),
         v_(common_vector("kadam-bench::v", at, 1e-6F)) {}
 
-  void operator()(const ExecutionSpace& exec, Communicator& communicator, Phases& phases) {
+  void operator()(const ExecutionSpace& exec, Phases& phases) {
     const LocalMomentum y{Ema::make(0.9), 1.0F};
     if (momentum_is_in_message_) {
-      mean_.exchange_continued(exec, communicator, phases,
-                               OfNumbers<MemorySpace, LocalMomentum>{gradient_, y}, {});
+      mean_.exchange_continued(exec, phases, OfNumbers<MemorySpace, LocalMomentum>{gradient_, y}, {});
     } else {
-      mean_.exchange(exec, communicator, phases, gradient_, {});
+      mean_.exchange(exec, phases, gradient_, {});
     }
     momentum_is_in_message_ = true;
     const auto scope = phases.enter(exec, Phase::decode);
@@ -102,9 +101,8 @@ class FrozenStep {
 ExchangeCase compressed_mean(const std::string& name, const std::string& code) {
   return {name, [code](const Place& at) {
             const auto step = std::make_shared<FrozenStep>(at, code);
-            return Exchange{[step](const auto& exec, auto& communicator, auto& phases) {
-              (*step)(exec, communicator, phases);
-            }};
+            return Exchange{
+                [step](const auto& exec, auto& /*communicator*/, auto& phases) { (*step)(exec, phases); }};
           }};
 }
 
@@ -116,7 +114,7 @@ Exchange loco(const Place& at) {
   const Vector<float> gradient = own_vector("kadam-bench::gradient", at, 1e-2F);
   const Vector<float> x = common_vector("kadam-bench::x", at, 1.0F);
   return {[reduce_scatter, gather, gradient, x](const auto& exec, auto& communicator, auto& phases) {
-    (void)(*reduce_scatter)(exec, communicator, phases, gradient, 1.0F, {});
+    (void)(*reduce_scatter)(exec, phases, gradient, 1.0F, {});
     const auto scope = phases.enter(exec, Phase::exchange);
     gather(exec, communicator, Traffic::dense, bytes_of(x));
   }};
@@ -127,11 +125,11 @@ ExchangeCase sparse_mean(const std::string& name, SparseExchange exchange, doubl
   return {name, [exchange, density](const Place& at) {
             const auto mean = std::make_shared<SparseMean>(
                 ExecutionSpace{}, SparseOptions{density, exchange_select_block, exchange}, at.elements,
-                at.communicator.size(), at.communicator.rank());
+                at.communicator);
             const Vector<float> residual = own_vector("kadam-bench::residual", at, 1e-3F);
             const Vector<float> x = common_vector("kadam-bench::x", at, 1.0F);
-            return Exchange{[mean, residual, x](const auto& exec, auto& communicator, auto& phases) {
-                              mean->deliver(exec, communicator, phases, residual, x);
+            return Exchange{[mean, residual, x](const auto& exec, auto& /*communicator*/, auto& phases) {
+                              mean->deliver(exec, phases, residual, x);
                             },
                             [residual, rank = at.communicator.rank()](const auto& exec) {
                               fill(exec, residual, 1e-3F, 100U + static_cast<std::uint32_t>(rank));

@@ -31,7 +31,7 @@ class BackgroundMeanTest : public testing::TestWithParam<std::tuple<Progress, St
   BackgroundMean make(std::int64_t d) { return {exec_, communicator_, ChunkLayout(d, size_), progress_}; }
   std::vector<float> dense(std::int64_t d, const Vector<const float>& values) {
     DenseMean mean(exec_, *communicator_, d);
-    return test::to_host(mean(exec_, *communicator_, phases_, values));
+    return test::to_host(mean(exec_, phases_, values));
   }
 };
 

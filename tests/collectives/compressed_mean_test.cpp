@@ -53,15 +53,16 @@ class CompressedMeanTest : public testing::TestWithParam<Case> {
   ExecutionSpace exec_;
   Phases phases_;
 
-  CompressedMean make(std::int64_t d) const {
+  CompressedMean make(std::int64_t d) const { return make(d, *communicator_); }
+  static CompressedMean make(std::int64_t d, Communicator& communicator) {
     const auto scale = GetParam().mean_abs ? SignScale::mean_abs : SignScale::rms;
-    return {exec_, make_quantiser(GetParam().code, scale), *communicator_, d, GetParam().block};
+    return {ExecutionSpace(), make_quantiser(GetParam().code, scale), communicator, d, GetParam().block};
   }
 
   std::vector<float> mean_of(CompressedMean& mean, const std::vector<float>& y,
                              const ActiveMask<MemorySpace>& active) {
     const auto out = test::to_device(std::vector<float>(y.size(), 0.0F));
-    mean.exchange(exec_, *communicator_, phases_, test::to_device(y), active);
+    mean.exchange(exec_, phases_, test::to_device(y), active);
     mean.decode(exec_, active, 0, static_cast<std::int64_t>(y.size()), Store{out});
     return test::to_host(out);
   }
@@ -143,12 +144,12 @@ TEST_P(CompressedMeanTest, PiecesChangeNothing) {
   CompressedMean whole = make(d);
   const auto mask = every_seventh_inactive(d);
   const auto many = make_communicator({{GetParam().staging, 1}});
-  CompressedMean sliced = make(d);
+  CompressedMean sliced = make(d, *many);
   for (std::int64_t t = 1; t <= 3; ++t) {
     const auto y = test::random_gradient(d, rank_, t);
     const auto out = test::to_device(std::vector<float>(y.size(), 0.0F));
     std::vector<int> announced(y.size(), 0);
-    sliced.exchange(exec_, *many, phases_, test::to_device(y), mask, [&](const ElementRange& range) {
+    sliced.exchange(exec_, phases_, test::to_device(y), mask, [&](const ElementRange& range) {
       sliced.decode(exec_, mask, range.begin, range.end, Store{out});
       for (std::int64_t i = range.begin; i < range.end; ++i) ++announced[static_cast<std::size_t>(i)];
     });

@@ -38,7 +38,7 @@ TEST_P(DenseMeanTest, EqualsTheSumInRankOrderToTheLastBit) {
     DenseMean mean(exec_, *communicator_, d);
     const std::size_t before = communicator_->bytes_sent().sent(Traffic::dense);
     const auto own = test::to_device(all[static_cast<std::size_t>(rank_)]);
-    const auto got = test::to_host(mean(exec_, *communicator_, phases_, own));
+    const auto got = test::to_host(mean(exec_, phases_, own));
     EXPECT_TRUE(test::bitwise_equal(got, reference::dense_mean(all))) << "d " << d;
     EXPECT_EQ(communicator_->bytes_sent().sent(Traffic::dense) - before,
               mean.layout().cost().bytes(Traffic::dense));
@@ -61,7 +61,7 @@ TEST_P(DenseMeanTest, OfAGradientIsInItsOwnFormat) {
     DenseMean mean(exec_, *communicator_, d, NumberFormat::bfloat16);
     const std::size_t before = communicator_->bytes_sent().sent(Traffic::dense);
     const Gradient own = test::to_gradient("bf16", all[static_cast<std::size_t>(rank_)]);
-    const Gradient got = mean.of_gradient(exec_, *communicator_, phases_, own);
+    const Gradient got = mean.of_gradient(exec_, phases_, own);
     ASSERT_EQ(got.format(), NumberFormat::bfloat16);
     const Vector<float> as_float32("as_float32", static_cast<std::size_t>(d));
     scale_numbers(exec_, 1.0F, got, as_float32);
@@ -72,7 +72,7 @@ TEST_P(DenseMeanTest, OfAGradientIsInItsOwnFormat) {
     EXPECT_EQ(2 * sent, mean.layout().cost(NumberFormat::float32).bytes(Traffic::dense));
     if (size_ > 1 && d > 0) {
       const Vector<const float> wider = as_float32;
-      EXPECT_THROW((void)mean(exec_, *communicator_, phases_, wider), std::logic_error);
+      EXPECT_THROW((void)mean(exec_, phases_, wider), std::logic_error);
     }
   }
 }
@@ -93,7 +93,7 @@ TEST_P(DenseMeanTest, InTwoLevelsIsTheMeanOfTheNodesMeans) {
         const Gradient own = test::to_gradient(name, all[static_cast<std::size_t>(rank_)]);
         DenseMean mean(exec_, *levels, d, own.format());
         const ByteCounters before = levels->bytes_sent();
-        const Gradient got = mean.of_gradient(exec_, *levels, phases_, own);
+        const Gradient got = mean.of_gradient(exec_, phases_, own);
         const Vector<float> as_float32("as_float32", static_cast<std::size_t>(d));
         scale_numbers(exec_, 1.0F, got, as_float32);
         Kokkos::fence();
@@ -140,7 +140,7 @@ TEST_P(DenseMeanTest, ASubsetTouchesItsRangesAlone) {
   DenseSubset subset(exec_, *communicator_, ranges);
   const auto values = test::to_device(all[static_cast<std::size_t>(rank_)]);
   const auto out = test::to_device(std::vector<float>(static_cast<std::size_t>(d), -9.0F));
-  subset.exchange(exec_, *communicator_, phases_, LoadFrom{values});
+  subset.exchange(exec_, phases_, LoadFrom{values});
   subset.decode(exec_, 0, 450, StoreTo{out});
   Kokkos::fence();
   const auto mean = reference::dense_mean(all);

@@ -110,9 +110,11 @@ class LowBitReduceScatterTest : public testing::TestWithParam<ReduceScatterCase>
     options.ranks_per_node = GetParam().ranks_per_node;
     return make_mpi_communicator(MPI_COMM_WORLD, options);
   }
-  [[nodiscard]] LowBitReduceScatter make(std::int64_t d) const {
+  [[nodiscard]] LowBitReduceScatter make(std::int64_t d) const { return make(d, *communicator_); }
+  [[nodiscard]] static LowBitReduceScatter make(std::int64_t d, Communicator& communicator) {
     const NumberFormat format = GetParam().format == "bf16" ? NumberFormat::bfloat16 : NumberFormat::float32;
-    return {exec_, make_quantiser(GetParam().code), *communicator_, d, GetParam().block, 0.8, format};
+    return {
+        ExecutionSpace(), make_quantiser(GetParam().code), communicator, d, GetParam().block, 0.8, format};
   }
   [[nodiscard]] SimulatedReduceScatter simulated(std::int64_t d) const {
     const auto& its = GetParam();
@@ -130,12 +132,11 @@ class LowBitReduceScatterTest : public testing::TestWithParam<ReduceScatterCase>
     }
     return all;
   }
-  [[nodiscard]] std::vector<float> own_mean(LowBitReduceScatter& scatter, Communicator& communicator,
-                                            const reference::Ranks& all, float scale,
-                                            const ActiveMask<MemorySpace>& active) {
+  [[nodiscard]] std::vector<float> own_mean(LowBitReduceScatter& scatter, const reference::Ranks& all,
+                                            float scale, const ActiveMask<MemorySpace>& active) {
     const Gradient own =
-        test::to_gradient(GetParam().format, all[static_cast<std::size_t>(communicator.rank())]);
-    const Vector<float> mean = scatter(exec_, communicator, phases_, own, scale, active);
+        test::to_gradient(GetParam().format, all[static_cast<std::size_t>(communicator_->rank())]);
+    const Vector<float> mean = scatter(exec_, phases_, own, scale, active);
     Kokkos::fence();
     return test::to_host(mean);
   }
@@ -167,7 +168,7 @@ TEST_P(LowBitReduceScatterTest, EqualsSimulatedRanks) {
       const float scale = t == 2 ? 1.0F : 0.375F;
       const auto all = gradients(d, t);
       const auto wanted = expected(all, scale, active);
-      const auto got = own_mean(scatter, *communicator_, all, scale, mask(d));
+      const auto got = own_mean(scatter, all, scale, mask(d));
       const std::string where = "d " + std::to_string(d) + " step " + std::to_string(t);
       ASSERT_EQ(static_cast<std::int64_t>(got.size()), own.elements()) << where;
       for (std::int64_t i = own.begin; i < own.end; ++i) {
@@ -194,12 +195,12 @@ TEST_P(LowBitReduceScatterTest, EqualsSimulatedRanks) {
 TEST_P(LowBitReduceScatterTest, PiecesChangeNothing) {
   const std::int64_t d = 5000;
   LowBitReduceScatter whole = make(d);
-  LowBitReduceScatter sliced = make(d);
   const auto many = make_communicator({{GetParam().staging, 1}});
+  LowBitReduceScatter sliced = make(d, *many);
   for (std::int64_t t = 1; t <= 3; ++t) {
     const auto all = gradients(d, t);
-    const auto expected = own_mean(whole, *communicator_, all, 0.375F, mask(d));
-    EXPECT_TRUE(test::bitwise_equal(own_mean(sliced, *many, all, 0.375F, mask(d)), expected)) << t;
+    const auto expected = own_mean(whole, all, 0.375F, mask(d));
+    EXPECT_TRUE(test::bitwise_equal(own_mean(sliced, all, 0.375F, mask(d)), expected)) << t;
   }
   EXPECT_EQ(many->bytes_sent().sent(Traffic::compressed),
             3 * sliced.layout().cost().bytes(Traffic::compressed));
@@ -211,7 +212,7 @@ TEST_P(LowBitReduceScatterTest, CountsTheBytesOfTheFormula) {
   const std::int64_t block = GetParam().block == 0 ? 64 * 256 : GetParam().block;
   const std::int64_t d = 64 * 256 * static_cast<std::int64_t>(size_);
   LowBitReduceScatter scatter = make(d);
-  (void)own_mean(scatter, *communicator_, gradients(d, 1), 1.0F, {});
+  (void)own_mean(scatter, gradients(d, 1), 1.0F, {});
   const std::int64_t g = GetParam().ranks_per_node;
   const std::int64_t bytes = d * code_bits(GetParam().code) / 8 + 4 * d / block;
   const std::int64_t per_number = GetParam().format == "bf16" ? 2 : 4;

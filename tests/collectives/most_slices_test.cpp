@@ -56,7 +56,7 @@ struct StoreDecoded {
 TEST_F(MostSlicesTest, OfADenseMeanChangeNothing) {
   const auto mean = [&](Communicator& communicator) {
     DenseMean dense(exec_, communicator, many);
-    return test::to_host(dense(exec_, communicator, phases_, gradient_));
+    return test::to_host(dense(exec_, phases_, gradient_));
   };
   const auto got = mean(*smallest_);
   expect_replicas(got);
@@ -68,7 +68,7 @@ TEST_F(MostSlicesTest, OfACompressedMeanChangeNothing) {
     CompressedMean compressed(exec_, make_quantiser("sign"), communicator, many, block);
     const Vector<float> out("out", static_cast<std::size_t>(many));
     const ActiveMask<MemorySpace> all;
-    compressed.exchange(exec_, communicator, phases_, gradient_, all);
+    compressed.exchange(exec_, phases_, gradient_, all);
     compressed.decode(exec_, all, 0, many, StoreDecoded{out});
     Kokkos::fence();
     return test::to_host(out);
@@ -81,7 +81,7 @@ TEST_F(MostSlicesTest, OfACompressedMeanChangeNothing) {
 TEST_F(MostSlicesTest, OfAReduceScatterChangeNothing) {
   const auto mean = [&](Communicator& communicator) {
     LowBitReduceScatter scatter(exec_, make_quantiser("uniform4"), communicator, many, block, 0.8);
-    const auto result = scatter(exec_, communicator, phases_, gradient_, 1.0F, {});
+    const auto result = scatter(exec_, phases_, gradient_, 1.0F, {});
     Kokkos::fence();
     return test::to_host(result);
   };
@@ -92,11 +92,11 @@ TEST_F(MostSlicesTest, OfAReduceScatterChangeNothing) {
 TEST_F(MostSlicesTest, OfASparseMeanChangeNothing) {
   for (const SparseExchange exchange : {SparseExchange::own, SparseExchange::owner}) {
     const auto parameters = [&](Communicator& communicator) {
-      SparseMean mean(exec_, {0.03, block, exchange}, many, communicator.size(), communicator.rank());
+      SparseMean mean(exec_, {0.03, block, exchange}, many, communicator);
       const Vector<float> residual("residual", static_cast<std::size_t>(many));
       const Vector<float> x("x", static_cast<std::size_t>(many));
       Kokkos::deep_copy(residual, gradient_);
-      mean.deliver(exec_, communicator, phases_, residual, x);
+      mean.deliver(exec_, phases_, residual, x);
       Kokkos::fence();
       return test::to_host(x);
     };

@@ -56,7 +56,7 @@ class LevelsTest : public testing::TestWithParam<std::tuple<int, Staging>> {
   [[nodiscard]] std::vector<float> node_mean(NodeLevel& node, const std::vector<float>& own) {
     const Vector<const T> values = device_numbers<T>(own);
     const Vector<T> out("out", static_cast<std::size_t>(node.shard().elements()));
-    node.mean(exec_, *communicator_, phases_, values, out);
+    node.mean(exec_, phases_, values, out);
     Kokkos::fence();
     std::vector<float> result;
     for (const T value : test::to_host(out)) result.push_back(to_float(value));
@@ -170,7 +170,7 @@ TEST_P(LevelsTest, GatherBringsWhatThePlacesOfANodeHave) {
     std::copy(wanted.begin() + shard.begin, wanted.begin() + shard.end, own.begin() + shard.begin);
     const auto buffer = test::to_device(own);
     const ByteCounters before = communicator_->bytes_sent();
-    node.gather(exec_, *communicator_, phases_, bytes_of(buffer), piece_of);
+    node.gather(exec_, phases_, bytes_of(buffer), piece_of);
     Kokkos::fence();
     EXPECT_EQ(test::to_host(buffer), wanted) << "d " << d;
     const std::size_t sent = communicator_->bytes_sent().sent(Traffic::node) - before.sent(Traffic::node);

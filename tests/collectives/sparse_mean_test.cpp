@@ -42,10 +42,10 @@ class SparseMeanTest : public testing::TestWithParam<Case> {
   Phases phases_;
 
   [[nodiscard]] SparseMean make(std::int64_t d) const {
-    return {exec_, GetParam().options(), d, size_, rank_};
+    return {exec_, GetParam().options(), d, *communicator_};
   }
   void deliver(SparseMean& mean, const Vector<float>& residual, const Vector<float>& x) {
-    mean.deliver(exec_, *communicator_, phases_, residual, x);
+    mean.deliver(exec_, phases_, residual, x);
     exec_.fence();
   }
   /// x - mean of the residual over ranks, in double.
@@ -114,16 +114,16 @@ TEST_P(SparseMeanTest, SendsWhatItSays) {
 TEST_P(SparseMeanTest, SendsAsManyBytesAsItsFormula) {
   const auto n = static_cast<std::size_t>(size_);
   const std::size_t blocks = 12;
-  const SparseMean own(exec_, {0.01, 4096, SparseExchange::own}, 4096 * 12, size_, rank_);
-  const SparseMean owner(exec_, {0.01, 4096, SparseExchange::owner}, 4096 * 12, size_, rank_);
+  const SparseMean own(exec_, {0.01, 4096, SparseExchange::own}, 4096 * 12, *communicator_);
+  const SparseMean owner(exec_, {0.01, 4096, SparseExchange::owner}, 4096 * 12, *communicator_);
   EXPECT_EQ(own.layout().cost(1).bytes(Traffic::sparse), (n - 1) * blocks * 228);
   EXPECT_EQ(owner.layout().cost(1).bytes(Traffic::sparse), 2 * (n - 1) * (blocks / n) * 228);
 }
 
 /// Each rank sends its largest entry of every block; ranks 0 and 1 choose the same in the first block only.
 TEST_P(SparseMeanTest, CountsTheCoordinatesThatSeveralRanksSent) {
-  SparseMean mean(exec_, {0.25, 4, GetParam().exchange}, 16, size_, rank_);
-  EXPECT_FALSE(mean.overlap(exec_, *communicator_).has_value()) << "before the first delivery";
+  SparseMean mean(exec_, {0.25, 4, GetParam().exchange}, 16, *communicator_);
+  EXPECT_FALSE(mean.overlap(exec_).has_value()) << "before the first delivery";
   std::vector<float> own(16, 0.0F);
   own[rank_ < 2 ? 1 : 2] = -2.0F;
   own[static_cast<std::size_t>(4 + rank_)] = 1.0F;
@@ -133,7 +133,7 @@ TEST_P(SparseMeanTest, CountsTheCoordinatesThatSeveralRanksSent) {
   // Touched: 1 (and 2), 4 ... 3 + n, 8. Shared: 1, and 2 where there are ranks 2 and 3.
   const std::vector<std::optional<double>> expected = {std::nullopt, 1.0 / 4.0, 1.0 / 6.0, 2.0 / 7.0};
   for (int again = 0; again < 2; ++again) {
-    const auto got = mean.overlap(exec_, *communicator_);
+    const auto got = mean.overlap(exec_);
     ASSERT_EQ(got.has_value(), size_ > 1);
     if (got) {
       EXPECT_DOUBLE_EQ(*got, *expected.at(static_cast<std::size_t>(size_ - 1)));
@@ -145,11 +145,11 @@ TEST_P(SparseMeanTest, OfNothingButZerosThereIsNoOverlap) {
   SparseMean mean = make(301);
   const auto zeros = test::to_device(std::vector<float>(301, 0.0F));
   deliver(mean, zeros, test::to_device(test::random_vector(301, 2)));
-  EXPECT_FALSE(mean.overlap(exec_, *communicator_).has_value());
+  EXPECT_FALSE(mean.overlap(exec_).has_value());
 }
 
 TEST_P(SparseMeanTest, RefusesALongSelectBlock) {
-  EXPECT_THROW(SparseMean(exec_, {0.01, 65537, GetParam().exchange}, 10, size_, rank_),
+  EXPECT_THROW(SparseMean(exec_, {0.01, 65537, GetParam().exchange}, 10, *communicator_),
                std::invalid_argument);
 }
 

@@ -55,7 +55,7 @@ TEST(Timeline, HoldsEveryMessageOfAllRanksAndSaysWhatWasSent) {
     Timeline timeline(communicator, {2, 2});
     for (std::int64_t step = 1; step <= 3; ++step) {
       timeline.at_step(step);
-      (void)mean(exec, *communicator, phases, values);
+      (void)mean(exec, phases, values);
     }
     EXPECT_EQ(timeline.write(path), 0U);
   }
@@ -69,7 +69,7 @@ TEST(Timeline, HoldsEveryMessageOfAllRanksAndSaysWhatWasSent) {
   EXPECT_EQ(std::accumulate(sends.begin(), sends.end(), std::int64_t{0}),
             std::accumulate(receives.begin(), receives.end(), std::int64_t{0}));
   // Nobody is told any more.
-  (void)mean(exec, *communicator, phases, values);
+  (void)mean(exec, phases, values);
 }
 
 TEST(Timeline, SaysWhichFileCannotBeWritten) {

@@ -20,9 +20,9 @@ struct WriteValue {
 }  // namespace
 
 CompressedMean::CompressedMean(const ExecutionSpace& exec, const AnyQuantiser& quantiser,
-                               const Communicator& communicator, std::int64_t elements,
-                               std::int64_t block_elements)
+                               Communicator& communicator, std::int64_t elements, std::int64_t block_elements)
     : layout_(communicator.arrangement(), quantiser, elements, block_elements),
+      communicator_(&communicator),
       node_(exec, communicator, elements) {
   const ChunkLayout& chunks = layout_.chunks();
   state_.worker_error = allocate_zeros<float>(exec, "kadam::CompressedMean::worker_error", chunks.elements());
@@ -44,9 +44,8 @@ CompressedMean::CompressedMean(const ExecutionSpace& exec, const AnyQuantiser& q
                                       words_of(message.piece(layout_.owner()).bytes) * chunks.ranks());
 }
 
-void CompressedMean::run(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
-                         const ActiveMask<MemorySpace>& active, const Arrived& arrived,
-                         const Encode& encode) {
+void CompressedMean::run(const ExecutionSpace& exec, Phases& phases, const ActiveMask<MemorySpace>& active,
+                         const Arrived& arrived, const Encode& encode) {
   const BlockCodec& codec = layout_.codec_of_chunks();
   if (!layout_.compresses()) {
     const auto scope = phases.enter(exec, Phase::encode);
@@ -55,7 +54,8 @@ void CompressedMean::run(const ExecutionSpace& exec, Communicator& communicator,
     return;
   }
   const int rank = layout_.owner();
-  cut_messages(slices_, codec.message(), communicator.piece_bytes());
+  Communicator& owners = communicator_->across();
+  cut_messages(slices_, codec.message(), owners.piece_bytes());
   ReductionSteps steps;
   steps.encode = [&](int chunk, const Slice& slice) {
     const auto scope = phases.enter(exec, Phase::encode);
@@ -74,7 +74,7 @@ void CompressedMean::run(const ExecutionSpace& exec, Communicator& communicator,
   }
   const std::array<Lane, 2> lanes = {Lane{bytes_of(messages_), bytes_of(received_)},
                                      Lane{bytes_of(own_replies_), bytes_of(own_replies_)}};
-  Exchange exchange(exec, communicator, Traffic::compressed, lanes);
+  Exchange exchange(exec, owners, Traffic::compressed, lanes);
   ReductionRun run(slices_, rank, ReductionRun::Replies::to_all, exchange, steps);
   run_reduction(exec, phases, run);
 }
@@ -89,14 +89,13 @@ void CompressedMean::reduce(const ExecutionSpace& exec, const Slice& slice,
                own_active, state_.server_error, part_of(own_replies_, codec.message().piece(rank)));
 }
 
-void CompressedMean::exchange(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
-                              const Vector<const float>& y, const ActiveMask<MemorySpace>& active,
-                              const Arrived& arrived) {
+void CompressedMean::exchange(const ExecutionSpace& exec, Phases& phases, const Vector<const float>& y,
+                              const ActiveMask<MemorySpace>& active, const Arrived& arrived) {
   if (node_.exists()) {
-    exchange_in_two_levels(exec, communicator, phases, y, active, arrived);
+    exchange_in_two_levels(exec, phases, y, active, arrived);
     return;
   }
-  run(exec, communicator, phases, active, arrived, [&](const BlockRange& blocks) {
+  run(exec, phases, active, arrived, [&](const BlockRange& blocks) {
     layout_.codec().encode(exec, blocks, ElementOf<MemorySpace>{y}, active, state_.worker_error, outgoing());
   });
 }
@@ -106,30 +105,29 @@ void CompressedMean::write_mean(const ExecutionSpace& exec, const ActiveMask<Mem
   decode(exec, active, 0, chunks_of_all().elements(), WriteValue{values});
 }
 
-void CompressedMean::exchange_accumulated(const ExecutionSpace& exec, Communicator& communicator,
-                                          Phases& phases, const ActiveMask<MemorySpace>& active,
-                                          const Arrived& arrived) {
+void CompressedMean::exchange_accumulated(const ExecutionSpace& exec, Phases& phases,
+                                          const ActiveMask<MemorySpace>& active, const Arrived& arrived) {
   if (node_.exists()) {
-    exchange_in_two_levels(exec, communicator, phases, input_, active, arrived);
+    exchange_in_two_levels(exec, phases, input_, active, arrived);
     Kokkos::deep_copy(exec, input_, 0.0F);
     return;
   }
-  run(exec, communicator, phases, active, arrived, [&](const BlockRange& blocks) {
+  run(exec, phases, active, arrived, [&](const BlockRange& blocks) {
     layout_.codec().encode(exec, blocks, active, state_.worker_error, outgoing());
   });
 }
 
-void CompressedMean::exchange_in_two_levels(const ExecutionSpace& exec, Communicator& communicator,
-                                            Phases& phases, const Vector<const float>& y,
+void CompressedMean::exchange_in_two_levels(const ExecutionSpace& exec, Phases& phases,
+                                            const Vector<const float>& y,
                                             const ActiveMask<MemorySpace>& active, const Arrived& arrived) {
-  node_.mean(exec, communicator, phases, y, node_mean_);
+  node_.mean(exec, phases, y, node_mean_);
   ActiveMask<MemorySpace> active_in_shard = active;
   active_in_shard.offset += node_.shard().begin;
   const ElementOf<MemorySpace> load{node_mean_};
-  run(exec, communicator.across(), phases, active_in_shard, {}, [&](const BlockRange& blocks) {
+  run(exec, phases, active_in_shard, {}, [&](const BlockRange& blocks) {
     layout_.codec_of_chunks().encode(exec, blocks, load, active_in_shard, state_.worker_error, outgoing());
   });
-  node_.gather(exec, communicator, phases, bytes_of(replies_),
+  node_.gather(exec, phases, bytes_of(replies_),
                [&](const ElementRange& shard) { return layout_.codec().message().piece(shard); });
   if (!arrived) return;
   const auto scope = phases.enter(exec, Phase::decode);

@@ -46,22 +46,21 @@ class CompressedMean {
   };
 
   CompressedMean() = default;
-  CompressedMean(const ExecutionSpace& exec, const AnyQuantiser& quantiser, const Communicator& communicator,
+  /// The communicator has to live on.
+  CompressedMean(const ExecutionSpace& exec, const AnyQuantiser& quantiser, Communicator& communicator,
                  std::int64_t elements, std::int64_t block_elements);
 
   /// Called with elements whose out can be decoded, slice by slice, while others travel; in the end with all.
   using Arrived = std::function<void(const ElementRange&)>;
 
   /// Compresses y and exchanges it. Inactive elements are sent as nothing. Collective.
-  void exchange(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
-                const Vector<const float>& y, const ActiveMask<MemorySpace>& active,
-                const Arrived& arrived = {});
+  void exchange(const ExecutionSpace& exec, Phases& phases, const Vector<const float>& y,
+                const ActiveMask<MemorySpace>& active, const Arrived& arrived = {});
 
   /// The same for a y that goes on from the last exchange: load(i, out of element i of that exchange).
   template <class Load>
-  void exchange_continued(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
-                          const Load& load, const ActiveMask<MemorySpace>& active,
-                          const Arrived& arrived = {}) {
+  void exchange_continued(const ExecutionSpace& exec, Phases& phases, const Load& load,
+                          const ActiveMask<MemorySpace>& active, const Arrived& arrived = {}) {
     if (node_.exists()) {
       {
         const auto scope = phases.enter(exec, Phase::encode);
@@ -69,10 +68,10 @@ class CompressedMean {
         // Inactive elements are left out after the mean over the node.
         continue_values(exec, load, input_);
       }
-      exchange_in_two_levels(exec, communicator, phases, input_, active, arrived);
+      exchange_in_two_levels(exec, phases, input_, active, arrived);
       return;
     }
-    run(exec, communicator, phases, active, arrived, [&](const BlockRange& blocks) {
+    run(exec, phases, active, arrived, [&](const BlockRange& blocks) {
       layout_.codec().encode(exec, blocks, ContinuedLoad<Load, MemorySpace>{load, replies_}, active,
                              state_.worker_error, outgoing());
     });
@@ -83,8 +82,8 @@ class CompressedMean {
     return node_.exists() ? input_ : state_.worker_error;
   }
   /// The same for a y that has been added to accumulator() already.
-  void exchange_accumulated(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
-                            const ActiveMask<MemorySpace>& active, const Arrived& arrived = {});
+  void exchange_accumulated(const ExecutionSpace& exec, Phases& phases, const ActiveMask<MemorySpace>& active,
+                            const Arrived& arrived = {});
 
   /// apply(i, out of element i) for every active element in [begin, end), after exchange(). Who can have a
   /// few codes only says which: fewer kernels are compiled.
@@ -117,9 +116,8 @@ class CompressedMean {
   void describe_message(StateFields& fields) const;
 
  private:
-  void exchange_in_two_levels(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
-                              const Vector<const float>& y, const ActiveMask<MemorySpace>& active,
-                              const Arrived& arrived);
+  void exchange_in_two_levels(const ExecutionSpace& exec, Phases& phases, const Vector<const float>& y,
+                              const ActiveMask<MemorySpace>& active, const Arrived& arrived);
 
   [[nodiscard]] const ChunkLayout& chunks_of_all() const { return layout_.codec().message().chunks(); }
   /// One rank decodes what it encoded.
@@ -127,11 +125,12 @@ class CompressedMean {
     return layout_.compresses() ? messages_ : own_replies_;
   }
   using Encode = std::function<void(const BlockRange&)>;
-  void run(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
-           const ActiveMask<MemorySpace>& active, const Arrived& arrived, const Encode& encode);
+  void run(const ExecutionSpace& exec, Phases& phases, const ActiveMask<MemorySpace>& active,
+           const Arrived& arrived, const Encode& encode);
   void reduce(const ExecutionSpace& exec, const Slice& slice, const ActiveMask<MemorySpace>& active) const;
 
   CompressedMeanLayout layout_;
+  Communicator* communicator_ = nullptr;
   NodeLevel node_;
   State state_;
   SlicedChunks slices_;

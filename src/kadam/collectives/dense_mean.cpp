@@ -33,9 +33,11 @@ Cost DenseMeanLayout::cost(NumberFormat format) const {
   return cost;
 }
 
-DenseMean::DenseMean(const ExecutionSpace& exec, const Communicator& communicator, std::int64_t elements,
+DenseMean::DenseMean(const ExecutionSpace& exec, Communicator& communicator, std::int64_t elements,
                      NumberFormat widest)
-    : layout_(communicator.arrangement(), elements, widest), node_(exec, communicator, elements, widest) {
+    : layout_(communicator.arrangement(), elements, widest),
+      communicator_(&communicator),
+      node_(exec, communicator, elements, widest) {
   if (layout_.ranks() == 1) return;
   across_ = OrderedReduction(exec, layout_.chunks(), layout_.owner(), widest);
   const auto bytes = static_cast<std::int64_t>(bytes_per_number(widest));
@@ -44,26 +46,25 @@ DenseMean::DenseMean(const ExecutionSpace& exec, const Communicator& communicato
   node_mean_ = allocate<std::byte>(exec, "kadam::DenseMean::node_mean", bytes * node_.shard().elements());
 }
 
-Vector<const float> DenseMean::operator()(const ExecutionSpace& exec, Communicator& communicator,
-                                          Phases& phases, const Vector<const float>& values) {
-  return mean_of(exec, communicator, phases, values, nullptr);
+Vector<const float> DenseMean::operator()(const ExecutionSpace& exec, Phases& phases,
+                                          const Vector<const float>& values) {
+  return mean_of(exec, phases, values, nullptr);
 }
 
-Numbers<MemorySpace> DenseMean::of_gradient(const ExecutionSpace& exec, Communicator& communicator,
-                                            Phases& phases, const Numbers<MemorySpace>& gradient) {
+Numbers<MemorySpace> DenseMean::of_gradient(const ExecutionSpace& exec, Phases& phases,
+                                            const Numbers<MemorySpace>& gradient) {
   Numbers<MemorySpace> mean;
-  gradient.visit([&](const auto& values) {
-    mean = mean_of(exec, communicator, phases, values, std::exchange(early_, nullptr));
-  });
+  gradient.visit(
+      [&](const auto& values) { mean = mean_of(exec, phases, values, std::exchange(early_, nullptr)); });
   return mean;
 }
 
-void DenseMean::gradient_ready(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
+void DenseMean::gradient_ready(const ExecutionSpace& exec, Phases& phases,
                                const Numbers<MemorySpace>& gradient, const ElementRange& range) {
   if (layout_.ranks() == 1 || node_.exists()) return;
   gradient.visit([&]<class T, class... P>(const Kokkos::View<const T*, P...>& values) {
     if (early_ != nullptr) return;
-    early_ = across_.start(exec, communicator, phases, Traffic::dense, Vector<const T>(values),
+    early_ = across_.start(exec, *communicator_, phases, Traffic::dense, Vector<const T>(values),
                            numbers_in<T>(mean_, layout_.elements()), OrderedReduction::Replies::to_all);
   });
   early_->ready(exec, range);
@@ -80,29 +81,30 @@ bool DenseMean::is_under_way_for(const Numbers<MemorySpace>& gradient) const {
 }
 
 template <Number T>
-Vector<const T> DenseMean::mean_of(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
-                                   const Vector<const T>& values, std::unique_ptr<OverlappedReduction> run) {
+Vector<const T> DenseMean::mean_of(const ExecutionSpace& exec, Phases& phases, const Vector<const T>& values,
+                                   std::unique_ptr<OverlappedReduction> run) {
   if (layout_.ranks() == 1) return values;
   const Vector<T> mean = numbers_in<T>(mean_, layout_.elements());
   constexpr auto to_all = OrderedReduction::Replies::to_all;
   if (!node_.exists()) {
-    if (run == nullptr) run = across_.start(exec, communicator, phases, Traffic::dense, values, mean, to_all);
+    if (run == nullptr)
+      run = across_.start(exec, *communicator_, phases, Traffic::dense, values, mean, to_all);
     run->finish(exec, phases);
     return mean;
   }
   const ElementRange& shard = node_.shard();
   const Vector<T> node_mean = numbers_in<T>(node_mean_, shard.elements());
   const Vector<T> own = Kokkos::subview(mean, Kokkos::make_pair(shard.begin, shard.end));
-  node_.mean(exec, communicator, phases, values, node_mean);
-  across_(exec, communicator.across(), phases, Traffic::dense, Vector<const T>(node_mean), own, to_all);
-  node_.gather(exec, communicator, phases, bytes_of(mean),
+  node_.mean(exec, phases, values, node_mean);
+  across_(exec, communicator_->across(), phases, Traffic::dense, Vector<const T>(node_mean), own, to_all);
+  node_.gather(exec, phases, bytes_of(mean),
                [](const ElementRange& range) { return numbers_piece(range, sizeof(T)); });
   return mean;
 }
 
-void DenseMean::reserve_staging(Communicator& communicator) const {
-  node_.reserve_staging(communicator);
-  across_.reserve_staging(communicator.across());
+void DenseMean::reserve_staging() const {
+  node_.reserve_staging();
+  across_.reserve_staging(communicator_->across());
 }
 
 }  // namespace kadam

@@ -59,24 +59,25 @@ class DenseMeanLayout {
 class DenseMean {
  public:
   DenseMean() = default;
-  /// widest: the format with the most bytes of those that are going to be exchanged.
-  DenseMean(const ExecutionSpace& exec, const Communicator& communicator, std::int64_t elements,
+  /// The communicator has to live on. widest: the format with the most bytes of those that are going to be
+  /// exchanged.
+  DenseMean(const ExecutionSpace& exec, Communicator& communicator, std::int64_t elements,
             NumberFormat widest = NumberFormat::float32);
 
   /// Collective. The result is valid until the next call; with one rank it is `values` itself.
-  [[nodiscard]] Vector<const float> operator()(const ExecutionSpace& exec, Communicator& communicator,
-                                               Phases& phases, const Vector<const float>& values);
+  [[nodiscard]] Vector<const float> operator()(const ExecutionSpace& exec, Phases& phases,
+                                               const Vector<const float>& values);
   /// The same in the format that the gradient has.
-  [[nodiscard]] Numbers<MemorySpace> of_gradient(const ExecutionSpace& exec, Communicator& communicator,
-                                                 Phases& phases, const Numbers<MemorySpace>& gradient);
+  [[nodiscard]] Numbers<MemorySpace> of_gradient(const ExecutionSpace& exec, Phases& phases,
+                                                 const Numbers<MemorySpace>& gradient);
 
   /// These elements of the gradient that of_gradient() is to be called with next are final once exec has done
   /// what is enqueued on it, and stay as they are until then: those slices that are complete leave now. Other
   /// ranks may say so of other elements, or of none. Until of_gradient() the communicator has an exchange
   /// under way. Waits for no other rank. In two levels it does nothing: what a rank sends first is the mean
   /// of its node.
-  void gradient_ready(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
-                      const Numbers<MemorySpace>& gradient, const ElementRange& range);
+  void gradient_ready(const ExecutionSpace& exec, Phases& phases, const Numbers<MemorySpace>& gradient,
+                      const ElementRange& range);
   /// Moves on what gradient_ready() has started, without waiting.
   void poll();
   /// Whether gradient_ready() was called since the last of_gradient(); and whether with this gradient.
@@ -84,7 +85,7 @@ class DenseMean {
   [[nodiscard]] bool is_under_way_for(const Numbers<MemorySpace>& gradient) const;
 
   /// For a mean that comes later than the first step: see Communicator::reserve_staging().
-  void reserve_staging(Communicator& communicator) const;
+  void reserve_staging() const;
 
   [[nodiscard]] const DenseMeanLayout& layout() const { return layout_; }
   /// What a rank sends in one call: with one level all of it, with two what goes to other nodes.
@@ -95,10 +96,11 @@ class DenseMean {
 
  private:
   template <Number T>
-  Vector<const T> mean_of(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
-                          const Vector<const T>& values, std::unique_ptr<OverlappedReduction> run);
+  Vector<const T> mean_of(const ExecutionSpace& exec, Phases& phases, const Vector<const T>& values,
+                          std::unique_ptr<OverlappedReduction> run);
 
   DenseMeanLayout layout_;
+  Communicator* communicator_ = nullptr;
   NodeLevel node_;
   OrderedReduction across_;
   Vector<std::byte> node_mean_;  ///< [shard], of two levels

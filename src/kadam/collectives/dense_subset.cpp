@@ -21,7 +21,7 @@ Cost dense_subset_cost(const Arrangement& ranks, const std::vector<ElementRange>
   return cost;
 }
 
-DenseSubset::DenseSubset(const ExecutionSpace& exec, const Communicator& communicator,
+DenseSubset::DenseSubset(const ExecutionSpace& exec, Communicator& communicator,
                          const std::vector<ElementRange>& ranges)
     : elements_(elements_of(ranges)) {
   if (elements_ == 0) return;

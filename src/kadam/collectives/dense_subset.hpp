@@ -19,19 +19,19 @@ namespace kadam {
 class DenseSubset {
  public:
   DenseSubset() = default;
-  DenseSubset(const ExecutionSpace& exec, const Communicator& communicator,
+  DenseSubset(const ExecutionSpace& exec, Communicator& communicator,
               const std::vector<ElementRange>& ranges);
 
   /// Exchanges load(i) of all elements i of the ranges. Collective.
   template <class Load>
-  void exchange(const ExecutionSpace& exec, Communicator& communicator, Phases& phases, const Load& load) {
+  void exchange(const ExecutionSpace& exec, Phases& phases, const Load& load) {
     if (elements_ == 0) return;
     const Vector<std::int64_t> index = index_;
     const Vector<float> packed = packed_;
     Kokkos::parallel_for(
         "kadam::DenseSubset::exchange", policy(exec),
         KOKKOS_LAMBDA(const std::int64_t k) { packed(k) = load(index(k)); });
-    result_ = mean_(exec, communicator, phases, packed_);
+    result_ = mean_(exec, phases, packed_);
   }
 
   /// apply(i, mean of element i), after exchange(), for all elements i of the ranges in [begin, end).

@@ -22,10 +22,11 @@ struct SquareOfByteError {
 }  // namespace
 
 LowBitReduceScatter::LowBitReduceScatter(const ExecutionSpace& exec, const AnyQuantiser& quantiser,
-                                         const Communicator& communicator, std::int64_t elements,
+                                         Communicator& communicator, std::int64_t elements,
                                          std::int64_t block_elements, double error_beta,
                                          NumberFormat gradients)
     : layout_(communicator.arrangement(), quantiser, elements, block_elements, gradients),
+      communicator_(&communicator),
       node_(exec, communicator, elements, gradients),
       error_beta_(error_beta) {
   const ChunkLayout& chunks = layout_.chunks();
@@ -46,22 +47,22 @@ LowBitReduceScatter::LowBitReduceScatter(const ExecutionSpace& exec, const AnyQu
                                       words_of(message.piece(rank).bytes) * chunks.ranks());
 }
 
-Numbers<MemorySpace> LowBitReduceScatter::mean_of_node(const ExecutionSpace& exec, Communicator& communicator,
-                                                       Phases& phases, const Numbers<MemorySpace>& gradient) {
+Numbers<MemorySpace> LowBitReduceScatter::mean_of_node(const ExecutionSpace& exec, Phases& phases,
+                                                       const Numbers<MemorySpace>& gradient) {
   if (!node_.exists()) return gradient;
   Numbers<MemorySpace> mean;
   gradient.visit([&]<class T, class... P>(const Kokkos::View<const T*, P...>& values) {
     const Vector<T> own = numbers_in<T>(node_mean_, layout_.chunks().elements());
-    node_.mean(exec, communicator, phases, Vector<const T>(values), own);
+    node_.mean(exec, phases, Vector<const T>(values), own);
     mean = own;
   });
   return mean;
 }
 
-Vector<float> LowBitReduceScatter::operator()(const ExecutionSpace& exec, Communicator& communicator,
-                                              Phases& phases, const Numbers<MemorySpace>& gradient,
-                                              float gradient_scale, const ActiveMask<MemorySpace>& active) {
-  const Numbers<MemorySpace> input = mean_of_node(exec, communicator, phases, gradient);
+Vector<float> LowBitReduceScatter::operator()(const ExecutionSpace& exec, Phases& phases,
+                                              const Numbers<MemorySpace>& gradient, float gradient_scale,
+                                              const ActiveMask<MemorySpace>& active) {
+  const Numbers<MemorySpace> input = mean_of_node(exec, phases, gradient);
   ActiveMask<MemorySpace> active_in_shard = active;
   active_in_shard.offset += node_.shard().begin;
   if (!layout_.compresses()) {
@@ -72,7 +73,8 @@ Vector<float> LowBitReduceScatter::operator()(const ExecutionSpace& exec, Commun
   }
   const BlockCodec& codec = layout_.codec();
   const int rank = layout_.owner();
-  cut_messages(slices_, codec.message(), communicator.piece_bytes());
+  Communicator& owners = communicator_->across();
+  cut_messages(slices_, codec.message(), owners.piece_bytes());
   ReductionSteps steps;
   steps.encode = [&](int chunk, const Slice& slice) {
     const auto scope = phases.enter(exec, Phase::encode);
@@ -86,7 +88,7 @@ Vector<float> LowBitReduceScatter::operator()(const ExecutionSpace& exec, Commun
                mean_);
   };
   const Lane lane{bytes_of(messages_), bytes_of(received_)};
-  Exchange exchange(exec, communicator.across(), Traffic::compressed, {&lane, 1});
+  Exchange exchange(exec, owners, Traffic::compressed, {&lane, 1});
   ReductionRun run(slices_, rank, ReductionRun::Replies::none, exchange, steps);
   run_reduction(exec, phases, run);
   return mean_;

@@ -26,16 +26,16 @@ namespace kadam {
 class LowBitReduceScatter {
  public:
   LowBitReduceScatter() = default;
-  /// gradients: the format that they will have.
-  LowBitReduceScatter(const ExecutionSpace& exec, const AnyQuantiser& quantiser,
-                      const Communicator& communicator, std::int64_t elements, std::int64_t block_elements,
-                      double error_beta, NumberFormat gradients = NumberFormat::float32);
+  /// The communicator has to live on. gradients: the format that they will have.
+  LowBitReduceScatter(const ExecutionSpace& exec, const AnyQuantiser& quantiser, Communicator& communicator,
+                      std::int64_t elements, std::int64_t block_elements, double error_beta,
+                      NumberFormat gradients = NumberFormat::float32);
 
   /// The mean of gradient_scale times `gradient` over the own chunk, in float32; valid until the next call.
   /// Inactive elements are sent as 0. Collective.
-  [[nodiscard]] Vector<float> operator()(const ExecutionSpace& exec, Communicator& communicator,
-                                         Phases& phases, const Numbers<MemorySpace>& gradient,
-                                         float gradient_scale, const ActiveMask<MemorySpace>& active);
+  [[nodiscard]] Vector<float> operator()(const ExecutionSpace& exec, Phases& phases,
+                                         const Numbers<MemorySpace>& gradient, float gradient_scale,
+                                         const ActiveMask<MemorySpace>& active);
 
   /// The result of the last call.
   [[nodiscard]] const Vector<float>& mean() const { return mean_; }
@@ -53,10 +53,11 @@ class LowBitReduceScatter {
 
  private:
   void deliver_owed(const ExecutionSpace& exec);
-  [[nodiscard]] Numbers<MemorySpace> mean_of_node(const ExecutionSpace& exec, Communicator& communicator,
-                                                  Phases& phases, const Numbers<MemorySpace>& gradient);
+  [[nodiscard]] Numbers<MemorySpace> mean_of_node(const ExecutionSpace& exec, Phases& phases,
+                                                  const Numbers<MemorySpace>& gradient);
 
   LowBitLayout layout_;
+  Communicator* communicator_ = nullptr;
   NodeLevel node_;
   double error_beta_ = 0.0;
   ByteError<MemorySpace> error_;

@@ -31,28 +31,28 @@ std::size_t NodeLevelLayout::memory_bytes() const {
   return exists() ? OrderedReduction::memory_bytes(shards_, place_, widest_) : 0;
 }
 
-NodeLevel::NodeLevel(const ExecutionSpace& exec, const Communicator& communicator, std::int64_t elements,
+NodeLevel::NodeLevel(const ExecutionSpace& exec, Communicator& communicator, std::int64_t elements,
                      NumberFormat widest)
-    : layout_(communicator.arrangement(), elements, widest) {
+    : layout_(communicator.arrangement(), elements, widest), communicator_(&communicator) {
   if (exists()) reduction_ = OrderedReduction(exec, layout_.shards(), layout_.place(), widest);
 }
 
-void NodeLevel::mean_by_library(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
+void NodeLevel::mean_by_library(const ExecutionSpace& exec, Phases& phases,
                                 const Numbers<MemorySpace>& values, std::span<std::byte> out) const {
   const auto scope = phases.enter(exec, Phase::exchange);
   const auto shards = pieces(
       [&](const ElementRange& shard) { return numbers_piece(shard, bytes_per_number(values.format())); });
   values.visit([&](const auto& numbers) {
-    communicator.node().collectives()->mean_to_owners(exec, values.format(), bytes_of(numbers).data(), shards,
-                                                      out.data());
+    communicator_->node().collectives()->mean_to_owners(exec, values.format(), bytes_of(numbers).data(),
+                                                        shards, out.data());
   });
-  communicator.count_sent(Traffic::node, layout_.mean(values.format()).bytes);
+  communicator_->count_sent(Traffic::node, layout_.mean(values.format()).bytes);
 }
 
-void NodeLevel::gather(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
-                       std::span<std::byte> buffer, const PieceOf& piece_of) const {
+void NodeLevel::gather(const ExecutionSpace& exec, Phases& phases, std::span<std::byte> buffer,
+                       const PieceOf& piece_of) const {
   const auto scope = phases.enter(exec, Phase::exchange);
-  communicator.node().all_gather(exec, Traffic::node, buffer, pieces(piece_of));
+  communicator_->node().all_gather(exec, Traffic::node, buffer, pieces(piece_of));
 }
 
 std::vector<Piece> NodeLevel::pieces(const PieceOf& piece_of) const {
@@ -63,8 +63,8 @@ std::vector<Piece> NodeLevel::pieces(const PieceOf& piece_of) const {
   return all;
 }
 
-void NodeLevel::reserve_staging(Communicator& communicator) const {
-  if (exists()) reduction_.reserve_staging(communicator.node());
+void NodeLevel::reserve_staging() const {
+  if (exists()) reduction_.reserve_staging(communicator_->node());
 }
 
 }  // namespace kadam

@@ -65,8 +65,9 @@ class NodeLevelLayout {
 class NodeLevel {
  public:
   NodeLevel() = default;
-  /// widest: the format with the most bytes of those that mean() is going to be asked for.
-  NodeLevel(const ExecutionSpace& exec, const Communicator& communicator, std::int64_t elements,
+  /// The communicator has to live on. widest: the format with the most bytes of those that mean() is going to
+  /// be asked for.
+  NodeLevel(const ExecutionSpace& exec, Communicator& communicator, std::int64_t elements,
             NumberFormat widest = NumberFormat::float32);
 
   [[nodiscard]] const NodeLevelLayout& layout() const { return layout_; }
@@ -75,30 +76,30 @@ class NodeLevel {
 
   /// out <- this rank's shard of the mean over the node. Collective. Shape: out [shard].
   template <Number T>
-  void mean(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
-            const Vector<const T>& values, const Vector<T>& out) {
-    if (communicator.node().collectives() != nullptr) {
-      mean_by_library(exec, communicator, phases, values, bytes_of(out));
+  void mean(const ExecutionSpace& exec, Phases& phases, const Vector<const T>& values, const Vector<T>& out) {
+    if (communicator_->node().collectives() != nullptr) {
+      mean_by_library(exec, phases, values, bytes_of(out));
       return;
     }
-    reduction_(exec, communicator.node(), phases, Traffic::node, values, out,
+    reduction_(exec, communicator_->node(), phases, Traffic::node, values, out,
                OrderedReduction::Replies::none);
   }
 
   using PieceOf = std::function<Piece(const ElementRange&)>;
   /// piece_of(shard l) of buffer comes from place l of the node; the own one lies there already. Collective.
-  void gather(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
-              std::span<std::byte> buffer, const PieceOf& piece_of) const;
+  void gather(const ExecutionSpace& exec, Phases& phases, std::span<std::byte> buffer,
+              const PieceOf& piece_of) const;
 
   /// For means that come later than the first step: see Communicator::reserve_staging().
-  void reserve_staging(Communicator& communicator) const;
+  void reserve_staging() const;
 
  private:
-  void mean_by_library(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
-                       const Numbers<MemorySpace>& values, std::span<std::byte> out) const;
+  void mean_by_library(const ExecutionSpace& exec, Phases& phases, const Numbers<MemorySpace>& values,
+                       std::span<std::byte> out) const;
   [[nodiscard]] std::vector<Piece> pieces(const PieceOf& piece_of) const;
 
   NodeLevelLayout layout_;
+  Communicator* communicator_ = nullptr;
   OrderedReduction reduction_;
 };
 

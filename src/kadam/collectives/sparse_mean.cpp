@@ -32,11 +32,11 @@ void deliver_everything(const ExecutionSpace& exec, const Vector<float>& residua
 }  // namespace
 
 SparseMean::SparseMean(const ExecutionSpace& exec, const SparseOptions& options, std::int64_t elements,
-                       int ranks, int rank)
-    : layout_(options, elements, ranks, rank) {
-  if (ranks == 1) return;
+                       Communicator& communicator)
+    : layout_(options, elements, communicator.size(), communicator.rank()), communicator_(&communicator) {
+  if (layout_.ranks() == 1) return;
   received_ = allocate<std::uint32_t>(exec, "kadam::SparseMean::received",
-                                      words_of(layout_.received_bytes()) * ranks);
+                                      words_of(layout_.received_bytes()) * layout_.ranks());
   if (layout_.selects_together())
     large_top_k_ = LargeTopK<ExecutionSpace>(exec, layout_.message().map().block_elements);
   if (layout_.has_owners()) {
@@ -58,23 +58,23 @@ void SparseMean::allocate_for_owners(const ExecutionSpace& exec) {
   sums_ = allocate<float>(exec, "kadam::SparseMean::sums", layout_.own_region().elements());
 }
 
-void SparseMean::deliver(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
-                         const Vector<float>& residual, const Vector<float>& x) {
+void SparseMean::deliver(const ExecutionSpace& exec, Phases& phases, const Vector<float>& residual,
+                         const Vector<float>& x) {
   if (layout_.message().map().elements == 0) return;
   delivered_ = true;
-  if (layout_.ranks() > 1) cut_into_slices(communicator.piece_bytes());
+  if (layout_.ranks() > 1) cut_into_slices(communicator_->piece_bytes());
   if (layout_.ranks() == 1) {
     const auto scope = phases.enter(exec, Phase::decode);
     deliver_everything(exec, residual, x);
   } else if (layout_.has_owners()) {
-    deliver_by_owners(exec, communicator, phases, residual, x);
+    deliver_by_owners(exec, phases, residual, x);
   } else {
-    deliver_to_all(exec, communicator, phases, residual, x);
+    deliver_to_all(exec, phases, residual, x);
   }
 }
 
-void SparseMean::deliver_to_all(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
-                                const Vector<float>& residual, const Vector<float>& x) {
+void SparseMean::deliver_to_all(const ExecutionSpace& exec, Phases& phases, const Vector<float>& residual,
+                                const Vector<float>& x) {
   const std::size_t bytes = layout_.message().total_bytes();
   const Words<MemorySpace> own =
       part_of(received_, Piece{static_cast<std::size_t>(layout_.rank()) * bytes, bytes});
@@ -88,13 +88,13 @@ void SparseMean::deliver_to_all(const ExecutionSpace& exec, Communicator& commun
     subtract_mean_of_messages(exec, received_messages(slice.elements), sums_, part_of(x, slice.elements));
   };
   const Lane lane{bytes_of(received_), bytes_of(received_)};
-  Exchange exchange(exec, communicator, Traffic::sparse, {&lane, 1});
-  pipelined_gather(exec, phases, slices_.of_chunk(0), layout_.message().total_bytes(), communicator, exchange,
-                   steps);
+  Exchange exchange(exec, *communicator_, Traffic::sparse, {&lane, 1});
+  pipelined_gather(exec, phases, slices_.of_chunk(0), layout_.message().total_bytes(), *communicator_,
+                   exchange, steps);
 }
 
-void SparseMean::deliver_by_owners(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
-                                   const Vector<float>& residual, const Vector<float>& x) {
+void SparseMean::deliver_by_owners(const ExecutionSpace& exec, Phases& phases, const Vector<float>& residual,
+                                   const Vector<float>& x) {
   ReductionSteps steps;
   steps.encode = [&](int chunk, const Slice& slice) {
     const auto scope = phases.enter(exec, Phase::encode);
@@ -118,7 +118,7 @@ void SparseMean::deliver_by_owners(const ExecutionSpace& exec, Communicator& com
   };
   const std::array<Lane, 2> lanes = {Lane{bytes_of(sent_), bytes_of(received_)},
                                      Lane{bytes_of(kept_), bytes_of(kept_)}};
-  Exchange exchange(exec, communicator, Traffic::sparse, lanes);
+  Exchange exchange(exec, *communicator_, Traffic::sparse, lanes);
   ReductionRun run(slices_, layout_.rank(), ReductionRun::Replies::to_all, exchange, steps);
   run_reduction(exec, phases, run);
 }
@@ -157,7 +157,7 @@ SparseMessages<MemorySpace> SparseMean::received_messages(const ElementRange& ra
           words_of(layout_.received_bytes())};
 }
 
-std::optional<double> SparseMean::overlap(const ExecutionSpace& exec, Communicator& communicator) {
+std::optional<double> SparseMean::overlap(const ExecutionSpace& exec) {
   if (layout_.ranks() == 1 || !delivered_) return std::nullopt;
   const SparseMessages<MemorySpace> messages = received_messages(
       layout_.has_owners() ? layout_.own_region() : ElementRange{0, layout_.message().map().elements});
@@ -166,7 +166,7 @@ std::optional<double> SparseMean::overlap(const ExecutionSpace& exec, Communicat
   const SupportOverlap counted = support_overlap(exec, messages, senders_);
   std::array<double, 2> sums = {static_cast<double>(counted.touched), static_cast<double>(counted.shared)};
   if (layout_.has_owners()) {
-    const std::vector<double> all = communicator.all_gather_values(sums);
+    const std::vector<double> all = communicator_->all_gather_values(sums);
     sums = {};
     for (std::size_t i = 0; i < all.size(); ++i) sums.at(i % 2) += all[i];
   }

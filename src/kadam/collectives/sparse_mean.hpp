@@ -34,29 +34,29 @@ namespace kadam {
 class SparseMean {
  public:
   SparseMean() = default;
-  /// Errors: as SparseMeanLayout.
-  SparseMean(const ExecutionSpace& exec, const SparseOptions& options, std::int64_t elements, int ranks,
-             int rank);
+  /// The communicator has to live on. Errors: as SparseMeanLayout.
+  SparseMean(const ExecutionSpace& exec, const SparseOptions& options, std::int64_t elements,
+             Communicator& communicator);
 
   /// Sends the largest entries of `residual` (zero there afterwards, if they were applied) and applies
   /// x <- x - mean of what all sent (owner: its largest). Collective.
-  void deliver(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
-               const Vector<float>& residual, const Vector<float>& x);
+  void deliver(const ExecutionSpace& exec, Phases& phases, const Vector<float>& residual,
+               const Vector<float>& x);
 
   /// Of the coordinates that ranks sent in the last delivery, the part that more than one sent; nothing if
   /// there was no delivery, or nothing but zeros in it, or there is one rank. Equal on all ranks. Collective.
   /// Memory: the first call allocates 1 B per element of the vector (owner: of the region).
-  [[nodiscard]] std::optional<double> overlap(const ExecutionSpace& exec, Communicator& communicator);
+  [[nodiscard]] std::optional<double> overlap(const ExecutionSpace& exec);
 
   [[nodiscard]] const SparseMeanLayout& layout() const { return layout_; }
 
  private:
   void allocate_for_all(const ExecutionSpace& exec);
   void allocate_for_owners(const ExecutionSpace& exec);
-  void deliver_to_all(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
-                      const Vector<float>& residual, const Vector<float>& x);
-  void deliver_by_owners(const ExecutionSpace& exec, Communicator& communicator, Phases& phases,
-                         const Vector<float>& residual, const Vector<float>& x);
+  void deliver_to_all(const ExecutionSpace& exec, Phases& phases, const Vector<float>& residual,
+                      const Vector<float>& x);
+  void deliver_by_owners(const ExecutionSpace& exec, Phases& phases, const Vector<float>& residual,
+                         const Vector<float>& x);
   /// Slices of whole blocks, of every region or of the whole vector.
   void cut_into_slices(std::size_t piece_bytes);
   /// The largest entries of some elements into their place in a message. values: of these elements.
@@ -66,6 +66,7 @@ class SparseMean {
   [[nodiscard]] SparseMessages<MemorySpace> received_messages(const ElementRange& range) const;
 
   SparseMeanLayout layout_;
+  Communicator* communicator_ = nullptr;
   bool delivered_ = false;
   LargeTopK<ExecutionSpace> large_top_k_;  ///< for blocks that are too long for one thread or team
   SlicedChunks slices_;                    ///< owner: of every region; own: of the whole vector, as chunk 0

@@ -24,7 +24,7 @@ double Workplace::squared_norm(const ExecutionSpace& exec, const Numbers<MemoryS
 }
 
 Gradient Step::mean_gradient(DenseMean& mean) const {
-  return mean.of_gradient(exec, communicator, phases, gradient);
+  return mean.of_gradient(exec, phases, gradient);
 }
 
 AdamStep Step::adam_rule(const Segment& segment, double c1, double c2) const {

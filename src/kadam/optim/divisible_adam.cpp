@@ -129,7 +129,7 @@ void DivisibleAdam::consensus(const ExecutionSpace& exec, const Vector<const flo
     Kokkos::deep_copy(exec, out, parameters);
     return;
   }
-  const Vector<const float> mean = dense_mean()(exec, communicator(), phases(), residual_);
+  const Vector<const float> mean = dense_mean()(exec, phases(), residual_);
   step_ahead<ExecutionSpace, MemorySpace>(exec, 1.0F, x_, arriving(exec), mean, out);
 }
 

@@ -4,9 +4,9 @@
 
 namespace kadam {
 
-GroupedMean::GroupedMean(const ExecutionSpace& exec, const CodecOptions& codec,
-                         const Communicator& communicator, std::int64_t elements,
-                         const ResolvedGroups& groups, const std::vector<ElementRange>& left_out)
+GroupedMean::GroupedMean(const ExecutionSpace& exec, const CodecOptions& codec, Communicator& communicator,
+                         std::int64_t elements, const ResolvedGroups& groups,
+                         const std::vector<ElementRange>& left_out)
     : compressed_(exec, make_quantiser(codec.code, codec.scale), communicator, elements, codec.block),
       kept_(exec, communicator, groups.dense),
       coordinates_(exec, elements, left_out) {}

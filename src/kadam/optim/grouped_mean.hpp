@@ -24,7 +24,7 @@ class GroupedMean {
  public:
   GroupedMean() = default;
   /// left_out: what is not compressed; it holds groups.dense.
-  GroupedMean(const ExecutionSpace& exec, const CodecOptions& codec, const Communicator& communicator,
+  GroupedMean(const ExecutionSpace& exec, const CodecOptions& codec, Communicator& communicator,
               std::int64_t elements, const ResolvedGroups& groups, const std::vector<ElementRange>& left_out);
 
   [[nodiscard]] CompressedMean& compressed() { return compressed_; }
@@ -41,18 +41,18 @@ class GroupedMean {
   /// Exchanges load(i) of the elements that are kept dense. Collective.
   template <class Load>
   void exchange_kept(const Step& step, const Load& load) {
-    kept_.exchange(step.exec, step.communicator, step.phases, load);
+    kept_.exchange(step.exec, step.phases, load);
   }
   /// CompressedMean::exchange(), exchange_continued(), exchange_accumulated() of what is compressed.
   void exchange(const Step& step, const Vector<const float>& values, const CompressedMean::Arrived& arrived) {
-    compressed_.exchange(step.exec, step.communicator, step.phases, values, active(), arrived);
+    compressed_.exchange(step.exec, step.phases, values, active(), arrived);
   }
   template <class Load>
   void exchange_continued(const Step& step, const Load& load, const CompressedMean::Arrived& arrived) {
-    compressed_.exchange_continued(step.exec, step.communicator, step.phases, load, active(), arrived);
+    compressed_.exchange_continued(step.exec, step.phases, load, active(), arrived);
   }
   void exchange_accumulated(const Step& step, const CompressedMean::Arrived& arrived) {
-    compressed_.exchange_accumulated(step.exec, step.communicator, step.phases, active(), arrived);
+    compressed_.exchange_accumulated(step.exec, step.phases, active(), arrived);
   }
   /// Calls update_of(segment)(i, mean of element i) for all compressed elements of the range.
   template <class Codes = AnyQuantiser, class UpdateOf>

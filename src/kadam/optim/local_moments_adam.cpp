@@ -109,13 +109,11 @@ LocalMomentsAdam::LocalMomentsAdam(const Options& options, Workplace& at)
       variance_sync_interval_(options.variance_sync_interval),
       variance_delay_(options.variance_delay) {
   const ExecutionSpace exec;
-  const int rank = communicator().rank();
-  const int ranks = communicator().size();
   moments_ = Moments::zeros(exec, "kadam::LocalMomentsAdam", elements());
   dense_mean_ = DenseMean(exec, communicator(), elements());
-  dense_mean_.reserve_staging(communicator());
+  dense_mean_.reserve_staging();
   kept_dense_ = DenseSubset(exec, communicator(), groups().dense);
-  sparse_mean_ = SparseMean(exec, options.sparse(), elements(), ranks, rank);
+  sparse_mean_ = SparseMean(exec, options.sparse(), elements(), communicator());
   if (delays_variance()) {
     variance_mean_ = DelayedVarianceMean(exec, shared_communicator(), elements(), options.progress);
   }
@@ -153,7 +151,7 @@ void LocalMomentsAdam::accumulate(Step& step, double keep, const Vector<float>& 
 void LocalMomentsAdam::average_variance(const Step& step) {
   const Vector<float>& v = moments_.v;
   if (!delays_variance()) {
-    Kokkos::deep_copy(step.exec, v, dense_mean_(step.exec, step.communicator, step.phases, v));
+    Kokkos::deep_copy(step.exec, v, dense_mean_(step.exec, step.phases, v));
   } else if (is_variance_step(step.t)) {
     variance_mean_.start(step.exec, step.phases, v);
     awaits_variance_ = true;
@@ -203,15 +201,15 @@ void LocalMomentsAdam::deliver_largest(const Step& step, const Vector<float>& re
       decay_weights(step.exec, step.decay(segment), segment.range.begin, segment.range.end, x);
     }
   }
-  kept_dense_.exchange(step.exec, step.communicator, step.phases, ElementOf<MemorySpace>{residual});
+  kept_dense_.exchange(step.exec, step.phases, ElementOf<MemorySpace>{residual});
   kept_dense_.decode(step.exec, 0, elements(), DeliverAll{x, residual});
-  sparse_mean_.deliver(step.exec, step.communicator, step.phases, residual, x);
+  sparse_mean_.deliver(step.exec, step.phases, residual, x);
 }
 
 void LocalMomentsAdam::add_health(const ExecutionSpace& exec, Health& health) {
   if (steps_taken() <= warmup_steps_) return;
   health.variance_spread = spread_over_ranks(one_norm(exec, moments_.v));
-  health.support_overlap = sparse_mean_.overlap(exec, communicator());
+  health.support_overlap = sparse_mean_.overlap(exec);
   const BackgroundSeconds background = background_seconds();
   if (background.running > 0.0) health.background_hidden = background.hidden_fraction();
 }

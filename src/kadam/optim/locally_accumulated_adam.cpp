@@ -56,7 +56,7 @@ void LocallyAccumulatedAdam::consensus(const ExecutionSpace& exec, const Vector<
     return;
   }
   const Vector<const float> common = steps_ahead() ? Vector<const float>(x_) : parameters;
-  const Vector<const float> owed = dense_mean()(exec, communicator(), phases(), e_);
+  const Vector<const float> owed = dense_mean()(exec, phases(), e_);
   step_ahead<ExecutionSpace, MemorySpace>(exec, 1.0F, common, owed, out);
 }
 

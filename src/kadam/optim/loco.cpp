@@ -88,9 +88,8 @@ void Loco::advance(Step& step) {
 }
 
 Vector<float> Loco::reduce_gradient(const Step& step) {
-  const Vector<float> g =
-      reduce_scatter_(step.exec, step.communicator, step.phases, step.gradient, 1.0F, coordinates_.active());
-  kept_dense_.exchange(step.exec, step.communicator, step.phases, step.gradient);
+  const Vector<float> g = reduce_scatter_(step.exec, step.phases, step.gradient, 1.0F, coordinates_.active());
+  kept_dense_.exchange(step.exec, step.phases, step.gradient);
   kept_dense_.decode(step.exec, own_.begin, own_.end, WriteFrom{g, own_.begin});
   return g;
 }

@@ -96,8 +96,7 @@ StepResult Optimizer::step(const ExecutionSpace& exec, const Parameters& paramet
   const bool is_under_way = agree_on_gradient(exec, gradient, result);
   if (result.skipped) {
     // Messages that have left must not meet those of a later exchange.
-    if (is_under_way)
-      (void)algorithm_->next_gradient_mean()->of_gradient(exec, *at_->communicator, phases(), gradient);
+    if (is_under_way) (void)algorithm_->next_gradient_mean()->of_gradient(exec, phases(), gradient);
     result.synchronised = synchronised_;
     ++skipped_;
     return result;
@@ -123,7 +122,7 @@ void Optimizer::gradient_ready(const ExecutionSpace& exec, const Gradient& gradi
   require_announced(gradient);
   DenseMean* const mean = algorithm_->next_gradient_mean();
   if (mean == nullptr || range.elements() == 0) return;
-  mean->gradient_ready(exec, *at_->communicator, phases(), gradient, range);
+  mean->gradient_ready(exec, phases(), gradient, range);
 }
 
 void Optimizer::progress() {

@@ -94,7 +94,7 @@ template <class Type, class Options = typename Type::Options>
 }
 
 /// Adds an algorithm of the program's own to the table. From then on make_optimizer() makes it by its name,
-/// through every interface, and optimizer_names() lists it: see examples/lion.cpp. To be called by all ranks,
+/// through every interface, and optimizer_names() lists it: see examples/lion/lion.cpp. To be called by all ranks,
 /// before threads look at the table. Errors: std::invalid_argument if there is one of that name.
 void register_optimizer(AlgorithmRow row);
 

@@ -129,7 +129,7 @@ ZeroOneAdam::ZeroOneAdam(const Options& options, Workplace& at)
   moments_ = Moments::zeros(exec, "kadam::ZeroOneAdam", elements());
   u_ = allocate_zeros<float>(exec, "kadam::ZeroOneAdam::u", elements());
   dense_mean_ = DenseMean(exec, communicator(), elements());
-  dense_mean_.reserve_staging(communicator());
+  dense_mean_.reserve_staging();
   mean_ = GroupedMean(exec, options.codec, communicator(), elements(), groups(), groups().dense);
   exec.fence("kadam::ZeroOneAdam");
 }
@@ -236,7 +236,7 @@ LocalStep ZeroOneAdam::rule_of(const Segment& segment) const {
 
 void ZeroOneAdam::deliver_all(const ExecutionSpace& exec, const Vector<float>& parameters) {
   if (gamma_sum_ == 0.0) return;
-  const Vector<const float> mean = dense_mean_(exec, communicator(), phases(), u_);
+  const Vector<const float> mean = dense_mean_(exec, phases(), u_);
   for (const Segment& segment : groups().segments) {
     synchronise_exactly(exec, segment.range, synchronise_of(segment, parameters), mean);
   }
@@ -249,7 +249,7 @@ void ZeroOneAdam::consensus(const ExecutionSpace& exec, const Vector<const float
   if (gamma_sum_ == 0.0) {
     Kokkos::deep_copy(exec, out, x_);
   } else {
-    write_working(exec, dense_mean_(exec, communicator(), phases(), u_), out);
+    write_working(exec, dense_mean_(exec, phases(), u_), out);
   }
 }
 
