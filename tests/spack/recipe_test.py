@@ -250,7 +250,7 @@ def the_smoke_test_builds_the_foreign_project():
     for sources in re.findall(r"add_executable\(\w+ ([^)]+)\)", text):
         for source in sources.split():
             expect((lists.parent / source).exists(), source, "is missing")
-    expect("Kokkos_COMPILE_LANGUAGE" in text, lists, "does not compile kernels as CUDA where Kokkos wants that")
+    expect("kadam_kokkos_sources(" in text, lists, "does not compile kernels as CUDA where Kokkos wants that")
     expect(configure[:2] == ("/prefix/cmake/bin/cmake", "/cache/tests/install"), configure)
     expect("/prefix/kadam" in value_of(configure[2:], "CMAKE_PREFIX_PATH").split(";"), configure)
     expect(value_of(configure[2:], "CMAKE_CUDA_COMPILER"), configure)
