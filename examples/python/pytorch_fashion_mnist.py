@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A PyTorch network on Fashion-MNIST, trained by Kadam on all ranks of mpirun.
 
-  PYTHONPATH=build/python mpirun -n 4 python3 examples/pytorch_fashion_mnist.py
-  PYTHONPATH=build/python mpirun -n 4 python3 examples/pytorch_fashion_mnist.py --optimizer adam
+  PYTHONPATH=build/python mpirun -n 4 python3 examples/python/pytorch_fashion_mnist.py
+  PYTHONPATH=build/python mpirun -n 4 python3 examples/python/pytorch_fashion_mnist.py --optimizer adam
 
 Needs torch, numpy and mpi4py. Says how many held-out images are right, and how many bytes a rank sent per step.
 """

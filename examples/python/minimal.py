@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The smallest training from Python: PYTHONPATH=build/python mpirun -n 4 python3 examples/minimal.py
+"""The smallest training from Python: PYTHONPATH=build/python mpirun -n 4 python3 examples/python/minimal.py
 
 Each rank pulls towards its own number; together they end at the mean.
 """
