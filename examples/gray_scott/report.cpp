@@ -56,15 +56,15 @@ Report::Report(const std::filesystem::path& folder, const Settings& settings,
   fmt::print(
       "surrogate  u and v of {0} x {0} cells -> their change over {1} time steps; d = {2} parameters\n",
       2 * settings.surrogate.radius + 1, settings.surrogate.jump, training.tensors().elements());
-  fmt::print("training   {}, {} jumps x {} steps of {} x {} examples, seed {}; sent by a rank:",
-             optimizer.name(), settings.training.jumps, settings.training.steps_per_jump, program.size(),
+  fmt::print("training   {}, {} jumps x {} steps of {} x {} examples, seed {}\n", optimizer.name(),
+             settings.training.jumps, settings.training.steps_per_jump, program.size(),
              settings.training.batch, settings.training.seed);
   for (const kadam::PlannedTraffic& planned : optimizer.traffic_plan()) {
     if (planned.bytes == 0) continue;
-    fmt::print(" {} in a {} step", kilobytes(planned.bytes), planned.phase);
-    if (planned.every > 1) fmt::print(" every {} steps", planned.every);
+    fmt::print("  a rank sends {} in a {} step", kilobytes(planned.bytes), planned.phase);
+    fmt::print("{}\n", planned.every > 1 ? fmt::format(", every {} steps", planned.every) : "");
   }
-  fmt::print("\n\n");
+  fmt::print("\n");
   std::fflush(stdout);
 }
 

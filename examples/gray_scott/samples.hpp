@@ -19,8 +19,9 @@ class History {
 
   History(const ExecutionSpace& exec, const Slab& slab, std::int64_t jumps)
       : slab_(slab),
-        states_(Kokkos::view_alloc(exec, "gray_scott::history"), jumps + 1, slab.rows() + 2 * slab.halo(),
-                species, slab.width()) {}
+        states_(Kokkos::view_alloc(exec, "gray_scott::history"), static_cast<std::size_t>(jumps + 1),
+                static_cast<std::size_t>(slab.rows() + 2 * slab.halo()), species,
+                static_cast<std::size_t>(slab.width())) {}
 
   /// Takes a field and completes its halo; forgets the oldest where there are enough. Collective.
   void add(const ExecutionSpace& exec, const Field& field) {

@@ -20,12 +20,13 @@ Slab::Slab(MPI_Comm program, std::int64_t width, std::int64_t height, std::int64
         "grid, or fewer ranks",
         height, size_, halo));
   }
-  if (is_staged) host_ = decltype(host_)("gray_scott::halos_on_host", 4, halo, species, width);
+  if (is_staged) host_ = decltype(host_)("gray_scott::halos_on_host", 4 * halo * species * width);
   MPI_Comm_dup(program, &ranks_);
 }
 
 Field Slab::make_field(const ExecutionSpace& exec, const std::string& label) const {
-  return Field(Kokkos::view_alloc(exec, label), rows() + 2 * halo_, species, width_);
+  return Field(Kokkos::view_alloc(exec, label), static_cast<std::size_t>(rows() + 2 * halo_), species,
+               static_cast<std::size_t>(width_));
 }
 
 void Slab::exchange(const ExecutionSpace& exec, const Field& field, std::int64_t count) const {
@@ -38,7 +39,7 @@ void Slab::exchange(const ExecutionSpace& exec, const Field& field, std::int64_t
   std::array<HostField, 4> on_host;
   std::array<double*, 4> data{};
   for (std::size_t k = 0; k < strips.size(); ++k) {
-    if (is_staged_) on_host[k] = HostField(&host_(k, 0, 0, 0), count, species, width_);
+    if (is_staged_) on_host[k] = HostField(host_.data() + k * host_.size() / 4, count, species, width_);
     if (is_staged_ && k < 2) Kokkos::deep_copy(exec, on_host[k], strips[k]);
     data[k] = is_staged_ ? on_host[k].data() : strips[k].data();
   }

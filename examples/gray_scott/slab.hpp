@@ -60,7 +60,7 @@ class Slab {
   std::int64_t height_;
   std::int64_t halo_;
   bool is_staged_;
-  Kokkos::View<double****, Kokkos::LayoutRight, Kokkos::SharedHostPinnedSpace> host_;  ///< if staged
+  Kokkos::View<double*, Kokkos::SharedHostPinnedSpace> host_;  ///< four messages, if staged
 };
 
 }  // namespace gray_scott

@@ -66,7 +66,8 @@ double squared_error(const ExecutionSpace& exec, const Matrix& y, const Matrix& 
 
 Matrix make_matrix(const ExecutionSpace& exec, const std::string& label, std::int64_t rows,
                    std::int64_t columns) {
-  return Matrix(Kokkos::view_alloc(exec, label), rows, columns);
+  return Matrix(Kokkos::view_alloc(exec, label), static_cast<std::size_t>(rows),
+                static_cast<std::size_t>(columns));
 }
 
 }  // namespace
