@@ -57,6 +57,13 @@ if(KADAM_SANITIZERS MATCHES "address")
   endif()
 endif()
 
+# For targets of the examples, whose files know nothing of this project.
+function(kadam_own_flags)
+  foreach(target IN LISTS ARGV)
+    target_link_libraries(${target} PRIVATE kadam_compile_flags)
+  endforeach()
+endfunction()
+
 if(Kokkos_COMPILE_LANGUAGE STREQUAL "CUDA")
   target_compile_options(kadam_compile_flags INTERFACE
     $<$<COMPILE_LANGUAGE:CUDA>:-fmad=false>

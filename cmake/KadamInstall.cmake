@@ -28,7 +28,10 @@ if(KADAM_ENABLE_PYTHON)
   install(FILES ${PROJECT_BINARY_DIR}/python/kadam.pyi DESTINATION ${KADAM_PYTHON_INSTALL_DIR})
 endif()
 if(KADAM_ENABLE_DRIVERS)
-  install(TARGETS kadam-train kadam-report kadam-replay kadam-plan kadam-bench kadam-insitu kadam-doctor RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS kadam-train kadam-report kadam-replay kadam-plan kadam-bench kadam-doctor RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+if(TARGET kadam-insitu)
+  install(TARGETS kadam-insitu RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
 set(KADAM_INSTALL_CMAKEDIR ${CMAKE_INSTALL_LIBDIR}/cmake/Kadam)
@@ -38,6 +41,7 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/KadamConfig.cmake.in
 # SemVer below 1.0: a minor version may break.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/KadamConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/KadamConfig.cmake ${PROJECT_BINARY_DIR}/KadamConfigVersion.cmake
+  ${PROJECT_SOURCE_DIR}/cmake/KadamDeviceLanguage.cmake ${PROJECT_SOURCE_DIR}/cmake/KadamKokkosSources.cmake
   DESTINATION ${KADAM_INSTALL_CMAKEDIR})
 include(KadamPkgConfig)
 if(KADAM_ENABLE_NCCL)

@@ -4,10 +4,12 @@
 # kadam_kokkos_sources(<target> [EXCEPT <source>...])
 #
 # Compiles the C++ sources of <target> in the language that Kokkos was built for; where that is C++, with Kokkos' headers
-# precompiled if that is wanted. Call it after the last target_sources() of the target, from any directory.
+# precompiled if that is wanted, in this project alone. find_package(Kadam) brings it along. Call it after the last target_sources() of the target, from any directory.
 function(kadam_kokkos_sources target)
-  if(Kokkos_COMPILE_LANGUAGE STREQUAL "CXX")
-    kadam_precompile_headers(${target})
+  if(NOT Kokkos_COMPILE_LANGUAGE OR Kokkos_COMPILE_LANGUAGE STREQUAL "CXX")
+    if(COMMAND kadam_precompile_headers)
+      kadam_precompile_headers(${target})
+    endif()
     return()
   endif()
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "EXCEPT")

@@ -8,6 +8,7 @@ option(KADAM_ENABLE_CHECKPOINT "Save and restore (needs the headers of nlohmann_
 option(KADAM_ENABLE_FORTRAN "Build the Fortran module (needs MPI's mpi_f08)" OFF)
 option(KADAM_ENABLE_PYTHON "Build the Python module (needs nanobind)" OFF)
 option(KADAM_ENABLE_DRIVERS "Build the programs (kadam-train, kadam-replay, ...)" ${PROJECT_IS_TOP_LEVEL})
+option(KADAM_ENABLE_WORKLOADS "Build models and readers of data; the programs bring them" OFF)
 option(KADAM_ENABLE_TESTS "Build the tests" ${PROJECT_IS_TOP_LEVEL})
 option(KADAM_ENABLE_INSTALL "Make rules that install" ${PROJECT_IS_TOP_LEVEL})
 option(KADAM_ENABLE_NATIVE_ARCH "Compile for this machine's processor (never for packages)" OFF)
@@ -15,6 +16,9 @@ option(KADAM_ENABLE_PRECOMPILED_HEADERS "Precompile Kokkos' headers (not with a 
 option(KADAM_ENABLE_WARNINGS_AS_ERRORS "Treat compiler warnings as errors" OFF)
 set(KADAM_SANITIZERS "" CACHE STRING "What to build with, as -fsanitize= has it: address,undefined or thread")
 
+if(KADAM_ENABLE_DRIVERS)
+  set(KADAM_ENABLE_WORKLOADS ON)  # kadam-train trains them
+endif()
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
 endif()

@@ -15,7 +15,8 @@ def text_of(file):
     return re.sub(r'"\s*\n\s*"', "", file.read_text()).replace('\\"', '"')
 
 
-patterns = ["src/**/*.[ch]pp", "drivers/**/*.[ch]pp", "scripts/*.sh", "scripts/internal/*.sh", "cmake/*.cmake"]
+patterns = [*(f"{folder}/**/*.[ch]pp" for folder in ("src", "drivers", "workloads", "examples")), "scripts/*.sh",
+            "scripts/internal/*.sh", "cmake/*.cmake"]
 sources = [text_of(file) for pattern in patterns for file in root.glob(pattern)]
 page = (root / "docs" / "troubleshooting.md").read_text()
 messages = re.findall(r"^\| `([^`]+)` \|", page, re.M)

@@ -8,9 +8,9 @@ from pages import blocks, end, pages, root_of
 root = root_of(sys.argv[1])
 # Where the code of a language comes from: all of this is compiled, and run by a test.
 SOURCES = {
-    "cpp": ["examples/*.cpp", "tests/docs/*.cpp", "drivers/**/*.cpp"],
-    "c": ["examples/*.c", "tests/docs/*.c"],
-    "fortran": ["examples/*.f90", "tests/docs/*.f90"],
+    "cpp": ["examples/**/*.cpp", "tests/docs/*.cpp", "drivers/**/*.cpp"],
+    "c": ["examples/**/*.c", "tests/docs/*.c"],
+    "fortran": ["examples/**/*.f90", "tests/docs/*.f90"],
     "python": ["examples/**/*.py", "tests/docs/*.py", "tests/python/*.py"],
     "cmake": [],
     "toml": ["tests/mutants/**/*.toml"],

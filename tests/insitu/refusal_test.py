@@ -16,12 +16,11 @@ program = Program(sys.argv[1:])
 CASES = [
     ("not expected: --frobnicate", ["--frobnicate"], 2),
     ("there is no optimizer 'onebit': choose one of adam", ["--optimizer", "onebit"], 2),
-    ("a grid of 5 x 3 cells cannot be cut for 2 ranks into blocks of at least 3 x 3 cells",
-     ["--set", "solver.width=5", "--set", "solver.height=3"], 2),
+    ("a grid of 5 rows cannot be cut for 2 ranks into slabs of at least 3 rows", ["--set", "solver.height=5"], 2),
     ("used holds metrics.jsonl already", ["--run", "used"], 2),
     ("adam has no option 'beta'", ["--set", "optimizer.beta=1"], 0),
     ("onebit_adam", ["--optimizer", "onebit_adam"], 0),  # needs warmup_steps
-    ("'time_step': 2 is not stable", ["--set", "solver.time_step=2"], 0),
+    ("'solver.time_step': 2 is not stable", ["--set", "solver.time_step=2"], 0),
     ("has no option 'solver.with'", ["--set", "solver.with=2"], 0),
     ("expected section.key=value", ["--set", "solver"], 0),
     ("'lr' is a list of 2 entries for a run of 3000 steps", ["--set", "optimizer.lr=[0.1, 0.2]"], 0),

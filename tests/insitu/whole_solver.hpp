@@ -2,44 +2,41 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <insitu/gather_field.hpp>
-#include <insitu/gray_scott.hpp>
+#include <gray_scott/solver.hpp>
+
+#include <mpi.h>
 
 #include <cstdint>
-#include <vector>
 
 namespace kadam::test {
 
 /// One rank's solver of the whole grid, whatever the program runs on.
 class WholeSolver {
  public:
-  explicit WholeSolver(const insitu::GrayScottOptions& options)
-      : self_(Communicator::self()),
-        grid_(insitu::Decomposition(1, options.width, options.height), *self_),
-        solver_(exec_, options, grid_) {}
+  explicit WholeSolver(const gray_scott::SolverOptions& options)
+      : slab_(MPI_COMM_SELF, options.width, options.height, 1, false), solver_(exec_, options, slab_) {}
 
-  insitu::GrayScott& operator*() { return solver_; }
-  insitu::GrayScott* operator->() { return &solver_; }
+  gray_scott::Solver* operator->() { return &solver_; }
   [[nodiscard]] const ExecutionSpace& exec() const { return exec_; }
 
-  void run(const insitu::InitialState& initial, std::int64_t time_steps) {
+  void run(const gray_scott::InitialState& initial, std::int64_t time_steps) {
     solver_.start_from(exec_, initial);
     solver_.advance(exec_, time_steps);
   }
-  [[nodiscard]] insitu::HostField field() {
-    return insitu::gather_field(exec_, *self_, grid_, solver_.field(), insitu::GrayScott::halo());
+  [[nodiscard]] gray_scott::HostField field() {
+    exec_.fence();
+    return slab_.gather(solver_.field());
   }
 
  private:
   ExecutionSpace exec_;
-  std::shared_ptr<Communicator> self_;
-  insitu::ProcessGrid grid_;
-  insitu::GrayScott solver_;
+  gray_scott::Slab slab_;
+  gray_scott::Solver solver_;
 };
 
 /// Diffusion alone: no feed, no kill, and no reaction as long as v = 0.
-inline insitu::GrayScottOptions diffusion(std::int64_t width, std::int64_t height) {
-  insitu::GrayScottOptions options;
+inline gray_scott::SolverOptions diffusion(std::int64_t width, std::int64_t height) {
+  gray_scott::SolverOptions options;
   options.width = width;
   options.height = height;
   options.feed = 0.0;

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Trains as examples/pytorch_fashion_mnist.py does, without PyTorch and its data: mpirun -n 4 python training_test.py
+"""Trains as examples/python/pytorch_fashion_mnist.py does, without PyTorch and its data: mpirun -n 4 python training_test.py
 
 A linear network in NumPy, whose parameters are views of the flat vector: it learns, 1-bit Adam sends less than dense
 Adam, ranks hold the same network, and a run that was saved goes on where it was.

@@ -39,6 +39,7 @@ LEFT_ALONE = {
     "KADAM_ENABLE_NATIVE_ARCH": "Spack's compiler wrapper says for which processor, by the target of the spec",
     "KADAM_ENABLE_PRECOMPILED_HEADERS": "for developers: Spack caches what it has built",
     "KADAM_ENABLE_WARNINGS_AS_ERRORS": "a newer compiler may warn of more, and must still install",
+    "KADAM_ENABLE_WORKLOADS": "the programs bring them; nothing of them is installed",
     "KADAM_SANITIZERS": "for developers: an instrumented library needs an instrumented program",
 }
 
@@ -249,7 +250,7 @@ def the_smoke_test_builds_the_foreign_project():
     for sources in re.findall(r"add_executable\(\w+ ([^)]+)\)", text):
         for source in sources.split():
             expect((lists.parent / source).exists(), source, "is missing")
-    expect("Kokkos_COMPILE_LANGUAGE" in text, lists, "does not compile kernels as CUDA where Kokkos wants that")
+    expect("kadam_kokkos_sources(" in text, lists, "does not compile kernels as CUDA where Kokkos wants that")
     expect(configure[:2] == ("/prefix/cmake/bin/cmake", "/cache/tests/install"), configure)
     expect("/prefix/kadam" in value_of(configure[2:], "CMAKE_PREFIX_PATH").split(";"), configure)
     expect(value_of(configure[2:], "CMAKE_CUDA_COMPILER"), configure)

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-/// The layers of drivers/workloads once more: serial, double precision, one loop after the other.
+/// The layers of workloads/ once more: serial, double precision, one loop after the other.
 namespace kadam::test::reference {
 
 /// Row-major, as in the models.
