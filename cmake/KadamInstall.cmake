@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # find_package(Kadam) for other projects: kadam::kadam, kadam::kernels and, if built, kadam::fortran; pkg-config kadam;
-# the programs; the Python module.
+# the programs but kadam-report, which tools/report installs; the Python module.
 include(CMakePackageConfigHelpers)
 
 set_target_properties(kadam_kernels PROPERTIES EXPORT_NAME kernels)
@@ -28,7 +28,7 @@ if(KADAM_ENABLE_PYTHON)
   install(FILES ${PROJECT_BINARY_DIR}/python/kadam.pyi DESTINATION ${KADAM_PYTHON_INSTALL_DIR})
 endif()
 if(KADAM_ENABLE_DRIVERS)
-  install(TARGETS kadam-train kadam-report kadam-replay kadam-plan kadam-bench kadam-doctor RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS kadam-train kadam-replay kadam-plan kadam-bench kadam-doctor RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 if(TARGET kadam-insitu)
   install(TARGETS kadam-insitu RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

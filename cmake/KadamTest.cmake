@@ -16,7 +16,8 @@ if(NOT "$ENV{PYTHONPATH}" STREQUAL "")
 endif()
 
 # Kokkos warns of more threads than cores, which tests on small machines have on purpose: those that wait sleep.
-set(kadam_test_environment OMP_PROC_BIND=false OMP_WAIT_POLICY=passive OPENBLAS_NUM_THREADS=1 KOKKOS_DISABLE_WARNINGS=1
+# Only tests of pages start a Python for one after each training.
+set(kadam_test_environment KADAM_PYTHON=none OMP_PROC_BIND=false OMP_WAIT_POLICY=passive OPENBLAS_NUM_THREADS=1 KOKKOS_DISABLE_WARNINGS=1
   PYTHONPATH=${kadam_test_python_path})
 if(KADAM_SANITIZERS)
   list(APPEND kadam_test_environment

@@ -85,4 +85,4 @@ if [[ $peers == true ]]; then
   fi
   if [[ -x $python ]]; then arguments+=(--python "$python"); fi
 fi
-exec "$here/netlab.sh" with --hosts "$hosts" -- python3 "$main" --program "$program" "${arguments[@]}"
+exec "$here/netlab.sh" with --hosts "$hosts" -- "$(script_python)" "$main" --program "$program" "${arguments[@]}"

@@ -11,6 +11,8 @@ KADAM_CARRIER_VERSION=0.1.5
 KADAM_CARRIER_SHA256=e620f05c742905e2db705d875f1cac92ef0ed453f9e6734e9beda26cc0f9cce7
 # pip asks the carrier for its metadata, which takes these.
 KADAM_PYTHON_CARRIER_NEEDS=(scikit-build-core==1.1.2 setuptools_scm==10.3.4 pybind11==3.1.0)
+# kadam-report draws and writes its pages with these.
+KADAM_PYTHON_REPORT_NEEDS=(matplotlib==3.11.2 jinja2==3.1.6)
 # Tests compare files with it.
 KADAM_PYTHON_TEST_NEEDS=(numpy==2.4.6)
 # For the Python module, and its tests under mpirun.

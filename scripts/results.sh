@@ -13,4 +13,4 @@ if [[ " $* " != *" --help "* ]]; then scripts/setup.sh; fi
 # shellcheck source=scripts/internal/common.sh
 source scripts/internal/common.sh
 prepare_ranks
-exec python3 scripts/results/main.py "$@"
+exec "$(script_python)" scripts/results/main.py "$@"

@@ -161,7 +161,7 @@ install_packages() {
 }
 
 prepare_dependencies() {
-  local needs=("${KADAM_PYTHON_TEST_NEEDS[@]}")
+  local needs=("${KADAM_PYTHON_REPORT_NEEDS[@]}" "${KADAM_PYTHON_TEST_NEEDS[@]}")
   if [[ $python == true ]]; then needs+=("${KADAM_PYTHON_MODULE_NEEDS[@]}"); fi
   ensure_python "${needs[@]}"
   ensure_kokkos

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// kadam-plan: does it pay off on this network?
+#include <launch/shell_word.hpp>
 #include <launch/title_line.hpp>
 #include <plan/figures.hpp>
 #include <plan/measure_kernels.hpp>
@@ -83,7 +84,11 @@ void report(const CommandLine& line, const Figures& figures) {
   const Forecast forecast = make_forecast(figures, all);
   if (!line.save.empty()) write_figures(line.save, figures);
   if (!line.plot.empty() && !draw(line.plot, forecast, all)) {
-    fmt::print(stderr, "kadam-plan: --plot {}: gnuplot is not installed; its script is there\n", line.plot);
+    fmt::print(
+        stderr,
+        "kadam-plan: --plot {0}: no picture, which needs a Python with Matplotlib; where there is one, "
+        "kadam-report --plan {1} --out {0} draws it\n",
+        launch::shell_word(line.plot), launch::shell_word(curves_of(line.plot).string()));
   }
   fmt::print("{}", line.json ? json_of(forecast) : tables_of(forecast));
 }

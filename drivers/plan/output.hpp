@@ -24,10 +24,12 @@ struct Forecast {
 /// For programs: one JSON object.
 [[nodiscard]] std::string json_of(const Forecast& forecast);
 
-/// Draws the step time over ranks and over the links' rate into an SVG or PNG file, by gnuplot; its script
-/// with the data stays beside it. False where there is no gnuplot. Errors: launch::UsageError for another
-/// kind of file, or one that cannot be written.
+/// Draws the step time over ranks and over the links' rate into an SVG or PNG file, by kadam-report; its
+/// curves stay in curves_of(file). False where kadam-report does not draw. Errors: launch::UsageError for
+/// another kind of file, or one that cannot be written.
 [[nodiscard]] bool draw(const std::filesystem::path& file, const Forecast& forecast,
                         const std::vector<Contestant>& all);
+/// plan.svg -> plan.curves.json
+[[nodiscard]] std::filesystem::path curves_of(std::filesystem::path picture);
 
 }  // namespace kadam::plan_program

@@ -143,7 +143,7 @@ std::optional<int> parse(launch::Session& session, int argc, char** argv, Comman
   add_overlap(options, line);
   add_options(options, line);
   options.add("--plot", "FILE", line.plot,
-              "draws step time over ranks and over the rate, by\ngnuplot: .svg or .png");
+              "draws step time over ranks and over the rate, by\nkadam-report: .svg or .png");
   options.add_flag("--json", line.json, "one JSON object instead of the tables");
   return options.parse(session, argc, argv);
 }

@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// kadam-train: trains a real model on real data under one or several optimizers.
+#include <launch/quiet_program.hpp>
 #include <launch/run_folder.hpp>
 #include <launch/session.hpp>
+#include <launch/shell_word.hpp>
 #include <launch/stop_signals.hpp>
 #include <launch/watchdog.hpp>
-#include <report/page.hpp>
 #include <train/banner.hpp>
 #include <train/command_line.hpp>
 #include <train/comparison.hpp>
@@ -14,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -81,12 +83,22 @@ Plan make_plan(const Session& session, const CommandLine& line) {
   return plan;
 }
 
+/// The page is what kadam-report makes of the files. Whatever becomes of it, the run is done.
+void print_report(const std::filesystem::path& folder) {
+  if (launch::run_quietly({"kadam-report", folder.string()}, std::chrono::minutes(2))) {
+    fmt::print("Report:  {}\n", (folder / "report.html").string());
+  } else {
+    fmt::print("Report:  kadam-report {} makes it, with a Python that has Matplotlib and Jinja2\n",
+               launch::shell_word(folder.string()));
+  }
+}
+
 void print_results(const Plan& plan, const std::vector<RunSummary>& runs) {
   fmt::print("\n{}\n", comparison_table(runs));
   if (plan.compares) write_comparison_json(plan.folder / "comparison.json", runs);
-  report::write_page(report::read_runs({plan.folder}), plan.folder / "report.html");
   fmt::print("Results: {}\n", plan.folder.string());
-  fmt::print("Report:  {}\n", (plan.folder / "report.html").string());
+  std::fflush(stdout);
+  print_report(plan.folder);
 }
 
 void print_stop(const Plan& plan, const RunSummary& run) {

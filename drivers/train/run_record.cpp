@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/optim/optimizer_names.hpp>
 #include <kadam/version.hpp>
 #include <launch/build_info.hpp>
 #include <launch/whole_file.hpp>
@@ -44,6 +45,17 @@ Json environment() {
   return set;
 }
 
+/// Whether the optimizer is dense, and its place among those that are as it: its colour in reports.
+Json kind_of(const std::string& optimizer) {
+  const bool dense = optimizer_traits(optimizer).dense;
+  std::int64_t place = 0;
+  for (const std::string& name : optimizer_names()) {
+    if (name == optimizer) break;
+    if (optimizer_traits(name).dense == dense) ++place;
+  }
+  return {{"dense", dense}, {"place", place}};
+}
+
 Json start_of(const RunFacts& facts, const Communicator& communicator) {
   return {{"time", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
           {"after_step", facts.after_step},
@@ -83,6 +95,7 @@ void open_run_record(const std::filesystem::path& file, const RunFacts& facts,
   }
   starts.push_back(start_of(facts, communicator));
   write_record(file, {{"optimizer", facts.optimizer},
+                      {"kind", kind_of(facts.optimizer)},
                       {"model", facts.model},
                       {"parameters", facts.parameters},
                       {"data", facts.data},

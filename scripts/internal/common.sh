@@ -36,6 +36,15 @@ run_logged() {
   fi
 }
 
+# The Python that scripts/setup.sh prepares, which draws pictures; where it has not been called, the system's.
+script_python() {
+  if [[ -x $KADAM_CACHE/python/bin/python ]]; then
+    echo "$KADAM_CACHE/python/bin/python"
+  else
+    echo python3
+  fi
+}
+
 # with_lock FILE FUNCTION ARGS...: one at a time on this machine.
 with_lock() {
   local file=$1

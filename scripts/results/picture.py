@@ -1,10 +1,13 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Held-out loss over compression, one panel per workload, drawn by gnuplot."""
+"""Held-out loss over compression, one panel per workload."""
 import math
-import shutil
+import pathlib
 import statistics
-import subprocess
+import sys
+
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
+from drawing import draw_panels  # noqa: E402
 
 PANEL_HEIGHT = 400
 
@@ -18,40 +21,26 @@ def point(row):
     return row.mean("dense_bytes_per_step") / sent, loss, row.deviation(), row.method.label
 
 
-def panel(number, workload, rows):
-    """Data and plot command; the band is what the seeds of the first row span."""
+def draw_panel(axes, workload, rows):
+    """The band is what the seeds of the first row span; what is far above the best is left out."""
     points = [p for p in map(point, rows) if p]
     span = rows[0].losses()
-    best = min(p[1] for p in points)
-    shown = [p for p in points if p[1] < best + 8 * max(max(span) - min(span), 0.02 * best)]
-    data = "\n".join(f'{x:.4g} {y:.5f} {e:.5f} "{label.replace("_", " ")}"' for x, y, e, label in shown)
-    return f"""$points{number} << EOD
-{data}
-EOD
-set title "{workload.title}" font ",13"
-set object {number + 1} rect from graph 0, first {min(span)} to graph 1, first {max(span)} behind
-set object {number + 1} fc rgb "#dce9f7" fillstyle solid noborder
-plot $points{number} using 1:2:3 with yerrorbars pt 7 ps 0.7 lc rgb "#1f4e8c" notitle, \\
-     $points{number} using 1:2:4 with labels left offset 0.7,0.5 font ",9" tc rgb "#333333" notitle
-unset object {number + 1}
-"""
+    best = min(loss for _, loss, _, _ in points)
+    farthest = best + 8 * max(max(span) - min(span), 0.02 * best)
+    shown = [p for p in points if p[1] < farthest]
+    axes.axhspan(min(span), max(span), color="#dce9f7", zorder=0.5, linewidth=0)
+    for less, loss, deviation, label in shown:
+        axes.errorbar(less, loss, deviation, fmt="o", color="#1f4e8c", markersize=4, linewidth=1)
+        axes.annotate(label.replace("_", " "), (less, loss), xytext=(6, 5), textcoords="offset points", fontsize=9)
+    axes.set_xscale("log")
+    axes.set_xlim(0.7, 6000)
+    axes.margins(y=0.1)
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.set_title(workload.title)
+    axes.set_xlabel("times less than dense float32, sent per step in the foreground after the warm-up")
+    axes.set_ylabel("held-out loss, nats")
 
 
 def draw(file, panels):
-    """panels: (workload, rows). Nothing without gnuplot."""
-    if shutil.which("gnuplot") is None:
-        return
-    script = f"""set terminal svg size 900,{PANEL_HEIGHT * len(panels)} font "Helvetica,11" background "#ffffff"
-set output "{file}"
-set multiplot layout {len(panels)},1
-set logscale x
-set xrange [0.7:6000]
-set offsets graph 0, 0, graph 0.1, graph 0.08
-set grid xtics ytics lc rgb "#e6e6e6"
-set border 3 lc rgb "#888888"
-set tics nomirror
-set xlabel "times less than dense float32, sent per step in the foreground after the warm-up"
-set ylabel "held-out loss, nats"
-"""
-    script += "".join(panel(k, workload, rows) for k, (workload, rows) in enumerate(panels)) + "unset multiplot\n"
-    subprocess.run(["gnuplot"], input=script, text=True, check=True)
+    """panels: (workload, rows)."""
+    draw_panels(file, panels, PANEL_HEIGHT, draw_panel)

@@ -29,6 +29,10 @@ document.getElementById("page").onload = event => {{
     pictures: sizes.map(size => [size.width, size.height, size.right]),
     letters: Math.min(...[...page.querySelectorAll("figure > svg text")].map(
       text => text.getBoundingClientRect().height)),
+    outside: [...page.querySelectorAll("figure > svg text")].filter(text => {{
+      const own = text.getBoundingClientRect(), all = text.closest("svg").getBoundingClientRect();
+      return own.left < all.left - 1 || own.right > all.right + 1 || own.bottom > all.bottom + 1;
+    }}).map(text => text.textContent),
     legends: [...page.querySelectorAll(".legend")].map(legend => legend.getBoundingClientRect().right),
   }});
 }};
@@ -64,8 +68,8 @@ with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
     for width in (360, 1200):
         seen = measures_of(browser, folder, folder / "page.html", width)
         expect(seen["width"] <= width, f"the page is {seen['width']} wide on {width}")
-        if shutil.which("gnuplot"):
-            expect(len(seen["pictures"]) == 7, seen)
-            expect(all(w > 0.6 * 360 and h > 100 and right <= width for w, h, right in seen["pictures"]), seen)
-            expect(seen["letters"] >= 10, "letters are small:", seen)
-            expect(all(right <= width for right in seen["legends"]), seen)
+        expect(len(seen["pictures"]) == 7, seen)
+        expect(all(w > 0.6 * 360 and h > 100 and right <= width for w, h, right in seen["pictures"]), seen)
+        expect(seen["letters"] >= 10, "letters are small:", seen)
+        expect(all(right <= width for right in seen["legends"]), seen)
+        expect(not seen["outside"], "letters outside of their picture:", seen)

@@ -44,8 +44,14 @@ def result(optimizer, steps, scale, sent):
             "wait_seconds": 0.0021, "wall_seconds": 95.2, "steps": steps, "skipped_steps": 0}
 
 
+# As make_optimizer.cpp has them: whether dense, and which of those.
+KINDS = {"adam": (True, 0), "lamb": (True, 1), "onebit_adam": (False, 0), "zero_one_adam": (False, 2)}
+
+
 def record(optimizer, steps, host="here"):
-    return {"optimizer": optimizer, "model": "cnn", "parameters": 20490, "data": "images <small> & \"quoted\"",
+    dense, place = KINDS.get(optimizer, (False, 5))
+    return {"optimizer": optimizer, "kind": {"dense": dense, "place": place}, "model": "cnn", "parameters": 20490,
+            "data": "images <small> & \"quoted\"",
             "steps": steps, "examples_per_step": 64, "dense_bytes_per_step": 80000, "starts": [
                 {"time": "2026-03-01T12:34:56Z", "after_step": 0, "host": host, "processor": "a processor", "ranks": 2,
                  "exchange": "MPI, 2 ranks", "threads": 1, "execution_space": "OpenMP", "version": "0.1.0",

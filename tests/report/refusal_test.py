@@ -42,6 +42,16 @@ with tempfile.TemporaryDirectory() as name:
         expect(len(done.stderr.splitlines()) == 1, done.stderr)
     expect(not list(folder.rglob("*.html")), "a page was written")
 
+    # A Python that has nothing of its own, and one that there is not.
+    bare = folder / "bare-python"
+    bare.write_text(f'#!/bin/sh\nexec {sys.executable} -S -E "$@"\n')
+    bare.chmod(0o755)
+    for python, words in ((bare, "Matplotlib and Jinja2 are missing in"), ("none", "none: there is no such program")):
+        done = reporter.start(folder / "good", environment={"KADAM_PYTHON": str(python)})
+        expect(done.returncode == 1 and words in done.stderr and len(done.stderr.splitlines()) == 1, done)
+    expect(reporter.start("--help", environment={"KADAM_PYTHON": str(bare)}).returncode == 0, "no help without them")
+    expect(not list(folder.rglob("*.html")), "a page was written")
+
     done = reporter.start(folder / "good", cwd=folder)
     expect(done.returncode == 0 and (folder / "good/report.html").exists(), done)
     made_runs.write_run(folder / "other", "lamb")

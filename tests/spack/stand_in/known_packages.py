@@ -29,6 +29,8 @@ PACKAGES = {
     "python": ("3.13", {}),
     "py-nanobind": ("2.13.0", {}),
     "py-numpy": ("2.3", {}),
+    "py-matplotlib": ("3.10.7", {}),
+    "py-jinja2": ("3.1.6", {}),
     "py-mpi4py": ("4.1", {}),
     "nccl": ("2.27.7-1", ARCHITECTURES | {"cuda": True}),
 }

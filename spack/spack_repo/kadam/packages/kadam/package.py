@@ -144,6 +144,10 @@ class Kadam(CMakePackage, CudaPackage, ROCmPackage):
         depends_on("kokkos-kernels+rocblas", when="^kokkos+rocm")
         for _arch in CudaPackage.cuda_arch_values:
             depends_on(f"kokkos-kernels+cublas+cuda cuda_arch={_arch}", when=f"^kokkos+cuda cuda_arch={_arch}")
+        # kadam-report is a Python program.
+        depends_on("python@3.9:", type=("build", "run"))
+        depends_on("py-matplotlib@3.6:", type="run")
+        depends_on("py-jinja2@3:", type="run")
 
     with when("+tests"):
         depends_on("googletest")

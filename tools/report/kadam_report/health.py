@@ -1,0 +1,54 @@
+# SPDX-FileCopyrightText: The Kadam authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Health figures and warnings."""
+from kadam_report.curves import Kind, figure_of
+
+# By the name of the field: title, meaning, and the limits at which the optimizer warns (kadam/optim/health.hpp).
+FIGURES = {
+    "error_ratio": ("Error ratio", "What compression owes over what the last exchange delivered: bounded when error "
+                    "feedback works.", (100,)),
+    "variance_drift": ("Variance drift", "Mean square of the gradients now over the same when the variance was frozen: "
+                       "far from 1, the frozen variance no longer fits.", (0.0625, 4)),
+    "variance_spread": ("Variance spread", "Largest over smallest sum of v among ranks: far from 1, their data differ.",
+                        (2,)),
+    "support_overlap": ("Support overlap", "Of the coordinates that were sent last, those that several ranks sent: 0 "
+                        "when all choose others, 1 when all choose alike.", ()),
+    "background_hidden": ("Hidden part of background exchanges", "Of the seconds that they took on rank 0, those in "
+                          "which it computed.", ()),
+}
+NEAR = 1.5
+
+
+def kind_of(field, runs):
+    """With the limits that are not so far from all curves that these would become flat."""
+    title, caption, limits = FIGURES[field]
+    if limits:
+        begin = "outside" if len(limits) > 1 else "above"
+        caption += f" Warnings begin {begin} {' and '.join(f'{limit:g}' for limit in limits)}."
+    values = [line.numbers[field] for run in runs for line in run.training if field in line.numbers]
+    near = [limit for limit in limits if any(limit / NEAR < value < limit * NEAR for value in values)]
+    return Kind(field.replace("_", "-"), f"{title} over steps", caption, field,
+                levels=[(limit, f"warning: {limit:g}") for limit in near])
+
+
+def health_figures_of(runs, styles):
+    """One for each health figure that some run has."""
+    figures = [figure_of(kind_of(field, runs), runs, styles) for field in FIGURES]
+    return [figure for figure in figures if figure]
+
+
+def warnings_of(runs):
+    """What optimizers warned of, as sentences; empty when all was well."""
+    sentences = []
+    for run in runs:
+        for caution in run.cautions.values():
+            when = f"at step {caution.first_step}"
+            if caution.lines > 1:
+                when = f"{caution.lines} times between steps {caution.first_step} and {caution.last_step}"
+            sentences.append(f"{run.label}, {when}: {caution.text}.")
+        last = run.training[-1].numbers if run.training else {}
+        skipped = run.result.get("skipped_steps", last.get("skipped_steps", 0.0))
+        if skipped > 0:
+            sentences.append(f"{run.label}: {skipped:.0f} of {run.steps} steps were skipped: a gradient was NaN or "
+                             "infinite on some rank.")
+    return sentences

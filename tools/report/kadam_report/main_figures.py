@@ -1,0 +1,32 @@
+# SPDX-FileCopyrightText: The Kadam authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Losses, bytes, time and timelines."""
+from kadam_report import texts
+from kadam_report.curves import Kind, figure_of
+from kadam_report.strips import timeline_figures_of
+from kadam_report.time_bars import time_bars_of
+
+LOSS = Kind("loss-over-steps", "Training loss over steps, nats", "Mean over ranks and logged steps.", "loss")
+LOSS_OVER_TIME = Kind("loss-over-time", "Training loss over time, nats",
+                      "Time of the whole run so far, evaluations and checkpoints included.", "loss", "seconds")
+HELD_OUT = Kind("held-out-loss", "Held-out loss over steps, nats", "Of predictions on data that training does not see.",
+                "held_out_loss", lines="evaluations")
+
+
+def bytes_kind(runs):
+    """With what a dense exchange would send: one line, or one for each model or number of ranks."""
+    said = {numbers.get("dense_bytes_per_step", 0.0) for run in runs for numbers in (run.result, run.facts)}
+    levels = [(value, f"dense float32 mean: {texts.size(value)}") for value in sorted(said) if value > 0]
+    unknown = "" if levels else " What a dense mean would send is not known."
+    return Kind("bytes", "Bytes sent per step", "By rank 0, mean of the logged steps." + unknown, "bytes_per_step",
+                text=texts.size, logarithmic=True, levels=levels)
+
+
+def main_figures_of(runs, styles):
+    """Those that the runs have numbers for."""
+    kinds = [LOSS, LOSS_OVER_TIME]
+    if any(len(run.evaluations) > 1 for run in runs):  # one evaluation, at the end, is in the table of results
+        kinds.append(HELD_OUT)
+    kinds.append(bytes_kind(runs))
+    figures = [figure_of(kind, runs, styles) for kind in kinds]
+    return [figure for figure in [*figures, time_bars_of(runs)] if figure] + timeline_figures_of(runs)

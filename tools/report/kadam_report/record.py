@@ -1,0 +1,45 @@
+# SPDX-FileCopyrightText: The Kadam authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Reads run.json, config.toml and comparison.json."""
+from kadam_report.run import Refusal, member, numbers_of, parsed
+
+
+def text_of(file):
+    """The whole file; empty if there is none."""
+    try:
+        return file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def read_record(run):
+    """Without the files there are remarks; a run.json that is none is refused."""
+    run.configuration = text_of(run.folder / "config.toml")
+    if not run.configuration:
+        run.remarks.append("There is no config.toml beside its metrics.")
+    file = run.folder / "run.json"
+    if not file.exists():
+        run.remarks.append("There is no run.json beside its metrics (an earlier Kadam wrote none): when, where and how "
+                           "it was run is not known.")
+        return
+    record = parsed(text_of(file))
+    if not isinstance(record, dict):
+        raise Refusal(f"{file}: expected a JSON object")
+    run.optimizer = member(record, "optimizer", str)
+    run.model = member(record, "model", str)
+    run.data = member(record, "data", str)
+    run.kind = member(record, "kind", dict)
+    run.facts = numbers_of(record)
+    run.result = numbers_of(member(record, "result", dict))
+    run.starts = [start for start in member(record, "starts", list) if isinstance(start, dict)]
+
+
+def read_comparison(folder):
+    """Names and figures of comparison.json, in its order; nothing without it. One that is none is refused."""
+    file = folder / "comparison.json"
+    if not file.exists():
+        return []
+    results = parsed(text_of(file))
+    if not isinstance(results, list):
+        raise Refusal(f"{file}: expected a JSON list of objects")
+    return [(member(result, "optimizer", str), numbers_of(result)) for result in results if isinstance(result, dict)]
