@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <bench/kernel_case.hpp>
 #include <bench/vectors.hpp>
+#include <kadam/algorithms/frozen_momentum.hpp>
 #include <kadam/codec/block_codec.hpp>
-#include <kadam/optim/frozen_momentum.hpp>
 #include <kadam/wire/block_message.hpp>
 
 #include <fmt/format.h>

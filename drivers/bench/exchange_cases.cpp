@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <bench/exchange_case.hpp>
 #include <bench/vectors.hpp>
+#include <kadam/algorithms/frozen_momentum.hpp>
 #include <kadam/collectives/chunk_gather.hpp>
 #include <kadam/collectives/compressed_mean.hpp>
 #include <kadam/collectives/dense_mean.hpp>
 #include <kadam/collectives/low_bit_reduce_scatter.hpp>
 #include <kadam/collectives/sparse_mean.hpp>
 #include <kadam/kernels/half_copy.hpp>
-#include <kadam/optim/frozen_momentum.hpp>
 
 #include <memory>
 

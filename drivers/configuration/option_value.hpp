@@ -3,7 +3,7 @@
 #pragma once
 
 #include <configuration/toml_tree.hpp>
-#include <kadam/optim/options.hpp>
+#include <kadam/options/option_fields.hpp>
 
 #include <string>
 

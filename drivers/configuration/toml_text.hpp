@@ -3,7 +3,7 @@
 #pragma once
 
 #include <configuration/optimizer_settings.hpp>
-#include <kadam/optim/options.hpp>
+#include <kadam/options/option_fields.hpp>
 
 #include <string>
 

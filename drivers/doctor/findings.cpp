@@ -3,7 +3,7 @@
 #include <doctor/findings.hpp>
 #include <kadam/config.hpp>
 #include <kadam/execution.hpp>
-#include <kadam/optim/options.hpp>
+#include <kadam/options/option_fields.hpp>
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <kadam/optim/options.hpp>
+#include <kadam/options/option_fields.hpp>
 #include <launch/equal_replicas.hpp>
 
 #include <array>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/optim/options.hpp>
+#include <kadam/options/option_fields.hpp>
 #include <plan/prediction.hpp>
 
 #include <filesystem>

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <kadam/layout/tensor_layout.hpp>
-#include <kadam/optim/options.hpp>
-#include <kadam/optim/parameter_groups.hpp>
+#include <kadam/options/option_fields.hpp>
+#include <kadam/options/parameter_groups.hpp>
 
 #include <cstdint>
 #include <filesystem>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/optim/options.hpp>
-#include <kadam/optim/parameter_groups.hpp>
+#include <kadam/options/option_fields.hpp>
+#include <kadam/options/parameter_groups.hpp>
 
 #include <cstdint>
 #include <filesystem>

@@ -4,7 +4,7 @@
 
 #include "random.hpp"
 #include <kadam/comm/mpi_communicator.hpp>
-#include <kadam/optim/options.hpp>
+#include <kadam/options/option_fields.hpp>
 
 #include <fmt/format.h>
 

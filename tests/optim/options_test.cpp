@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/optim/make_optimizer.hpp>
-#include <kadam/optim/options.hpp>
+#include <kadam/options/option_fields.hpp>
 #include <support/optimizers_that.hpp>
 #include <support/smallest_options.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <kadam/optim/adam.hpp>
+#include <kadam/algorithms/adam.hpp>
 #include <kadam/optim/register_optimizer.hpp>
 
 #include <gtest/gtest.h>

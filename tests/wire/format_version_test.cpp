@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/codec/any_quantiser.hpp>
-#include <kadam/optim/options.hpp>
+#include <kadam/options/option_fields.hpp>
 #include <kadam/wire/block_message.hpp>
 #include <kadam/wire/format_version.hpp>
 #include <kadam/wire/sparse_message.hpp>

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/collectives/progress.hpp>
 #include <kadam/comm/communicator.hpp>
 #include <kadam/cost/cost.hpp>
 #include <kadam/execution.hpp>
@@ -12,6 +11,13 @@
 #include <memory>
 
 namespace kadam {
+
+/// Who moves a background exchange on while the program computes. The result is the same to the last bit.
+enum class Progress : std::uint8_t {
+  thread,  ///< a thread of its own, over a communicator of its own; on a spare core if there is one
+  poll,    ///< the program, by calls between parts of its computation
+  none,    ///< nobody: the exchange is done when it is started, and costs its time
+};
 
 /// What a BackgroundMean of so many elements exchanges and holds, all of it workspace: with one level.
 [[nodiscard]] Cost background_mean_cost(const Arrangement& ranks, std::int64_t elements);

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/collectives/sparse_exchange.hpp>
 #include <kadam/cost/cost.hpp>
 #include <kadam/layout/arrangement.hpp>
 #include <kadam/wire/sparse_message.hpp>
@@ -10,6 +9,9 @@
 #include <cstdint>
 
 namespace kadam {
+
+/// Who sums what ranks select: every rank all of it, or the owner of a region that region.
+enum class SparseExchange : std::uint8_t { own, owner };
 
 struct SparseOptions {
   double density = 0.01;

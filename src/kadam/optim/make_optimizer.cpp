@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <kadam/optim/adam.hpp>
-#include <kadam/optim/divisible_adam.hpp>
-#include <kadam/optim/efficient_adam.hpp>
-#include <kadam/optim/frozen_variance_adam.hpp>
-#include <kadam/optim/lamb.hpp>
-#include <kadam/optim/locally_accumulated_adam.hpp>
-#include <kadam/optim/loco.hpp>
-#include <kadam/optim/onebit_lamb.hpp>
+#include <kadam/algorithms/adam.hpp>
+#include <kadam/algorithms/divisible_adam.hpp>
+#include <kadam/algorithms/efficient_adam.hpp>
+#include <kadam/algorithms/frozen_variance_adam.hpp>
+#include <kadam/algorithms/lamb.hpp>
+#include <kadam/algorithms/locally_accumulated_adam.hpp>
+#include <kadam/algorithms/loco.hpp>
+#include <kadam/algorithms/onebit_lamb.hpp>
+#include <kadam/algorithms/zero_one_adam.hpp>
 #include <kadam/optim/register_optimizer.hpp>
-#include <kadam/optim/zero_one_adam.hpp>
 
 #include <algorithm>
 #include <deque>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/optim/algorithm.hpp>
+#include <kadam/algorithms/algorithm.hpp>
 
 #include <cstdint>
 #include <functional>

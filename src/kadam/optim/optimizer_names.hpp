@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/optim/option_value.hpp>
+#include <kadam/options/option_value.hpp>
 
 #include <string>
 #include <string_view>

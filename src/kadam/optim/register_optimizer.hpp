@@ -3,7 +3,7 @@
 #pragma once
 
 #include <kadam/optim/make_optimizer.hpp>
-#include <kadam/optim/options.hpp>
+#include <kadam/options/option_fields.hpp>
 
 #include <memory>
 #include <string>
@@ -94,8 +94,8 @@ template <class Type, class Options = typename Type::Options>
 }
 
 /// Adds an algorithm of the program's own to the table. From then on make_optimizer() makes it by its name,
-/// through every interface, and optimizer_names() lists it: see examples/lion/lion.cpp. To be called by all ranks,
-/// before threads look at the table. Errors: std::invalid_argument if there is one of that name.
+/// through every interface, and optimizer_names() lists it: see examples/lion/lion.cpp. To be called by all
+/// ranks, before threads look at the table. Errors: std::invalid_argument if there is one of that name.
 void register_optimizer(AlgorithmRow row);
 
 }  // namespace kadam

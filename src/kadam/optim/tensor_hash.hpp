@@ -3,7 +3,7 @@
 #pragma once
 
 #include <kadam/layout/tensor_layout.hpp>
-#include <kadam/optim/options.hpp>
+#include <kadam/options/option_fields.hpp>
 
 #include <cstdint>
 #include <string>

@@ -3,7 +3,7 @@
 """Health figures and warnings."""
 from kadam_report.curves import Kind, figure_of
 
-# By the name of the field: title, meaning, and the limits at which the optimizer warns (kadam/optim/health.hpp).
+# By the name of the field: title, meaning, and the limits at which the optimizer warns (kadam/algorithms/health.hpp).
 FIGURES = {
     "error_ratio": ("Error ratio", "What compression owes over what the last exchange delivered: bounded when error "
                     "feedback works.", (100,)),

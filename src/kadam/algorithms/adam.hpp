@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/algorithms/algorithm.hpp>
+#include <kadam/collectives/dense_mean.hpp>
+
+namespace kadam {
+
+/// Dense Adam / AdamW over n ranks: the baseline of the family (Kingma and Ba 2015; Loshchilov and Hutter
+/// 2019).
+///
+///   g = mean of the ranks' gradients;  m <- ema(m, g, beta1);  v <- ema(v, g^2, beta2)
+///   x <- (1 - gamma lambda) x - gamma (m/c1) / (sqrt(v/c2) + eps),  c1 = 1 - beta1^t,  c2 = 1 - beta2^t
+///
+/// Clipping: by the norm of the mean gradient. Memory: 8 d state, 8 d workspace bytes, the latter for
+/// n > 1. Wire: 2 (n - 1)/n 4 d bytes per step. Half the workspace and wire with gradients of 16 bits.
+/// Worked number: d = 10^6, n = 4: 6 MB per step.
+class Adam final : public Algorithm {
+ public:
+  struct Options {
+    CommonOptions common;
+
+    void describe(OptionFields& fields) { common.describe(fields); }
+    void validate(std::string_view /*owner*/) const {}
+  };
+
+  Adam(const Options& options, Workplace& at);
+  [[nodiscard]] static AlgorithmCost cost(const Options& options, const Problem& problem);
+
+  void advance(Step& step) override;
+  [[nodiscard]] DenseMean* next_gradient_mean() override { return &mean_; }
+  void describe_state(const ExecutionSpace& exec, StateFields& fields) override;
+  [[nodiscard]] bool has_dense_state() const override { return true; }
+  [[nodiscard]] bool writes_model() const override { return true; }
+
+ private:
+  Moments moments_;
+  DenseMean mean_;
+};
+
+}  // namespace kadam

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/algorithms/algorithm.hpp>
+#include <kadam/algorithms/grouped_mean.hpp>
+#include <kadam/collectives/dense_mean.hpp>
+#include <kadam/kernels/adam_update.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace kadam {
+
+double Workplace::one_norm(const ExecutionSpace& exec, const Vector<const float>& values) const {
+  return ordered_sum(exec, static_cast<std::int64_t>(values.extent(0)), MagnitudeOf<MemorySpace>{values},
+                     sum_space);
+}
+
+double Workplace::squared_norm(const ExecutionSpace& exec, const Numbers<MemorySpace>& values) const {
+  double sum = 0.0;
+  values.visit([&]<class T, class... P>(const Kokkos::View<const T*, P...>& x) {
+    sum = ordered_sum(exec, static_cast<std::int64_t>(x.extent(0)), SquareOf<MemorySpace, T>{x}, sum_space);
+  });
+  return sum;
+}
+
+Gradient Step::mean_gradient(DenseMean& mean) const {
+  return mean.of_gradient(exec, phases, gradient);
+}
+
+AdamStep Step::adam_rule(const Segment& segment, double c1, double c2) const {
+  AdamStep rule;
+  rule.first = Ema::make(common.beta1);
+  rule.second = Ema::make(common.beta2);
+  rule.gradient_scale = gradient_scale();
+  rule.apply = AdamApply::make(rate(segment), segment.weight_decay, common.eps, c1, c2);
+  return rule;
+}
+
+AdamStep Step::adam_rule(const Segment& segment) const {
+  return adam_rule(segment, first_correction(), second_correction());
+}
+
+void Algorithm::dense_adam_step(Step& step, DenseMean& mean, const Moments& moments) {
+  const Gradient g = step.mean_gradient(mean);
+  const auto scope = step.enter(Phase::decode);
+  step.result.gradient_scale = clip_factor_of(step.exec, g);
+  for (const Segment& segment : step.groups.segments) {
+    update_by_adam(step.exec, step.adam_rule(segment), segment.range, step.parameters, moments, g);
+  }
+}
+
+void Algorithm::update_by_adam(const ExecutionSpace& exec, const AdamStep& rule, const ElementRange& range,
+                               const Parameters& parameters, const Moments& moments,
+                               const Gradient& gradient) {
+  adam_update(exec, rule, range.begin, range.end, parameters.master(), moments.m, moments.v, gradient,
+              parameters.copy());
+}
+
+double Algorithm::clip_factor(double norm) const {
+  return common().clip_norm > 0.0 && norm > common().clip_norm ? common().clip_norm / norm : 1.0;
+}
+
+double Algorithm::clip_factor_of(const ExecutionSpace& exec, const Gradient& mean_gradient) const {
+  return common().clip_norm > 0.0 ? clip_factor(std::sqrt(squared_norm(exec, mean_gradient))) : 1.0;
+}
+
+std::optional<double> Algorithm::owed_ratio(double own_error, double delivered) const {
+  const double sum = communicator().sum_over_ranks(own_error);
+  if (delivered == 0.0) return std::nullopt;
+  return std::sqrt(sum / communicator().size() / delivered);
+}
+
+std::optional<double> Algorithm::error_ratio(const ExecutionSpace& exec, const GroupedMean& mean) const {
+  return owed_ratio(mean.compressed().squared_error(exec, sum_space()),
+                    mean.compressed().squared_norm(exec, mean.active(), sum_space()));
+}
+
+std::optional<double> Algorithm::spread_over_ranks(double value) const {
+  const std::vector<double> values = communicator().all_gather_values({&value, 1});
+  const auto [smallest, largest] = std::minmax_element(values.begin(), values.end());
+  if (*smallest == 0.0) return std::nullopt;
+  return *largest / *smallest;
+}
+
+}  // namespace kadam

@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/algorithms/health.hpp>
+#include <kadam/algorithms/moments.hpp>
+#include <kadam/algorithms/problem.hpp>
+#include <kadam/algorithms/step.hpp>
+#include <kadam/collectives/phases.hpp>
+#include <kadam/comm/communicator.hpp>
+#include <kadam/execution.hpp>
+#include <kadam/kernels/ordered_sum.hpp>
+#include <kadam/state/state_fields.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace kadam {
+
+struct AdamStep;
+class DenseMean;
+class GroupedMean;
+
+/// How an optimizer came to a state that it did not compute itself.
+struct Restoration {
+  bool to_the_last_bit = false;     ///< StateBytes were restored, too
+  bool of_other_algorithm = false;  ///< moments and parameters alone
+};
+
+/// What an algorithm works with all its life, and shares with the Optimizer that owns both.
+struct Workplace {
+  std::shared_ptr<Communicator> communicator;
+  CommonOptions common;
+  Problem problem;
+  AlgorithmCost cost;  ///< of the algorithm for this problem
+  Phases phases;
+  SumSpace<MemorySpace> sum_space;
+  std::int64_t steps = 0;  ///< taken so far
+
+  /// Sum of the magnitudes, sum of the squares: in double, in an order that does not depend on threads.
+  [[nodiscard]] double one_norm(const ExecutionSpace& exec, const Vector<const float>& values) const;
+  [[nodiscard]] double squared_norm(const ExecutionSpace& exec, const Numbers<MemorySpace>& values) const;
+};
+
+/// An optimization algorithm: what a step does, and what lies between steps. One class per paper.
+///
+/// Its class also has: struct Options with a member CommonOptions common, describe(OptionFields&) and
+/// validate(owner); a constructor (const Options&, Workplace&); and
+/// static AlgorithmCost cost(const Options&, const Problem&), from which bytes, memory and plans follow. All
+/// else, such as agreement on the norm, skipped steps, groups, the model in 16 bits, checkpoints, is the
+/// Optimizer's.
+class Algorithm {
+ public:
+  explicit Algorithm(Workplace& at) : at_(at) {}
+  Algorithm(const Algorithm&) = delete;
+  Algorithm& operator=(const Algorithm&) = delete;
+  virtual ~Algorithm() = default;
+
+  /// A step on finite gradients.
+  virtual void advance(Step& step) = 0;
+  /// Whether advance() writes the model, in the pass that updates the parameters. For those that do not, a
+  /// kernel of its own does it after the step: 6 B per element instead of 2.
+  [[nodiscard]] virtual bool writes_model() const { return false; }
+  /// What the next step takes the mean of the gradient with, on all ranks; null if it takes none.
+  [[nodiscard]] virtual DenseMean* next_gradient_mean() { return nullptr; }
+
+  /// Lists the state, part by part: a second description of the same, after its numbers have been read, says
+  /// which vectors there are.
+  virtual void describe_state(const ExecutionSpace& exec, StateFields& fields) = 0;
+  /// Whether all moments are those of mean gradients, and nothing is owed.
+  [[nodiscard]] virtual bool has_dense_state() const { return false; }
+  /// After a state was read: brings up to date what follows from it.
+  virtual void adopt_state(const ExecutionSpace& /*exec*/, const StateFields& /*fields*/,
+                           const Restoration& /*restoration*/) {}
+
+  /// Optimizer::progress() of background exchanges.
+  virtual void poll_background() {}
+  /// Optimizer::flush() and write_consensus() where ranks differ between synchronisations.
+  virtual void deliver_all(const ExecutionSpace& /*exec*/, const Vector<float>& /*parameters*/) {}
+  virtual void consensus(const ExecutionSpace& exec, const Vector<const float>& parameters,
+                         const Vector<float>& out) {
+    Kokkos::deep_copy(exec, out, parameters);
+  }
+  /// Adds what this algorithm knows to what all know.
+  virtual void add_health(const ExecutionSpace& /*exec*/, Health& /*health*/) {}
+  /// Coordinates that take no part in compression (0 before it starts).
+  [[nodiscard]] virtual std::int64_t inactive_elements() const { return 0; }
+
+ protected:
+  [[nodiscard]] const std::shared_ptr<Communicator>& shared_communicator() const { return at_.communicator; }
+  [[nodiscard]] Communicator& communicator() const { return *at_.communicator; }
+  [[nodiscard]] Phases& phases() const { return at_.phases; }
+  [[nodiscard]] const CommonOptions& common() const { return at_.common; }
+  [[nodiscard]] const TensorLayout& layout() const { return at_.problem.layout; }
+  [[nodiscard]] const ResolvedGroups& groups() const { return at_.problem.groups; }
+  [[nodiscard]] std::int64_t elements() const { return at_.problem.elements(); }
+  [[nodiscard]] std::int64_t steps_taken() const { return at_.steps; }
+  [[nodiscard]] const SumSpace<MemorySpace>& sum_space() const { return at_.sum_space; }
+  /// Of algorithms that choose by measuring: traffic plans follow it.
+  [[nodiscard]] AlgorithmCost& cost_here() const { return at_.cost; }
+
+  /// Adam on the mean gradient of all ranks: what `adam` does, and the warm-up of the others. Writes the
+  /// model.
+  void dense_adam_step(Step& step, DenseMean& mean, const Moments& moments);
+  /// adam_update(), which has a kernel for each format: compiled once for all that use it.
+  static void update_by_adam(const ExecutionSpace& exec, const AdamStep& rule, const ElementRange& range,
+                             const Parameters& parameters, const Moments& moments, const Gradient& gradient);
+
+  /// The factor that clips a gradient of this norm; 1 without clipping.
+  [[nodiscard]] double clip_factor(double norm) const;
+  /// The factor that clips a mean gradient that all ranks hold, by its own norm. Reads it only if need be.
+  [[nodiscard]] double clip_factor_of(const ExecutionSpace& exec, const Gradient& mean_gradient) const;
+  [[nodiscard]] double one_norm(const ExecutionSpace& exec, const Vector<const float>& values) const {
+    return at_.one_norm(exec, values);
+  }
+  [[nodiscard]] double squared_norm(const ExecutionSpace& exec, const Numbers<MemorySpace>& values) const {
+    return at_.squared_norm(exec, values);
+  }
+  /// Health::error_ratio from the squared norms of this rank's error and of what all ranks got; nothing if
+  /// the latter is 0. Collective.
+  [[nodiscard]] std::optional<double> owed_ratio(double own_error, double delivered) const;
+  /// The same of a compressed mean: what ranks and owners keep, and what all got.
+  [[nodiscard]] std::optional<double> error_ratio(const ExecutionSpace& exec, const GroupedMean& mean) const;
+  /// Largest over smallest of the ranks' values; nothing if the smallest is 0. Collective.
+  [[nodiscard]] std::optional<double> spread_over_ranks(double value) const;
+
+ private:
+  Workplace& at_;
+};
+
+}  // namespace kadam

@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/algorithms/frozen_variance.hpp>
+#include <kadam/kernels/freeze.hpp>
+
+namespace kadam {
+
+void FrozenVariance::Options::describe(OptionFields& fields) {
+  fields.add("warmup_steps", warmup_steps, Range::at_least(1),
+             "dense steps before the variance is frozen; must be given");
+  describe_floor(fields, variance_floor);
+}
+
+void FrozenVariance::Options::validate(std::string_view owner) const {
+  require_option(
+      warmup_steps.automatic || warmup_steps.steps > 0, owner,
+      "option 'warmup_steps' is needed: a number of steps > 0 (15 to 25 % of the run is usual), or \"auto\"");
+}
+
+void FrozenVariance::Options::divide(StepPhase& warmup, StepPhase& after) const {
+  if (warmup_steps.automatic) return;
+  warmup.count = steps_until(warmup_steps.steps);
+  after.count = steps_after(warmup_steps.steps);
+}
+
+void FrozenVariance::describe_floor(OptionFields& fields, double& variance_floor) {
+  fields.add("variance_floor", variance_floor, Range::at_least(0.0).up_to(1.0),
+             "smallest root of v, as part of its scale block's root mean square (0: none)");
+}
+
+FrozenVariance::FrozenVariance(const Options& options, const CommonOptions& common)
+    : options_(options), drift_(common.beta2) {
+  if (options.warmup_steps.automatic) {
+    stability_ = VarianceStability(common.beta2, common.learning_rate.lr_warmup_steps);
+  }
+}
+
+void FrozenVariance::freeze(const Step& step, const Moments& moments, GroupedMean& mean) {
+  fold_corrections(step.exec, static_cast<float>(1.0 / step.first_correction()),
+                   static_cast<float>(1.0 / step.second_correction()), moments.m, moments.v);
+  mean.require_variance(step.exec, moments.v);
+  raise_variance(step.exec, mean.compressed().map(), options_.variance_floor, moments.v);
+  drift_.freeze();
+  is_frozen_ = true;
+}
+
+void FrozenVariance::describe_state(StateFields& fields) {
+  fields.number("frozen", is_frozen_);
+  stability_.describe_state(fields);
+  drift_.describe_state(fields);
+}
+
+void FrozenVariance::adopt_state(const ExecutionSpace& exec, const Moments& moments,
+                                 GroupedMean& mean) const {
+  if (is_frozen_) mean.require_variance(exec, moments.v);
+}
+
+}  // namespace kadam

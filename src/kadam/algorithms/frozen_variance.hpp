@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/algorithms/grouped_mean.hpp>
+#include <kadam/algorithms/moments.hpp>
+#include <kadam/algorithms/variance_stability.hpp>
+#include <kadam/options/common_options.hpp>
+#include <kadam/state/state_fields.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace kadam {
+
+/// How much larger gradients have become in the mean square since the variance was frozen: what a frozen
+/// variance cannot see. Costs nothing, because every step agrees on the norm anyway.
+class VarianceDrift {
+ public:
+  VarianceDrift() = default;
+  explicit VarianceDrift(double beta2) : beta2_(beta2) {}
+
+  /// The root mean square of the ranks' gradient norms, once a step.
+  void add(double gradient_norm) {
+    average_ = beta2_ * average_ + (1.0 - beta2_) * gradient_norm * gradient_norm;
+    ++count_;
+  }
+  /// From here on gradients are compared with those before.
+  void freeze() {
+    before_ = corrected();
+    average_ = 0.0;
+    count_ = 0;
+  }
+  void describe_state(StateFields& fields) {
+    fields.number("drift_average", average_);
+    fields.number("drift_count", count_);
+    fields.number("drift_before", before_);
+  }
+  /// Mean square since the freeze over that before; nothing before the first step after it.
+  [[nodiscard]] std::optional<double> ratio() const {
+    if (!before_ || count_ == 0 || *before_ == 0.0) return std::nullopt;
+    return corrected() / *before_;
+  }
+
+ private:
+  [[nodiscard]] double corrected() const {
+    return count_ == 0 ? 0.0 : average_ / (1.0 - std::pow(beta2_, static_cast<double>(count_)));
+  }
+
+  double beta2_ = 0.0;
+  double average_ = 0.0;
+  std::int64_t count_ = 0;
+  std::optional<double> before_;
+};
+
+/// Ends a dense warm-up by freezing the variance: the part that 1-bit Adam and 1-bit LAMB share.
+///
+///   t = T_w:  m <- m/c1,  v <- v/c2;  coordinates with v = 0 are inactive;
+///             sqrt(v) <- at least variance_floor times its root mean square in the scale block;  v is frozen
+class FrozenVariance {
+ public:
+  struct Options {
+    StepsOrAuto warmup_steps;  ///< T_w, or the first step at which VarianceStability holds
+    double variance_floor = 0.0;
+
+    void describe(OptionFields& fields);
+    /// Errors: std::invalid_argument; there is no default for warmup_steps.
+    void validate(std::string_view owner) const;
+    /// Says of how many steps of a run the warm-up has, and what follows it. A warm-up that ends by itself
+    /// takes the whole run, as far as one can know.
+    void divide(StepPhase& warmup, StepPhase& after) const;
+  };
+  /// The option variance_floor, also of algorithms that freeze the variance otherwise.
+  static void describe_floor(OptionFields& fields, double& variance_floor);
+
+  FrozenVariance() = default;
+  FrozenVariance(const Options& options, const CommonOptions& common);
+
+  [[nodiscard]] bool is_frozen() const { return is_frozen_; }
+  /// Notes the root mean square of the ranks' gradient norms, once a step.
+  void add_norm(double gradient_norm) { drift_.add(gradient_norm); }
+  /// Whether the warm-up ends with this step. one_norm() is |v|_1, which "auto" alone asks for, at every
+  /// step.
+  template <class OneNorm>
+  [[nodiscard]] bool warm_up_ends(const Step& step, const OneNorm& one_norm) {
+    if (!options_.warmup_steps.automatic) return step.t >= options_.warmup_steps.steps;
+    return stability_.holds_at(step.t, one_norm() / step.second_correction());
+  }
+  /// Freezes the variance after this step; `mean` leaves out from now on what has none.
+  void freeze(const Step& step, const Moments& moments, GroupedMean& mean);
+
+  void describe_state(StateFields& fields);
+  /// After a state was read: `mean` leaves out what has no variance, if it is frozen.
+  void adopt_state(const ExecutionSpace& exec, const Moments& moments, GroupedMean& mean) const;
+  /// Health::variance_drift.
+  [[nodiscard]] std::optional<double> drift() const { return drift_.ratio(); }
+
+ private:
+  Options options_;
+  bool is_frozen_ = false;
+  VarianceStability stability_;
+  VarianceDrift drift_;
+};
+
+}  // namespace kadam

@@ -1,0 +1,170 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/algorithms/frozen_momentum.hpp>
+#include <kadam/algorithms/frozen_variance_adam.hpp>
+
+#include <utility>
+
+namespace kadam {
+namespace {
+
+/// m(i) <- load(i) for active elements.
+template <class Load>
+void write_first_input(const ExecutionSpace& exec, const Load& load, const ActiveMask<MemorySpace>& active,
+                       const Vector<float>& m) {
+  using Policy = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
+  Kokkos::parallel_for(
+      "kadam::FrozenVarianceAdam::write_first_input", Policy(exec, 0, static_cast<std::int64_t>(m.extent(0))),
+      KOKKOS_LAMBDA(const std::int64_t i) {
+        if (active(i)) m(i) = load(i);
+      });
+}
+
+/// m <- m (sqrt(v) + eps) for active elements.
+void undo_preconditioning(const ExecutionSpace& exec, const ActiveMask<MemorySpace>& active,
+                          const Vector<const float>& v, float eps, const Vector<float>& m) {
+  using Policy = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
+  Kokkos::parallel_for(
+      "kadam::FrozenVarianceAdam::undo_preconditioning",
+      Policy(exec, 0, static_cast<std::int64_t>(m.extent(0))), KOKKOS_LAMBDA(const std::int64_t i) {
+        if (active(i)) m(i) *= Kokkos::sqrt(v(i)) + eps;
+      });
+}
+
+}  // namespace
+
+void FrozenVarianceAdam::Options::describe(OptionFields& fields) {
+  common.describe(fields);
+  codec.describe(fields);
+  variance.describe(fields);
+  fields.add("precondition", precondition, "compress the momentum divided by the root of the variance");
+}
+
+void FrozenVarianceAdam::Options::validate(std::string_view owner) const {
+  codec.validate(owner);
+  variance.validate(owner);
+}
+
+void FrozenVarianceAdam::Apmsqueeze::validate(std::string_view owner) const {
+  Options::validate(owner);
+  require_option(!common.bias_correction, owner,
+                 "option 'bias_correction': the algorithm has none; leave it out, or use onebit_adam");
+  require_option(!variance.warmup_steps.automatic, owner,
+                 "option 'warmup_steps': \"auto\" is onebit_adam's: give a number of steps");
+}
+
+AlgorithmCost FrozenVarianceAdam::cost(const Options& options, const Problem& problem) {
+  AlgorithmCost cost;
+  StepPhase warmup = dense_phase("warm-up", options.common, problem, adam_kernel(options.common));
+  StepPhase compressed = GroupedMean::phase("compressed", options.codec, problem, cost.memory);
+  options.variance.divide(warmup, compressed);
+  cost.phases = {std::move(warmup), std::move(compressed)};
+  cost.memory += DenseMeanLayout(problem.ranks, problem.elements(), options.common.gradients).cost().memory;
+  cost.memory.state_bytes += problem.vectors(2);
+  return cost;
+}
+
+FrozenVarianceAdam::FrozenVarianceAdam(const Options& options, Workplace& at)
+    : Algorithm(at), options_(options), variance_(options.variance, options.common) {
+  const ExecutionSpace exec;
+  moments_ = Moments::zeros(exec, "kadam::FrozenVarianceAdam", elements());
+  dense_mean_ = DenseMean(exec, communicator(), elements(), common().gradients);
+  mean_ = GroupedMean(exec, options.codec, communicator(), elements(), groups(), groups().dense);
+  exec.fence("kadam::FrozenVarianceAdam");
+}
+
+void FrozenVarianceAdam::advance(Step& step) {
+  variance_.add_norm(step.result.gradient_norm);
+  if (variance_.is_frozen()) {
+    compressed_step(step);
+    return;
+  }
+  step.result.phase = "warm-up";
+  dense_adam_step(step, dense_mean_, moments_);
+  if (variance_.warm_up_ends(step, [&] { return one_norm(step.exec, moments_.v); })) {
+    variance_.freeze(step, moments_, mean_);
+  }
+}
+
+void FrozenVarianceAdam::compressed_step(Step& step) {
+  step.result.phase = "compressed";
+  step.result.gradient_scale = clip_factor(step.result.gradient_norm);
+  const auto& [m, v] = moments_;
+  const HalfCopy<MemorySpace>& copy = step.parameters.copy();
+  const auto eps = static_cast<float>(common().eps);
+  const LocalMomentum y{Ema::make(common().beta1), step.gradient_scale()};
+  const FromMomentum first_y{y, m};
+  mean_.exchange_kept(step, OfNumbers<MemorySpace, FromMomentum>{step.gradient, first_y});
+  if (options_.precondition) {
+    const WithCopy<MemorySpace, PreconditionedUpdate> rule{{step.x(), v, {}}, copy};
+    exchange(step, PreconditionedMomentum{y, v, eps}, PreconditionedFromMomentum{first_y, v, eps},
+             [&](const ElementRange& arrived) { update(step, arrived, rule); });
+  } else {
+    const WithCopy<MemorySpace, FrozenUpdate> rule{{step.x(), v, {}}, copy};
+    exchange(step, y, first_y, [&](const ElementRange& arrived) { update(step, arrived, rule); });
+  }
+  mean_.decode_kept(step, [&](const Segment& segment) {
+    return KeptDenseUpdate{{{step.x(), moments_.v, apply_of(step, segment)}, copy}, moments_.m};
+  });
+}
+
+template <class Rule, class FirstRule>
+void FrozenVarianceAdam::exchange(const Step& step, const Rule& y, const FirstRule& first_y,
+                                  const CompressedMean::Arrived& arrived) {
+  if (momentum_is_in_message_) {
+    mean_.exchange_continued(step, OfNumbers<MemorySpace, Rule>{step.gradient, y}, arrived);
+  } else {
+    {
+      const auto scope = step.enter(Phase::encode);
+      write_first_input(step.exec, OfNumbers<MemorySpace, FirstRule>{step.gradient, first_y}, mean_.active(),
+                        moments_.m);
+    }
+    mean_.exchange(step, moments_.m, arrived);
+  }
+  momentum_is_in_message_ = true;
+}
+
+template <class Update>
+void FrozenVarianceAdam::update(const Step& step, const ElementRange& arrived,
+                                WithCopy<MemorySpace, Update> update) {
+  mean_.decode(step, arrived, [&](const Segment& segment) {
+    update.update.apply = apply_of(step, segment);
+    return update;
+  });
+}
+
+AdamApply FrozenVarianceAdam::apply_of(const Step& step, const Segment& segment) {
+  return AdamApply::make(step.rate(segment), segment.weight_decay, step.common.eps, 1.0, 1.0);
+}
+
+void FrozenVarianceAdam::describe_state(const ExecutionSpace& exec, StateFields& fields) {
+  variance_.describe_state(fields);
+  fields.number("momentum_is_in_message", momentum_is_in_message_);
+  if (fields.saves() && momentum_is_in_message_) write_momentum(exec);
+  moments_.describe_state(fields);
+  if (variance_.is_frozen()) mean_.compressed().describe_state(fields);
+  if (momentum_is_in_message_) mean_.compressed().describe_message(fields);
+}
+
+/// m <- what the message says, in place of what it was before the first exchange.
+void FrozenVarianceAdam::write_momentum(const ExecutionSpace& exec) const {
+  const auto& [m, v] = moments_;
+  mean_.compressed().write_mean(exec, mean_.active(), m);
+  if (options_.precondition) {
+    undo_preconditioning(exec, mean_.active(), v, static_cast<float>(common().eps), m);
+  }
+}
+
+void FrozenVarianceAdam::adopt_state(const ExecutionSpace& exec, const StateFields& /*fields*/,
+                                     const Restoration& restoration) {
+  variance_.adopt_state(exec, moments_, mean_);
+  momentum_is_in_message_ = momentum_is_in_message_ && restoration.to_the_last_bit;
+}
+
+void FrozenVarianceAdam::add_health(const ExecutionSpace& exec, Health& health) {
+  if (!variance_.is_frozen()) return;
+  health.variance_drift = variance_.drift();
+  health.error_ratio = error_ratio(exec, mean_);
+}
+
+}  // namespace kadam

@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/algorithms/compressed_coordinates.hpp>
+#include <kadam/algorithms/problem.hpp>
+#include <kadam/algorithms/step.hpp>
+#include <kadam/collectives/compressed_mean.hpp>
+#include <kadam/collectives/dense_subset.hpp>
+#include <kadam/options/common_options.hpp>
+
+#include <vector>
+
+namespace kadam {
+
+/// The mean of a vector over ranks, compressed but for its exceptions: tensors kept dense have an exact mean,
+/// coordinates that are left out have none.
+///
+/// An exchange has three steps: exchange_kept(); one of CompressedMean's exchanges, which calls `arrived` for
+/// what is there to decode(); decode_kept(). Segments are those of the parameter groups.
+///
+/// Memory and wire: CompressedMean's, DenseSubset's and CompressedCoordinates'; see phase().
+class GroupedMean {
+ public:
+  GroupedMean() = default;
+  /// left_out: what is not compressed; it holds groups.dense.
+  GroupedMean(const ExecutionSpace& exec, const CodecOptions& codec, Communicator& communicator,
+              std::int64_t elements, const ResolvedGroups& groups, const std::vector<ElementRange>& left_out);
+
+  [[nodiscard]] CompressedMean& compressed() { return compressed_; }
+  [[nodiscard]] const CompressedMean& compressed() const { return compressed_; }
+  /// Which elements are compressed.
+  [[nodiscard]] const ActiveMask<MemorySpace>& active() const { return coordinates_.active(); }
+
+  /// Leaves out what has no variance, from now on. Reads v; waits for exec.
+  void require_variance(const ExecutionSpace& exec, const Vector<float>& v) {
+    coordinates_.require_variance(exec, v);
+  }
+  [[nodiscard]] std::int64_t inactive_elements() const { return coordinates_.inactive_elements(); }
+
+  /// Exchanges load(i) of the elements that are kept dense. Collective.
+  template <class Load>
+  void exchange_kept(const Step& step, const Load& load) {
+    kept_.exchange(step.exec, step.phases, load);
+  }
+  /// CompressedMean::exchange(), exchange_continued(), exchange_accumulated() of what is compressed.
+  void exchange(const Step& step, const Vector<const float>& values, const CompressedMean::Arrived& arrived) {
+    compressed_.exchange(step.exec, step.phases, values, active(), arrived);
+  }
+  template <class Load>
+  void exchange_continued(const Step& step, const Load& load, const CompressedMean::Arrived& arrived) {
+    compressed_.exchange_continued(step.exec, step.phases, load, active(), arrived);
+  }
+  void exchange_accumulated(const Step& step, const CompressedMean::Arrived& arrived) {
+    compressed_.exchange_accumulated(step.exec, step.phases, active(), arrived);
+  }
+  /// Calls update_of(segment)(i, mean of element i) for all compressed elements of the range.
+  template <class Codes = AnyQuantiser, class UpdateOf>
+  void decode(const Step& step, const ElementRange& arrived, const UpdateOf& update_of) const {
+    step.groups.for_each_segment_in(arrived, [&](const Segment& segment) {
+      compressed_.decode<Codes>(step.exec, active(), segment.range.begin, segment.range.end,
+                                update_of(segment));
+    });
+  }
+  /// Calls update(i, mean of element i) for all elements of the range that are kept dense.
+  template <class Update>
+  void decode_kept(const Step& step, const ElementRange& range, const Update& update) const {
+    kept_.decode(step.exec, range.begin, range.end, update);
+  }
+  /// Calls update_of(segment)(i, mean of element i) for all elements that are kept dense.
+  template <class UpdateOf>
+  void decode_kept(const Step& step, const UpdateOf& update_of) const {
+    const auto scope = step.enter(Phase::decode);
+    for (const Segment& segment : step.groups.segments) {
+      decode_kept(step, segment.range, update_of(segment));
+    }
+  }
+
+  /// A step with one such exchange and the decoding: what else there is, is the algorithm's. Adds to `use`
+  /// what the mean holds.
+  [[nodiscard]] static StepPhase phase(const char* name, const CodecOptions& codec, const Problem& problem,
+                                       MemoryUse& use);
+
+ private:
+  CompressedMean compressed_;
+  DenseSubset kept_;
+  CompressedCoordinates coordinates_;
+};
+
+}  // namespace kadam

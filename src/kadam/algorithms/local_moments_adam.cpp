@@ -1,0 +1,217 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/algorithms/local_moments_adam.hpp>
+#include <kadam/kernels/adam_direction.hpp>
+#include <kadam/kernels/element_of.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace kadam {
+namespace {
+
+/// x <- x - mean;  residual <- 0: nothing is left for the selection.
+struct DeliverAll {
+  Vector<float> x;
+  Vector<float> residual;
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean) const {
+    x(i) -= mean;
+    residual(i) = 0.0F;
+  }
+};
+
+}  // namespace
+
+void LocalMomentsAdam::Options::describe(OptionFields& fields) {
+  common.describe(fields);
+  fields.add("warmup_steps", warmup_steps, Range::at_least(0), "dense steps at the beginning");
+  fields.add("density", density, Range::above(0.0).up_to(1.0), "part of the residual that is sent");
+  fields.add("select_block", select_block, Range::at_least(0).up_to(65536),
+             "elements of which the largest are sent (0: all at once)");
+  fields.add("variance_sync_interval", variance_sync_interval, Range::at_least(0),
+             "steps between exact means of the variance (0: never)");
+  fields.add("variance_delay", variance_delay, Range::at_least(0),
+             "steps after which such a mean is applied, travelling meanwhile (0: at once)");
+  fields.add_choice<Progress>(
+      "progress", progress,
+      {{"thread", Progress::thread}, {"poll", Progress::poll}, {"none", Progress::none}},
+      "what moves background exchanges on: calls by the program to poll; none: they block");
+  fields.add("step_ahead", step_ahead, Range::at_least(0.0).up_to(1.0),
+             "part of the own residual that a rank works ahead by");
+  fields.add_choice<SparseExchange>(
+      "exchange", exchange, {{"own", SparseExchange::own}, {"owner", SparseExchange::owner}},
+      "own: every rank sums all that is sent; owner: each a region, and selects again");
+}
+
+void LocalMomentsAdam::Options::validate(std::string_view owner) const {
+  require_option(variance_delay == 0 || variance_delay < variance_sync_interval, owner,
+                 "option 'variance_delay': expected 0 (at once), or fewer steps than variance_sync_interval");
+}
+
+/// Exact means of the variance now and then. If they are not delayed, the step waits for them.
+void LocalMomentsAdam::Options::add_variance_means(const Problem& problem, AlgorithmCost& cost) const {
+  const std::int64_t every = variance_sync_interval;
+  if (every == 0) return;
+  StepPhase& phase = cost.phases.back();
+  const auto add = [&](const Kernel& kernel, double vectors) {
+    phase.add({kernel, vectors * problem.all() / static_cast<double>(every)});
+  };
+  add(cost::copy, 1.0);
+  add(cost::scale, 2.0);
+  PlannedExchange when;
+  when.every = every;
+  if (!delays_variance(problem.ranks)) {
+    phase.add(DenseMeanLayout(problem.ranks, problem.elements()).cost(), when);
+    return;
+  }
+  add(cost::copy, 3.0);
+  add(cost::scale, 1.0);
+  when.hiding = Hiding::background;
+  when.wanted_after = variance_delay;
+  const Cost mean = background_mean_cost(problem.ranks, problem.elements());
+  phase.add(mean, when);
+  cost.memory += mean.memory;
+  cost.memory.state_bytes += problem.vectors(1);
+}
+
+AlgorithmCost LocalMomentsAdam::cost(const Options& options, const Problem& problem) {
+  const Arrangement& ranks = problem.ranks;
+  AlgorithmCost cost;
+  cost.memory = {problem.vectors(2),
+                 DenseMeanLayout(ranks, problem.elements()).cost().memory.workspace_bytes};
+  StepPhase phase;
+  phase.name = "compressed";
+  if (options.warmup_steps > 0) {
+    StepPhase warmup = dense_phase("warm-up", options.common, problem, adam_kernel(options.common));
+    warmup.count = steps_until(options.warmup_steps);
+    phase.count = steps_after(options.warmup_steps);
+    cost.phases.push_back(std::move(warmup));
+  }
+  const Cost sparse =
+      SparseMeanLayout(options.sparse(), problem.elements(), ranks.ranks, ranks.rank).cost(problem.threads);
+  const Cost kept = dense_subset_cost(ranks, problem.groups.dense);
+  phase.add({cost::check, problem.all()});
+  phase.add({cost::accumulate_direction, problem.all()});
+  phase.add(sparse, Hiding::nothing);
+  phase.add(kept, Hiding::nothing);
+  if (options.common.weight_decay > 0.0) phase.add({cost::scale, problem.all()});
+  cost.phases.push_back(std::move(phase));
+  cost.memory += sparse.memory;
+  cost.memory += kept.memory;
+  options.add_variance_means(problem, cost);
+  return cost;
+}
+
+LocalMomentsAdam::LocalMomentsAdam(const Options& options, Workplace& at)
+    : Algorithm(at),
+      warmup_steps_(options.warmup_steps),
+      variance_sync_interval_(options.variance_sync_interval),
+      variance_delay_(options.variance_delay) {
+  const ExecutionSpace exec;
+  moments_ = Moments::zeros(exec, "kadam::LocalMomentsAdam", elements());
+  dense_mean_ = DenseMean(exec, communicator(), elements());
+  dense_mean_.reserve_staging();
+  kept_dense_ = DenseSubset(exec, communicator(), groups().dense);
+  sparse_mean_ = SparseMean(exec, options.sparse(), elements(), communicator());
+  if (delays_variance()) {
+    variance_mean_ = DelayedVarianceMean(exec, shared_communicator(), elements(), options.progress);
+  }
+  exec.fence("kadam::LocalMomentsAdam");
+}
+
+void LocalMomentsAdam::warm_up(Step& step) {
+  step.result.phase = "warm-up";
+  dense_adam_step(step, dense_mean_, moments_);
+}
+
+void LocalMomentsAdam::accumulate(Step& step, double keep, const Vector<float>& residual) {
+  step.result.phase = "compressed";
+  step.result.gradient_scale = clip_factor(step.result.gradient_norm);
+  const auto& [m, v] = moments_;
+  const MomentUpdate update{Ema::make(common().beta1), Ema::make(common().beta2), step.gradient_scale()};
+  const bool needs_variance = is_variance_step(step.t) || arrives_variance(step.t);
+  if (needs_variance) {
+    update_moments(step.exec, update, m, v, step.gradient);
+    average_variance(step);
+  }
+  const auto scope = step.enter(Phase::encode);
+  for (const Segment& segment : step.groups.segments) {
+    const auto& [begin, end] = segment.range;
+    const AdamDirection direction = AdamDirection::make(keep, step.rate(segment), common().eps,
+                                                        step.first_correction(), step.second_correction());
+    if (needs_variance) {
+      accumulate_direction<ExecutionSpace, MemorySpace>(step.exec, direction, begin, end, m, v, residual);
+    } else {
+      accumulate_adam_direction(step.exec, update, direction, begin, end, m, v, step.gradient, residual);
+    }
+  }
+}
+
+void LocalMomentsAdam::average_variance(const Step& step) {
+  const Vector<float>& v = moments_.v;
+  if (!delays_variance()) {
+    Kokkos::deep_copy(step.exec, v, dense_mean_(step.exec, step.phases, v));
+  } else if (is_variance_step(step.t)) {
+    variance_mean_.start(step.exec, step.phases, v);
+    awaits_variance_ = true;
+  } else {
+    const double kept = std::pow(common().beta2, static_cast<double>(variance_delay_));
+    variance_mean_.apply(step.exec, step.phases, kept, v);
+    awaits_variance_ = false;
+  }
+}
+
+void LocalMomentsAdam::describe_state(const ExecutionSpace& exec, StateFields& fields) {
+  fields.number("awaits_variance", awaits_variance_);
+  if (has_dense_state()) {
+    moments_.describe_state(fields);
+  } else {
+    moments_.describe_own_state(fields);
+  }
+  if (awaits_variance_ && delays_variance()) {
+    variance_mean_.describe_state(exec, fields);
+  } else {
+    // One rank has the mean already; what was to correct it is 0 in the mean over the ranks.
+    fields.not_needed("variance_snapshot");
+    fields.not_needed("variance_mean");
+  }
+}
+
+void LocalMomentsAdam::adopt_state(const ExecutionSpace& /*exec*/, const StateFields& /*fields*/,
+                                   const Restoration& /*restoration*/) {
+  // One rank, or options without a delay: the ranks' variances have their mean already, or are not to have
+  // one.
+  awaits_variance_ = awaits_variance_ && delays_variance();
+}
+
+void LocalMomentsAdam::poll_background() {
+  if (delays_variance()) variance_mean_.poll();
+}
+
+BackgroundSeconds LocalMomentsAdam::background_seconds() const {
+  return delays_variance() ? variance_mean_.seconds() : BackgroundSeconds{};
+}
+
+void LocalMomentsAdam::deliver_largest(const Step& step, const Vector<float>& residual,
+                                       const Vector<float>& x) {
+  {
+    const auto scope = step.enter(Phase::decode);
+    for (const Segment& segment : step.groups.segments) {
+      decay_weights(step.exec, step.decay(segment), segment.range.begin, segment.range.end, x);
+    }
+  }
+  kept_dense_.exchange(step.exec, step.phases, ElementOf<MemorySpace>{residual});
+  kept_dense_.decode(step.exec, 0, elements(), DeliverAll{x, residual});
+  sparse_mean_.deliver(step.exec, step.phases, residual, x);
+}
+
+void LocalMomentsAdam::add_health(const ExecutionSpace& exec, Health& health) {
+  if (steps_taken() <= warmup_steps_) return;
+  health.variance_spread = spread_over_ranks(one_norm(exec, moments_.v));
+  health.support_overlap = sparse_mean_.overlap(exec);
+  const BackgroundSeconds background = background_seconds();
+  if (background.running > 0.0) health.background_hidden = background.hidden_fraction();
+}
+
+}  // namespace kadam

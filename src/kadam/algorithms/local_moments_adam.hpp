@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/algorithms/algorithm.hpp>
+#include <kadam/algorithms/delayed_variance_mean.hpp>
+#include <kadam/collectives/dense_subset.hpp>
+#include <kadam/collectives/sparse_mean.hpp>
+
+#include <string_view>
+
+namespace kadam {
+
+/// What locally_accumulated_adam and divisible_adam have in common: moments of each rank's own gradients, the
+/// direction they give gathered up in a residual, and the largest entries of the residual delivered.
+///
+/// Clipping: by the norm of the mean gradient in the warm-up, by the root mean square of the ranks' norms
+/// afterwards. Tensors kept dense deliver their whole residual, as an exact mean, at every step.
+///
+/// Every T_v steps the variances of all ranks become their mean: at once, or, with variance_delay = k, in the
+/// background, k steps later (DelayedVarianceMean: 8 d + 4 d bytes more).
+class LocalMomentsAdam : public Algorithm {
+ public:
+  struct Options {
+    CommonOptions common;
+    std::int64_t warmup_steps = 0;
+    double density = 0.01;
+    std::int64_t select_block = 4096;
+    std::int64_t variance_sync_interval = 50;
+    std::int64_t variance_delay = 0;
+    Progress progress = Progress::thread;  ///< of what travels in the background
+    double step_ahead = 0.0;
+    SparseExchange exchange = SparseExchange::own;
+
+    void describe(OptionFields& fields);
+    void validate(std::string_view owner) const;
+    [[nodiscard]] SparseOptions sparse() const { return {density, select_block, exchange}; }
+    [[nodiscard]] bool delays_variance(const Arrangement& ranks) const {
+      return variance_delay > 0 && ranks.ranks > 1;
+    }
+    /// Adds what the means of the variance cost to the last phase.
+    void add_variance_means(const Problem& problem, AlgorithmCost& cost) const;
+  };
+
+  LocalMomentsAdam(const Options& options, Workplace& at);
+  /// Phases: the warm-up, if there is one, then the compressed steps. Without residuals, which the algorithm
+  /// adds.
+  [[nodiscard]] static AlgorithmCost cost(const Options& options, const Problem& problem);
+
+  void add_health(const ExecutionSpace& exec, Health& health) override;
+  [[nodiscard]] DenseMean* next_gradient_mean() override { return warms_up() ? &dense_mean_ : nullptr; }
+  /// The warm-up does, in its update.
+  [[nodiscard]] bool writes_model() const override { return warms_up(); }
+  void poll_background() override;
+  void describe_state(const ExecutionSpace& exec, StateFields& fields) override;
+  [[nodiscard]] bool has_dense_state() const override { return steps_taken() <= warmup_steps_; }
+  void adopt_state(const ExecutionSpace& exec, const StateFields& fields,
+                   const Restoration& restoration) override;
+
+ protected:
+  /// Of all background exchanges.
+  [[nodiscard]] virtual BackgroundSeconds background_seconds() const;
+
+  [[nodiscard]] bool warms_up() const { return steps_taken() < warmup_steps_; }
+  [[nodiscard]] std::int64_t warmup_steps() const { return warmup_steps_; }
+  /// `adam` on the mean gradient, which feeds m and v of every rank.
+  void warm_up(Step& step);
+  /// m, v by ema of the own g, g^2; v <- mean over ranks if t mod T_v = 0, or k steps later;
+  /// residual <- keep residual + gamma (m/c1) / (sqrt(v/c2) + eps).
+  void accumulate(Step& step, double keep, const Vector<float>& residual);
+  /// x <- (1 - gamma lambda) x - mean of the ranks' largest entries of the residual, which is 0 there
+  /// afterwards.
+  void deliver_largest(const Step& step, const Vector<float>& residual, const Vector<float>& x);
+  [[nodiscard]] DenseMean& dense_mean() { return dense_mean_; }
+
+ private:
+  [[nodiscard]] bool delays_variance() const { return variance_delay_ > 0 && communicator().size() > 1; }
+  [[nodiscard]] bool is_variance_step(std::int64_t step) const {
+    return variance_sync_interval_ > 0 && step > warmup_steps_ && step % variance_sync_interval_ == 0;
+  }
+  [[nodiscard]] bool arrives_variance(std::int64_t step) const {
+    return awaits_variance_ && is_variance_step(step - variance_delay_);
+  }
+  /// What a step does with v between its update and its use: the mean at once, or its start, or its end.
+  void average_variance(const Step& step);
+
+  std::int64_t warmup_steps_;
+  std::int64_t variance_sync_interval_;
+  std::int64_t variance_delay_;
+  Moments moments_;
+  DenseMean dense_mean_;
+  DenseSubset kept_dense_;
+  SparseMean sparse_mean_;
+  DelayedVarianceMean variance_mean_;  ///< if it is delayed
+  bool awaits_variance_ = false;       ///< it has been started, and is yet to be applied
+};
+
+}  // namespace kadam

@@ -1,0 +1,239 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/algorithms/onebit_lamb.hpp>
+#include <kadam/kernels/element_of.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace kadam {
+namespace {
+
+/// m' = mean / sigma;  g' = (m' - beta1 m) / (1 - beta1);  w <- ema(w, g'^2, beta2);  m <- m'.
+struct FreshMoments {
+  Vector<float> m;
+  Vector<float> v;
+  Vector<float> w;
+  Ema second;
+  float beta1;
+  float inverse_sigma;
+  float inverse_rest;  ///< 1 / (1 - beta1)
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean) const {
+    // A choice of values, not of branches: it vectorises.
+    const bool active = v(i) > 0.0F;
+    const float m_new = mean * inverse_sigma;
+    const float g = (m_new - beta1 * m(i)) * inverse_rest;
+    const float w_new = second(w(i), g * g);
+    w(i) = active ? w_new : w(i);
+    m(i) = active ? m_new : m(i);
+  }
+};
+
+OnebitLambTensors<MemorySpace> allocate_frozen_tensors(const TensorTiles<MemorySpace>& tiles) {
+  const auto tensors = static_cast<std::size_t>(tiles.tensor_count());
+  return {Vector<float>("kadam::OnebitLamb::momentum_scale", tensors),
+          Vector<float>("kadam::OnebitLamb::trust_ratio", tensors),
+          Vector<float>("kadam::OnebitLamb::ratio", tensors),
+          Vector<double>("kadam::OnebitLamb::partial", 3 * static_cast<std::size_t>(tiles.tile_count()))};
+}
+
+std::size_t frozen_tensor_bytes(const TensorLayout& layout) {
+  const auto tiles = static_cast<std::size_t>(DenseLambStep::tile_count(layout));
+  return 3 * (layout.tensors().size() * sizeof(float) + tiles * sizeof(double));
+}
+
+/// c <- average(c, phi), per tensor.
+void average_trust_ratios(const ExecutionSpace& exec, const Ema& average, const Vector<const float>& phi,
+                          const Vector<float>& c) {
+  using Policy = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
+  Kokkos::parallel_for(
+      "kadam::OnebitLamb::average_trust_ratios", Policy(exec, 0, static_cast<std::int64_t>(c.extent(0))),
+      KOKKOS_LAMBDA(const std::int64_t k) { c(k) = average(c(k), phi(k)); });
+}
+
+}  // namespace
+
+void OnebitLamb::Options::describe(OptionFields& fields) {
+  common.describe(fields);
+  trust.describe(fields);
+  codec.describe(fields);
+  variance.describe(fields);
+  fields.add("ratio_min", ratio_min, Range::above(0.0).up_to(1.0),
+             "smallest ratio of frozen to fresh variance");
+  fields.add("ratio_max", ratio_max, Range::at_least(1.0), "largest ratio of frozen to fresh variance");
+  fields.add("ratio_change", ratio_change, Range::at_least(0.0).below(1.0),
+             "largest relative change of that ratio in a step");
+  fields.add("beta3", beta3, Range::at_least(0.0).below(1.0),
+             "decay of the average trust ratio in the warm-up");
+}
+
+void OnebitLamb::Options::validate(std::string_view owner) const {
+  trust.validate(owner);
+  codec.validate(owner);
+  variance.validate(owner);
+}
+
+AlgorithmCost OnebitLamb::cost(const Options& options, const Problem& problem) {
+  AlgorithmCost cost;
+  StepPhase warmup = dense_phase("warm-up", options.common, problem, cost::lamb_update);
+  StepPhase compressed = GroupedMean::phase("compressed", options.codec, problem, cost.memory);
+  // The fresh variance is read and written where others update the parameters: 20 B instead of 12.
+  compressed.add({cost::onebit_lamb_update, problem.all()});
+  compressed.add({cost::scale, problem.all()});
+  options.variance.divide(warmup, compressed);
+  cost.phases = {std::move(warmup), std::move(compressed)};
+  cost.memory += DenseMeanLayout(problem.ranks, problem.elements(), options.common.gradients).cost().memory;
+  cost.memory +=
+      {problem.vectors(3), DenseLambStep::memory_bytes(problem.layout) + frozen_tensor_bytes(problem.layout)};
+  return cost;
+}
+
+OnebitLamb::OnebitLamb(const Options& options, Workplace& at)
+    : Algorithm(at),
+      options_(options),
+      variance_(options.variance, options.common),
+      lamb_step_(options.trust, layout(), groups()),
+      tensors_(allocate_frozen_tensors(lamb_step_.tiles())),
+      momentum_scale_(groups().tensors.size(), 1.0F) {
+  const ExecutionSpace exec;
+  moments_ = Moments::zeros(exec, "kadam::OnebitLamb", elements());
+  fresh_ = allocate_zeros<float>(exec, "kadam::OnebitLamb::fresh", elements());
+  dense_mean_ = DenseMean(exec, communicator(), elements(), common().gradients);
+  mean_ = GroupedMean(exec, options.codec, communicator(), elements(), groups(), groups().dense);
+  exec.fence("kadam::OnebitLamb");
+}
+
+void OnebitLamb::advance(Step& step) {
+  variance_.add_norm(step.result.gradient_norm);
+  if (variance_.is_frozen()) {
+    compressed_step(step);
+    return;
+  }
+  warm_up(step);
+  if (variance_.warm_up_ends(step, [&] { return one_norm(step.exec, moments_.v); })) freeze(step);
+}
+
+void OnebitLamb::warm_up(Step& step) {
+  step.result.phase = "warm-up";
+  const Gradient g = step.mean_gradient(dense_mean_);
+  const auto scope = step.enter(Phase::decode);
+  step.result.gradient_scale = clip_factor_of(step.exec, g);
+  lamb_step_(step, moments_, g);
+  average_trust_ratios(step.exec, has_trust_ratio_ ? Ema::make(options_.beta3) : Ema{0.0F, 1.0F},
+                       lamb_step_.tensors().trust_ratio, tensors_.trust_ratio);
+  has_trust_ratio_ = true;
+}
+
+void OnebitLamb::freeze(const Step& step) {
+  variance_.freeze(step, moments_, mean_);
+  Kokkos::deep_copy(step.exec, fresh_, moments_.v);
+  Kokkos::deep_copy(step.exec, tensors_.ratio, 1.0F);
+  set_momentum_scales(step.exec);
+}
+
+/// rho = |m| / sqrt(number of active elements) per tensor; sigma = mean of the non-zero rho / rho, 1 where
+/// rho = 0.
+void OnebitLamb::set_momentum_scales(const ExecutionSpace& exec) {
+  const TensorTiles<MemorySpace>& tiles = lamb_step_.tiles();
+  momentum_norms<ExecutionSpace, MemorySpace>(exec, tiles, moments_.m, moments_.v, tensors_.partial);
+  exec.fence("kadam::OnebitLamb: norms of the momentum");
+  const auto partial = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, tensors_.partial);
+  const auto first_tile = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, tiles.first_tile);
+  std::vector<double> rho(momentum_scale_.size(), 0.0);
+  double sum = 0.0;
+  double moving = 0.0;
+  for (std::size_t k = 0; k < rho.size(); ++k) {
+    double squared = 0.0;
+    double active = 0.0;
+    for (std::int64_t tile = first_tile(k); tile < first_tile(k + 1); ++tile) {
+      squared += partial(static_cast<std::size_t>(3 * tile));
+      active += partial(static_cast<std::size_t>(3 * tile + 1));
+    }
+    if (squared == 0.0) continue;
+    rho[k] = std::sqrt(squared / active);
+    sum += rho[k];
+    moving += 1.0;
+  }
+  const auto scales = Kokkos::create_mirror_view(tensors_.momentum_scale);
+  for (std::size_t k = 0; k < rho.size(); ++k) {
+    momentum_scale_[k] = rho[k] > 0.0 ? static_cast<float>(sum / moving / rho[k]) : 1.0F;
+    scales(k) = momentum_scale_[k];
+  }
+  Kokkos::deep_copy(tensors_.momentum_scale, scales);
+}
+
+void OnebitLamb::compressed_step(Step& step) {
+  step.result.phase = "compressed";
+  step.result.gradient_scale = clip_factor(step.result.gradient_norm);
+  const Vector<float>& input = mean_.compressed().accumulator();
+  {
+    const auto scope = step.enter(Phase::encode);
+    add_scaled_momentum<ExecutionSpace, MemorySpace>(step.exec, lamb_step_.tiles(), tensors_,
+                                                     Ema::make(common().beta1), step.gradient_scale(),
+                                                     moments_.m, step.gradient, input);
+  }
+  mean_.exchange_kept(step, ElementOf<MemorySpace>{input});
+  mean_.exchange_accumulated(step, [&](const ElementRange& arrived) { update_moments(step, arrived); });
+
+  const auto scope = step.enter(Phase::decode);
+  OnebitLambStep rule;
+  rule.eps = static_cast<float>(common().eps);
+  rule.gamma = static_cast<float>(step.result.learning_rate);
+  rule.ratio_min = options_.ratio_min;
+  rule.ratio_max = options_.ratio_max;
+  rule.ratio_change = options_.ratio_change;
+  const auto& [m, v] = moments_;
+  onebit_lamb_ratios<ExecutionSpace, MemorySpace>(step.exec, rule, lamb_step_.tiles(), lamb_step_.tensors(),
+                                                  tensors_, step.x(), m, v, fresh_);
+  onebit_lamb_apply<ExecutionSpace, MemorySpace>(step.exec, rule, lamb_step_.tiles(), lamb_step_.tensors(),
+                                                 tensors_, step.x(), m, v);
+}
+
+/// Of elements whose mean is there.
+void OnebitLamb::update_moments(const Step& step, const ElementRange& arrived) {
+  const std::vector<Segment>& tensors = step.groups.tensors;
+  for (std::size_t k = 0; k < tensors.size(); ++k) {
+    const ElementRange range = {std::max(tensors[k].range.begin, arrived.begin),
+                                std::min(tensors[k].range.end, arrived.end)};
+    if (range.begin >= range.end) continue;
+    const FreshMoments update{moments_.m,
+                              moments_.v,
+                              fresh_,
+                              Ema::make(common().beta2),
+                              static_cast<float>(common().beta1),
+                              1.0F / momentum_scale_[k],
+                              static_cast<float>(1.0 / (1.0 - common().beta1))};
+    mean_.compressed().decode<SignCode>(step.exec, mean_.active(), range.begin, range.end, update);
+    mean_.decode_kept(step, range, update);
+  }
+}
+
+void OnebitLamb::describe_state(const ExecutionSpace& /*exec*/, StateFields& fields) {
+  variance_.describe_state(fields);
+  fields.number("has_trust_ratio", has_trust_ratio_);
+  moments_.describe_state(fields);
+  fields.equal("trust_ratio", tensors_.trust_ratio);
+  if (!variance_.is_frozen()) return;
+  fields.equal("w", fresh_);
+  fields.equal("momentum_scale", tensors_.momentum_scale);
+  fields.equal("ratio", tensors_.ratio);
+  mean_.compressed().describe_state(fields);
+}
+
+void OnebitLamb::adopt_state(const ExecutionSpace& exec, const StateFields& /*fields*/,
+                             const Restoration& /*restoration*/) {
+  if (!variance_.is_frozen()) return;
+  variance_.adopt_state(exec, moments_, mean_);
+  exec.fence("kadam::OnebitLamb::adopt_state");
+  const auto scales = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, tensors_.momentum_scale);
+  std::copy_n(scales.data(), scales.size(), momentum_scale_.begin());
+}
+
+void OnebitLamb::add_health(const ExecutionSpace& exec, Health& health) {
+  if (!variance_.is_frozen()) return;
+  health.variance_drift = variance_.drift();
+  health.error_ratio = error_ratio(exec, mean_);
+}
+
+}  // namespace kadam

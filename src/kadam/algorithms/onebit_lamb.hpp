@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/algorithms/algorithm.hpp>
+#include <kadam/algorithms/dense_lamb_step.hpp>
+#include <kadam/algorithms/frozen_variance.hpp>
+#include <kadam/algorithms/grouped_mean.hpp>
+#include <kadam/kernels/onebit_lamb_update.hpp>
+
+#include <vector>
+
+namespace kadam {
+
+/// 1-bit LAMB: LAMB whose trust ratios survive compression (Li et al. 2022).
+///
+///   t <= T_w:  lamb;  per tensor c <- phi the first time, then c <- beta3 c + (1 - beta3) phi
+///   t = T_w:   then corrections are folded into m and v, v is frozen, w <- v;  per tensor r <- 1 and
+///              sigma = (mean of all tensors' rho) / own rho, rho = root mean square of m where v > 0
+///              (a tensor with m = 0 is left out of the mean, its sigma is 1)
+///   t > T_w:   y = sigma ema(m, g, beta1);  m' = C-AR(y) / sigma;  g' = (m' - beta1 m) / (1 - beta1)
+///              w <- ema(w, g'^2, beta2);  m <- m';  u = m / (sqrt(v) + eps) + lambda x
+///              r: see onebit_lamb_ratios;  x <- x - gamma r c u
+///
+/// One C-AR serves the whole model; sigma brings all tensors to one size, so that a scale block may hold
+/// parts of several. Clipping, inactive coordinates, tensors kept dense: as FrozenVarianceAdam.
+///
+/// Coordinates of very little variance, as those of units that are nearly dead, throw a run off at once:
+/// variance_floor bounds their steps, as in FrozenVarianceAdam.
+///
+/// Memory: 16 d + 4 d/n state bytes for n > 1. Wire: as onebit_adam: d = 10^6, n = 4, block 2048: 6 MB per
+/// step in the warm-up, 190 kB after it.
+class OnebitLamb final : public Algorithm {
+ public:
+  struct Options {
+    CommonOptions common;
+    DenseLambStep::Options trust;
+    CodecOptions codec{.codes = code_names<SignCode>()};
+    FrozenVariance::Options variance;
+    double ratio_min = 0.5;
+    double ratio_max = 4.0;
+    double ratio_change = 0.1;
+    double beta3 = 0.9;
+
+    void describe(OptionFields& fields);
+    void validate(std::string_view owner) const;
+  };
+
+  OnebitLamb(const Options& options, Workplace& at);
+  [[nodiscard]] static AlgorithmCost cost(const Options& options, const Problem& problem);
+
+  [[nodiscard]] std::int64_t inactive_elements() const override { return mean_.inactive_elements(); }
+
+  void advance(Step& step) override;
+  [[nodiscard]] DenseMean* next_gradient_mean() override {
+    return variance_.is_frozen() ? nullptr : &dense_mean_;
+  }
+  void describe_state(const ExecutionSpace& exec, StateFields& fields) override;
+  [[nodiscard]] bool has_dense_state() const override { return !variance_.is_frozen(); }
+  void adopt_state(const ExecutionSpace& exec, const StateFields& fields,
+                   const Restoration& restoration) override;
+  void add_health(const ExecutionSpace& exec, Health& health) override;
+
+ private:
+  void warm_up(Step& step);
+  void freeze(const Step& step);
+  void set_momentum_scales(const ExecutionSpace& exec);
+  void compressed_step(Step& step);
+  void update_moments(const Step& step, const ElementRange& arrived);
+
+  Options options_;
+  Moments moments_;
+  Vector<float> fresh_;  ///< w
+  FrozenVariance variance_;
+  DenseMean dense_mean_;
+  DenseLambStep lamb_step_;
+  OnebitLambTensors<MemorySpace> tensors_;
+  bool has_trust_ratio_ = false;       ///< c has been averaged over a step at least
+  std::vector<float> momentum_scale_;  ///< sigma on the host: one decode per tensor
+  GroupedMean mean_;
+};
+
+}  // namespace kadam
