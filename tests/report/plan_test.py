@@ -26,6 +26,7 @@ with tempfile.TemporaryDirectory() as name:
     expect(drawn == (folder / "b.svg").read_text(), "the same curves make another picture")
     for words in ("adam", "a_code", "seconds per step", "ranks, at 1 Gbit/s a host", "Gbit/s of a host, on 8 ranks"):
         expect(f">{words}<" in drawn, words, "is not in the picture")
+    expect("$" not in drawn and "e+" not in drawn, "a number between powers of ten is written in Matplotlib's own language")
     expect("#999999" in drawn and "#0072b2" in drawn and (folder / "c.png").read_bytes().startswith(b"\x89PNG"), "colours or PNG")
     for content in ("", "[]", '{"panels": [1]}', '{"panels": [{"title": "x"}]}'):
         file.write_text(content)

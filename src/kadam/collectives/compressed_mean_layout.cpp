@@ -17,12 +17,12 @@ Cost CompressedMeanLayout::cost() const {
   const auto own = static_cast<double>(chunks().chunk(owner_).elements());
   cost.work = {{cost::encode(code_.name, code_.bits), static_cast<double>(chunks().elements())}};
   cost.memory = memory();
+  const BlockMessage& message = codec_of_chunks_.message();
+  const std::size_t own_bytes = message.piece(owner_).bytes;
+  const auto others = static_cast<std::size_t>(chunks().ranks() - 1);
+  cost.transfers = {{Pattern::all_to_all, Traffic::compressed, message.total_bytes() - own_bytes},
+                    {Pattern::all_gather, Traffic::compressed, others * own_bytes}};
   if (compresses()) {
-    const BlockMessage& message = codec_of_chunks_.message();
-    const std::size_t own_bytes = message.piece(owner_).bytes;
-    const auto others = static_cast<std::size_t>(chunks().ranks() - 1);
-    cost.transfers = {{Pattern::all_to_all, Traffic::compressed, message.total_bytes() - own_bytes},
-                      {Pattern::all_gather, Traffic::compressed, others * own_bytes}};
     cost.work.push_back({cost::reduce(code_.name, code_.bits), own * chunks().ranks()});
     cost.work.push_back({cost::reply, own});
   }

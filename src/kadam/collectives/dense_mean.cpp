@@ -16,12 +16,12 @@ DenseMeanLayout::DenseMeanLayout(const Arrangement& ranks, std::int64_t elements
 
 Cost DenseMeanLayout::cost(NumberFormat format) const {
   Cost cost;
-  if (ranks_ == 1) return cost;
   using Replies = OrderedReduction::Replies;
   const std::size_t to_owners = OrderedReduction::bytes_sent(chunks_, owner_, format, Replies::none);
   const std::size_t in_all = OrderedReduction::bytes_sent(chunks_, owner_, format, Replies::to_all);
   cost.transfers = {{Pattern::all_to_all, Traffic::dense, to_owners},
                     {Pattern::all_gather, Traffic::dense, in_all - to_owners}};
+  if (ranks_ == 1) return cost;
   cost.work = {{cost::dense_mean, static_cast<double>(chunks_.chunk(owner_).elements() * chunks_.ranks())}};
   const std::size_t widest = bytes_per_number(widest_);
   cost.memory.workspace_bytes =

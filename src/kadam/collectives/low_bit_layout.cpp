@@ -18,11 +18,11 @@ Cost LowBitLayout::cost() const {
   const std::int64_t own = chunks().chunk(owner_).elements();
   MemoryUse& memory = cost.memory;
   memory.workspace_bytes = sizeof(float) * static_cast<std::size_t>(own);
+  const BlockMessage& message = codec_.message();
+  const std::size_t own_bytes = message.piece(owner_).bytes;
+  cost.transfers = {{Pattern::all_to_all, Traffic::compressed, message.total_bytes() - own_bytes}};
   if (compresses()) {
-    const BlockMessage& message = codec_.message();
-    const std::size_t own_bytes = message.piece(owner_).bytes;
     const std::size_t own_from_all = own_bytes * static_cast<std::size_t>(chunks().ranks());
-    cost.transfers = {{Pattern::all_to_all, Traffic::compressed, message.total_bytes() - own_bytes}};
     cost.work = {{cost::loco_encode(code_.name, code_.bits), static_cast<double>(chunks().elements())},
                  {cost::loco_mean, static_cast<double>(own * chunks().ranks())}};
     memory.state_bytes = static_cast<std::size_t>(chunks().elements()) +

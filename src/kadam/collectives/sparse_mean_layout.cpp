@@ -46,6 +46,7 @@ Cost SparseMeanLayout::cost(std::int64_t threads) const {
   Cost cost;
   const auto elements = static_cast<double>(message_.map().elements);
   if (ranks_ == 1) {
+    cost.transfers = {{Pattern::all_gather, Traffic::sparse, 0}};
     cost.work = {{cost::copy, 2.0 * elements}};
     return cost;
   }

@@ -88,6 +88,19 @@ def set_axis(axes, name, axis):
     own.set_minor_locator(matplotlib.ticker.NullLocator())
 
 
+class PlainNumbers(matplotlib.ticker.LogFormatter):
+    """Writes 0.2 where Matplotlib writes a power of ten, at the same ticks."""
+
+    def __call__(self, x, pos=None):
+        return f"{x:g}" if super().__call__(x, pos) else ""
+
+
+def write_plainly(axis):
+    """Numbers of a logarithmic axis as they are; those between powers of ten where it is short."""
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(PlainNumbers(labelOnlyBase=False, minor_thresholds=(2, 0.5)))
+
+
 def add_boxes(axes, spans, y, half, colour):
     """Areas of one colour in a row, so far above and below y."""
     if not spans:

@@ -25,8 +25,8 @@ def draw_panel(axes, panel):
         axes.plot(panel["x"], curve["seconds"], color=colour, label=curve["name"])
     axes.set_xscale("log", base=panel["base"])
     axes.set_yscale("log")
-    axes.xaxis.set_major_formatter("{x:g}")
-    axes.yaxis.set_major_formatter("{x:g}")
+    drawing.write_plainly(axes.xaxis)
+    drawing.write_plainly(axes.yaxis)
     axes.set_xlabel(panel["title"])
     axes.margins(x=0)
 
