@@ -110,12 +110,18 @@ start_machine() {
 
 # end_machine NAME: as without power. unshare returns when nothing is left of what it started.
 end_machine() {
-  local file pid first tries
+  local file pid first="" tries
   file=$(state)/$1.machine
   pid=$(cat "$file" 2>/dev/null) || return 0
   if [[ $(cat "/proc/$pid/comm" 2>/dev/null) == unshare ]]; then
-    read -r first <"/proc/$pid/task/$pid/children" || first=$pid
-    kill -KILL "$first" 2>/dev/null || true
+    # unshare itself must not be killed: it would not wait for the others any more. A machine that has just been started
+    # may have no first process yet; the list has no end of line, so read says that it failed.
+    for ((tries = 0; tries < 100; ++tries)); do
+      { read -r first _ <"/proc/$pid/task/$pid/children"; } 2>/dev/null || true
+      [[ -z $first ]] || break
+      sleep 0.02
+    done
+    kill -KILL "${first:-$pid}" 2>/dev/null || true
     for ((tries = 0; tries < 200; ++tries)); do
       [[ -e /proc/$pid/exe ]] || break # none has one that has ended, whoever should collect it
       sleep 0.05

@@ -106,7 +106,8 @@ def leaves_nothing_when_its_command_ends():
     other = f"{LAB}b"
     for command, code in (("exit 5", 5), ("srun --nodes=1 true", 0)):
         ended = slurmlab("with", "--nodes", "1", "--", "sh", "-c", command, lab=other)
-        expect(ended.returncode == code and not left_behind(other), command, ended, left_behind(other))
+        expect(ended.returncode == code, command, ended)
+        wait_for(lambda: not left_behind(other), f"an end of {left_behind(other)}")
     # A job that runs, and a signal from outside.
     command = [SLURMLAB, "with", "--nodes", "1", "--", "srun", "--unbuffered", "sh", "-c", "echo runs; sleep 600"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True,
