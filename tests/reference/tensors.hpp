@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <cctype>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <regex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 /// Tensors with rules of their own. Nothing of Kadam is used here.
@@ -29,17 +29,16 @@ struct Group {
   bool dense = false;
 };
 
-inline bool fits(const std::string& pattern, const std::string& name) {
-  std::string expression;
-  for (const char c : pattern) {
-    if (c == '*') {
-      expression += ".*";
-    } else {
-      if (std::isalnum(static_cast<unsigned char>(c)) == 0) expression += '\\';
-      expression += c;
-    }
+/// Whether a name fits a pattern: tries all that a star may stand for.
+inline bool fits(std::string_view pattern, std::string_view name) {
+  if (pattern.empty()) return name.empty();
+  if (pattern.front() != '*') {
+    return !name.empty() && pattern.front() == name.front() && fits(pattern.substr(1), name.substr(1));
   }
-  return std::regex_match(name, std::regex(expression));
+  for (std::size_t k = 0; k <= name.size(); ++k) {
+    if (fits(pattern.substr(1), name.substr(k))) return true;
+  }
+  return false;
 }
 
 /// The first group that fits a tensor counts, alone; tensors of fewer than dense_below elements are dense,
