@@ -138,6 +138,31 @@ TEST(OptimizerCost, WorkOfASparseStepByHand) {
   EXPECT_EQ(last_work("locally_accumulated_adam", decaying, 8192), expected);
 }
 
+TEST(OptimizerCost, MemoryOfASparseStepByHand) {
+  // d = 8192, n = 2: two blocks of 4096, each with a message of 228 B; regions of one block.
+  const auto memory_of = [](const char* exchange) {
+    return optimizer_cost("locally_accumulated_adam", {{"density", 0.01}, {"exchange", exchange}}, 8192,
+                          Arrangement::flat(2))
+        .memory;
+  };
+  EXPECT_EQ(memory_of("own").state_bytes, 3U * 32768U);  // m, v, residual
+  const AlgorithmCost ahead =
+      optimizer_cost("locally_accumulated_adam", {{"step_ahead", 0.5}}, 8192, Arrangement::flat(2));
+  EXPECT_EQ(ahead.memory.state_bytes, 4U * 32768U);  // and the common parameters
+  // For means of the variance: parts of two ranks, and the result.
+  constexpr std::size_t variance = 32768 + 32768;
+  // Everybody's message from both; sums of all elements, on a GPU.
+  EXPECT_EQ(memory_of("own").workspace_bytes, variance + 2 * 456 + 32768);
+  // The region's message from both; the own message, and what is kept of all; the mean of the region.
+  EXPECT_EQ(memory_of("owner").workspace_bytes, variance + 2 * 228 + 2 * 456 + 16384);
+}
+
+TEST(OptimizerCost, StateOfShardsByHand) {
+  // d = 1024, n = 2: m and v of 512 elements; an error of 8 bits, with a step for each of 4 blocks of 256.
+  const AlgorithmCost cost = optimizer_cost("loco", {}, 1024, Arrangement::flat(2));
+  EXPECT_EQ(cost.memory.state_bytes, 2U * 4U * 512U + 1024U + 4U * 4U);
+}
+
 TEST(OptimizerCost, TheKernelThatSelectsIsThatOfTheDensityAndTheBlock) {
   const auto selects = [](double density, std::int64_t block, const std::string& kernel) {
     const OptionMap options = {{"density", density}, {"select_block", block}};
