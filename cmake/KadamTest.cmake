@@ -81,7 +81,8 @@ endfunction()
 
 # kadam_mpi_test_properties(<test> RANKS <count> LABEL <label> [TIMEOUT <seconds>])
 #
-# What every test that starts ranks needs: the environment of scripts/mpi_environment.sh, one thread per rank.
+# What every test that starts ranks needs: the environment of scripts/mpi_environment.sh, one thread per rank, and a
+# folder for Open MPI's sessions. In a common one a job that ends removes what another one is about to make.
 function(kadam_mpi_test_properties test)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "RANKS;LABEL;TIMEOUT" "")
   if(NOT arg_TIMEOUT)
@@ -90,7 +91,7 @@ function(kadam_mpi_test_properties test)
   set_tests_properties(${test} PROPERTIES
     TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABEL};mpi" PROCESSORS ${arg_RANKS}
     ENVIRONMENT
-      "KADAM_TEST_RANKS=${arg_RANKS};OMP_NUM_THREADS=1;${kadam_mpi_environment};${kadam_test_environment}")
+      "KADAM_TEST_RANKS=${arg_RANKS};OMP_NUM_THREADS=1;OMPI_MCA_orte_tmpdir_base=${PROJECT_BINARY_DIR}/Testing/sessions/${test};${kadam_mpi_environment};${kadam_test_environment}")
 endfunction()
 
 # kadam_add_mpi_test(<name> SOURCES <file>... [LIBS <target>...] [RANKS <count>...] [TIMEOUT <seconds>] [ARGS <word>...])
