@@ -14,6 +14,7 @@ option(KADAM_ENABLE_INSTALL "Make rules that install" ${PROJECT_IS_TOP_LEVEL})
 option(KADAM_ENABLE_NATIVE_ARCH "Compile for this machine's processor (never for packages)" OFF)
 option(KADAM_ENABLE_PRECOMPILED_HEADERS "Precompile Kokkos' headers (not with a compiler launcher)" OFF)
 option(KADAM_ENABLE_WARNINGS_AS_ERRORS "Treat compiler warnings as errors" OFF)
+option(KADAM_ENABLE_HOST_TEAMS "Let teams of OpenMP's threads take a GPU's way through blocks (slow; for tests)" OFF)
 set(KADAM_SANITIZERS "" CACHE STRING "What to build with, as -fsanitize= has it: address,undefined or thread")
 
 if(KADAM_ENABLE_DRIVERS)

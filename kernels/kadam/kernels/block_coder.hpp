@@ -6,196 +6,23 @@
 #include <kadam/kernels/block_map.hpp>
 #include <kadam/kernels/detail/block_loop.hpp>
 #include <kadam/kernels/detail/block_source.hpp>
-#include <kadam/kernels/detail/code_tile.hpp>
 #include <kadam/kernels/detail/code_word.hpp>
-#include <kadam/kernels/detail/with_format.hpp>
+#include <kadam/kernels/detail/decode_block.hpp>
+#include <kadam/kernels/detail/encode_block.hpp>
 #include <kadam/kernels/quantiser.hpp>
 #include <kadam/kernels/words.hpp>
 
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
-#include <type_traits>
 
 /// Encode with error feedback, decode, and decode-and-reduce, for every Quantiser.
 ///
-/// On a GPU one thread owns one 32-bit word of a message and the elements in it, on a CPU a tile of words: no
-/// atomics, and results that do not depend on the number of threads.
+/// On a CPU a thread owns the words of a block and the elements in them, on a GPU a team does, neighbouring
+/// threads with neighbouring elements: no atomics, and results that do not depend on the number of threads.
+/// Codes with a maximum for a statistic (uniform, float8) make the same messages on both, bit for bit; the
+/// sum behind the scale of a sign code has another order, and the scale may differ in its last bit.
 namespace kadam {
-
-namespace detail {
-
-template <Quantiser Q, class Source, class MemorySpace>
-struct EncodeBlock {
-  Q quantiser;
-  BlockMap map;
-  Source source;
-  ActiveMask<MemorySpace> active;
-  Kokkos::View<float*, MemorySpace> error;
-  Words<MemorySpace> message;
-
-  template <class Member>
-  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
-    const BlockMap::Block block = map.block(index);
-    const float scale = compensate(member, block);
-    if constexpr (Q::has_scale) {
-      member.once([&] { message(block.scale_word) = Kokkos::bit_cast<std::uint32_t>(scale); });
-    }
-    pack(member, block, scale);
-  }
-
- private:
-  /// Leaves what is to be sent in the error; its scale.
-  template <class Member>
-  KOKKOS_FORCEINLINE_FUNCTION float compensate(const Member& member, const BlockMap::Block& block) const {
-    using Statistic = std::conditional_t<Q::reduces_by_max, typename Member::Max, typename Member::Sum>;
-    Statistic statistic;
-    source.compensate(member, block, error, [&](const std::int64_t in_block, const std::int64_t count) {
-      const std::int64_t first = block.first_element + in_block;
-      if (!active.all_active()) silence_inactive(member, first, count);
-      if constexpr (Q::has_scale) {
-        statistic.add(member, count,
-                      [&](const std::int64_t k) { return quantiser.statistic(error(first + k)); });
-      }
-    });
-    if constexpr (!Q::has_scale) return 0.0F;
-    const std::int64_t counted = Q::reduces_by_max ? block.elements : active_in(member, block);
-    return quantiser.scale(static_cast<double>(statistic.value()), counted);
-  }
-
-  template <class Member>
-  KOKKOS_FORCEINLINE_FUNCTION void silence_inactive(const Member& member, std::int64_t first,
-                                                    std::int64_t count) const {
-    member.for_each(count, [&](const std::int64_t k) {
-      if (!active(first + k)) error(first + k) = 0.0F;
-    });
-  }
-
-  template <class Member>
-  KOKKOS_FORCEINLINE_FUNCTION std::int64_t active_in(const Member& member,
-                                                     const BlockMap::Block& block) const {
-    if (active.all_active()) return block.elements;
-    const double count = member.sum((block.elements + 31) / 32, [&](const std::int64_t w) {
-      const std::int64_t left = block.elements - 32 * w;
-      const std::uint32_t inside = left >= 32 ? ~0U : (1U << static_cast<unsigned>(left)) - 1U;
-      return static_cast<double>(Kokkos::popcount(active.word(block.first_element + 32 * w) & inside));
-    });
-    return static_cast<std::int64_t>(count);
-  }
-
-  /// Codes into words; what they do not say stays in the error.
-  template <class Member>
-  KOKKOS_FORCEINLINE_FUNCTION void pack(const Member& member, const BlockMap::Block& block,
-                                        float scale) const {
-    constexpr std::int64_t width = elements_per_word<Q>;
-    member.for_each_part(block.elements, [&](const std::int64_t in_block, const std::int64_t count) {
-      const std::int64_t first = block.first_element + in_block;
-      const std::int64_t first_word = in_block / width;
-      prefetch_next(first + block.elements, count);
-      if constexpr (Member::is_one_thread && Q::bits <= 8) {
-        if (active.all_active_in(first, count)) {
-          encode_tile(quantiser, &error(first), count, scale, &message(block.first_word + first_word));
-          return;
-        }
-      }
-      member.for_each((count + width - 1) / width,
-                      [&](const std::int64_t w) { pack_word(block, first_word + w, scale); });
-    });
-  }
-
-  /// Asks for a part of the next block while this one is worked on in cache.
-  KOKKOS_FORCEINLINE_FUNCTION void prefetch_next(std::int64_t first, std::int64_t count) const {
-    if (first + count > map.elements) return;
-    prefetch(error.data() + first, count);
-    if constexpr (requires { source.load.prefetch(first, count); }) source.load.prefetch(first, count);
-  }
-
-  KOKKOS_FORCEINLINE_FUNCTION void pack_word(const BlockMap::Block& block, std::int64_t w,
-                                             float scale) const {
-    constexpr std::int64_t width = elements_per_word<Q>;
-    const std::int64_t first = block.first_element + w * width;
-    const std::uint32_t activity = active.word(first);
-    std::uint32_t word = 0;
-    with_count<width>(block.elements - w * width, [&](const std::int64_t count) {
-      for (std::int64_t e = 0; e < count; ++e) {
-        const float h = error(first + e);
-        const std::uint32_t code = quantiser.encode(h, scale);
-        const bool is_active = ((activity >> static_cast<unsigned>(e)) & 1U) != 0;
-        error(first + e) = is_active ? h - quantiser.decode(code, scale) : 0.0F;
-        word |= (is_active ? code : 0U) << static_cast<unsigned>(e * Q::bits);
-      }
-    });
-    message(block.first_word + w) = word;
-  }
-};
-
-template <Quantiser Q, class Apply, class MemorySpace>
-struct DecodeBlock {
-  Q quantiser;
-  BlockMap map;
-  ConstWords<MemorySpace> message;
-  ActiveMask<MemorySpace> active;
-  std::int64_t begin;
-  std::int64_t end;
-  Apply apply;
-
-  template <class Member>
-  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
-    constexpr std::int64_t width = elements_per_word<Q>;
-    const BlockMap::Block block = map.block(index);
-    const float scale = Q::has_scale ? Kokkos::bit_cast<float>(message(block.scale_word)) : 0.0F;
-    member.for_each_part(block.elements, [&](const std::int64_t in_block, const std::int64_t count) {
-      const std::int64_t first = block.first_element + in_block;
-      const std::int64_t first_word = in_block / width;
-      with_format(apply, [&](const auto& typed_apply) {
-        if (wants_all_of(member, first, count)) {
-          for_each_value(member, quantiser, &message(block.first_word + first_word), count, scale,
-                         [&](const std::int64_t k, const float value) { typed_apply(first + k, value); });
-        } else {
-          member.for_each((count + width - 1) / width, [&](const std::int64_t w) {
-            decode_word(typed_apply, block, first_word + w, scale);
-          });
-        }
-      });
-    });
-  }
-
- private:
-  template <class Member>
-  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION bool wants_all_of(const Member& /*member*/, std::int64_t first,
-                                                              std::int64_t count) const {
-    if (first < begin || first + count > end) return false;
-    // The threads of a team would each look through the mask of a whole block.
-    return Member::is_one_thread ? active.all_active_in(first, count) : active.all_active();
-  }
-
-  template <class TypedApply>
-  KOKKOS_FORCEINLINE_FUNCTION void decode_word(const TypedApply& typed_apply, const BlockMap::Block& block,
-                                               std::int64_t w, float scale) const {
-    constexpr std::int64_t width = elements_per_word<Q>;
-    const std::int64_t first = block.first_element + w * width;
-    const std::uint32_t word = message(block.first_word + w);
-    const std::uint32_t activity = active.word(first);
-    const std::int64_t length = Kokkos::min(width, block.elements - w * width);
-    if (length == width && activity == ~0U && first >= begin && first + width <= end) {
-      for (std::int64_t e = 0; e < width; ++e) {
-        typed_apply(first + e, quantiser.decode(code_at<Q>(word, e), scale));
-      }
-      return;
-    }
-    for (std::int64_t e = 0; e < length; ++e) {
-      const std::int64_t i = first + e;
-      if (i < begin || i >= end) continue;
-      if (((activity >> static_cast<unsigned>(e)) & 1U) != 0) {
-        typed_apply(i, quantiser.decode(code_at<Q>(word, e), scale));
-      } else if constexpr (requires { typed_apply.inactive(i); }) {
-        typed_apply.inactive(i);
-      }
-    }
-  }
-};
-
-}  // namespace detail
 
 /// The compensated input of a block in place of its error, its code in the message, the rest in the error:
 /// h = load(i) + error(i); q = C(h); error(i) <- h - q; message <- code of q.

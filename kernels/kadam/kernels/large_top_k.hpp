@@ -188,7 +188,7 @@ class LargeTopK {
  private:
   using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
 
-  static constexpr bool lists = detail::runs_on_host<Exec>;
+  static constexpr bool lists = detail::one_thread_per_block<Exec>;
 
   static auto uninitialised(const Exec& exec, const std::string& label) {
     return Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label);

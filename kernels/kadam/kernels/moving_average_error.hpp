@@ -9,6 +9,7 @@
 #include <kadam/kernels/detail/block_source.hpp>
 #include <kadam/kernels/detail/code_tile.hpp>
 #include <kadam/kernels/detail/code_word.hpp>
+#include <kadam/kernels/detail/held_codes.hpp>
 #include <kadam/kernels/numbers.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -41,19 +42,68 @@ struct EncodeWithMovingAverageError {
   Ema average;
   Words<MemorySpace> message;
 
-  template <class Member>
-  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
+  /// By one thread: each element is computed again instead of being stored, since a block lies in cache.
+  KOKKOS_FUNCTION void operator()(const HostBlockMember& member, const std::int64_t index) const {
     const BlockMap::Block block = map.block(index);
     gradient.with_format([&](const auto& numbers) {
       // Nearly all blocks are: without a look at the mask for each element.
-      if (Member::is_one_thread ? active.all_active_in(block.first_element, block.elements)
-                                : active.all_active()) {
+      if (active.all_active_in(block.first_element, block.elements)) {
         encode_block(member, block, index, numbers, [](const std::int64_t) { return true; });
       } else {
         encode_block(member, block, index, numbers, active);
       }
     });
   }
+
+  /// By a team, which holds h and e in registers: each is read once. Those of a block longer than held() are
+  /// read again.
+  template <class Team>
+  KOKKOS_FUNCTION void operator()(const TeamBlockMember<Team>& member, const std::int64_t index) const {
+    const BlockMap::Block block = map.block(index);
+    const bool is_long = block.elements > member.held();
+    const float old_step = error.steps(index);
+    float h[held_elements];
+    float e[held_elements];
+    // function(j, k) for all elements, with h and e of element k in register j.
+    const auto for_all = [&](const bool are_held, const auto& function) {
+      for (std::int64_t first = 0; first < block.elements; first += member.held()) {
+        if (!are_held) hold(member, block, first, old_step, h, e);
+        member.for_each_held(first, block.elements, function);
+      }
+    };
+    float largest = 0.0F;
+    for_all(false,
+            [&](const int j, const std::int64_t) { largest = Kokkos::max(largest, Kokkos::fabs(h[j])); });
+    const float scale = quantiser.scale(static_cast<double>(member.max_of_threads(largest)), block.elements);
+    const auto next_error = [&](const int j, const std::uint32_t sent) {
+      return average(e[j], h[j] - quantiser.decode(sent, scale));
+    };
+    float largest_error = 0.0F;
+    for_all(!is_long, [&](const int j, const std::int64_t) {
+      const float next = next_error(j, quantiser.encode(h[j], scale));
+      largest_error = Kokkos::max(largest_error, Kokkos::fabs(next));
+    });
+    const float new_step =
+        ErrorCode{}.scale(static_cast<double>(member.max_of_threads(largest_error)), block.elements);
+    const HeldCodes<Q> codes(member);
+    for (std::int64_t first = 0; first < block.elements; first += member.held()) {
+      if (is_long) hold(member, block, first, old_step, h, e);
+      member.for_each_held(first, block.elements, [&](const int j, const std::int64_t k) {
+        const std::uint32_t sent = quantiser.encode(h[j], scale);
+        codes.put(k - first, sent);
+        error.codes(block.first_element + k) =
+            static_cast<std::uint8_t>(ErrorCode{}.encode(next_error(j, sent), new_step));
+      });
+      codes.write(member, Kokkos::min(member.held(), block.elements - first),
+                  &message(block.first_word + first / elements_per_word<Q>));
+    }
+    member.once([&] {
+      message(block.scale_word) = Kokkos::bit_cast<std::uint32_t>(scale);
+      error.steps(index) = new_step;
+    });
+  }
+
+  [[nodiscard]] static int scratch_bytes(int threads) { return HeldCodes<Q>::bytes(threads); }
 
  private:
   /// h = g + e, of one element.
@@ -62,8 +112,23 @@ struct EncodeWithMovingAverageError {
     float e;
   };
 
-  template <class Member, class Elements, class IsActive>
-  KOKKOS_FORCEINLINE_FUNCTION void encode_block(const Member& member, const BlockMap::Block& block,
+  /// h[j] and e[j] of the elements that this thread holds; 0 where inactive.
+  template <class Member>
+  KOKKOS_FORCEINLINE_FUNCTION void hold(const Member& member, const BlockMap::Block& block,
+                                        std::int64_t first, float old_step, float* h, float* e) const {
+    gradient.with_format([&](const auto& numbers) {
+      member.for_each_held(first, block.elements, [&](const int j, const std::int64_t k) {
+        const std::int64_t i = block.first_element + k;
+        const float stored = ErrorCode{}.decode(error.codes(i), old_step);
+        const bool takes_part = active(i);
+        h[j] = takes_part ? gradient_scale * to_float(numbers(i)) + stored : 0.0F;
+        e[j] = takes_part ? stored : 0.0F;
+      });
+    });
+  }
+
+  template <class Elements, class IsActive>
+  KOKKOS_FORCEINLINE_FUNCTION void encode_block(const HostBlockMember& member, const BlockMap::Block& block,
                                                 const std::int64_t index, const Elements& numbers,
                                                 const IsActive& is_active) const {
     // Copies: bytes that are stored might change anything that is not one's own.
@@ -92,44 +157,29 @@ struct EncodeWithMovingAverageError {
       return Kokkos::fabs(next_error(in, code.encode(in.h, scale)));
     });
     const float new_step = ErrorCode{}.scale(static_cast<double>(largest_error), block.elements);
-    // Each element is computed again instead of being stored: a block lies in cache, and there is no scratch.
     pack(member, block, [=](const std::int64_t k) {
       const Compensated in = compensated(k);
       const std::uint32_t sent = code.encode(in.h, scale);
       e[k] = static_cast<std::uint8_t>(ErrorCode{}.encode(next_error(in, sent), new_step));
       return sent;
     });
-    member.once([&] {
-      message(block.scale_word) = Kokkos::bit_cast<std::uint32_t>(scale);
-      error.steps(index) = new_step;
-    });
+    message(block.scale_word) = Kokkos::bit_cast<std::uint32_t>(scale);
+    error.steps(index) = new_step;
   }
 
   /// The words of a block from the codes of its elements, each asked for once.
-  template <class Member, class CodeOf>
-  KOKKOS_FORCEINLINE_FUNCTION void pack(const Member& member, const BlockMap::Block& block,
+  template <class CodeOf>
+  KOKKOS_FORCEINLINE_FUNCTION void pack(const HostBlockMember& member, const BlockMap::Block& block,
                                         const CodeOf& code_of) const {
     constexpr std::int64_t width = elements_per_word<Q>;
     std::uint32_t* const words = &message(block.first_word);
-    if constexpr (Member::is_one_thread) {
-      member.for_each_part(block.elements, [&](const std::int64_t first, const std::int64_t count) {
-        unsigned char codes[tile_elements] = {};
-        member.for_each(
-            count, [&](const std::int64_t k) { codes[k] = static_cast<unsigned char>(code_of(first + k)); });
-        pack_codes<Q::bits>(4 * ((count + width - 1) / width), codes,
-                            reinterpret_cast<unsigned char*>(words + first / width));
-      });
-    } else {
-      member.for_each((block.elements + width - 1) / width, [&](const std::int64_t w) {
-        std::uint32_t word = 0;
-        with_count<width>(block.elements - w * width, [&](const std::int64_t count) {
-          for (std::int64_t k = 0; k < count; ++k) {
-            word |= code_of(w * width + k) << static_cast<unsigned>(k * Q::bits);
-          }
-        });
-        words[w] = word;
-      });
-    }
+    member.for_each_part(block.elements, [&](const std::int64_t first, const std::int64_t count) {
+      unsigned char codes[tile_elements] = {};
+      member.for_each(
+          count, [&](const std::int64_t k) { codes[k] = static_cast<unsigned char>(code_of(first + k)); });
+      pack_codes<Q::bits>(4 * ((count + width - 1) / width), codes,
+                          reinterpret_cast<unsigned char*>(words + first / width));
+    });
   }
 };
 
@@ -180,11 +230,21 @@ struct MeanOfBlock {
   BlockMap map;
   Kokkos::View<float*, MemorySpace> out;
 
-  template <class Member>
-  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
+  KOKKOS_FUNCTION void operator()(const HostBlockMember& member, const std::int64_t index) const {
     const BlockMap::Block block = map.block(index);
     member.for_each(block.elements, [&](const std::int64_t k) { out(block.first_element + k) = 0.0F; });
     source.compensate(member, block, out, [](const std::int64_t, const std::int64_t) {});
+  }
+  template <class Team>
+  KOKKOS_FUNCTION void operator()(const TeamBlockMember<Team>& member, const std::int64_t index) const {
+    const BlockMap::Block block = map.block(index);
+    float held[held_elements];
+    for (std::int64_t first = 0; first < block.elements; first += member.held()) {
+      source.hold_mean(member, block, first, held);
+      member.for_each_held(first, block.elements, [&](const int j, const std::int64_t k) {
+        out(block.first_element + k) = held[j];
+      });
+    }
   }
 };
 

@@ -205,7 +205,7 @@ namespace detail {
 /// The threads of a space on a CPU; 0 on a GPU.
 template <class Exec>
 [[nodiscard]] std::int64_t host_threads(const Exec& exec) {
-  return detail::runs_on_host<Exec> ? exec.concurrency() : 0;
+  return detail::one_thread_per_block<Exec> ? exec.concurrency() : 0;
 }
 
 /// Elements that subtract_mean_of_messages() needs for its sums, with so many host_threads().
@@ -238,7 +238,8 @@ void subtract_mean_of_messages(const Exec& exec, const SparseMessages<MemorySpac
   // A GPU does so many blocks at a time, each thread of a CPU one after the other.
   const std::int64_t parts = detail::sparse_parts(host_threads(exec), map);
   if (parts == 0) return;
-  const std::int64_t blocks_per_part = detail::runs_on_host<Exec> ? (map.blocks + parts - 1) / parts : 1;
+  const std::int64_t blocks_per_part =
+      detail::one_thread_per_block<Exec> ? (map.blocks + parts - 1) / parts : 1;
   for (std::int64_t first = 0; first < map.blocks; first += parts * blocks_per_part) {
     detail::for_each_block(
         "kadam::subtract_mean_of_messages", exec, 0, std::min(parts, map.blocks - first),

@@ -2,13 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/config.hpp>
+
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
+#include <type_traits>
 
 /// All that is chosen per backend: how much a CPU thread or a GPU team works on at a time, and hints that one
 /// compiler understands and another does not. Results depend on sum_lanes and team_threads (the order of a
-/// sum), on nothing else here, and on no number of threads.
+/// sum), on nothing else here, and on no number of threads. One build is an exception:
+/// KADAM_ENABLE_HOST_TEAMS lets teams of OpenMP's threads take a GPU's way, so that tests without a GPU can
+/// run it.
 
 #if defined(__clang__)
 #define KADAM_SIMD _Pragma("clang loop vectorize(assume_safety)")
@@ -18,10 +23,29 @@
 #define KADAM_SIMD
 #endif
 
+// A loop over registers: unrolled, or they are memory.
+#if defined(__CUDACC__) || defined(__clang__)
+#define KADAM_UNROLL _Pragma("unroll")
+#else
+#define KADAM_UNROLL _Pragma("GCC unroll 16")
+#endif
+
 namespace kadam::detail {
 
 template <class Exec>
 inline constexpr bool runs_on_host = Kokkos::SpaceAccessibility<Exec, Kokkos::HostSpace>::accessible;
+
+#ifdef KADAM_ENABLE_HOST_TEAMS
+template <class Exec>
+inline constexpr bool runs_host_teams = runs_on_host<Exec> && !std::is_same_v<Exec, Kokkos::Serial>;
+#else
+template <class Exec>
+inline constexpr bool runs_host_teams = false;
+#endif
+
+/// Whether one thread walks a block of elements (CPU), or a team of threads (GPU).
+template <class Exec>
+inline constexpr bool one_thread_per_block = runs_on_host<Exec> && !runs_host_teams<Exec>;
 
 /// CPU: elements that one thread works on at a time; they, their values and codes stay in the innermost
 /// cache. A multiple of 32 and of sum_lanes.
@@ -30,8 +54,24 @@ inline constexpr std::int64_t tile_elements = 256;
 /// CPU: partial sums in double. Four vectors of 512 bits: enough to hide the latency of an addition.
 inline constexpr int sum_lanes = 32;
 
-/// GPU: threads of a team. With blocks of 256 to 4096 elements each has a few to do.
+/// GPU: threads of a team, a power of two and a multiple of every width of a warp.
 inline constexpr int team_threads = 128;
+
+/// GPU: teams that a multiprocessor takes at a time at least: bounds the registers of a thread. 4 teams that
+/// hold 2048 elements each ask for 32 KiB at a time, more than it takes to keep the memory of an H200 busy;
+/// with 5 the compiler would spill.
+inline constexpr unsigned teams_at_a_time = 4;
+
+/// GPU: elements that a thread holds in registers. A team holds a block of 2048 between two looks at it. On a
+/// CPU a team of one thread has to hold whole words, too.
+#ifdef KADAM_ENABLE_HOST_TEAMS
+inline constexpr int held_elements = 32;
+#else
+inline constexpr int held_elements = 16;
+#endif
+
+/// Team path on a CPU: threads of a team, if Kokkos has as many.
+inline constexpr int host_team_threads = 4;
 
 /// GPU: elements whose sparse sums are worked on at a time. A CPU takes one block per thread.
 inline constexpr std::int64_t sparse_elements_at_a_time = std::int64_t{1} << 22;

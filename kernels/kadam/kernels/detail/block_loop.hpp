@@ -135,11 +135,54 @@ struct HostBlockMember {
   }
 };
 
-/// The team that works on a block of a GPU. Every loop ends with a barrier.
+/// The team that works on a block of a GPU. Every loop ends with a barrier, but for_each_held().
+///
+/// Neighbouring threads take neighbouring elements, so that what they load and store together is contiguous.
 template <class Team>
 struct TeamBlockMember {
   static constexpr bool is_one_thread = false;
   const Team& team;
+
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t threads() const {
+    KOKKOS_IF_ON_DEVICE((return team_threads;))
+    KOKKOS_IF_ON_HOST((return team.team_size();))
+  }
+
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION int rank() const { return team.team_rank(); }
+
+  /// Elements that the team holds in its registers at a time.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t held() const { return held_elements * threads(); }
+
+  /// function(j, k) for the elements k of [first, first + held()) below `count` that this thread holds, each
+  /// in its own register j < held_elements. No barrier.
+  template <class Function>
+  KOKKOS_FORCEINLINE_FUNCTION void for_each_held(std::int64_t first, std::int64_t count,
+                                                 const Function& function) const {
+    const std::int64_t own = first + rank();
+    const std::int64_t left = count - own;
+    KADAM_UNROLL
+    for (int j = 0; j < held_elements; ++j) {
+      if (j * threads() < left) function(j, own + j * threads());
+    }
+  }
+
+  /// The sum, and the largest, of one value of each thread, for all of them; 0 if none is larger.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION double sum_of_threads(double own) const {
+    return sum(threads(), [&](const std::int64_t) { return own; });
+  }
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float max_of_threads(float own) const {
+    return max(threads(), [&](const std::int64_t) { return own; });
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void barrier() const { team.team_barrier(); }
+
+  /// Memory that the threads of the team share, of the bytes that scratch_bytes() of the kernel's functor
+  /// says. To be asked for once.
+  template <class T>
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION T* scratch(std::int64_t count) const {
+    return static_cast<T*>(
+        team.team_scratch(0).get_shmem_aligned(static_cast<std::size_t>(count) * sizeof(T), 8));
+  }
 
   struct Sum {
     double total = 0.0;
@@ -254,20 +297,30 @@ struct TeamBlockLoop {
 
 /// function(member, block) for every block in [first, last).
 ///
-/// Function: a functor whose call operator is a template over the member and can run on the device.
+/// Function: a functor whose call operator is a template over the member and can run on the device. Its
+/// static scratch_bytes(threads of a team), if there is such a function, is what scratch() gives out.
 template <class Exec, class Function>
 void for_each_block(const std::string& label, const Exec& exec, std::int64_t first, std::int64_t last,
                     const Function& function) {
   if (first >= last) return;
-  if constexpr (runs_on_host<Exec>) {
+  if constexpr (one_thread_per_block<Exec>) {
     using Policy =
         Kokkos::RangePolicy<Exec, Kokkos::Schedule<Kokkos::Static>, Kokkos::IndexType<std::int64_t>>;
     Kokkos::parallel_for(label, Policy(exec, first, last), HostBlockLoop<Function>{function});
   } else {
-    using Policy = Kokkos::TeamPolicy<Exec>;
-    constexpr int team_size = team_threads;
-    Kokkos::parallel_for(label, Policy(exec, static_cast<int>(last - first), team_size),
-                         TeamBlockLoop<Function>{function, first});
+    // Arguments of a kernel travel with its launch: a functor of 512 B or more would go through constant
+    // memory, for which the host waits until the kernel before is done.
+    static_assert(sizeof(TeamBlockLoop<Function>) <= 3800, "more than the arguments of a kernel may take");
+    const int team_size =
+        runs_on_host<Exec> ? Kokkos::min(host_team_threads, exec.concurrency()) : team_threads;
+    using Bounds = Kokkos::LaunchBounds<team_threads, teams_at_a_time>;
+    Kokkos::TeamPolicy<Exec, Bounds> policy(exec, static_cast<int>(last - first), team_size);
+    if constexpr (requires { Function::scratch_bytes(team_size); }) {
+      policy.set_scratch_size(0, Kokkos::PerTeam(Function::scratch_bytes(team_size)));
+    }
+    Kokkos::parallel_for(
+        label, Kokkos::Experimental::require(policy, Kokkos::Experimental::WorkItemProperty::HintLightWeight),
+        TeamBlockLoop<Function>{function, first});
   }
 }
 

@@ -48,11 +48,11 @@ KOKKOS_FORCEINLINE_FUNCTION void unpack_codes(const unsigned char* bytes, std::i
 }
 
 /// function(k, value of element k) for the elements of a part of a block, from its first word on.
-template <class Member, Quantiser Q, class Function>
-KOKKOS_FORCEINLINE_FUNCTION void for_each_value(const Member& member, const Q& quantiser,
+template <Quantiser Q, class Function>
+KOKKOS_FORCEINLINE_FUNCTION void for_each_value(const HostBlockMember& member, const Q& quantiser,
                                                 const std::uint32_t* words, std::int64_t count, float scale,
                                                 const Function& function) {
-  if constexpr (Member::is_one_thread && shares_bytes<Q>) {
+  if constexpr (shares_bytes<Q>) {
     const auto* codes = reinterpret_cast<const unsigned char*>(words);
     unsigned char unpacked[tile_elements];
     if constexpr (Q::bits < 8) {

@@ -50,6 +50,14 @@ struct CodesOfWord {
   std::conditional_t<Q::bits == 1, Table, Nothing> bits_;
 };
 
+/// The value of element k of a block, from the first of its words.
+template <Quantiser Q>
+KOKKOS_FORCEINLINE_FUNCTION float value_at(const Q& quantiser, const std::uint32_t* words, std::int64_t k,
+                                           float scale) {
+  constexpr std::int64_t width = elements_per_word<Q>;
+  return quantiser.decode(code_at<Q>(words[k / width], k % width), scale);
+}
+
 /// function(count) with count a compile-time constant for full words, so that their loops unroll.
 template <std::int64_t Full, class Function>
 KOKKOS_FORCEINLINE_FUNCTION void with_count(std::int64_t count, const Function& function) {
@@ -61,8 +69,8 @@ KOKKOS_FORCEINLINE_FUNCTION void with_count(std::int64_t count, const Function& 
 }
 
 /// function(k, value of element k) for `count` elements from a word on.
-template <class Member, Quantiser Q, class Function>
-KOKKOS_FORCEINLINE_FUNCTION void for_each_value_of_words(const Member& member, const Q& quantiser,
+template <Quantiser Q, class Function>
+KOKKOS_FORCEINLINE_FUNCTION void for_each_value_of_words(const HostBlockMember& member, const Q& quantiser,
                                                          const std::uint32_t* words, std::int64_t count,
                                                          float scale, const Function& function) {
   constexpr std::int64_t width = elements_per_word<Q>;

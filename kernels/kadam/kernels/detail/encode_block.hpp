@@ -1,0 +1,186 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/kernels/active_mask.hpp>
+#include <kadam/kernels/block_map.hpp>
+#include <kadam/kernels/detail/block_loop.hpp>
+#include <kadam/kernels/detail/block_source.hpp>
+#include <kadam/kernels/detail/code_tile.hpp>
+#include <kadam/kernels/detail/code_word.hpp>
+#include <kadam/kernels/detail/held_codes.hpp>
+#include <kadam/kernels/quantiser.hpp>
+#include <kadam/kernels/words.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+#include <type_traits>
+
+namespace kadam::detail {
+
+/// Encodes one block with error feedback: source + error; its scale; its codes into the message; what they do
+/// not say back into the error.
+template <Quantiser Q, class Source, class MemorySpace>
+struct EncodeBlock {
+  Q quantiser;
+  BlockMap map;
+  Source source;
+  ActiveMask<MemorySpace> active;
+  Kokkos::View<float*, MemorySpace> error;
+  Words<MemorySpace> message;
+
+  /// By one thread, in tiles that stay in cache: all inputs first, which wait in the error for the scale.
+  KOKKOS_FUNCTION void operator()(const HostBlockMember& member, const std::int64_t index) const {
+    const BlockMap::Block block = map.block(index);
+    const float scale = compensate(member, block);
+    if constexpr (Q::has_scale) message(block.scale_word) = Kokkos::bit_cast<std::uint32_t>(scale);
+    pack(member, block, scale);
+  }
+
+  /// By a team, which holds the inputs in registers until there is a scale: the error is read once and
+  /// written once. Those of a block longer than held() wait in the error.
+  template <class Team>
+  KOKKOS_FUNCTION void operator()(const TeamBlockMember<Team>& member, const std::int64_t index) const {
+    const BlockMap::Block block = map.block(index);
+    const bool waits = block.elements > member.held();
+    float held[held_elements];
+    double statistic = 0.0;
+    for (std::int64_t first = 0; first < block.elements; first += member.held()) {
+      source.hold(member, block, first, error, held);
+      silence_inactive(member, block, first, held);
+      member.for_each_held(first, block.elements, [&](const int j, const std::int64_t k) {
+        const double own = quantiser.statistic(held[j]);
+        statistic = Q::reduces_by_max ? Kokkos::max(statistic, own) : statistic + own;
+        if (waits) error(block.first_element + k) = held[j];
+      });
+    }
+    const float scale = scale_of_team(member, block, statistic);
+    const HeldCodes<Q> codes(member);
+    for (std::int64_t first = 0; first < block.elements; first += member.held()) {
+      if (waits) AlreadyAdded{}.hold(member, block, first, error, held);
+      member.for_each_held(first, block.elements, [&](const int j, const std::int64_t k) {
+        const std::int64_t i = block.first_element + k;
+        const bool is_active = active(i);
+        const std::uint32_t code = is_active ? quantiser.encode(held[j], scale) : 0U;
+        codes.put(k - first, code);
+        error(i) = is_active ? held[j] - quantiser.decode(code, scale) : 0.0F;
+      });
+      codes.write(member, Kokkos::min(member.held(), block.elements - first),
+                  &message(block.first_word + first / elements_per_word<Q>));
+    }
+  }
+
+  [[nodiscard]] static int scratch_bytes(int threads) { return HeldCodes<Q>::bytes(threads); }
+
+ private:
+  template <class Member>
+  KOKKOS_FORCEINLINE_FUNCTION void silence_inactive(const Member& member, const BlockMap::Block& block,
+                                                    std::int64_t first, float* held) const {
+    if (active.all_active()) return;
+    member.for_each_held(first, block.elements, [&](const int j, const std::int64_t k) {
+      if (!active(block.first_element + k)) held[j] = 0.0F;
+    });
+  }
+
+  /// From what each thread knows; writes it into the message. All threads have read their inputs then, also
+  /// those from a message that the new one replaces.
+  template <class Member>
+  KOKKOS_FORCEINLINE_FUNCTION float scale_of_team(const Member& member, const BlockMap::Block& block,
+                                                  double own) const {
+    if constexpr (!Q::has_scale) {
+      member.barrier();
+      return 0.0F;
+    } else {
+      float scale = 0.0F;
+      if constexpr (Q::reduces_by_max) {
+        const float largest = member.max_of_threads(static_cast<float>(own));
+        scale = quantiser.scale(static_cast<double>(largest), block.elements);
+      } else {
+        scale = quantiser.scale(member.sum_of_threads(own), active_in(member, block));
+      }
+      member.once([&] { message(block.scale_word) = Kokkos::bit_cast<std::uint32_t>(scale); });
+      return scale;
+    }
+  }
+
+  /// Leaves what is to be sent in the error; its scale.
+  KOKKOS_FORCEINLINE_FUNCTION float compensate(const HostBlockMember& member,
+                                               const BlockMap::Block& block) const {
+    using Statistic = std::conditional_t<Q::reduces_by_max, HostBlockMember::Max, HostBlockMember::Sum>;
+    Statistic statistic;
+    source.compensate(member, block, error, [&](const std::int64_t in_block, const std::int64_t count) {
+      const std::int64_t first = block.first_element + in_block;
+      if (!active.all_active()) {
+        member.for_each(count, [&](const std::int64_t k) {
+          if (!active(first + k)) error(first + k) = 0.0F;
+        });
+      }
+      if constexpr (Q::has_scale) {
+        statistic.add(member, count,
+                      [&](const std::int64_t k) { return quantiser.statistic(error(first + k)); });
+      }
+    });
+    if constexpr (!Q::has_scale) return 0.0F;
+    const std::int64_t counted = Q::reduces_by_max ? block.elements : active_in(member, block);
+    return quantiser.scale(static_cast<double>(statistic.value()), counted);
+  }
+
+  template <class Member>
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t active_in(const Member& member,
+                                                     const BlockMap::Block& block) const {
+    if (active.all_active()) return block.elements;
+    const double count = member.sum((block.elements + 31) / 32, [&](const std::int64_t w) {
+      const std::int64_t left = block.elements - 32 * w;
+      const std::uint32_t inside = left >= 32 ? ~0U : (1U << static_cast<unsigned>(left)) - 1U;
+      return static_cast<double>(Kokkos::popcount(active.word(block.first_element + 32 * w) & inside));
+    });
+    return static_cast<std::int64_t>(count);
+  }
+
+  /// Codes into words; what they do not say stays in the error.
+  KOKKOS_FORCEINLINE_FUNCTION void pack(const HostBlockMember& member, const BlockMap::Block& block,
+                                        float scale) const {
+    constexpr std::int64_t width = elements_per_word<Q>;
+    member.for_each_part(block.elements, [&](const std::int64_t in_block, const std::int64_t count) {
+      const std::int64_t first = block.first_element + in_block;
+      const std::int64_t first_word = in_block / width;
+      prefetch_next(first + block.elements, count);
+      if constexpr (Q::bits <= 8) {
+        if (active.all_active_in(first, count)) {
+          encode_tile(quantiser, &error(first), count, scale, &message(block.first_word + first_word));
+          return;
+        }
+      }
+      member.for_each((count + width - 1) / width,
+                      [&](const std::int64_t w) { pack_word(block, first_word + w, scale); });
+    });
+  }
+
+  /// Asks for a part of the next block while this one is worked on in cache.
+  KOKKOS_FORCEINLINE_FUNCTION void prefetch_next(std::int64_t first, std::int64_t count) const {
+    if (first + count > map.elements) return;
+    prefetch(error.data() + first, count);
+    if constexpr (requires { source.load.prefetch(first, count); }) source.load.prefetch(first, count);
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void pack_word(const BlockMap::Block& block, std::int64_t w,
+                                             float scale) const {
+    constexpr std::int64_t width = elements_per_word<Q>;
+    const std::int64_t first = block.first_element + w * width;
+    const std::uint32_t activity = active.word(first);
+    std::uint32_t word = 0;
+    with_count<width>(block.elements - w * width, [&](const std::int64_t count) {
+      for (std::int64_t e = 0; e < count; ++e) {
+        const float h = error(first + e);
+        const std::uint32_t code = quantiser.encode(h, scale);
+        const bool is_active = ((activity >> static_cast<unsigned>(e)) & 1U) != 0;
+        error(first + e) = is_active ? h - quantiser.decode(code, scale) : 0.0F;
+        word |= (is_active ? code : 0U) << static_cast<unsigned>(e * Q::bits);
+      }
+    });
+    message(block.first_word + w) = word;
+  }
+};
+
+}  // namespace kadam::detail
