@@ -155,25 +155,63 @@ void lamb_moments(const Exec& exec, const LambStep& rule, const TensorTiles<Memo
                          detail::LambMoments<MemorySpace>{rule, tiles, tensors, x, m, v, gradient});
 }
 
-/// phi = |x| / |u| per tensor (1 if either is 0), clipped to [trust_min, trust_max]; summed in tile order.
-/// Memory: 16 B per tile. Worked number: |x| = 2, |u| = 4: phi = 0.5.
+namespace detail {
+
+/// Sums of the shares of one tensor's tiles: by one thread of a CPU in the order of tiles, by a team in an
+/// order of its own, which is always the same.
+template <class MemorySpace>
+struct SumOfTiles {
+  TensorTiles<MemorySpace> tiles;
+  Kokkos::View<const double*, MemorySpace> partial;
+  std::int64_t stride;  ///< numbers per tile
+
+  /// The sum of number `which` of each tile.
+  KOKKOS_FORCEINLINE_FUNCTION double operator()(const HostBlockMember& /*member*/, std::int64_t tensor,
+                                                std::int64_t which) const {
+    double sum = 0.0;
+    for (std::int64_t tile = tiles.first_tile(tensor); tile < tiles.first_tile(tensor + 1); ++tile) {
+      sum += partial(stride * tile + which);
+    }
+    return sum;
+  }
+  template <class Team>
+  KOKKOS_FORCEINLINE_FUNCTION double operator()(const TeamBlockMember<Team>& member, std::int64_t tensor,
+                                                std::int64_t which) const {
+    const std::int64_t first = tiles.first_tile(tensor);
+    return member.sum(tiles.first_tile(tensor + 1) - first,
+                      [&](const std::int64_t k) { return partial(stride * (first + k) + which); });
+  }
+};
+
+template <class MemorySpace>
+struct LambTrustRatios {
+  SumOfTiles<MemorySpace> sum;
+  Kokkos::View<float*, MemorySpace> trust_ratio;
+  double trust_min;
+  double trust_max;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t tensor) const {
+    const double x_squared = sum(member, tensor, 0);
+    const double u_squared = sum(member, tensor, 1);
+    member.once([&] {
+      const bool defined = x_squared > 0.0 && u_squared > 0.0;
+      const double phi = defined ? Kokkos::sqrt(x_squared) / Kokkos::sqrt(u_squared) : 1.0;
+      trust_ratio(tensor) = static_cast<float>(Kokkos::clamp(phi, trust_min, trust_max));
+    });
+  }
+};
+
+}  // namespace detail
+
+/// phi = |x| / |u| per tensor (1 if either is 0), clipped to [trust_min, trust_max]; summed in tile order on
+/// a CPU, by one team per tensor on a GPU. Memory: 16 B per tile. Worked number: |x| = 2, |u| = 4: phi = 0.5.
 template <class Exec, class MemorySpace>
 void lamb_trust_ratios(const Exec& exec, const TensorTiles<MemorySpace>& tiles,
                        const LambTensors<MemorySpace>& tensors, double trust_min, double trust_max) {
-  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-  Kokkos::parallel_for(
-      "kadam::lamb_trust_ratios", Policy(exec, 0, tiles.tensor_count()),
-      KOKKOS_LAMBDA(const std::int64_t tensor) {
-        double x_squared = 0.0;
-        double u_squared = 0.0;
-        for (std::int64_t tile = tiles.first_tile(tensor); tile < tiles.first_tile(tensor + 1); ++tile) {
-          x_squared += tensors.partial(2 * tile);
-          u_squared += tensors.partial(2 * tile + 1);
-        }
-        const bool defined = x_squared > 0.0 && u_squared > 0.0;
-        const double phi = defined ? Kokkos::sqrt(x_squared) / Kokkos::sqrt(u_squared) : 1.0;
-        tensors.trust_ratio(tensor) = static_cast<float>(Kokkos::clamp(phi, trust_min, trust_max));
-      });
+  detail::for_each_block("kadam::lamb_trust_ratios", exec, 0, tiles.tensor_count(),
+                         detail::LambTrustRatios<MemorySpace>{
+                             {tiles, tensors.partial, 2}, tensors.trust_ratio, trust_min, trust_max});
 }
 
 namespace detail {

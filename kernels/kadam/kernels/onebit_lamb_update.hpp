@@ -124,6 +124,36 @@ struct OnebitLambNorms {
   }
 };
 
+/// The ratio of each tensor from the shares of its tiles.
+template <class MemorySpace>
+struct OnebitLambRatios {
+  OnebitLambStep rule;
+  SumOfTiles<MemorySpace> sum;
+  Kokkos::View<const float*, MemorySpace> lambda;
+  Kokkos::View<float*, MemorySpace> ratio;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t tensor) const {
+    const double p_squared = sum(member, tensor, 0);
+    const double u_squared = sum(member, tensor, 1);
+    const std::int64_t first = sum.tiles.first_tile(tensor);
+    const float largest = member.max(sum.tiles.first_tile(tensor + 1) - first, [&](const std::int64_t k) {
+      return static_cast<float>(sum.partial(3 * (first + k) + 2));
+    });
+    member.once([&] {
+      double next = largest > 0.0F ? static_cast<double>(largest) : 1.0;
+      if (lambda(tensor) > 0.0F && u_squared > 0.0) {
+        const double q = Kokkos::min(1.0, Kokkos::sqrt(p_squared) / Kokkos::sqrt(u_squared));
+        next = next * q + 1.0 - q;
+      }
+      const auto before = static_cast<double>(ratio(tensor));
+      next = Kokkos::clamp(next, rule.ratio_min, rule.ratio_max);
+      next = Kokkos::clamp(next, (1.0 - rule.ratio_change) * before, (1.0 + rule.ratio_change) * before);
+      ratio(tensor) = static_cast<float>(next);
+    });
+  }
+};
+
 template <class MemorySpace>
 struct OnebitLambApply {
   OnebitLambStep rule;
@@ -188,28 +218,9 @@ void onebit_lamb_ratios(const Exec& exec, const OnebitLambStep& rule, const Tens
   detail::for_each_block(
       "kadam::onebit_lamb_norms", exec, 0, tiles.tile_count(),
       detail::OnebitLambNorms<MemorySpace>{rule, tiles, tensors.lambda, frozen.partial, x, m, v, fresh});
-  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-  Kokkos::parallel_for(
-      "kadam::onebit_lamb_ratios", Policy(exec, 0, tiles.tensor_count()),
-      KOKKOS_LAMBDA(const std::int64_t tensor) {
-        double p_squared = 0.0;
-        double u_squared = 0.0;
-        double ratio = 0.0;
-        for (std::int64_t tile = tiles.first_tile(tensor); tile < tiles.first_tile(tensor + 1); ++tile) {
-          p_squared += frozen.partial(3 * tile);
-          u_squared += frozen.partial(3 * tile + 1);
-          ratio = Kokkos::max(ratio, frozen.partial(3 * tile + 2));
-        }
-        if (ratio == 0.0) ratio = 1.0;
-        if (tensors.lambda(tensor) > 0.0F && u_squared > 0.0) {
-          const double q = Kokkos::min(1.0, Kokkos::sqrt(p_squared) / Kokkos::sqrt(u_squared));
-          ratio = ratio * q + 1.0 - q;
-        }
-        const auto before = static_cast<double>(frozen.ratio(tensor));
-        ratio = Kokkos::clamp(ratio, rule.ratio_min, rule.ratio_max);
-        ratio = Kokkos::clamp(ratio, (1.0 - rule.ratio_change) * before, (1.0 + rule.ratio_change) * before);
-        frozen.ratio(tensor) = static_cast<float>(ratio);
-      });
+  detail::for_each_block(
+      "kadam::onebit_lamb_ratios", exec, 0, tiles.tensor_count(),
+      detail::OnebitLambRatios<MemorySpace>{rule, {tiles, frozen.partial, 3}, tensors.lambda, frozen.ratio});
 }
 
 /// x <- x - gamma r c u. Memory: reads x, m, v, writes x: 16 B per element.

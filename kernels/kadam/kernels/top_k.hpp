@@ -11,6 +11,7 @@
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
+#include <type_traits>
 
 namespace kadam {
 
@@ -65,17 +66,17 @@ struct SelectBlock {
       return magnitude_of(values(block.first_element + k));
     };
     const std::int64_t wanted = block.shape.entries;
-    if constexpr (Member::is_one_thread) {
-      Candidates candidates;
-      if (candidates.collect(block.elements, wanted, magnitude)) {
-        select(
-            member, block, candidates.count(), [&](const std::int64_t c) { return candidates.magnitude(c); },
-            [&](const std::int64_t c) { return candidates.index(c); });
-        return;
-      }
+    std::conditional_t<Member::is_one_thread, Candidates, TeamCandidates> candidates(member);
+    if (candidates.collect(member, block.elements, wanted, magnitude)) {
+      select(
+          member, block, candidates.count(), [&](const std::int64_t c) { return candidates.magnitude(c); },
+          [&](const std::int64_t c) { return candidates.index(c); });
+      return;
     }
     select(member, block, block.elements, magnitude, [](const std::int64_t k) { return k; });
   }
+
+  [[nodiscard]] static int scratch_bytes(int /*threads*/) { return TeamCandidates::scratch_bytes(); }
 
  private:
   /// Selects from `count` elements of the block, in ascending order of their index.

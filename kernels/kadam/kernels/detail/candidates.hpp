@@ -24,16 +24,19 @@ class Candidates {
   static constexpr int tile = lanes * rows;
   static constexpr int largest_block = 65536;
 
+  KOKKOS_FUNCTION explicit Candidates(const HostBlockMember& /*member*/) {}
+
   /// False if the list is too short to help (many elements to select, many equal ones, or all large ones in a
   /// few groups): then it holds nothing.
   template <class Magnitude>
-  KOKKOS_FUNCTION bool collect(std::int64_t elements, std::int64_t k, const Magnitude& magnitude) {
+  KOKKOS_FUNCTION bool collect(const HostBlockMember& member, std::int64_t elements, std::int64_t k,
+                               const Magnitude& magnitude) {
     count_ = 0;
     // With more, the bound is loose and nearly every group reaches it.
     if (4 * k > elements / rows || elements > largest_block) return false;
     const std::int64_t groups = find_groups(elements, magnitude);
     const auto group = [&](const std::int64_t g) { return group_[g]; };
-    const std::int32_t bound = find_cut(HostBlockMember{}, groups, k, group).threshold;
+    const std::int32_t bound = find_cut(member, groups, k, group).threshold;
     for (std::int64_t first = 0; first < elements; first += tile) {
       if (count_ + tile > capacity) return false;
       collect_tile(first, elements, bound, magnitude);
@@ -105,6 +108,71 @@ class Candidates {
   std::int32_t group_[largest_block / rows];
   std::int32_t index_[capacity];
   std::int32_t magnitude_[capacity];
+};
+
+/// The same by a team, in memory of the team and two reads of the block.
+///
+/// The first read counts how often the highest bits of a magnitude occur; the k largest are at or above the
+/// lowest magnitude with the bits that the k-th largest has. The second lists those, in ascending order.
+class TeamCandidates {
+ public:
+  /// In memory that the team shares, of scratch_bytes().
+  template <class Member>
+  KOKKOS_FUNCTION explicit TeamCandidates(const Member& member)
+      : words_(member.template scratch<std::int32_t>(words)) {}
+
+  /// False if too many elements reach the bound for the list.
+  template <class Member, class Magnitude>
+  KOKKOS_FUNCTION bool collect(const Member& member, std::int64_t elements, std::int64_t k,
+                               const Magnitude& magnitude) {
+    find_bin(member, elements, k, magnitude);
+    const std::int32_t bound = words_[bins] << shift;
+    count_ = words_[bins + 1];
+    member.barrier();  // the list takes the place of the counts
+    if (count_ > capacity) return false;
+    member.for_each_marked(
+        elements, [&](const std::int64_t i) { return std::int64_t{magnitude(i) >= bound ? 1 : 0}; },
+        [&](const std::int64_t i, const std::int64_t before) {
+          words_[before] = static_cast<std::int32_t>(i);
+          words_[capacity + before] = magnitude(i);
+        });
+    return true;
+  }
+
+  [[nodiscard]] KOKKOS_FUNCTION std::int64_t count() const { return count_; }
+  /// In ascending order.
+  [[nodiscard]] KOKKOS_FUNCTION std::int64_t index(std::int64_t c) const { return words_[c]; }
+  [[nodiscard]] KOKKOS_FUNCTION std::int32_t magnitude(std::int64_t c) const { return words_[capacity + c]; }
+
+  [[nodiscard]] static constexpr int scratch_bytes() { return words * 4 + 8; }
+
+ private:
+  static constexpr int capacity = 2048;
+  static constexpr int bins = 2048;  ///< the exponent and 3 bits of the mantissa
+  static constexpr int shift = 31 - 11;
+  static constexpr int words = 2 * capacity;
+  static_assert(bins + 2 <= words);
+
+  /// words_[0, bins): how often each bin occurs. Then the bin of the k-th largest, and how many reach it.
+  template <class Member, class Magnitude>
+  KOKKOS_FUNCTION void find_bin(const Member& member, std::int64_t elements, std::int64_t k,
+                                const Magnitude& magnitude) {
+    std::int32_t* const counts = words_;
+    member.for_each(bins + 2, [&](const std::int64_t bin) { counts[bin] = 0; });
+    member.for_each(elements,
+                    [&](const std::int64_t i) { Kokkos::atomic_inc(&counts[magnitude(i) >> shift]); });
+    member.for_each_marked(
+        bins, [&](const std::int64_t i) { return std::int64_t{counts[bins - 1 - i]}; },
+        [&](const std::int64_t i, const std::int64_t before) {
+          const std::int64_t bin = bins - 1 - i;
+          if (before >= k || before + counts[bin] < k) return;
+          counts[bins] = static_cast<std::int32_t>(bin);
+          counts[bins + 1] = static_cast<std::int32_t>(before + counts[bin]);
+        });
+  }
+
+  std::int32_t* words_;
+  std::int64_t count_ = 0;
 };
 
 }  // namespace kadam::detail
