@@ -10,7 +10,7 @@ scripts/setup.sh [options] [-- CMAKE_ARGUMENT...]
 Installs what is missing, builds Kadam and prepares the example data. Call it again at any time: it does what is
 left to do. Programs are in build/bin (release) or build-<preset>/bin.
 
-  --preset NAME                   release (default), developer, debug, asan, tsan, no-mpi, mpich, cuda, hip or
+  --preset NAME                   release (default), developer, debug, asan, tsan, host-teams, no-mpi, mpich, cuda, hip or
                                   install: see CMakePresets.json
   --backend NAME                  cuda or hip: the same as --preset NAME
   --build FOLDER                  build there (default: build, or build-<preset> for all but release)
@@ -132,7 +132,7 @@ case $preset in
   cuda | hip) backend=$preset ;;
   debug | asan) native=true checked=true ;;
   release | developer) native=true python=true ;;
-  tsan | no-mpi | mpich) native=true ;;
+  tsan | no-mpi | mpich | host-teams) native=true ;;
 esac
 if [[ $(user_value CMAKE_CXX_FLAGS) =~ -m(arch|cpu)= ]]; then native=false; fi
 case $(user_value KADAM_ENABLE_NATIVE_ARCH) in OFF | off | NO | no | FALSE | false | 0) native=false ;; esac
