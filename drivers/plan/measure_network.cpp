@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/collectives/pipelined_reduction.hpp>
-#include <kadam/layout/ceil_divide.hpp>
+#include <kadam/layout/chunk_layout.hpp>
 #include <launch/timing.hpp>
 #include <plan/measure_network.hpp>
 

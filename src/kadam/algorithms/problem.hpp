@@ -3,7 +3,7 @@
 #pragma once
 
 #include <kadam/cost/step_phase.hpp>
-#include <kadam/layout/arrangement.hpp>
+#include <kadam/layout/chunk_layout.hpp>
 #include <kadam/layout/tensor_layout.hpp>
 #include <kadam/options/common_options.hpp>
 

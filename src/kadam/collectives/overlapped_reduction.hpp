@@ -3,7 +3,7 @@
 #pragma once
 
 #include <kadam/collectives/pipelined_reduction.hpp>
-#include <kadam/layout/element_set.hpp>
+#include <kadam/layout/chunk_layout.hpp>
 
 #include <array>
 

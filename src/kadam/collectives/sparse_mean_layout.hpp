@@ -3,7 +3,7 @@
 #pragma once
 
 #include <kadam/cost/cost.hpp>
-#include <kadam/layout/arrangement.hpp>
+#include <kadam/layout/chunk_layout.hpp>
 #include <kadam/wire/sparse_message.hpp>
 
 #include <cstdint>

@@ -7,7 +7,7 @@
 #include <kadam/comm/transport.hpp>
 #include <kadam/cost/traffic.hpp>
 #include <kadam/execution.hpp>
-#include <kadam/layout/arrangement.hpp>
+#include <kadam/layout/chunk_layout.hpp>
 
 #include <array>
 #include <atomic>
