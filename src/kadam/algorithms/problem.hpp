@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/cost/step_phase.hpp>
+#include <kadam/cost/cost.hpp>
 #include <kadam/layout/chunk_layout.hpp>
 #include <kadam/layout/tensor_layout.hpp>
 #include <kadam/options/common_options.hpp>

@@ -5,7 +5,7 @@
 #include <kadam/comm/exchange_observer.hpp>
 #include <kadam/comm/node_collectives.hpp>
 #include <kadam/comm/transport.hpp>
-#include <kadam/cost/traffic.hpp>
+#include <kadam/cost/cost.hpp>
 #include <kadam/execution.hpp>
 #include <kadam/layout/chunk_layout.hpp>
 

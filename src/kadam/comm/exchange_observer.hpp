@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/cost/traffic.hpp>
+#include <kadam/cost/cost.hpp>
 
 #include <cstddef>
 
