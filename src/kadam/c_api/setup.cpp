@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/c_api/guarded.hpp>
 #include <kadam/c_api/setup.hpp>
-#include <kadam/comm/staging_word.hpp>
+#include <kadam/comm/communicator.hpp>
 
 #include <cmath>
 #include <exception>

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/comm/exchange_observer.hpp>
 #include <kadam/comm/node_collectives.hpp>
 #include <kadam/comm/transport.hpp>
 #include <kadam/cost/cost.hpp>
@@ -15,9 +14,11 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace kadam {
@@ -35,6 +36,30 @@ class ByteCounters {
   std::array<std::size_t, traffic_classes> sent_{};
 };
 
+/// Told of exchanges as they happen: what a timeline is drawn from.
+///
+/// Calls come from whichever thread exchanges: that of a background exchange calls at any time. They are on
+/// the way of every message, and must be short.
+class ExchangeObserver {
+ public:
+  ExchangeObserver() = default;
+  ExchangeObserver(const ExchangeObserver&) = delete;
+  ExchangeObserver& operator=(const ExchangeObserver&) = delete;
+  virtual ~ExchangeObserver() = default;
+
+  virtual void exchange_begins(Traffic traffic) = 0;
+  /// A message is given to the transport.
+  virtual void sends(Traffic traffic, int to, std::size_t bytes) = 0;
+  virtual void has_arrived(Traffic traffic, int from, std::size_t bytes) = 0;
+  virtual void exchange_ends(Traffic traffic) = 0;
+};
+
+/// An MPI call that did not return MPI_SUCCESS; what() names the call and gives MPI's own text.
+class MpiError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 /// Another rank failed where all had to succeed; the reason is in that rank's own exception.
 class PeerFailure : public std::runtime_error {
  public:
@@ -45,6 +70,15 @@ class PeerFailure : public std::runtime_error {
 /// device memory; always (which works on a CPU too: a test of that path); never, for a transport that does
 /// not tell what it can.
 enum class Staging : std::uint8_t { automatic, always, never };
+
+/// What people say of whether MPI takes device memory: "auto", "on" (never stage) or "off" (always). Nothing
+/// for another word.
+[[nodiscard]] inline std::optional<Staging> staging_from(std::string_view gpu_aware) {
+  if (gpu_aware == "auto") return Staging::automatic;
+  if (gpu_aware == "on") return Staging::never;
+  if (gpu_aware == "off") return Staging::always;
+  return std::nullopt;
+}
 
 struct ExchangeOptions {
   Staging staging = Staging::automatic;

@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <kadam/comm/copy_bytes.hpp>
 #include <kadam/comm/exchange.hpp>
 
 #include <algorithm>
