@@ -6,7 +6,7 @@
 #include <kadam/algorithms/problem.hpp>
 #include <kadam/algorithms/step.hpp>
 #include <kadam/collectives/compressed_mean.hpp>
-#include <kadam/collectives/dense_subset.hpp>
+#include <kadam/collectives/dense_mean.hpp>
 #include <kadam/options/common_options.hpp>
 
 #include <vector>

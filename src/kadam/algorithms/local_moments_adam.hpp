@@ -4,7 +4,7 @@
 
 #include <kadam/algorithms/algorithm.hpp>
 #include <kadam/algorithms/delayed_variance_mean.hpp>
-#include <kadam/collectives/dense_subset.hpp>
+#include <kadam/collectives/dense_mean.hpp>
 #include <kadam/collectives/sparse_mean.hpp>
 
 #include <string_view>

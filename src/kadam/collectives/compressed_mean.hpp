@@ -5,7 +5,7 @@
 #include <kadam/codec/block_codec.hpp>
 #include <kadam/collectives/node_level.hpp>
 #include <kadam/collectives/phases.hpp>
-#include <kadam/collectives/sliced_messages.hpp>
+#include <kadam/collectives/sliced_chunks.hpp>
 #include <kadam/comm/communicator.hpp>
 #include <kadam/kernels/continue_values.hpp>
 #include <kadam/state/state_fields.hpp>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/collectives/low_bit_reduce_scatter.hpp>
 #include <kadam/collectives/pipelined_reduction.hpp>
-#include <kadam/collectives/sliced_messages.hpp>
+#include <kadam/collectives/sliced_chunks.hpp>
 #include <kadam/kernels/step_ahead.hpp>
 
 namespace kadam {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/collectives/pipelined_reduction.hpp>
-#include <kadam/collectives/sliced_messages.hpp>
+#include <kadam/collectives/sliced_chunks.hpp>
 #include <kadam/collectives/sparse_mean.hpp>
 #include <kadam/execution.hpp>
 #include <kadam/kernels/large_top_k.hpp>
