@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/algorithms/moments.hpp>
+#include <kadam/algorithms/algorithm.hpp>
 #include <kadam/algorithms/step.hpp>
 #include <kadam/kernels/lamb_update.hpp>
 

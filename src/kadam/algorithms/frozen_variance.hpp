@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/algorithms/algorithm.hpp>
 #include <kadam/algorithms/grouped_mean.hpp>
-#include <kadam/algorithms/moments.hpp>
 #include <kadam/algorithms/variance_stability.hpp>
 #include <kadam/options/common_options.hpp>
 #include <kadam/state/state_fields.hpp>

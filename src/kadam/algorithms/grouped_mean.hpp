@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/algorithms/algorithm.hpp>
 #include <kadam/algorithms/compressed_coordinates.hpp>
-#include <kadam/algorithms/problem.hpp>
 #include <kadam/algorithms/step.hpp>
 #include <kadam/collectives/compressed_mean.hpp>
 #include <kadam/collectives/dense_mean.hpp>
