@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/c_api/guarded.hpp>
-#include <kadam/c_api/setup.hpp>
+#include <kadam/c_api/optimizer.hpp>
 #include <kadam/comm/communicator.hpp>
 
 #include <cmath>

@@ -4,7 +4,6 @@
 #include <kadam/kernels/half_copy.hpp>
 #include <kadam/kernels/sparse_accumulate.hpp>
 #include <kadam/optim/optimizer.hpp>
-#include <kadam/optim/tensor_hash.hpp>
 #include <kadam/wire/block_message.hpp>
 
 #include <algorithm>
