@@ -48,9 +48,10 @@ class TwoWayExchange {
 
   void run() {
     const ReductionSteps nothing{[](int, const Slice&) {}, [](const Slice&) {}};
-    const std::array<Lane, 2> lanes{Lane{bytes_of(bytes_.sent), bytes_of(bytes_.received)},
-                                    Lane{bytes_of(bytes_.result), bytes_of(bytes_.result)}};
-    Exchange exchange(exec_, communicator_, Traffic::control, lanes);
+    const std::array<ExchangeBuffers, 2> buffers{
+        ExchangeBuffers{bytes_of(bytes_.sent), bytes_of(bytes_.received)},
+        ExchangeBuffers{bytes_of(bytes_.result), bytes_of(bytes_.result)}};
+    Exchange exchange(exec_, communicator_, Traffic::control, buffers);
     ReductionRun reduction(slices_, communicator_.rank(), ReductionRun::Replies::to_all, exchange, nothing);
     run_reduction(exec_, phases_, reduction);
   }

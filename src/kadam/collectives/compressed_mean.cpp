@@ -117,9 +117,10 @@ void CompressedMean::run(const ExecutionSpace& exec, Phases& phases, const Activ
       arrived(slice.elements);
     };
   }
-  const std::array<Lane, 2> lanes = {Lane{bytes_of(messages_), bytes_of(received_)},
-                                     Lane{bytes_of(own_replies_), bytes_of(own_replies_)}};
-  Exchange exchange(exec, owners, Traffic::compressed, lanes);
+  const std::array<ExchangeBuffers, 2> buffers = {
+      ExchangeBuffers{bytes_of(messages_), bytes_of(received_)},
+      ExchangeBuffers{bytes_of(own_replies_), bytes_of(own_replies_)}};
+  Exchange exchange(exec, owners, Traffic::compressed, buffers);
   ReductionRun run(slices_, rank, ReductionRun::Replies::to_all, exchange, steps);
   run_reduction(exec, phases, run);
 }

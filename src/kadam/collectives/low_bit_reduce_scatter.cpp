@@ -122,8 +122,8 @@ Vector<float> LowBitReduceScatter::operator()(const ExecutionSpace& exec, Phases
     codec.mean(exec, rank, codec.blocks_in_chunk(rank, slice.elements), layout_.chunks().ranks(), received_,
                mean_);
   };
-  const Lane lane{bytes_of(messages_), bytes_of(received_)};
-  Exchange exchange(exec, owners, Traffic::compressed, {&lane, 1});
+  const ExchangeBuffers buffers{bytes_of(messages_), bytes_of(received_)};
+  Exchange exchange(exec, owners, Traffic::compressed, {&buffers, 1});
   ReductionRun run(slices_, rank, ReductionRun::Replies::none, exchange, steps);
   run_reduction(exec, phases, run);
   return mean_;

@@ -123,15 +123,15 @@ void run_reduction(const ExecutionSpace& exec, Phases& phases, ReductionRun& run
 }
 
 OverlappedReduction::OverlappedReduction(const ExecutionSpace& exec, Communicator& communicator,
-                                         Traffic traffic, const std::array<Lane, 2>& lanes,
+                                         Traffic traffic, const std::array<ExchangeBuffers, 2>& buffers,
                                          const SlicedChunks& slices, ReductionRun::Replies replies,
                                          ReductionSteps steps)
     : exec_(exec),
-      vector_(lanes.front().send.data()),
+      vector_(buffers.front().send.data()),
       slices_(slices),
       steps_(std::move(steps)),
       exchange_(exec, communicator, traffic,
-                {lanes.data(), replies == ReductionRun::Replies::to_all ? 2U : 1U}),
+                {buffers.data(), replies == ReductionRun::Replies::to_all ? 2U : 1U}),
       run_(slices, communicator.rank(), replies, exchange_, steps_),
       rank_(communicator.rank()) {}
 

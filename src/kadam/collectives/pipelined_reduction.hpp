@@ -37,8 +37,8 @@ class ReductionRun {
   enum class Replies : std::uint8_t { to_all, none };
   static constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();
 
-  /// Lane 0: messages to owners; lane 1: what comes back. While so many sends are under way, no other is
-  /// started: one that starts may be all replies to a slice.
+  /// The first buffers: messages to owners; the second: what comes back. While so many sends are under way,
+  /// no other is started: one that starts may be all replies to a slice.
   ReductionRun(const SlicedChunks& chunks, int rank, Replies replies, Exchange& exchange,
                const ReductionSteps& steps, std::size_t most_sending = no_limit);
 
@@ -95,9 +95,9 @@ void run_reduction(const ExecutionSpace& exec, Phases& phases, ReductionRun& run
 /// and waits for nobody.
 class OverlappedReduction {
  public:
-  /// Lanes as of ReductionRun, the first sending from the vector itself. The slices have to live on.
+  /// buffers: as of ReductionRun, the first sending from the vector itself. The slices have to live on.
   OverlappedReduction(const ExecutionSpace& exec, Communicator& communicator, Traffic traffic,
-                      const std::array<Lane, 2>& lanes, const SlicedChunks& slices,
+                      const std::array<ExchangeBuffers, 2>& buffers, const SlicedChunks& slices,
                       ReductionRun::Replies replies, ReductionSteps steps);
   OverlappedReduction(const OverlappedReduction&) = delete;
   OverlappedReduction& operator=(const OverlappedReduction&) = delete;

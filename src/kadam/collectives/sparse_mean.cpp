@@ -55,7 +55,7 @@ struct GatherSteps {
 /// Every rank's message goes to all, slice by slice: one is encoded, another decoded, while others travel.
 ///
 /// slices: of the one message, Slice::sent being where it lies in it. Rank r's message lies r times
-/// message_bytes behind the start of the lane, on both sides; the own one is made in place.
+/// message_bytes behind the start of the buffers, on both sides; the own one is made in place.
 void pipelined_gather(const ExecutionSpace& exec, Phases& phases, const std::vector<Slice>& slices,
                       std::size_t message_bytes, Communicator& communicator, Exchange& exchange,
                       const GatherSteps& steps) {
@@ -216,8 +216,8 @@ void SparseMean::deliver_to_all(const ExecutionSpace& exec, Phases& phases, cons
     const auto scope = phases.enter(exec, Phase::decode);
     subtract_mean_of_messages(exec, received_messages(slice.elements), sums_, part_of(x, slice.elements));
   };
-  const Lane lane{bytes_of(received_), bytes_of(received_)};
-  Exchange exchange(exec, *communicator_, Traffic::sparse, {&lane, 1});
+  const ExchangeBuffers buffers{bytes_of(received_), bytes_of(received_)};
+  Exchange exchange(exec, *communicator_, Traffic::sparse, {&buffers, 1});
   pipelined_gather(exec, phases, slices_.of_chunk(0), layout_.message().total_bytes(), *communicator_,
                    exchange, steps);
 }
@@ -245,9 +245,9 @@ void SparseMean::deliver_by_owners(const ExecutionSpace& exec, Phases& phases, c
     subtract_message(exec, map, kept, part_of(x, slice.elements));
     clear_kept(exec, map, sent, kept, part_of(residual, slice.elements));
   };
-  const std::array<Lane, 2> lanes = {Lane{bytes_of(sent_), bytes_of(received_)},
-                                     Lane{bytes_of(kept_), bytes_of(kept_)}};
-  Exchange exchange(exec, *communicator_, Traffic::sparse, lanes);
+  const std::array<ExchangeBuffers, 2> buffers = {ExchangeBuffers{bytes_of(sent_), bytes_of(received_)},
+                                                  ExchangeBuffers{bytes_of(kept_), bytes_of(kept_)}};
+  Exchange exchange(exec, *communicator_, Traffic::sparse, buffers);
   ReductionRun run(slices_, layout_.rank(), ReductionRun::Replies::to_all, exchange, steps);
   run_reduction(exec, phases, run);
 }

@@ -134,17 +134,17 @@ std::byte* Communicator::host_buffer(HostBytes& buffer, std::size_t bytes, const
   return buffer.data();
 }
 
-void Communicator::reserve_staging(std::size_t lane, std::size_t send_bytes, std::size_t receive_bytes) {
+void Communicator::reserve_staging(std::size_t pair, std::size_t send_bytes, std::size_t receive_bytes) {
   if (!staged_) return;
-  (void)host_buffer(lanes_.at(lane).send, send_bytes, "kadam::Exchange::send");
-  (void)host_buffer(lanes_.at(lane).receive, receive_bytes, "kadam::Exchange::receive");
+  (void)host_buffer(host_buffers_.at(pair).send, send_bytes, "kadam::Exchange::send");
+  (void)host_buffer(host_buffers_.at(pair).receive, receive_bytes, "kadam::Exchange::receive");
 }
 
 void Communicator::all_to_all(const ExecutionSpace& exec, Traffic traffic, std::span<const std::byte> send,
                               std::span<const Piece> send_pieces, std::span<std::byte> receive,
                               std::span<const Piece> receive_pieces) {
-  const Lane lane{send, receive};
-  Exchange exchange(exec, *this, traffic, {&lane, 1});
+  const ExchangeBuffers buffers{send, receive};
+  Exchange exchange(exec, *this, traffic, {&buffers, 1});
   std::size_t missing = 0;
   for (int k = 1; k < size(); ++k) {
     const int from = (rank() + size() - k) % size();
@@ -171,8 +171,8 @@ void Communicator::all_gather(const ExecutionSpace& exec, Traffic traffic, std::
     count_sent(traffic, others * pieces[static_cast<std::size_t>(rank())].bytes);
     return;
   }
-  const Lane lane{buffer, buffer};
-  Exchange exchange(exec, *this, traffic, {&lane, 1});
+  const ExchangeBuffers buffers{buffer, buffer};
+  Exchange exchange(exec, *this, traffic, {&buffers, 1});
   std::size_t missing = 0;
   for (int k = 1; k < size(); ++k) {
     const int from = (rank() + size() - k) % size();
@@ -188,7 +188,7 @@ void Communicator::all_reduce_sum(const ExecutionSpace& exec, const Vector<float
   const std::size_t bytes = values.size() * sizeof(float);
   auto* target = reinterpret_cast<std::byte*>(values.data());
   if (staged_) {
-    target = host_buffer(lanes_[0].receive, bytes, "kadam::Communicator::all_reduce_sum");
+    target = host_buffer(host_buffers_[0].receive, bytes, "kadam::Communicator::all_reduce_sum");
     detail::copy_bytes<Kokkos::SharedHostPinnedSpace, MemorySpace>(exec, target, bytes_of(values).data(),
                                                                    bytes);
   }

@@ -159,7 +159,7 @@ class Communicator {
 
   /// Makes room for staging exchanges of up to so many bytes now, so that none allocates when it comes. For
   /// exchanges larger than that of the first step.
-  void reserve_staging(std::size_t lane, std::size_t send_bytes, std::size_t receive_bytes);
+  void reserve_staging(std::size_t pair, std::size_t send_bytes, std::size_t receive_bytes);
 
   /// Piece r of send goes to rank r, piece r of receive comes from there. Waits for exec, returns when the
   /// others' pieces are there; the own one is copied on exec.
@@ -195,8 +195,8 @@ class Communicator {
  private:
   friend class Exchange;
   using HostBytes = Kokkos::View<std::byte*, Kokkos::SharedHostPinnedSpace>;
-  /// Host memory of one lane of an exchange, if it is staged.
-  struct StagedLane {
+  /// Host memory for one pair of buffers of an exchange, if it is staged.
+  struct HostBuffers {
     HostBytes send;
     HostBytes receive;
   };
@@ -212,7 +212,7 @@ class Communicator {
   std::shared_ptr<std::shared_ptr<ExchangeObserver>> observer_ =
       std::make_shared<std::shared_ptr<ExchangeObserver>>();
   std::unique_ptr<Messages> messages_;
-  std::array<StagedLane, 2> lanes_;
+  std::array<HostBuffers, 2> host_buffers_;
   std::atomic<bool> exchanges_ = false;  ///< an Exchange is at work
   std::unique_ptr<Communicator> node_;
   std::unique_ptr<Communicator> across_;
