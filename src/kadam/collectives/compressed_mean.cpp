@@ -68,7 +68,7 @@ CompressedMean::CompressedMean(const ExecutionSpace& exec, const AnyQuantiser& q
                                Communicator& communicator, std::int64_t elements, std::int64_t block_elements)
     : layout_(communicator.arrangement(), quantiser, elements, block_elements),
       communicator_(&communicator),
-      node_(exec, communicator, elements) {
+      node_(exec, communicator, layout_.node()) {
   const ChunkLayout& chunks = layout_.chunks();
   state_.worker_error = allocate_zeros<float>(exec, "kadam::CompressedMean::worker_error", chunks.elements());
   // Messages that say 0: what health figures read before the first exchange.

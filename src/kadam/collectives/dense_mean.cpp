@@ -46,7 +46,7 @@ DenseMean::DenseMean(const ExecutionSpace& exec, Communicator& communicator, std
                      NumberFormat widest)
     : layout_(communicator.arrangement(), elements, widest),
       communicator_(&communicator),
-      node_(exec, communicator, elements, widest) {
+      node_(exec, communicator, layout_.node()) {
   if (layout_.ranks() == 1) return;
   across_ = OrderedReduction(exec, layout_.chunks(), layout_.owner(), widest);
   const auto bytes = static_cast<std::int64_t>(bytes_per_number(widest));

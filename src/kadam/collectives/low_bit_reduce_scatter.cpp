@@ -49,10 +49,8 @@ Cost LowBitLayout::cost() const {
     cost.work = {{cost::copy, static_cast<double>(own)}};
   }
   if (!node_.exists()) return cost;
-  cost.transfers.insert(cost.transfers.begin(), node_.mean(gradients_));
-  cost.work.push_back({cost::dense_mean, static_cast<double>(node_.shard().elements() * node_.ranks())});
-  memory.workspace_bytes += node_.memory_bytes() +
-                            bytes_per_number(gradients_) * static_cast<std::size_t>(node_.shard().elements());
+  node_.precede(gradients_, cost);
+  memory.workspace_bytes += bytes_per_number(gradients_) * static_cast<std::size_t>(node_.shard().elements());
   return cost;
 }
 
@@ -62,7 +60,7 @@ LowBitReduceScatter::LowBitReduceScatter(const ExecutionSpace& exec, const AnyQu
                                          NumberFormat gradients)
     : layout_(communicator.arrangement(), quantiser, elements, block_elements, gradients),
       communicator_(&communicator),
-      node_(exec, communicator, elements, gradients),
+      node_(exec, communicator, layout_.node()),
       error_beta_(error_beta) {
   const ChunkLayout& chunks = layout_.chunks();
   const BlockMessage& message = layout_.codec().message();

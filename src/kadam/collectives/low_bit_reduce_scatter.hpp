@@ -22,7 +22,6 @@ class LowBitLayout {
                std::int64_t block_elements, NumberFormat gradients = NumberFormat::float32);
 
   [[nodiscard]] std::int64_t elements() const { return elements_; }
-  [[nodiscard]] NumberFormat gradients() const { return gradients_; }
   [[nodiscard]] const NodeLevelLayout& node() const { return node_; }
   /// Of what this rank compresses: with one level the whole vector, else its shard.
   [[nodiscard]] const BlockCodec& codec() const { return codec_; }
