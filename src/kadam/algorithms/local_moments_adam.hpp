@@ -111,7 +111,6 @@ class LocalMomentsAdam : public Algorithm {
   [[nodiscard]] DenseMean& dense_mean() { return dense_mean_; }
 
  private:
-  [[nodiscard]] bool delays_variance() const { return variance_delay_ > 0 && communicator().size() > 1; }
   [[nodiscard]] bool is_variance_step(std::int64_t step) const {
     return variance_sync_interval_ > 0 && step > warmup_steps_ && step % variance_sync_interval_ == 0;
   }
@@ -124,6 +123,7 @@ class LocalMomentsAdam : public Algorithm {
   std::int64_t warmup_steps_;
   std::int64_t variance_sync_interval_;
   std::int64_t variance_delay_;
+  bool delays_variance_;
   Moments moments_;
   DenseMean dense_mean_;
   DenseSubset kept_dense_;
