@@ -6,9 +6,11 @@
 #include <kadam/execution.hpp>
 #include <kadam/layout/chunk_layout.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <variant>
@@ -125,7 +127,12 @@ class StateFields {
   [[nodiscard]] const std::vector<StateBytes>& bytes() const { return bytes_; }
   [[nodiscard]] const std::vector<std::string>& not_needed() const { return not_needed_; }
   /// Errors: std::out_of_range if there is none.
-  [[nodiscard]] const Vector<float>& vector(const std::string& name) const;
+  [[nodiscard]] const Vector<float>& vector(const std::string& name) const {
+    const auto found = std::find_if(vectors_.begin(), vectors_.end(),
+                                    [&](const StateVector& field) { return field.name == name; });
+    if (found == vectors_.end()) throw std::out_of_range("kadam::StateFields: no vector '" + name + "'");
+    return found->values;
+  }
 
  private:
   template <class T>
