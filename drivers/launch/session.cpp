@@ -15,8 +15,8 @@
 #include <utility>
 
 #ifdef KADAM_ENABLE_MPI
+#include <kadam/comm/communicator.hpp>
 #include <kadam/comm/mpi_communicator.hpp>
-#include <kadam/comm/staging_word.hpp>
 
 #include <mpi.h>
 #endif

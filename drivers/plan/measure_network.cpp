@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/collectives/pipelined_reduction.hpp>
-#include <kadam/layout/ceil_divide.hpp>
+#include <kadam/layout/chunk_layout.hpp>
 #include <launch/timing.hpp>
 #include <plan/measure_network.hpp>
 
@@ -48,9 +48,10 @@ class TwoWayExchange {
 
   void run() {
     const ReductionSteps nothing{[](int, const Slice&) {}, [](const Slice&) {}};
-    const std::array<Lane, 2> lanes{Lane{bytes_of(bytes_.sent), bytes_of(bytes_.received)},
-                                    Lane{bytes_of(bytes_.result), bytes_of(bytes_.result)}};
-    Exchange exchange(exec_, communicator_, Traffic::control, lanes);
+    const std::array<ExchangeBuffers, 2> buffers{
+        ExchangeBuffers{bytes_of(bytes_.sent), bytes_of(bytes_.received)},
+        ExchangeBuffers{bytes_of(bytes_.result), bytes_of(bytes_.result)}};
+    Exchange exchange(exec_, communicator_, Traffic::control, buffers);
     ReductionRun reduction(slices_, communicator_.rank(), ReductionRun::Replies::to_all, exchange, nothing);
     run_reduction(exec_, phases_, reduction);
   }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/comm/exchange_observer.hpp>
+#include <kadam/comm/communicator.hpp>
 #include <trace/recorder.hpp>
 
 #include <array>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ranks.hpp"
 
+#include <kadam/comm/communicator.hpp>
 #include <kadam/comm/mpi_communicator.hpp>
-#include <kadam/comm/staging_word.hpp>
 
 #include <algorithm>
 #include <cstdio>

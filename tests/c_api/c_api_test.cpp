@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <c_api/c_optimizer.hpp>
-#include <kadam/caller/caller_array.hpp>
+#include <kadam/caller/caller_vectors.hpp>
 #include <kadam/comm/mpi_communicator.hpp>
 #include <support/gradients.hpp>
 #include <support/mpi_world.hpp>

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/collectives/dense_mean.hpp>
-#include <kadam/collectives/dense_subset.hpp>
 #include <kadam/comm/mpi_communicator.hpp>
 #include <reference/number_format.hpp>
 #include <reference/simulated_ranks.hpp>

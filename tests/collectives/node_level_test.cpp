@@ -77,7 +77,7 @@ class LevelsTest : public testing::TestWithParam<std::tuple<int, Staging>> {
     for (const std::int64_t d : {0, 1, 64, 65, 301, 5000}) {
       reference::Ranks all;
       for (int r = 0; r < size_; ++r) all.push_back(format.rounded(test::random_gradient(d, r, 1)));
-      NodeLevel node(exec_, *communicator_, d, format_of<T>);
+      NodeLevel node(exec_, *communicator_, NodeLevelLayout(communicator_->arrangement(), d, format_of<T>));
       const std::string where = name + " d " + std::to_string(d);
       EXPECT_EQ(node.exists(), g_ > 1);
       EXPECT_EQ(node.layout().ranks(), g_);
@@ -159,7 +159,7 @@ TEST_P(LevelsTest, AShardIsMadeOfTheChunksOfOnePlace) {
 TEST_P(LevelsTest, GatherBringsWhatThePlacesOfANodeHave) {
   if (g_ == 1) GTEST_SKIP() << "there are no two levels";
   for (const std::int64_t d : {0, 1, 65, 301, 5000}) {
-    const NodeLevel node(exec_, *communicator_, d);
+    const NodeLevel node(exec_, *communicator_, NodeLevelLayout(communicator_->arrangement(), d));
     const auto piece_of = [](const ElementRange& range) { return numbers_piece(range, 2); };
     const ElementRange shard = node.shard();
     std::vector<std::uint16_t> wanted(static_cast<std::size_t>(d));

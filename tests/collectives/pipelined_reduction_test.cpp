@@ -30,11 +30,12 @@ Sent reduce_slices(std::size_t most_sending) {
   cut_numbers<float>(slices, layout, 64 * sizeof(float));
   std::vector<std::byte> values(elements * sizeof(float));
   std::vector<std::byte> parts(elements * sizeof(float));
-  const std::array<Lane, 2> lanes = {Lane{values, parts}, Lane{values, values}};
+  const std::array<ExchangeBuffers, 2> buffers = {ExchangeBuffers{values, parts},
+                                                  ExchangeBuffers{values, values}};
   ReductionSteps steps;
   steps.encode = [](int /*chunk*/, const Slice& /*slice*/) {};
   steps.reduce = [](const Slice& /*slice*/) {};
-  Exchange exchange(communicator, Traffic::background, lanes);
+  Exchange exchange(communicator, Traffic::background, buffers);
   ReductionRun run(slices, 1, ReductionRun::Replies::to_all, exchange, steps, most_sending);
   while (run.advance() != ReductionRun::State::done) continue;
   return {transport.sent().size(), transport.most_sending()};
@@ -62,12 +63,13 @@ TEST(ReductionRun, SendsNothingUntilItMay) {
   cut_numbers<float>(slices, ChunkLayout(elements, ranks), 64 * sizeof(float));
   std::vector<std::byte> values(elements * sizeof(float));
   std::vector<std::byte> parts(elements * sizeof(float));
-  const std::array<Lane, 2> lanes = {Lane{values, parts}, Lane{values, values}};
+  const std::array<ExchangeBuffers, 2> buffers = {ExchangeBuffers{values, parts},
+                                                  ExchangeBuffers{values, values}};
   std::size_t reduced = 0;
   ReductionSteps steps;
   steps.encode = [](int /*chunk*/, const Slice& /*slice*/) {};
   steps.reduce = [&](const Slice& /*slice*/) { ++reduced; };
-  Exchange exchange(communicator, Traffic::background, lanes);
+  Exchange exchange(communicator, Traffic::background, buffers);
   ReductionRun run(slices, 0, ReductionRun::Replies::to_all, exchange, steps);
   using MayLeave = ReductionRun::MayLeave;
   for (int turn = 0; turn < 5; ++turn) (void)run.advance(MayLeave::nothing);

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/collectives/sliced_chunks.hpp>
-#include <kadam/collectives/sliced_messages.hpp>
 #include <kadam/comm/exchange.hpp>
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/comm/communicator.hpp>
 #include <kadam/comm/mpi_communicator.hpp>
-#include <kadam/comm/mpi_error.hpp>
 #include <support/host_views.hpp>
 #include <support/mpi_options.hpp>
 

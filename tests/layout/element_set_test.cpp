@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <kadam/layout/element_set.hpp>
+#include <kadam/layout/chunk_layout.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <kadam/options/learning_rate.hpp>
+#include <kadam/options/common_options.hpp>
 
 #include <gtest/gtest.h>
 

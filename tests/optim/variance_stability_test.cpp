@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <kadam/algorithms/variance_stability.hpp>
+#include <kadam/algorithms/frozen_variance.hpp>
 
 #include <gtest/gtest.h>
 

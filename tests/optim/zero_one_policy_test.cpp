@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/algorithms/zero_one_adam.hpp>
-#include <kadam/algorithms/zero_one_policy.hpp>
 
 #include <gtest/gtest.h>
 

@@ -25,5 +25,5 @@ tracks = re.search(r"enum class Track[^{]*\{([^}]*)\}", words)[1].replace(" ", "
 expect((tracks.index("network"), tracks.index("background")) == (NETWORK, BACKGROUND), tracks)
 names = dict(re.findall(r'(\w+) = "([^"]*)";', words))
 expect((names["step_region"], names["message_arrives"]) == (STEP, ARRIVES), names)
-regions = {names["gradient_region"], *re.findall(r'"(kadam::\w+)"', source("src/kadam/collectives/phases.cpp"))}
+regions = {names["gradient_region"], *re.findall(r'"(kadam::\w+)"', source("src/kadam/collectives/phases.hpp"))}
 expect(set(REGIONS) <= regions and names["gradient_region"] in REGIONS, regions)

@@ -3,7 +3,6 @@
 #include <kadam/codec/any_quantiser.hpp>
 #include <kadam/options/option_fields.hpp>
 #include <kadam/wire/block_message.hpp>
-#include <kadam/wire/format_version.hpp>
 #include <kadam/wire/sparse_message.hpp>
 #include <wire/worked_examples.hpp>
 

@@ -10,6 +10,27 @@
 
 namespace kadam {
 
+Problem Problem::of_elements(std::int64_t elements, const Arrangement& ranks, const CommonOptions& common) {
+  Problem problem{TensorLayout({{"all", 0, elements}}), {}, ranks, 0};
+  problem.groups = resolve_groups(problem.layout, {}, common.weight_decay, 0);
+  return problem;
+}
+
+StepPhase dense_phase(const char* name, const CommonOptions& common, const Problem& problem,
+                      const Kernel& update) {
+  StepPhase phase;
+  phase.name = name;
+  phase.add({cost::check, problem.all()});
+  phase.add(DenseMeanLayout(problem.ranks, problem.elements()).cost(common.gradients), Hiding::backward);
+  if (common.clip_norm > 0.0) phase.add({cost::check, problem.all()});
+  phase.add({update, problem.all()});
+  return phase;
+}
+
+Kernel adam_kernel(const CommonOptions& common) {
+  return common.gradients == NumberFormat::float32 ? cost::adam_update : cost::adam_update_half;
+}
+
 double Workplace::one_norm(const ExecutionSpace& exec, const Vector<const float>& values) const {
   return ordered_sum(exec, static_cast<std::int64_t>(values.extent(0)), MagnitudeOf<MemorySpace>{values},
                      sum_space);

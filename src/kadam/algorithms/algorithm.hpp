@@ -3,24 +3,79 @@
 #pragma once
 
 #include <kadam/algorithms/health.hpp>
-#include <kadam/algorithms/moments.hpp>
-#include <kadam/algorithms/problem.hpp>
 #include <kadam/algorithms/step.hpp>
 #include <kadam/collectives/phases.hpp>
 #include <kadam/comm/communicator.hpp>
+#include <kadam/cost/cost.hpp>
 #include <kadam/execution.hpp>
 #include <kadam/kernels/ordered_sum.hpp>
+#include <kadam/layout/chunk_layout.hpp>
+#include <kadam/layout/tensor_layout.hpp>
+#include <kadam/options/common_options.hpp>
 #include <kadam/state/state_fields.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 namespace kadam {
 
 struct AdamStep;
 class DenseMean;
 class GroupedMean;
+
+/// What an algorithm is made for: from this and its options follows what it costs, before it is made.
+struct Problem {
+  TensorLayout layout;
+  ResolvedGroups groups;
+  Arrangement ranks;
+  std::int64_t threads = 0;  ///< of a CPU that each rank has; 0: a GPU
+
+  /// One tensor of so many elements in one group, on a GPU: what a plan knows.
+  [[nodiscard]] static Problem of_elements(std::int64_t elements, const Arrangement& ranks,
+                                           const CommonOptions& common);
+
+  /// d
+  [[nodiscard]] std::int64_t elements() const { return layout.elements(); }
+  /// All elements, as kernels count them.
+  [[nodiscard]] double all() const { return static_cast<double>(elements()); }
+  /// Bytes of so many float32 vectors.
+  [[nodiscard]] std::size_t vectors(std::size_t count) const {
+    return count * sizeof(float) * static_cast<std::size_t>(elements());
+  }
+};
+
+/// A step with the dense mean of the gradient: adam, lamb, warm-ups; the update alone differs.
+[[nodiscard]] StepPhase dense_phase(const char* name, const CommonOptions& common, const Problem& problem,
+                                    const Kernel& update);
+/// The update of dense Adam from gradients of this format.
+[[nodiscard]] Kernel adam_kernel(const CommonOptions& common);
+
+/// First and second moment of the gradient, zero at first. Memory: 8 B per element.
+struct Moments {
+  Vector<float> m;
+  Vector<float> v;
+
+  /// label: the owner's, as in "kadam::Adam".
+  [[nodiscard]] static Moments zeros(const ExecutionSpace& exec, const std::string& label,
+                                     std::int64_t elements) {
+    return {allocate_zeros<float>(exec, label + "::m", elements),
+            allocate_zeros<float>(exec, label + "::v", elements)};
+  }
+  /// The same on all ranks.
+  void describe_state(StateFields& fields) const {
+    fields.equal("m", m);
+    fields.equal("v", v);
+  }
+  /// Of each rank's own gradients.
+  void describe_own_state(StateFields& fields) const {
+    fields.of_each_rank("m", m);
+    fields.of_each_rank("v", v);
+  }
+  [[nodiscard]] std::size_t bytes() const { return (m.size() + v.size()) * sizeof(float); }
+};
 
 /// How an optimizer came to a state that it did not compute itself.
 struct Restoration {

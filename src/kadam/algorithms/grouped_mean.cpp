@@ -1,8 +1,58 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/algorithms/grouped_mean.hpp>
+#include <kadam/kernels/freeze.hpp>
 
 namespace kadam {
+namespace {
+
+struct IsOutside {
+  Vector<ElementRange> ranges;
+  KOKKOS_FORCEINLINE_FUNCTION bool operator()(const std::int64_t i) const {
+    for (std::size_t k = 0; k < ranges.extent(0); ++k) {
+      if (i >= ranges(k).begin && i < ranges(k).end) return false;
+    }
+    return true;
+  }
+};
+
+struct HasVarianceAndIsOutside {
+  Vector<float> v;
+  IsOutside outside;
+  KOKKOS_FORCEINLINE_FUNCTION bool operator()(const std::int64_t i) const {
+    return v(i) > 0.0F && outside(i);
+  }
+};
+
+Vector<ElementRange> to_device(const std::vector<ElementRange>& ranges) {
+  Vector<ElementRange> view("kadam::CompressedCoordinates::dense", ranges.size());
+  const auto host = Kokkos::create_mirror_view(view);
+  for (std::size_t k = 0; k < ranges.size(); ++k) host(k) = ranges[k];
+  Kokkos::deep_copy(view, host);
+  return view;
+}
+
+}  // namespace
+
+CompressedCoordinates::CompressedCoordinates(const ExecutionSpace& exec, std::int64_t elements,
+                                             const std::vector<ElementRange>& dense)
+    : elements_(elements), dense_(to_device(dense)) {
+  mask_ = allocate<std::uint32_t>(exec, "kadam::CompressedCoordinates::mask",
+                                  ActiveMask<MemorySpace>::words_for(elements));
+  if (dense_.extent(0) == 0) return;
+  fill_active_mask(exec, mask_, elements_, IsOutside{dense_});
+  active_.words = mask_;
+}
+
+void CompressedCoordinates::require_variance(const ExecutionSpace& exec, const Vector<float>& v) {
+  inactive_ = count_zeros(exec, v);
+  if (inactive_ == 0 && dense_.extent(0) == 0) {
+    active_.words = {};
+    return;
+  }
+  fill_active_mask(exec, mask_, elements_, HasVarianceAndIsOutside{v, IsOutside{dense_}});
+  active_.words = mask_;
+}
 
 GroupedMean::GroupedMean(const ExecutionSpace& exec, const CodecOptions& codec, Communicator& communicator,
                          std::int64_t elements, const ResolvedGroups& groups,

@@ -3,6 +3,73 @@
 #include <kadam/algorithms/lamb.hpp>
 
 namespace kadam {
+namespace {
+
+std::vector<std::int64_t> boundaries_of(const TensorLayout& layout) {
+  std::vector<std::int64_t> boundaries = {0};
+  for (const Tensor& tensor : layout.tensors()) boundaries.push_back(tensor.end);
+  return boundaries;
+}
+
+LambTensors<MemorySpace> allocate_tensors(const TensorTiles<MemorySpace>& tiles) {
+  const auto tensors = static_cast<std::size_t>(tiles.tensor_count());
+  return {Vector<float>("kadam::DenseLambStep::lr_scale", tensors),
+          Vector<float>("kadam::DenseLambStep::lambda", tensors),
+          Vector<float>("kadam::DenseLambStep::trust_ratio", tensors),
+          Vector<double>("kadam::DenseLambStep::partial", 2 * static_cast<std::size_t>(tiles.tile_count()))};
+}
+
+void copy_to(const Vector<float>& target, const std::vector<Segment>& tensors, double Segment::*member) {
+  const auto host = Kokkos::create_mirror_view(target);
+  for (std::size_t k = 0; k < tensors.size(); ++k) host(k) = static_cast<float>(tensors[k].*member);
+  Kokkos::deep_copy(target, host);
+}
+
+}  // namespace
+
+void DenseLambStep::Options::describe(OptionFields& fields) {
+  fields.add("trust_min", trust_min, Range::at_least(0.0), "smallest trust ratio");
+  fields.add("trust_max", trust_max, Range::at_least(0.0), "largest trust ratio");
+}
+
+void DenseLambStep::Options::validate(std::string_view owner) const {
+  require_option(trust_min <= trust_max, owner,
+                 "options 'trust_min', 'trust_max': expected trust_min <= trust_max");
+}
+
+DenseLambStep::DenseLambStep(const Options& options, const TensorLayout& layout, const ResolvedGroups& groups)
+    : options_(options),
+      tiles_(TensorTiles<MemorySpace>::make(boundaries_of(layout))),
+      tensors_(allocate_tensors(tiles_)) {
+  copy_to(tensors_.lambda, groups.tensors, &Segment::weight_decay);
+  copy_to(tensors_.lr_scale, groups.tensors, &Segment::lr_scale);
+}
+
+void DenseLambStep::operator()(const Step& step, const Moments& moments,
+                               const Gradient& mean_gradient) const {
+  const auto& [m, v] = moments;
+  LambStep rule;
+  rule.first = Ema::make(step.common.beta1);
+  rule.second = Ema::make(step.common.beta2);
+  rule.gradient_scale = step.gradient_scale();
+  rule.inverse_c1 = static_cast<float>(1.0 / step.first_correction());
+  rule.inverse_c2 = static_cast<float>(1.0 / step.second_correction());
+  rule.eps = static_cast<float>(step.common.eps);
+  rule.gamma = static_cast<float>(step.result.learning_rate);
+  lamb_moments<ExecutionSpace, MemorySpace>(step.exec, rule, tiles_, tensors_, step.x(), m, v, mean_gradient);
+  lamb_trust_ratios(step.exec, tiles_, tensors_, options_.trust_min, options_.trust_max);
+  lamb_apply<ExecutionSpace, MemorySpace>(step.exec, rule, tiles_, tensors_, step.x(), m, v);
+}
+
+std::int64_t DenseLambStep::tile_count(const TensorLayout& layout) {
+  return TensorTiles<MemorySpace>::count(boundaries_of(layout));
+}
+
+std::size_t DenseLambStep::memory_bytes(const TensorLayout& layout) {
+  const auto tiles = static_cast<std::size_t>(tile_count(layout));
+  return 3 * layout.tensors().size() * sizeof(float) + 2 * tiles * sizeof(double) +
+         TensorTiles<MemorySpace>::memory_bytes(tiles, layout.tensors().size());
+}
 
 void Lamb::Options::describe(OptionFields& fields) {
   common.describe(fields);

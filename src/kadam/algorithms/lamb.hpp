@@ -3,10 +3,44 @@
 #pragma once
 
 #include <kadam/algorithms/algorithm.hpp>
-#include <kadam/algorithms/dense_lamb_step.hpp>
+#include <kadam/algorithms/step.hpp>
 #include <kadam/collectives/dense_mean.hpp>
+#include <kadam/kernels/lamb_update.hpp>
 
 namespace kadam {
+
+/// LAMB on a mean gradient that all ranks hold: what `lamb` does, and the warm-up of 1-bit LAMB.
+///
+/// Memory: 20 B per tensor, 40 B per tile of 1024 elements.
+class DenseLambStep {
+ public:
+  struct Options {
+    double trust_min = 0.01;
+    double trust_max = 10.0;
+
+    void describe(OptionFields& fields);
+    void validate(std::string_view owner) const;
+  };
+
+  DenseLambStep() = default;
+  DenseLambStep(const Options& options, const TensorLayout& layout, const ResolvedGroups& groups);
+
+  /// m, v by ema of g, g^2; x by the trust ratio of each tensor. Uses the step's learning rate and gradient
+  /// scale.
+  void operator()(const Step& step, const Moments& moments, const Gradient& mean_gradient) const;
+
+  /// The tensors cut in tiles, and what is known of each; trust_ratio is that of the last step.
+  [[nodiscard]] const TensorTiles<MemorySpace>& tiles() const { return tiles_; }
+  [[nodiscard]] const LambTensors<MemorySpace>& tensors() const { return tensors_; }
+  /// Tiles of these tensors, and bytes that one for them holds.
+  [[nodiscard]] static std::int64_t tile_count(const TensorLayout& layout);
+  [[nodiscard]] static std::size_t memory_bytes(const TensorLayout& layout);
+
+ private:
+  Options options_;
+  TensorTiles<MemorySpace> tiles_;
+  LambTensors<MemorySpace> tensors_;
+};
 
 /// Dense LAMB: Adam's direction with a trust ratio per tensor, for large batches (You et al. 2020).
 ///

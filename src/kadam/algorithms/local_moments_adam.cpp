@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/algorithms/local_moments_adam.hpp>
 #include <kadam/kernels/adam_direction.hpp>
+#include <kadam/kernels/delayed_mean.hpp>
 #include <kadam/kernels/element_of.hpp>
 
 #include <algorithm>
@@ -22,6 +23,29 @@ struct DeliverAll {
 };
 
 }  // namespace
+
+DelayedVarianceMean::DelayedVarianceMean(const ExecutionSpace& exec,
+                                         const std::shared_ptr<Communicator>& communicator,
+                                         std::int64_t elements, Progress progress)
+    : snapshot_(allocate<float>(exec, "kadam::DelayedVarianceMean::snapshot", elements)),
+      mean_(exec, communicator, ChunkLayout(elements, communicator->size()), progress) {}
+
+void DelayedVarianceMean::start(const ExecutionSpace& exec, Phases& phases, const Vector<const float>& v) {
+  Kokkos::deep_copy(exec, snapshot_, v);
+  const auto scope = phases.enter(exec, Phase::exchange);
+  mean_.start(exec, snapshot_);
+}
+
+void DelayedVarianceMean::apply(const ExecutionSpace& exec, Phases& phases, double kept,
+                                const Vector<float>& v) {
+  Vector<const float> mean;
+  {
+    const auto scope = phases.enter(exec, Phase::exchange);
+    mean = mean_.mean(exec);
+  }
+  const auto scope = phases.enter(exec, Phase::decode);
+  apply_delayed_mean<ExecutionSpace, MemorySpace>(exec, static_cast<float>(kept), mean, snapshot_, v);
+}
 
 void LocalMomentsAdam::Options::describe(OptionFields& fields) {
   common.describe(fields);
@@ -107,14 +131,15 @@ LocalMomentsAdam::LocalMomentsAdam(const Options& options, Workplace& at)
     : Algorithm(at),
       warmup_steps_(options.warmup_steps),
       variance_sync_interval_(options.variance_sync_interval),
-      variance_delay_(options.variance_delay) {
+      variance_delay_(options.variance_delay),
+      delays_variance_(options.delays_variance(at.problem.ranks)) {
   const ExecutionSpace exec;
   moments_ = Moments::zeros(exec, "kadam::LocalMomentsAdam", elements());
   dense_mean_ = DenseMean(exec, communicator(), elements());
   dense_mean_.reserve_staging();
   kept_dense_ = DenseSubset(exec, communicator(), groups().dense);
   sparse_mean_ = SparseMean(exec, options.sparse(), elements(), communicator());
-  if (delays_variance()) {
+  if (delays_variance_) {
     variance_mean_ = DelayedVarianceMean(exec, shared_communicator(), elements(), options.progress);
   }
   exec.fence("kadam::LocalMomentsAdam");
@@ -150,7 +175,7 @@ void LocalMomentsAdam::accumulate(Step& step, double keep, const Vector<float>& 
 
 void LocalMomentsAdam::average_variance(const Step& step) {
   const Vector<float>& v = moments_.v;
-  if (!delays_variance()) {
+  if (!delays_variance_) {
     Kokkos::deep_copy(step.exec, v, dense_mean_(step.exec, step.phases, v));
   } else if (is_variance_step(step.t)) {
     variance_mean_.start(step.exec, step.phases, v);
@@ -169,7 +194,7 @@ void LocalMomentsAdam::describe_state(const ExecutionSpace& exec, StateFields& f
   } else {
     moments_.describe_own_state(fields);
   }
-  if (awaits_variance_ && delays_variance()) {
+  if (awaits_variance_ && delays_variance_) {
     variance_mean_.describe_state(exec, fields);
   } else {
     // One rank has the mean already; what was to correct it is 0 in the mean over the ranks.
@@ -182,15 +207,15 @@ void LocalMomentsAdam::adopt_state(const ExecutionSpace& /*exec*/, const StateFi
                                    const Restoration& /*restoration*/) {
   // One rank, or options without a delay: the ranks' variances have their mean already, or are not to have
   // one.
-  awaits_variance_ = awaits_variance_ && delays_variance();
+  awaits_variance_ = awaits_variance_ && delays_variance_;
 }
 
 void LocalMomentsAdam::poll_background() {
-  if (delays_variance()) variance_mean_.poll();
+  if (delays_variance_) variance_mean_.poll();
 }
 
 BackgroundSeconds LocalMomentsAdam::background_seconds() const {
-  return delays_variance() ? variance_mean_.seconds() : BackgroundSeconds{};
+  return delays_variance_ ? variance_mean_.seconds() : BackgroundSeconds{};
 }
 
 void LocalMomentsAdam::deliver_largest(const Step& step, const Vector<float>& residual,

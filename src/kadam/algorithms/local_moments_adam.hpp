@@ -3,13 +3,50 @@
 #pragma once
 
 #include <kadam/algorithms/algorithm.hpp>
-#include <kadam/algorithms/delayed_variance_mean.hpp>
-#include <kadam/collectives/dense_subset.hpp>
+#include <kadam/collectives/background_mean.hpp>
+#include <kadam/collectives/dense_mean.hpp>
+#include <kadam/collectives/phases.hpp>
 #include <kadam/collectives/sparse_mean.hpp>
+#include <kadam/state/state_fields.hpp>
 
 #include <string_view>
 
 namespace kadam {
+
+/// The mean over ranks of their variances, taken in the background and applied a fixed number of steps later.
+///
+///   step t:      s <- v, and the mean of s starts
+///   step t + k:  v <- max(0, v + beta2^k (mean - s)), after v has been updated
+///
+/// Until then each v goes on by its own gradients, and what came in between stays: but for rounding, v is
+/// what it would be had it been replaced by the mean at step t.
+///
+/// Memory: 4 d state bytes, and BackgroundMean's. Wire: 2 (n - 1)/n 4 d bytes per mean, in the background.
+class DelayedVarianceMean {
+ public:
+  DelayedVarianceMean() = default;
+  /// For more than one rank. Errors: as BackgroundMean.
+  DelayedVarianceMean(const ExecutionSpace& exec, const std::shared_ptr<Communicator>& communicator,
+                      std::int64_t elements, Progress progress);
+
+  /// The first line. Collective.
+  void start(const ExecutionSpace& exec, Phases& phases, const Vector<const float>& v);
+  /// The second; kept = beta2^k. Waits for the mean if it has not come. Collective.
+  void apply(const ExecutionSpace& exec, Phases& phases, double kept, const Vector<float>& v);
+  /// Waits for the mean.
+  void describe_state(const ExecutionSpace& exec, StateFields& fields) {
+    fields.of_each_rank("variance_snapshot", snapshot_);
+    fields.equal("variance_mean", mean_.settled(exec));
+  }
+  /// Moves the mean on, if it is polled.
+  void poll() { mean_.poll(); }
+
+  [[nodiscard]] const BackgroundSeconds& seconds() const { return mean_.seconds(); }
+
+ private:
+  Vector<float> snapshot_;  ///< s
+  BackgroundMean mean_;     ///< of s
+};
 
 /// What locally_accumulated_adam and divisible_adam have in common: moments of each rank's own gradients, the
 /// direction they give gathered up in a residual, and the largest entries of the residual delivered.
@@ -74,7 +111,6 @@ class LocalMomentsAdam : public Algorithm {
   [[nodiscard]] DenseMean& dense_mean() { return dense_mean_; }
 
  private:
-  [[nodiscard]] bool delays_variance() const { return variance_delay_ > 0 && communicator().size() > 1; }
   [[nodiscard]] bool is_variance_step(std::int64_t step) const {
     return variance_sync_interval_ > 0 && step > warmup_steps_ && step % variance_sync_interval_ == 0;
   }
@@ -87,6 +123,7 @@ class LocalMomentsAdam : public Algorithm {
   std::int64_t warmup_steps_;
   std::int64_t variance_sync_interval_;
   std::int64_t variance_delay_;
+  bool delays_variance_;
   Moments moments_;
   DenseMean dense_mean_;
   DenseSubset kept_dense_;

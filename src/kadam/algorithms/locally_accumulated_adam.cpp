@@ -13,17 +13,17 @@ void LocallyAccumulatedAdam::Options::describe(OptionFields& fields) {
 
 AlgorithmCost LocallyAccumulatedAdam::cost(const Options& options, const Problem& problem) {
   AlgorithmCost cost = LocalMomentsAdam::cost(options, problem);
-  const bool steps_ahead = options.step_ahead > 0.0 && problem.ranks.ranks > 1;
+  const bool steps_ahead = options.steps_ahead(problem.ranks);
   if (steps_ahead) cost.phases.back().add({cost::copy, 1.5 * problem.all()});
   cost.memory.state_bytes += problem.vectors(steps_ahead ? 2 : 1);
   return cost;
 }
 
 LocallyAccumulatedAdam::LocallyAccumulatedAdam(const Options& options, Workplace& at)
-    : LocalMomentsAdam(options, at), options_(options) {
+    : LocalMomentsAdam(options, at), options_(options), steps_ahead_(options.steps_ahead(at.problem.ranks)) {
   const ExecutionSpace exec;
   e_ = allocate_zeros<float>(exec, "kadam::LocallyAccumulatedAdam::e", elements());
-  if (steps_ahead()) x_ = allocate<float>(exec, "kadam::LocallyAccumulatedAdam::x", elements());
+  if (steps_ahead_) x_ = allocate<float>(exec, "kadam::LocallyAccumulatedAdam::x", elements());
   exec.fence("kadam::LocallyAccumulatedAdam");
 }
 
@@ -32,10 +32,10 @@ void LocallyAccumulatedAdam::advance(Step& step) {
     warm_up(step);
     return;
   }
-  if (steps_ahead() && steps_taken() == warmup_steps()) Kokkos::deep_copy(step.exec, x_, step.x());
+  if (steps_ahead_ && steps_taken() == warmup_steps()) Kokkos::deep_copy(step.exec, x_, step.x());
   accumulate(step, options_.residual_decay, e_);
-  deliver_largest(step, e_, steps_ahead() ? x_ : step.x());
-  if (!steps_ahead()) return;
+  deliver_largest(step, e_, steps_ahead_ ? x_ : step.x());
+  if (!steps_ahead_) return;
   step.result.synchronised = false;
   const auto scope = step.enter(Phase::decode);
   step_ahead<ExecutionSpace, MemorySpace>(step.exec, static_cast<float>(options_.step_ahead), x_, e_,
@@ -46,7 +46,7 @@ void LocallyAccumulatedAdam::deliver_all(const ExecutionSpace& exec, const Vecto
   if (steps_taken() <= warmup_steps()) return;
   consensus(exec, parameters, parameters);
   Kokkos::deep_copy(exec, e_, 0.0F);
-  if (steps_ahead()) Kokkos::deep_copy(exec, x_, parameters);
+  if (steps_ahead_) Kokkos::deep_copy(exec, x_, parameters);
 }
 
 void LocallyAccumulatedAdam::consensus(const ExecutionSpace& exec, const Vector<const float>& parameters,
@@ -55,7 +55,7 @@ void LocallyAccumulatedAdam::consensus(const ExecutionSpace& exec, const Vector<
     Kokkos::deep_copy(exec, out, parameters);
     return;
   }
-  const Vector<const float> common = steps_ahead() ? Vector<const float>(x_) : parameters;
+  const Vector<const float> common = steps_ahead_ ? Vector<const float>(x_) : parameters;
   const Vector<const float> owed = dense_mean()(exec, phases(), e_);
   step_ahead<ExecutionSpace, MemorySpace>(exec, 1.0F, common, owed, out);
 }
@@ -64,7 +64,7 @@ void LocallyAccumulatedAdam::describe_state(const ExecutionSpace& exec, StateFie
   LocalMomentsAdam::describe_state(exec, fields);
   if (has_dense_state()) return;
   fields.of_each_rank("residual", e_);
-  if (steps_ahead()) fields.common_parameters(x_);
+  if (steps_ahead_) fields.common_parameters(x_);
 }
 
 }  // namespace kadam

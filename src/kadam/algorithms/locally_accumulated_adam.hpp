@@ -31,6 +31,11 @@ class LocallyAccumulatedAdam final : public LocalMomentsAdam {
   struct Options : LocalMomentsAdam::Options {
     double residual_decay = 1.0;
 
+    /// Whether ranks work at points of their own: one rank is where all are.
+    [[nodiscard]] bool steps_ahead(const Arrangement& ranks) const {
+      return step_ahead > 0.0 && ranks.ranks > 1;
+    }
+
     void describe(OptionFields& fields);
   };
 
@@ -44,9 +49,8 @@ class LocallyAccumulatedAdam final : public LocalMomentsAdam {
                  const Vector<float>& out) override;
 
  private:
-  [[nodiscard]] bool steps_ahead() const { return options_.step_ahead > 0.0 && communicator().size() > 1; }
-
   Options options_;
+  bool steps_ahead_;
   Vector<float> e_;  ///< what this rank still owes
   Vector<float> x_;  ///< the common parameters, where ranks work ahead of them; else empty
 };

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <kadam/algorithms/algorithm.hpp>
-#include <kadam/algorithms/compressed_coordinates.hpp>
+#include <kadam/algorithms/grouped_mean.hpp>
 #include <kadam/collectives/chunk_gather.hpp>
-#include <kadam/collectives/dense_subset.hpp>
+#include <kadam/collectives/dense_mean.hpp>
 #include <kadam/collectives/low_bit_reduce_scatter.hpp>
 
 namespace kadam {

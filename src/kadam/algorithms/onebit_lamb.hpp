@@ -3,9 +3,9 @@
 #pragma once
 
 #include <kadam/algorithms/algorithm.hpp>
-#include <kadam/algorithms/dense_lamb_step.hpp>
 #include <kadam/algorithms/frozen_variance.hpp>
 #include <kadam/algorithms/grouped_mean.hpp>
+#include <kadam/algorithms/lamb.hpp>
 #include <kadam/kernels/onebit_lamb_update.hpp>
 
 #include <vector>

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/c_api/guarded.hpp>
 #include <kadam/comm/communicator.hpp>
-#include <kadam/comm/mpi_error.hpp>
 
 #include <algorithm>
 #include <cstring>

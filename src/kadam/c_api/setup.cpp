@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/c_api/guarded.hpp>
-#include <kadam/c_api/setup.hpp>
-#include <kadam/comm/staging_word.hpp>
+#include <kadam/c_api/optimizer.hpp>
+#include <kadam/comm/communicator.hpp>
 
 #include <cmath>
 #include <exception>

@@ -1,13 +1,40 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Steps, and what goes with them.
+// Steps, what goes with them, and what can be known of them.
 #include <kadam/c_api/guarded.hpp>
 #include <kadam/c_api/optimizer.hpp>
+
+#include <limits>
 
 using kadam::c_api::guarded;
 using kadam::c_api::required;
 using kadam::c_api::usable;
+
+namespace {
+
+double or_nan(const std::optional<double>& value) {
+  return value.value_or(std::numeric_limits<double>::quiet_NaN());
+}
+
+kadam_statistics statistics_of(kadam::Optimizer& optimizer) {
+  using kadam::Traffic;
+  const kadam::MemoryUse memory = optimizer.memory();
+  const kadam::ByteCounters& sent = optimizer.communicator().bytes_sent();
+  const auto seconds = [&](kadam::Phase phase) {
+    return optimizer.phases().seconds()[static_cast<std::size_t>(phase)];
+  };
+  return {optimizer.layout().elements(),   optimizer.steps_taken(),
+          optimizer.steps_skipped(),       memory.state_bytes,
+          memory.workspace_bytes,          sent.total(),
+          sent.sent(Traffic::control),     sent.sent(Traffic::dense),
+          sent.sent(Traffic::compressed),  sent.sent(Traffic::sparse),
+          sent.sent(Traffic::background),  sent.sent(Traffic::node),
+          seconds(kadam::Phase::check),    seconds(kadam::Phase::encode),
+          seconds(kadam::Phase::exchange), seconds(kadam::Phase::decode)};
+}
+
+}  // namespace
 
 kadam_status kadam_step(kadam_optimizer* optimizer, float* parameters, const void* gradient,
                         kadam_step_result* result, kadam_error* error) {
@@ -65,4 +92,27 @@ kadam_status kadam_consensus(kadam_optimizer* optimizer, const float* parameters
 
 kadam_status kadam_wait(kadam_optimizer* optimizer, kadam_error* error) {
   return guarded(__func__, error, [&] { usable(optimizer).exec.fence("kadam_wait"); });
+}
+
+kadam_status kadam_get_statistics(const kadam_optimizer* optimizer, kadam_statistics* statistics,
+                                  kadam_error* error) {
+  return guarded(__func__, error, [&] {
+    kadam::Optimizer& of = *required(optimizer, "the optimizer").optimizer;
+    required(statistics, "the place for statistics") = statistics_of(of);
+  });
+}
+
+kadam_status kadam_measure_phases(kadam_optimizer* optimizer, int on, kadam_error* error) {
+  return guarded(__func__, error, [&] { usable(optimizer).optimizer->phases().measure(on != 0); });
+}
+
+kadam_status kadam_get_health(kadam_optimizer* optimizer, kadam_health* health, kadam_error* error) {
+  return guarded(__func__, error, [&] {
+    kadam_optimizer& of = usable(optimizer);
+    kadam_health& place = required(health, "the place for the figures");
+    const kadam::Health figures = of.optimizer->health(of.exec);
+    place = {or_nan(figures.error_ratio),       or_nan(figures.variance_drift),
+             or_nan(figures.variance_spread),   or_nan(figures.support_overlap),
+             or_nan(figures.background_hidden), figures.inactive_fraction};
+  });
 }

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/state/placement.hpp>
 #include <kadam/state/state_fields.hpp>
 
 #include <optional>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/checkpoint/number_text.hpp>
 #include <kadam/checkpoint/state_file.hpp>
-#include <kadam/optim/tensor_hash.hpp>
+#include <kadam/optim/optimizer.hpp>
 
 #include <algorithm>
 #include <span>

@@ -194,9 +194,9 @@ void BackgroundMean::Work::start(const ExecutionSpace& exec, const Vector<const 
 
 void BackgroundMean::Work::begin() {
   if (own_ == nullptr) own_ = foreground_->duplicate();
-  const std::array<Lane, 2> lanes = {Lane{bytes_of(values_), bytes_of(parts_)},
-                                     Lane{bytes_of(mean_), bytes_of(mean_)}};
-  exchange_.emplace(*own_, Traffic::background, lanes);
+  const std::array<ExchangeBuffers, 2> buffers = {ExchangeBuffers{bytes_of(values_), bytes_of(parts_)},
+                                                  ExchangeBuffers{bytes_of(mean_), bytes_of(mean_)}};
+  exchange_.emplace(*own_, Traffic::background, buffers);
   run_.emplace(slices_, own_->rank(), ReductionRun::Replies::to_all, *exchange_, steps_, most_pieces_sending);
   is_complete_ = false;
   started_ = Clock::now();

@@ -2,17 +2,51 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/collectives/compressed_mean_layout.hpp>
+#include <kadam/codec/block_codec.hpp>
 #include <kadam/collectives/node_level.hpp>
 #include <kadam/collectives/phases.hpp>
-#include <kadam/collectives/sliced_messages.hpp>
+#include <kadam/collectives/sliced_chunks.hpp>
 #include <kadam/comm/communicator.hpp>
 #include <kadam/kernels/continue_values.hpp>
 #include <kadam/state/state_fields.hpp>
 
+#include <cstdint>
 #include <functional>
 
 namespace kadam {
+
+/// What CompressedMean exchanges and holds, without its buffers.
+class CompressedMeanLayout {
+ public:
+  CompressedMeanLayout() = default;
+  CompressedMeanLayout(const Arrangement& ranks, const AnyQuantiser& quantiser, std::int64_t elements,
+                       std::int64_t block_elements);
+
+  [[nodiscard]] const NodeLevelLayout& node() const { return node_; }
+  /// Of the whole vector.
+  [[nodiscard]] const BlockCodec& codec() const { return codec_; }
+  /// Of what this rank compresses: with one level the whole vector, else its shard.
+  [[nodiscard]] const BlockCodec& codec_of_chunks() const { return codec_of_chunks_; }
+  [[nodiscard]] const ChunkLayout& chunks() const { return codec_of_chunks_.message().chunks(); }
+  /// This rank among those who own these chunks.
+  [[nodiscard]] int owner() const { return owner_; }
+  /// Whether there is somebody to send to: else the code is the identity, which leaves no error.
+  [[nodiscard]] bool compresses() const { return chunks().ranks() > 1; }
+
+  /// Of an exchange, without the decoding, which is the caller's; the memory is all that is held.
+  [[nodiscard]] Cost cost() const;
+  /// Of decoding an element of the vector.
+  [[nodiscard]] Work decoding() const;
+
+ private:
+  [[nodiscard]] MemoryUse memory() const;
+
+  CodeFigures code_{};
+  NodeLevelLayout node_;
+  BlockCodec codec_;
+  BlockCodec codec_of_chunks_;
+  int owner_ = 0;
+};
 
 /// C-AR(y): the mean over ranks, compressed both ways, with an error kept on both sides (1-bit Adam, Tang et
 /// al. 2021, algorithm 1).

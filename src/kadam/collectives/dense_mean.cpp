@@ -5,6 +5,15 @@
 #include <utility>
 
 namespace kadam {
+namespace {
+
+std::int64_t elements_of(const std::vector<ElementRange>& ranges) {
+  std::int64_t elements = 0;
+  for (const ElementRange& range : ranges) elements += range.elements();
+  return elements;
+}
+
+}  // namespace
 
 DenseMeanLayout::DenseMeanLayout(const Arrangement& ranks, std::int64_t elements, NumberFormat widest)
     : elements_(elements),
@@ -37,7 +46,7 @@ DenseMean::DenseMean(const ExecutionSpace& exec, Communicator& communicator, std
                      NumberFormat widest)
     : layout_(communicator.arrangement(), elements, widest),
       communicator_(&communicator),
-      node_(exec, communicator, elements, widest) {
+      node_(exec, communicator, layout_.node()) {
   if (layout_.ranks() == 1) return;
   across_ = OrderedReduction(exec, layout_.chunks(), layout_.owner(), widest);
   const auto bytes = static_cast<std::int64_t>(bytes_per_number(widest));
@@ -105,6 +114,30 @@ Vector<const T> DenseMean::mean_of(const ExecutionSpace& exec, Phases& phases, c
 void DenseMean::reserve_staging() const {
   node_.reserve_staging();
   across_.reserve_staging(communicator_->across());
+}
+
+Cost dense_subset_cost(const Arrangement& ranks, const std::vector<ElementRange>& ranges) {
+  const std::int64_t elements = elements_of(ranges);
+  if (elements == 0) return {};
+  Cost cost = DenseMeanLayout(ranks, elements).cost();
+  cost.memory.workspace_bytes += static_cast<std::size_t>(elements) * (sizeof(std::int64_t) + sizeof(float));
+  return cost;
+}
+
+DenseSubset::DenseSubset(const ExecutionSpace& exec, Communicator& communicator,
+                         const std::vector<ElementRange>& ranges)
+    : elements_(elements_of(ranges)) {
+  if (elements_ == 0) return;
+  index_ = allocate<std::int64_t>(exec, "kadam::DenseSubset::index", elements_);
+  packed_ = allocate<float>(exec, "kadam::DenseSubset::packed", elements_);
+  const auto host = Kokkos::create_mirror_view(index_);
+  std::size_t k = 0;
+  for (const ElementRange& range : ranges) {
+    for (std::int64_t i = range.begin; i < range.end; ++i) host(k++) = i;
+  }
+  Kokkos::deep_copy(exec, index_, host);
+  exec.fence("kadam::DenseSubset");
+  mean_ = DenseMean(exec, communicator, elements_);
 }
 
 }  // namespace kadam

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/collectives/low_bit_reduce_scatter.hpp>
 #include <kadam/collectives/pipelined_reduction.hpp>
-#include <kadam/collectives/sliced_messages.hpp>
+#include <kadam/collectives/sliced_chunks.hpp>
 #include <kadam/kernels/step_ahead.hpp>
 
 namespace kadam {
@@ -21,13 +21,46 @@ struct SquareOfByteError {
 
 }  // namespace
 
+LowBitLayout::LowBitLayout(const Arrangement& ranks, const AnyQuantiser& quantiser, std::int64_t elements,
+                           std::int64_t block_elements, NumberFormat gradients)
+    : elements_(elements),
+      gradients_(gradients),
+      code_(figures_of(quantiser)),
+      node_(ranks, elements, gradients),
+      codec_(quantiser, ranks.chunks_of_shard(elements), block_elements),
+      owner_(ranks.owner) {}
+
+Cost LowBitLayout::cost() const {
+  Cost cost;
+  const std::int64_t own = chunks().chunk(owner_).elements();
+  MemoryUse& memory = cost.memory;
+  memory.workspace_bytes = sizeof(float) * static_cast<std::size_t>(own);
+  const BlockMessage& message = codec_.message();
+  const std::size_t own_bytes = message.piece(owner_).bytes;
+  cost.transfers = {{Pattern::all_to_all, Traffic::compressed, message.total_bytes() - own_bytes}};
+  if (compresses()) {
+    const std::size_t own_from_all = own_bytes * static_cast<std::size_t>(chunks().ranks());
+    cost.work = {{cost::loco_encode(code_.name, code_.bits), static_cast<double>(chunks().elements())},
+                 {cost::loco_mean, static_cast<double>(own * chunks().ranks())}};
+    memory.state_bytes = static_cast<std::size_t>(chunks().elements()) +
+                         sizeof(float) * static_cast<std::size_t>(message.map().blocks);
+    memory.workspace_bytes += message.total_bytes() + own_from_all;
+  } else {
+    cost.work = {{cost::copy, static_cast<double>(own)}};
+  }
+  if (!node_.exists()) return cost;
+  node_.precede(gradients_, cost);
+  memory.workspace_bytes += bytes_per_number(gradients_) * static_cast<std::size_t>(node_.shard().elements());
+  return cost;
+}
+
 LowBitReduceScatter::LowBitReduceScatter(const ExecutionSpace& exec, const AnyQuantiser& quantiser,
                                          Communicator& communicator, std::int64_t elements,
                                          std::int64_t block_elements, double error_beta,
                                          NumberFormat gradients)
     : layout_(communicator.arrangement(), quantiser, elements, block_elements, gradients),
       communicator_(&communicator),
-      node_(exec, communicator, elements, gradients),
+      node_(exec, communicator, layout_.node()),
       error_beta_(error_beta) {
   const ChunkLayout& chunks = layout_.chunks();
   const BlockMessage& message = layout_.codec().message();
@@ -87,8 +120,8 @@ Vector<float> LowBitReduceScatter::operator()(const ExecutionSpace& exec, Phases
     codec.mean(exec, rank, codec.blocks_in_chunk(rank, slice.elements), layout_.chunks().ranks(), received_,
                mean_);
   };
-  const Lane lane{bytes_of(messages_), bytes_of(received_)};
-  Exchange exchange(exec, owners, Traffic::compressed, {&lane, 1});
+  const ExchangeBuffers buffers{bytes_of(messages_), bytes_of(received_)};
+  Exchange exchange(exec, owners, Traffic::compressed, {&buffers, 1});
   ReductionRun run(slices_, rank, ReductionRun::Replies::none, exchange, steps);
   run_reduction(exec, phases, run);
   return mean_;

@@ -19,22 +19,21 @@ Transfer NodeLevelLayout::gather(std::size_t own_bytes) const {
   return {Pattern::all_gather, Traffic::node, static_cast<std::size_t>(ranks() - 1) * own_bytes};
 }
 
-void NodeLevelLayout::surround(NumberFormat format, std::size_t gathered_bytes, Cost& cost) const {
+void NodeLevelLayout::precede(NumberFormat format, Cost& cost) const {
   if (!exists()) return;
   cost.transfers.insert(cost.transfers.begin(), mean(format));
-  cost.transfers.push_back(gather(gathered_bytes));
   cost.work.push_back({cost::dense_mean, static_cast<double>(shard_.elements() * ranks())});
-  cost.memory.workspace_bytes += memory_bytes();
+  cost.memory.workspace_bytes += OrderedReduction::memory_bytes(shards_, place_, widest_);
 }
 
-std::size_t NodeLevelLayout::memory_bytes() const {
-  return exists() ? OrderedReduction::memory_bytes(shards_, place_, widest_) : 0;
+void NodeLevelLayout::surround(NumberFormat format, std::size_t gathered_bytes, Cost& cost) const {
+  precede(format, cost);
+  if (exists()) cost.transfers.push_back(gather(gathered_bytes));
 }
 
-NodeLevel::NodeLevel(const ExecutionSpace& exec, Communicator& communicator, std::int64_t elements,
-                     NumberFormat widest)
-    : layout_(communicator.arrangement(), elements, widest), communicator_(&communicator) {
-  if (exists()) reduction_ = OrderedReduction(exec, layout_.shards(), layout_.place(), widest);
+NodeLevel::NodeLevel(const ExecutionSpace& exec, Communicator& communicator, const NodeLevelLayout& layout)
+    : layout_(layout), communicator_(&communicator) {
+  if (exists()) reduction_ = OrderedReduction(exec, layout.shards(), layout.place(), layout.widest());
 }
 
 void NodeLevel::mean_by_library(const ExecutionSpace& exec, Phases& phases,

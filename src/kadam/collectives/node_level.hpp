@@ -30,6 +30,7 @@ class NodeLevelLayout {
   /// Whether there are two levels.
   [[nodiscard]] bool exists() const { return ranks() > 1; }
   [[nodiscard]] int place() const { return place_; }
+  [[nodiscard]] NumberFormat widest() const { return widest_; }
   [[nodiscard]] const ChunkLayout& shards() const { return shards_; }
   /// What this rank exchanges with other nodes.
   [[nodiscard]] const ElementRange& shard() const { return shard_; }
@@ -37,10 +38,11 @@ class NodeLevelLayout {
   /// What a rank sends in one mean, and in one gather of pieces of which its own has so many bytes.
   [[nodiscard]] Transfer mean(NumberFormat format = NumberFormat::float32) const;
   [[nodiscard]] Transfer gather(std::size_t own_bytes) const;
-  /// Puts both around what is exchanged between the nodes; adds the sums and the parts. Nothing with one
+  /// Puts the mean before what is exchanged between the nodes; adds its sums and parts. Nothing with one
   /// level.
+  void precede(NumberFormat format, Cost& cost) const;
+  /// The same, and the gather after it.
   void surround(NumberFormat format, std::size_t gathered_bytes, Cost& cost) const;
-  [[nodiscard]] std::size_t memory_bytes() const;
 
  private:
   ChunkLayout shards_;
@@ -65,10 +67,8 @@ class NodeLevelLayout {
 class NodeLevel {
  public:
   NodeLevel() = default;
-  /// The communicator has to live on. widest: the format with the most bytes of those that mean() is going to
-  /// be asked for.
-  NodeLevel(const ExecutionSpace& exec, Communicator& communicator, std::int64_t elements,
-            NumberFormat widest = NumberFormat::float32);
+  /// The communicator has to live on; layout: of its arrangement.
+  NodeLevel(const ExecutionSpace& exec, Communicator& communicator, const NodeLevelLayout& layout);
 
   [[nodiscard]] const NodeLevelLayout& layout() const { return layout_; }
   [[nodiscard]] bool exists() const { return layout_.exists(); }

@@ -68,9 +68,9 @@ std::unique_ptr<OverlappedReduction> OrderedReduction::start(const ExecutionSpac
   };
   SlicedChunks& slices = std::is_same_v<T, float> ? float32_slices_ : half_slices_;
   cut_numbers<T>(slices, chunks_, communicator.piece_bytes());
-  const std::array<Lane, 2> lanes = {Lane{bytes_of(values), bytes_of(parts)},
-                                     Lane{bytes_of(out), bytes_of(out)}};
-  return std::make_unique<OverlappedReduction>(exec, communicator, traffic, lanes, slices, replies,
+  const std::array<ExchangeBuffers, 2> buffers = {ExchangeBuffers{bytes_of(values), bytes_of(parts)},
+                                                  ExchangeBuffers{bytes_of(out), bytes_of(out)}};
+  return std::make_unique<OverlappedReduction>(exec, communicator, traffic, buffers, slices, replies,
                                                std::move(steps));
 }
 

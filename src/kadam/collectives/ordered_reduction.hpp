@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/collectives/overlapped_reduction.hpp>
 #include <kadam/collectives/phases.hpp>
 #include <kadam/collectives/pipelined_reduction.hpp>
 #include <kadam/collectives/sliced_chunks.hpp>

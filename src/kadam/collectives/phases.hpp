@@ -17,7 +17,11 @@ enum class Phase : std::uint8_t { check, encode, exchange, decode };
 inline constexpr std::size_t phase_count = 4;
 
 /// The name of its profiling region.
-[[nodiscard]] const char* region_of(Phase phase);
+[[nodiscard]] inline const char* region_of(Phase phase) {
+  constexpr std::array<const char*, phase_count> names = {"kadam::check", "kadam::encode", "kadam::exchange",
+                                                          "kadam::decode"};
+  return names[static_cast<std::size_t>(phase)];
+}
 
 /// A Kokkos profiling region around each phase of a step and, if asked for, its seconds.
 ///
@@ -35,8 +39,17 @@ class Phases {
   /// Ends the phase when it goes out of scope.
   class Scope {
    public:
-    Scope(Phases& phases, const ExecutionSpace& exec, Phase phase);
-    ~Scope();
+    Scope(Phases& phases, const ExecutionSpace& exec, Phase phase)
+        : phases_(phases), exec_(exec), phase_(phase) {
+      Kokkos::Profiling::pushRegion(region_of(phase));
+    }
+    ~Scope() {
+      if (phases_.measured_) {
+        exec_.fence("kadam::Phases: end of a timed phase");
+        phases_.seconds_[static_cast<std::size_t>(phase_)] += timer_.seconds();
+      }
+      Kokkos::Profiling::popRegion();
+    }
     Scope(const Scope&) = delete;
     Scope& operator=(const Scope&) = delete;
 

@@ -5,7 +5,9 @@
 #include <kadam/collectives/phases.hpp>
 #include <kadam/collectives/sliced_chunks.hpp>
 #include <kadam/comm/exchange.hpp>
+#include <kadam/layout/chunk_layout.hpp>
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -35,8 +37,8 @@ class ReductionRun {
   enum class Replies : std::uint8_t { to_all, none };
   static constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();
 
-  /// Lane 0: messages to owners; lane 1: what comes back. While so many sends are under way, no other is
-  /// started: one that starts may be all replies to a slice.
+  /// The first buffers: messages to owners; the second: what comes back. While so many sends are under way,
+  /// no other is started: one that starts may be all replies to a slice.
   ReductionRun(const SlicedChunks& chunks, int rank, Replies replies, Exchange& exchange,
                const ReductionSteps& steps, std::size_t most_sending = no_limit);
 
@@ -85,5 +87,42 @@ class ReductionRun {
 
 /// A whole reduction; waits for it.
 void run_reduction(const ExecutionSpace& exec, Phases& phases, ReductionRun& run);
+
+/// A reduction that starts while its vector is still computed: slices leave when they are complete.
+///
+/// In which order they leave, and on which ranks they leave early, changes no result: see ReductionRun. Moved
+/// on by calls of ready() and poll() alone. Destroyed before it is finished, it gives up what is under way
+/// and waits for nobody.
+class OverlappedReduction {
+ public:
+  /// buffers: as of ReductionRun, the first sending from the vector itself. The slices have to live on.
+  OverlappedReduction(const ExecutionSpace& exec, Communicator& communicator, Traffic traffic,
+                      const std::array<ExchangeBuffers, 2>& buffers, const SlicedChunks& slices,
+                      ReductionRun::Replies replies, ReductionSteps steps);
+  OverlappedReduction(const OverlappedReduction&) = delete;
+  OverlappedReduction& operator=(const OverlappedReduction&) = delete;
+
+  /// These elements are final once exec has done what is enqueued on it: sends the slices that are complete
+  /// now. Waits for exec if there are any, for no other rank.
+  void ready(const ExecutionSpace& exec, const ElementRange& range);
+  /// Does what can be done without waiting.
+  void poll();
+  /// Sends what has not left, all of which is final now, and waits for everything.
+  void finish(const ExecutionSpace& exec, Phases& phases);
+  /// Where the vector lies.
+  [[nodiscard]] const std::byte* vector() const { return vector_; }
+
+ private:
+  void send_complete(int chunk, const ElementRange& added, const ElementRange& complete);
+
+  ExecutionSpace exec_;
+  const std::byte* vector_;
+  const SlicedChunks& slices_;
+  ReductionSteps steps_;
+  Exchange exchange_;
+  ReductionRun run_;
+  ElementSet ready_;
+  int rank_;
+};
 
 }  // namespace kadam

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/execution.hpp>
+#include <kadam/kernels/words.hpp>
 #include <kadam/layout/chunk_layout.hpp>
 #include <kadam/wire/block_message.hpp>
 
@@ -72,5 +74,16 @@ void cut_numbers(SlicedChunks& slices, const ChunkLayout& chunks, std::size_t pi
       chunks.ranks(), [&](int j) { return chunks.chunk(j); }, piece_bytes, {unit, unit * sizeof(T)},
       [](const ElementRange& range) { return numbers_piece(range, sizeof(T)); });
 }
+
+/// Messages of 32-bit words: the words in so many bytes, and those of a piece.
+[[nodiscard]] std::int64_t words_of(std::size_t bytes);
+[[nodiscard]] Words<MemorySpace> part_of(const Words<MemorySpace>& all, const Piece& piece);
+
+/// Slices of whole scale blocks of a block-coded message.
+void cut_messages(SlicedChunks& slices, const BlockMessage& message, std::size_t piece_bytes);
+
+/// A slice of the own chunk is not sent: it goes to where the others' are received.
+void keep_own_message(const ExecutionSpace& exec, const SlicedChunks& slices, int rank, const Slice& slice,
+                      const Words<MemorySpace>& messages, const Words<MemorySpace>& received);
 
 }  // namespace kadam

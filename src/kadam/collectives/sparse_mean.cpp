@@ -1,18 +1,35 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <kadam/collectives/pipelined_gather.hpp>
 #include <kadam/collectives/pipelined_reduction.hpp>
-#include <kadam/collectives/sliced_messages.hpp>
+#include <kadam/collectives/sliced_chunks.hpp>
 #include <kadam/collectives/sparse_mean.hpp>
+#include <kadam/execution.hpp>
+#include <kadam/kernels/large_top_k.hpp>
+#include <kadam/kernels/sparse_accumulate.hpp>
 #include <kadam/kernels/support_overlap.hpp>
 #include <kadam/layout/chunk_layout.hpp>
 
 #include <Kokkos_Core.hpp>
 
 #include <array>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 namespace kadam {
 namespace {
+
+/// With owners and select_block = 0 every region is one block, and regions are the ranks' chunks.
+std::int64_t block_of(const SparseOptions& options, std::int64_t elements, int ranks) {
+  if (options.select_block < 0 || options.select_block > SparseMessage::largest_select_block) {
+    throw std::invalid_argument(
+        "kadam::SparseMean: expected a select_block from 0 (one block) to 65536 elements, got " +
+        std::to_string(options.select_block));
+  }
+  if (options.select_block > 0 || options.exchange == SparseExchange::own) return options.select_block;
+  return ChunkLayout(elements, ranks).chunk_elements();
+}
 
 Vector<float> part_of(const Vector<float>& all, const ElementRange& range) {
   return Kokkos::subview(all, Kokkos::make_pair(range.begin, range.end));
@@ -29,7 +46,119 @@ void deliver_everything(const ExecutionSpace& exec, const Vector<float>& residua
       });
 }
 
+/// What a gather does with a slice. Kernels of a step may still run when it returns.
+struct GatherSteps {
+  std::function<void(const Slice&)> encode;   ///< makes this rank's message of a slice
+  std::function<void(const Slice&)> arrived;  ///< the messages of all ranks are there
+};
+
+/// Every rank's message goes to all, slice by slice: one is encoded, another decoded, while others travel.
+///
+/// slices: of the one message, Slice::sent being where it lies in it. Rank r's message lies r times
+/// message_bytes behind the start of the buffers, on both sides; the own one is made in place.
+void pipelined_gather(const ExecutionSpace& exec, Phases& phases, const std::vector<Slice>& slices,
+                      std::size_t message_bytes, Communicator& communicator, Exchange& exchange,
+                      const GatherSteps& steps) {
+  const int ranks = communicator.size();
+  const int rank = communicator.rank();
+  const auto of_rank = [&](int r, const Slice& slice) -> Piece {
+    return {static_cast<std::size_t>(r) * message_bytes + slice.sent.offset_bytes, slice.sent.bytes};
+  };
+  for (std::size_t s = 0; s < slices.size(); ++s) {
+    for (int k = 1; k < ranks; ++k) {
+      const int from = (rank + ranks - k) % ranks;
+      exchange.receive(0, from, s, of_rank(from, slices[s]),
+                       s * static_cast<std::size_t>(ranks) + static_cast<std::size_t>(from));
+    }
+  }
+  std::vector<int> missing(slices.size(), ranks);
+  std::size_t open = slices.size();
+  const auto count = [&](std::size_t s) {
+    if (--missing[s] > 0) return;
+    steps.arrived(slices[s]);
+    --open;
+  };
+  const auto take = [&](const std::vector<std::size_t>& arrived) {
+    for (const std::size_t id : arrived) count(id / static_cast<std::size_t>(ranks));
+  };
+  for (std::size_t s = 0; s < slices.size(); ++s) {
+    steps.encode(slices[s]);
+    exchange.send_to_others(0, s, of_rank(rank, slices[s]));
+    count(s);
+    take(exchange.arrivals(false));
+  }
+  while (open > 0 || exchange.sending() > 0) {
+    const std::vector<std::size_t>* arrived = nullptr;
+    {
+      const auto scope = phases.enter(exec, Phase::exchange);
+      arrived = &exchange.arrivals(true);
+    }
+    take(*arrived);
+  }
+}
+
 }  // namespace
+
+SparseMeanLayout::SparseMeanLayout(const SparseOptions& options, std::int64_t elements, int ranks, int rank)
+    : options_(options),
+      ranks_(ranks),
+      rank_(rank),
+      message_(elements, block_of(options, elements, ranks), options.density) {}
+
+std::size_t SparseMeanLayout::received_bytes() const {
+  return has_owners() ? message_.piece(own_region()).bytes : message_.total_bytes();
+}
+
+/// Densities between 1 and 0.1 % cost something in between; the nearer one counts.
+Kernel SparseMeanLayout::selection() const {
+  constexpr double between = 0.003;
+  if (options_.density < between) return selects_together() ? cost::top_k_all_permille : cost::top_k_permille;
+  return selects_together() ? cost::top_k_all_percent : cost::top_k_percent;
+}
+
+Cost SparseMeanLayout::cost(std::int64_t threads) const {
+  Cost cost;
+  const auto elements = static_cast<double>(message_.map().elements);
+  if (ranks_ == 1) {
+    cost.transfers = {{Pattern::all_gather, Traffic::sparse, 0}};
+    cost.work = {{cost::copy, 2.0 * elements}};
+    return cost;
+  }
+  cost.work = {{selection(), elements}};
+  cost.memory.workspace_bytes = received_bytes() * static_cast<std::size_t>(ranks_);
+  if (selects_together()) {
+    cost.memory.workspace_bytes +=
+        LargeTopK<ExecutionSpace>::workspace_bytes(threads, message_.map().block_elements);
+  }
+  if (has_owners()) {
+    add_sum_by_owners(cost);
+  } else {
+    add_sum_by_all(threads, cost);
+  }
+  return cost;
+}
+
+void SparseMeanLayout::add_sum_by_all(std::int64_t threads, Cost& cost) const {
+  const SparseMap& map = message_.map();
+  cost.transfers = {
+      {Pattern::all_gather, Traffic::sparse, message_.total_bytes() * static_cast<std::size_t>(ranks_ - 1)}};
+  cost.work.push_back({cost::sparse_sum, static_cast<double>(map.entries() * ranks_)});
+  cost.memory.workspace_bytes += sizeof(float) * static_cast<std::size_t>(sparse_sum_elements(threads, map));
+}
+
+void SparseMeanLayout::add_sum_by_owners(Cost& cost) const {
+  const std::size_t own = received_bytes();
+  const auto region = static_cast<double>(own_region().elements());
+  const std::int64_t entries = message_.map_of(own_region()).entries();
+  cost.transfers = {{Pattern::all_to_all, Traffic::sparse, message_.total_bytes() - own},
+                    {Pattern::all_gather, Traffic::sparse, static_cast<std::size_t>(ranks_ - 1) * own}};
+  cost.work.push_back({cost::sparse_sum, static_cast<double>(entries * ranks_)});
+  cost.work.push_back({cost::scale, region});
+  cost.work.push_back({selection(), region});
+  cost.work.push_back({cost::sparse_apply, static_cast<double>(message_.map().entries())});
+  cost.memory.workspace_bytes +=
+      2 * message_.total_bytes() + sizeof(float) * static_cast<std::size_t>(own_region().elements());
+}
 
 SparseMean::SparseMean(const ExecutionSpace& exec, const SparseOptions& options, std::int64_t elements,
                        Communicator& communicator)
@@ -87,8 +216,8 @@ void SparseMean::deliver_to_all(const ExecutionSpace& exec, Phases& phases, cons
     const auto scope = phases.enter(exec, Phase::decode);
     subtract_mean_of_messages(exec, received_messages(slice.elements), sums_, part_of(x, slice.elements));
   };
-  const Lane lane{bytes_of(received_), bytes_of(received_)};
-  Exchange exchange(exec, *communicator_, Traffic::sparse, {&lane, 1});
+  const ExchangeBuffers buffers{bytes_of(received_), bytes_of(received_)};
+  Exchange exchange(exec, *communicator_, Traffic::sparse, {&buffers, 1});
   pipelined_gather(exec, phases, slices_.of_chunk(0), layout_.message().total_bytes(), *communicator_,
                    exchange, steps);
 }
@@ -116,9 +245,9 @@ void SparseMean::deliver_by_owners(const ExecutionSpace& exec, Phases& phases, c
     subtract_message(exec, map, kept, part_of(x, slice.elements));
     clear_kept(exec, map, sent, kept, part_of(residual, slice.elements));
   };
-  const std::array<Lane, 2> lanes = {Lane{bytes_of(sent_), bytes_of(received_)},
-                                     Lane{bytes_of(kept_), bytes_of(kept_)}};
-  Exchange exchange(exec, *communicator_, Traffic::sparse, lanes);
+  const std::array<ExchangeBuffers, 2> buffers = {ExchangeBuffers{bytes_of(sent_), bytes_of(received_)},
+                                                  ExchangeBuffers{bytes_of(kept_), bytes_of(kept_)}};
+  Exchange exchange(exec, *communicator_, Traffic::sparse, buffers);
   ReductionRun run(slices_, layout_.rank(), ReductionRun::Replies::to_all, exchange, steps);
   run_reduction(exec, phases, run);
 }

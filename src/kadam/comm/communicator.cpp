@@ -1,9 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/comm/communicator.hpp>
-#include <kadam/comm/copy_bytes.hpp>
 #include <kadam/comm/exchange.hpp>
-#include <kadam/comm/self_transport.hpp>
 #include <kadam/config.hpp>
 
 #include <algorithm>
@@ -13,6 +11,40 @@
 #include <utility>
 
 namespace kadam {
+namespace {
+
+/// The transport of a single rank: nothing is sent.
+class SelfTransport final : public Transport {
+ public:
+  [[nodiscard]] int rank() const override { return 0; }
+  [[nodiscard]] int size() const override { return 1; }
+  [[nodiscard]] bool accepts_device_memory() const override { return false; }
+  [[nodiscard]] bool allows_threads() const override { return true; }
+  [[nodiscard]] std::string description() const override { return "one rank, no exchange"; }
+
+  [[nodiscard]] std::unique_ptr<Messages> messages() override { return std::make_unique<NoMessages>(); }
+  void all_gather(std::byte* /*all*/, std::size_t /*bytes*/) override {}
+  void all_reduce_sum(float* /*values*/, std::size_t /*count*/) override {}
+
+  [[nodiscard]] std::unique_ptr<Transport> duplicate() override { return std::make_unique<SelfTransport>(); }
+  [[nodiscard]] std::unique_ptr<Transport> split(int /*colour*/) override { return duplicate(); }
+  [[nodiscard]] std::unique_ptr<Transport> split_by_node() override { return duplicate(); }
+
+ private:
+  /// There is nobody to send to.
+  class NoMessages final : public Messages {
+   public:
+    void send(int /*to*/, int /*tag*/, const std::byte* /*data*/, std::size_t /*bytes*/,
+              SendMode /*mode*/) override {}
+    void receive(int /*from*/, int /*tag*/, std::byte* /*data*/, std::size_t /*bytes*/,
+                 std::size_t /*id*/) override {}
+    void progress(bool /*wait*/, std::vector<std::size_t>& /*arrived*/) override {}
+    [[nodiscard]] std::size_t sending() const override { return 0; }
+    void give_up() override {}
+  };
+};
+
+}  // namespace
 
 std::size_t ByteCounters::total() const {
   return std::accumulate(sent_.begin(), sent_.end(), std::size_t{0});
@@ -102,17 +134,17 @@ std::byte* Communicator::host_buffer(HostBytes& buffer, std::size_t bytes, const
   return buffer.data();
 }
 
-void Communicator::reserve_staging(std::size_t lane, std::size_t send_bytes, std::size_t receive_bytes) {
+void Communicator::reserve_staging(std::size_t pair, std::size_t send_bytes, std::size_t receive_bytes) {
   if (!staged_) return;
-  (void)host_buffer(lanes_.at(lane).send, send_bytes, "kadam::Exchange::send");
-  (void)host_buffer(lanes_.at(lane).receive, receive_bytes, "kadam::Exchange::receive");
+  (void)host_buffer(host_buffers_.at(pair).send, send_bytes, "kadam::Exchange::send");
+  (void)host_buffer(host_buffers_.at(pair).receive, receive_bytes, "kadam::Exchange::receive");
 }
 
 void Communicator::all_to_all(const ExecutionSpace& exec, Traffic traffic, std::span<const std::byte> send,
                               std::span<const Piece> send_pieces, std::span<std::byte> receive,
                               std::span<const Piece> receive_pieces) {
-  const Lane lane{send, receive};
-  Exchange exchange(exec, *this, traffic, {&lane, 1});
+  const ExchangeBuffers buffers{send, receive};
+  Exchange exchange(exec, *this, traffic, {&buffers, 1});
   std::size_t missing = 0;
   for (int k = 1; k < size(); ++k) {
     const int from = (rank() + size() - k) % size();
@@ -139,8 +171,8 @@ void Communicator::all_gather(const ExecutionSpace& exec, Traffic traffic, std::
     count_sent(traffic, others * pieces[static_cast<std::size_t>(rank())].bytes);
     return;
   }
-  const Lane lane{buffer, buffer};
-  Exchange exchange(exec, *this, traffic, {&lane, 1});
+  const ExchangeBuffers buffers{buffer, buffer};
+  Exchange exchange(exec, *this, traffic, {&buffers, 1});
   std::size_t missing = 0;
   for (int k = 1; k < size(); ++k) {
     const int from = (rank() + size() - k) % size();
@@ -156,7 +188,7 @@ void Communicator::all_reduce_sum(const ExecutionSpace& exec, const Vector<float
   const std::size_t bytes = values.size() * sizeof(float);
   auto* target = reinterpret_cast<std::byte*>(values.data());
   if (staged_) {
-    target = host_buffer(lanes_[0].receive, bytes, "kadam::Communicator::all_reduce_sum");
+    target = host_buffer(host_buffers_[0].receive, bytes, "kadam::Communicator::all_reduce_sum");
     detail::copy_bytes<Kokkos::SharedHostPinnedSpace, MemorySpace>(exec, target, bytes_of(values).data(),
                                                                    bytes);
   }

@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/comm/exchange_observer.hpp>
 #include <kadam/comm/node_collectives.hpp>
 #include <kadam/comm/transport.hpp>
-#include <kadam/cost/traffic.hpp>
+#include <kadam/cost/cost.hpp>
 #include <kadam/execution.hpp>
-#include <kadam/layout/arrangement.hpp>
+#include <kadam/layout/chunk_layout.hpp>
 
 #include <array>
 #include <atomic>
@@ -15,9 +14,11 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace kadam {
@@ -35,6 +36,30 @@ class ByteCounters {
   std::array<std::size_t, traffic_classes> sent_{};
 };
 
+/// Told of exchanges as they happen: what a timeline is drawn from.
+///
+/// Calls come from whichever thread exchanges: that of a background exchange calls at any time. They are on
+/// the way of every message, and must be short.
+class ExchangeObserver {
+ public:
+  ExchangeObserver() = default;
+  ExchangeObserver(const ExchangeObserver&) = delete;
+  ExchangeObserver& operator=(const ExchangeObserver&) = delete;
+  virtual ~ExchangeObserver() = default;
+
+  virtual void exchange_begins(Traffic traffic) = 0;
+  /// A message is given to the transport.
+  virtual void sends(Traffic traffic, int to, std::size_t bytes) = 0;
+  virtual void has_arrived(Traffic traffic, int from, std::size_t bytes) = 0;
+  virtual void exchange_ends(Traffic traffic) = 0;
+};
+
+/// An MPI call that did not return MPI_SUCCESS; what() names the call and gives MPI's own text.
+class MpiError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 /// Another rank failed where all had to succeed; the reason is in that rank's own exception.
 class PeerFailure : public std::runtime_error {
  public:
@@ -45,6 +70,15 @@ class PeerFailure : public std::runtime_error {
 /// device memory; always (which works on a CPU too: a test of that path); never, for a transport that does
 /// not tell what it can.
 enum class Staging : std::uint8_t { automatic, always, never };
+
+/// What people say of whether MPI takes device memory: "auto", "on" (never stage) or "off" (always). Nothing
+/// for another word.
+[[nodiscard]] inline std::optional<Staging> staging_from(std::string_view gpu_aware) {
+  if (gpu_aware == "auto") return Staging::automatic;
+  if (gpu_aware == "on") return Staging::never;
+  if (gpu_aware == "off") return Staging::always;
+  return std::nullopt;
+}
 
 struct ExchangeOptions {
   Staging staging = Staging::automatic;
@@ -125,7 +159,7 @@ class Communicator {
 
   /// Makes room for staging exchanges of up to so many bytes now, so that none allocates when it comes. For
   /// exchanges larger than that of the first step.
-  void reserve_staging(std::size_t lane, std::size_t send_bytes, std::size_t receive_bytes);
+  void reserve_staging(std::size_t pair, std::size_t send_bytes, std::size_t receive_bytes);
 
   /// Piece r of send goes to rank r, piece r of receive comes from there. Waits for exec, returns when the
   /// others' pieces are there; the own one is copied on exec.
@@ -161,8 +195,8 @@ class Communicator {
  private:
   friend class Exchange;
   using HostBytes = Kokkos::View<std::byte*, Kokkos::SharedHostPinnedSpace>;
-  /// Host memory of one lane of an exchange, if it is staged.
-  struct StagedLane {
+  /// Host memory for one pair of buffers of an exchange, if it is staged.
+  struct HostBuffers {
     HostBytes send;
     HostBytes receive;
   };
@@ -178,7 +212,7 @@ class Communicator {
   std::shared_ptr<std::shared_ptr<ExchangeObserver>> observer_ =
       std::make_shared<std::shared_ptr<ExchangeObserver>>();
   std::unique_ptr<Messages> messages_;
-  std::array<StagedLane, 2> lanes_;
+  std::array<HostBuffers, 2> host_buffers_;
   std::atomic<bool> exchanges_ = false;  ///< an Exchange is at work
   std::unique_ptr<Communicator> node_;
   std::unique_ptr<Communicator> across_;

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <kadam/comm/mpi_error.hpp>
+#include <kadam/comm/communicator.hpp>
 #include <kadam/comm/mpi_messages.hpp>
 
 #include <algorithm>
+#include <string>
 
 namespace kadam {
 namespace {
@@ -20,6 +21,15 @@ void for_each_part(std::size_t bytes, std::size_t largest, const Function& part)
 }
 
 }  // namespace
+
+void detail::require_mpi_success(int status, const char* call) {
+  if (status == MPI_SUCCESS) return;
+  std::string text(MPI_MAX_ERROR_STRING, '\0');
+  int length = 0;
+  MPI_Error_string(status, text.data(), &length);
+  text.resize(static_cast<std::size_t>(length));
+  throw MpiError(std::string(call) + " failed: " + text);
+}
 
 MpiMessages::MpiMessages(MPI_Comm communicator, std::size_t largest_bytes, bool& gave_up)
     : communicator_(communicator), largest_bytes_(largest_bytes), gave_up_(gave_up) {}

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/comm/messages.hpp>
+#include <kadam/comm/transport.hpp>
 
 #include <mpi.h>
 
@@ -10,6 +10,12 @@
 #include <vector>
 
 namespace kadam {
+namespace detail {
+
+/// Throws MpiError unless status is MPI_SUCCESS.
+void require_mpi_success(int status, const char* call);
+
+}  // namespace detail
 
 /// Messages by non-blocking sends and receives on one MPI communicator.
 ///
@@ -48,3 +54,6 @@ class MpiMessages final : public Messages {
 };
 
 }  // namespace kadam
+
+/// One line per call site, so that the message names the call.
+#define KADAM_MPI(call) ::kadam::detail::require_mpi_success(call, #call)

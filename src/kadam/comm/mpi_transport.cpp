@@ -2,10 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/comm/exchange.hpp>
 #include <kadam/comm/mpi_communicator.hpp>
-#include <kadam/comm/mpi_error.hpp>
 #include <kadam/comm/mpi_messages.hpp>
 #include <kadam/comm/patience.hpp>
-#include <kadam/comm/transport.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -19,16 +17,6 @@
 #endif
 
 namespace kadam {
-
-void detail::require_mpi_success(int status, const char* call) {
-  if (status == MPI_SUCCESS) return;
-  std::string text(MPI_MAX_ERROR_STRING, '\0');
-  int length = 0;
-  MPI_Error_string(status, text.data(), &length);
-  text.resize(static_cast<std::size_t>(length));
-  throw MpiError(std::string(call) + " failed: " + text);
-}
-
 namespace {
 
 int to_count(std::size_t count) {

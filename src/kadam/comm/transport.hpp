@@ -2,15 +2,47 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/comm/messages.hpp>
 #include <kadam/wire/block_message.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace kadam {
+
+/// When a send is done, and its memory free again: `standard` as MPI thinks best, often as soon as it has a
+/// copy; `synchronous` when the receiver takes it. Only of synchronous sends does sending() tell what is on
+/// the wire.
+enum class SendMode : std::uint8_t { standard, synchronous };
+
+/// Messages on their way from and to this rank.
+///
+/// Messages from one rank to another with the same tag arrive in the order in which they were sent. The
+/// memory of a message belongs to it from the call until it is done: do not write what is being sent, do not
+/// touch what is being received. One thread at a time.
+class Messages {
+ public:
+  Messages() = default;
+  Messages(const Messages&) = delete;
+  Messages& operator=(const Messages&) = delete;
+  /// Gives up what is under way, as give_up() does.
+  virtual ~Messages() = default;
+
+  virtual void send(int to, int tag, const std::byte* data, std::size_t bytes, SendMode mode) = 0;
+  /// id: what arrivals will call it.
+  virtual void receive(int from, int tag, std::byte* data, std::size_t bytes, std::size_t id) = 0;
+
+  /// Moves what can be moved now. Appends the ids of the messages that have arrived; with `wait` it returns
+  /// only when something is done, a send or a receive, or nothing is under way.
+  virtual void progress(bool wait, std::vector<std::size_t>& arrived) = 0;
+  /// Sends that are not done; they need progress() as well.
+  [[nodiscard]] virtual std::size_t sending() const = 0;
+  /// After a failure: forgets what is under way and waits for nobody. What had been sent may arrive or not.
+  virtual void give_up() = 0;
+};
 
 /// Moves bytes between ranks. Knows no Kokkos, no optimizer, no message format.
 class Transport {

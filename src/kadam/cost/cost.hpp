@@ -3,13 +3,18 @@
 #pragma once
 
 #include <kadam/cost/kernels.hpp>
-#include <kadam/cost/traffic.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <string>
 #include <vector>
 
 namespace kadam {
+
+/// What bytes are sent for; `node`: all that stays inside a node because exchanges have two levels.
+enum class Traffic : std::uint8_t { control, dense, compressed, sparse, background, node };
+inline constexpr std::size_t traffic_classes = 6;
 
 /// Memory per rank that an optimizer holds, beside parameters and gradient, in bytes.
 struct MemoryUse {
@@ -47,5 +52,56 @@ struct Cost {
     return sum;
   }
 };
+
+/// What an exchange can hide behind.
+enum class Hiding : std::uint8_t {
+  nothing,
+  backward,    ///< a gradient's: layers that are done are sent while others compute; and as pieces
+  pieces,      ///< one piece is sent while others are encoded, reduced and decoded
+  background,  ///< everything: its result is wanted some steps later
+};
+
+/// Transfers one after the other, at every step t with (t - after) mod every = 0.
+struct PlannedExchange {
+  Hiding hiding = Hiding::nothing;
+  std::vector<Transfer> transfers;
+  std::int64_t every = 1;
+  std::int64_t after = 0;
+  /// Of the background: the steps until its result is wanted; 0: until the next exchange.
+  std::int64_t wanted_after = 0;
+};
+
+/// How many steps of a run are of one kind, and how many of these come after its warm-up.
+struct StepCount {
+  double all = 0.0;
+  double settled = 0.0;
+};
+
+/// The steps of one kind: what a rank computes and sends in one of them.
+struct StepPhase {
+  std::string name;  ///< as in StepResult
+  std::vector<Work> work;
+  std::vector<PlannedExchange> exchanges;
+  /// Of a run of so many steps; all of them where an algorithm has one phase.
+  std::function<StepCount(std::int64_t)> count = [](std::int64_t steps) {
+    return StepCount{static_cast<double>(steps), static_cast<double>(steps)};
+  };
+
+  /// Computes what the collective does in each of these steps; sends what it sends.
+  void add(const Cost& collective, Hiding hiding);
+  /// The same once in so many steps.
+  void add(const Cost& collective, const PlannedExchange& when);
+  void add(const Work& one) { work.push_back(one); }
+};
+
+/// What an algorithm costs: its phases, and what it holds.
+struct AlgorithmCost {
+  std::vector<StepPhase> phases;
+  MemoryUse memory;
+};
+
+/// A phase of the first `until` steps, and one of those that follow.
+[[nodiscard]] std::function<StepCount(std::int64_t)> steps_until(std::int64_t until);
+[[nodiscard]] std::function<StepCount(std::int64_t)> steps_after(std::int64_t until);
 
 }  // namespace kadam

@@ -2,13 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/io/host_file.hpp>
 #include <kadam/io/npy.hpp>
-#include <kadam/io/npy_header.hpp>
 
 #include <array>
 #include <bit>
+#include <charconv>
+#include <cstdint>
 #include <limits>
+#include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
 
 namespace kadam::io {
 namespace {
@@ -16,6 +22,165 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "kadam::io writes float32 as it lies in memory");
 
 constexpr std::string_view magic = "\x93NUMPY";
+
+/// What stands in a .npy header: {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }.
+struct NpyHeader {
+  std::string element_type;
+  bool fortran_order = false;
+  std::vector<std::int64_t> shape;
+};
+
+/// Where and why a header is not one.
+struct NpyHeaderError {
+  std::size_t offset = 0;  ///< in the header
+  std::string expected;
+};
+
+/// A cursor over the header; throws NpyHeaderError, which does not leave this file.
+class HeaderParser {
+ public:
+  explicit HeaderParser(std::string_view text) : text_(text) {}
+
+  [[nodiscard]] bool accept(char wanted) {
+    skip_space();
+    if (at_ < text_.size() && text_[at_] == wanted) {
+      ++at_;
+      return true;
+    }
+    return false;
+  }
+
+  void require(char wanted) {
+    if (!accept(wanted)) {
+      fail(std::string("'") + wanted + "' in the header");
+    }
+  }
+
+  [[nodiscard]] std::string quoted() {
+    skip_space();
+    const char quote = at_ < text_.size() ? text_[at_] : '\0';
+    if (quote != '\'' && quote != '"') {
+      fail("a quoted word in the header");
+    }
+    const std::size_t end = text_.find(quote, at_ + 1);
+    if (end == std::string_view::npos) {
+      fail("a quoted word that ends");
+    }
+    std::string word(text_.substr(at_ + 1, end - at_ - 1));
+    at_ = end + 1;
+    return word;
+  }
+
+  [[nodiscard]] bool boolean() {
+    skip_space();
+    for (const bool value : {false, true}) {
+      const std::string_view word = value ? "True" : "False";
+      if (text_.substr(at_, word.size()) == word) {
+        at_ += word.size();
+        return value;
+      }
+    }
+    fail("True or False");
+  }
+
+  [[nodiscard]] std::int64_t extent() {
+    skip_space();
+    std::int64_t value = -1;
+    const char* const begin = text_.data() + at_;
+    const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), value);
+    if (error != std::errc() || value < 0) {
+      fail("an extent of 0 to 2^63 - 1");
+    }
+    at_ += static_cast<std::size_t>(end - begin);
+    return value;
+  }
+
+  [[nodiscard]] std::vector<std::int64_t> extents() {
+    std::vector<std::int64_t> shape;
+    require('(');
+    while (!accept(')')) {
+      shape.push_back(extent());
+      if (!accept(',')) {
+        if (shape.size() == 1) {
+          fail("a comma after the only extent");
+        }
+        require(')');
+        break;
+      }
+    }
+    return shape;
+  }
+
+  void expect_end() {
+    skip_space();
+    if (at_ != text_.size()) {
+      fail("nothing after the header's dictionary");
+    }
+  }
+
+  [[noreturn]] void fail(std::string expected) const { throw NpyHeaderError{at_, std::move(expected)}; }
+
+ private:
+  void skip_space() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t')) {
+      ++at_;
+    }
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+NpyHeader parse(HeaderParser parser) {
+  NpyHeader header;
+  bool seen[3] = {};
+  parser.require('{');
+  while (!parser.accept('}')) {
+    const std::string key = parser.quoted();
+    const int index = key == "descr" ? 0 : key == "fortran_order" ? 1 : key == "shape" ? 2 : 3;
+    if (index == 3 || seen[index]) {
+      parser.fail("the keys descr, fortran_order and shape, once each, found '" + key + "'");
+    }
+    seen[index] = true;
+    parser.require(':');
+    if (index == 0) {
+      header.element_type = parser.quoted();
+    } else if (index == 1) {
+      header.fortran_order = parser.boolean();
+    } else {
+      header.shape = parser.extents();
+    }
+    if (!parser.accept(',')) {
+      parser.require('}');
+      break;
+    }
+  }
+  if (!(seen[0] && seen[1] && seen[2])) {
+    parser.fail("the keys descr, fortran_order and shape, not all found");
+  }
+  parser.expect_end();
+  return header;
+}
+
+/// Parses the dictionary: exactly the three keys, in any order, and white space after it.
+/// Returns nothing and fills `error` when it is malformed.
+std::optional<NpyHeader> parse_npy_header(std::string_view text, NpyHeaderError& error) {
+  try {
+    return parse(HeaderParser(text));
+  } catch (const NpyHeaderError& found) {
+    error = found;
+    return std::nullopt;
+  }
+}
+
+/// The dictionary as NumPy writes it, without padding.
+std::string npy_header_text(std::span<const std::int64_t> shape) {
+  std::string text = "{'descr': '<f4', 'fortran_order': False, 'shape': (";
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    text += (i > 0 ? ", " : "") + std::to_string(shape[i]);
+  }
+  return text + (shape.size() == 1 ? ",), }" : "), }");
+}
 
 /// The number of elements; nothing when it is not below 2^61.
 std::optional<std::uint64_t> elements_of(std::span<const std::int64_t> shape) {
@@ -70,8 +235,8 @@ std::string read_header_text(detail::HostFileReader& file) {
 std::vector<std::int64_t> read_shape(detail::HostFileReader& file) {
   const std::string text = read_header_text(file);
   const std::uint64_t begin = file.offset() - text.size();
-  detail::NpyHeaderError error;
-  const std::optional<detail::NpyHeader> header = detail::parse_npy_header(text, error);
+  NpyHeaderError error;
+  const std::optional<NpyHeader> header = parse_npy_header(text, error);
   if (!header) {
     file.fail(begin + error.offset, error.expected);
   }
@@ -105,12 +270,12 @@ void write_npy(const std::filesystem::path& path, std::span<const std::int64_t> 
   const std::optional<std::uint64_t> elements = elements_of(shape);
   if (!elements || *elements != values.size()) {
     throw std::invalid_argument("kadam::io::write_npy: " + std::to_string(values.size()) +
-                                " values for shape " + detail::npy_header_text(shape) +
+                                " values for shape " + npy_header_text(shape) +
                                 ", expected the product of its extents");
   }
   constexpr std::size_t alignment = 64;
   const std::size_t start = magic.size() + 4;
-  std::string header = detail::npy_header_text(shape);
+  std::string header = npy_header_text(shape);
   const std::size_t total = (start + header.size() + 1 + alignment - 1) / alignment * alignment;
   if (total - start > std::numeric_limits<std::uint16_t>::max()) {
     throw std::invalid_argument("kadam::io::write_npy: a shape of " + std::to_string(shape.size()) +

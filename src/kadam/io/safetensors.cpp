@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/io/host_file.hpp>
 #include <kadam/io/safetensors.hpp>
-#include <kadam/io/safetensors_header.hpp>
+#include <kadam/io/tensor_file.hpp>
 
 #include <algorithm>
 #include <cstdint>

@@ -4,8 +4,7 @@
 #include <kadam/kernels/half_copy.hpp>
 #include <kadam/kernels/sparse_accumulate.hpp>
 #include <kadam/optim/optimizer.hpp>
-#include <kadam/optim/tensor_hash.hpp>
-#include <kadam/wire/format_version.hpp>
+#include <kadam/wire/block_message.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/python/arguments.hpp>
-#include <kadam/python/bindings.hpp>
 #include <kadam/python/bound_optimizer.hpp>
 
 #include <nanobind/stl/filesystem.h>

@@ -3,7 +3,6 @@
 #include <kadam/optim/make_optimizer.hpp>
 #include <kadam/python/arguments.hpp>
 #include <kadam/python/bound_optimizer.hpp>
-#include <kadam/python/works_alone.hpp>
 
 #include <exception>
 #include <stdexcept>

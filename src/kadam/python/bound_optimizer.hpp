@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/python/call_arrays.hpp>
+#include <kadam/python/array.hpp>
 #include <kadam/python/communicator.hpp>
 #include <kadam/python/kokkos_user.hpp>
 
@@ -13,11 +13,28 @@
 #include <memory>
 #include <nanobind/nanobind.h>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace kadam::python {
+
+/// Claims an object for one call, without waiting for another that has it.
+class Claim {
+ public:
+  explicit Claim(std::atomic<bool>& is_busy) : is_busy_(is_busy) {
+    if (!is_busy_.exchange(true)) return;
+    throw std::runtime_error(
+        "this optimizer is in a call of another thread: let one thread at a time use it");
+  }
+  Claim(const Claim&) = delete;
+  Claim& operator=(const Claim&) = delete;
+  ~Claim() { is_busy_ = false; }
+
+ private:
+  std::atomic<bool>& is_busy_;
+};
 
 /// What load() and load_newest() went on from.
 struct LoadedCheckpoint {
@@ -74,5 +91,16 @@ class BoundOptimizer final : public KokkosUser {
   nb::object announced_;  ///< the gradient that is under way: alive until the step that takes it
   std::atomic<bool> is_busy_ = false;
 };
+
+template <class Call>
+auto BoundOptimizer::alone(const Call& call) {
+  const Claim claim(is_busy_);
+  Optimizer& optimizer = get();
+  const nb::gil_scoped_release others_run;
+  return call(optimizer);
+}
+
+/// Tells Python of kadam.Optimizer.
+void bind_optimizer(nb::module_& module);
 
 }  // namespace kadam::python

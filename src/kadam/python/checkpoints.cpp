@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/config.hpp>
 #include <kadam/python/bound_optimizer.hpp>
-#include <kadam/python/works_alone.hpp>
 
 #include <stdexcept>
 

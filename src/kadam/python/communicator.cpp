@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <kadam/comm/staging_word.hpp>
+#include <kadam/comm/communicator.hpp>
 #include <kadam/config.hpp>
 #include <kadam/python/communicator.hpp>
 

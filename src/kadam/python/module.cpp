@@ -2,13 +2,54 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/optim/make_optimizer.hpp>
 #include <kadam/python/arguments.hpp>
-#include <kadam/python/bindings.hpp>
+#include <kadam/python/bound_optimizer.hpp>
 #include <kadam/python/kokkos_user.hpp>
 #include <kadam/version.hpp>
 
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
+
+namespace kadam::python {
+namespace {
+
+std::string picture_of(const StepResult& result) {
+  std::string text = "StepResult(step=" + std::to_string(result.step) + ", phase='" + result.phase + "'";
+  text += ", learning_rate=" + std::to_string(result.learning_rate);
+  text += ", gradient_norm=" + std::to_string(result.gradient_norm);
+  if (result.skipped) text += ", skipped=True";
+  if (!result.synchronised) text += ", synchronised=False";
+  if (result.raised != 0) text += ", raised=" + std::to_string(result.raised);
+  return text + ")";
+}
+
+/// What calls return.
+void bind_results(nb::module_& module) {
+  nb::class_<StepResult>(module, "StepResult", "What a step did.")
+      .def_ro("step", &StepResult::step, "Steps taken so far; a skipped one does not count.")
+      .def_ro("skipped", &StepResult::skipped,
+              "A gradient was NaN or infinite on some rank: nothing was changed anywhere.")
+      .def_prop_ro(
+          "phase", [](const StepResult& result) { return result.phase; },
+          "Of the algorithm: 'dense', 'warm-up', 'compressed' ...")
+      .def_ro("synchronised", &StepResult::synchronised,
+              "Parameters are equal on all ranks now; a skipped step leaves this as it was.")
+      .def_ro("learning_rate", &StepResult::learning_rate)
+      .def_ro("gradient_norm", &StepResult::gradient_norm,
+              "Root mean square of the ranks' gradient norms, before clipping.")
+      .def_ro("gradient_scale", &StepResult::gradient_scale, "Factor that clipping put on the gradient.")
+      .def_ro("raised", &StepResult::raised, "Bits given to raise_bits() on any rank: the same on all.")
+      .def("__repr__", &picture_of);
+  nb::class_<LoadedCheckpoint>(module, "Restored", "A checkpoint from which an optimizer goes on.")
+      .def_ro("step", &LoadedCheckpoint::step, "Steps that the optimizer has taken.")
+      .def_ro("path", &LoadedCheckpoint::path)
+      .def_ro("words", &LoadedCheckpoint::words, "What was given to save().");
+}
+
+}  // namespace
+}  // namespace kadam::python
 
 namespace nb = nanobind;
 using namespace nb::literals;

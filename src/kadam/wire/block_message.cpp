@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <kadam/layout/ceil_divide.hpp>
+#include <kadam/layout/chunk_layout.hpp>
 #include <kadam/wire/block_message.hpp>
 
 #include <algorithm>

@@ -11,6 +11,12 @@
 
 namespace kadam {
 
+/// The version of all byte layouts that messages have, and of the order in which ranks exchange them.
+///
+/// Messages carry no header. Ranks compare this number when an optimizer is made, so that two builds that
+/// would misread each other refuse to work together. It goes up with every change of a layout.
+inline constexpr std::uint64_t wire_format_version = 1;
+
 /// A piece of a buffer that goes to, or comes from, one rank.
 struct Piece {
   std::size_t offset_bytes = 0;

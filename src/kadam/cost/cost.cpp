@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <kadam/cost/step_phase.hpp>
+#include <kadam/cost/cost.hpp>
 
 #include <algorithm>
 
