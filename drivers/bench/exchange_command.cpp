@@ -5,8 +5,8 @@
 #include <bench/exchange_table.hpp>
 #include <bench/measure_exchange.hpp>
 #include <bench/name_filter.hpp>
-#include <bench/transient_line.hpp>
 #include <kadam/version.hpp>
+#include <launch/progress.hpp>
 #include <launch/quantities.hpp>
 
 #include <fmt/format.h>
@@ -111,7 +111,7 @@ void ExchangeCommand::measure_all(const launch::Session& session, const std::vec
                                   const std::optional<WireLimit>& limit) const {
   Communicator& communicator = *session.communicator();
   if (session.is_root() && !json_) print_now(heading(communicator.size(), limit));
-  TransientLine line(session.is_root());
+  launch::TransientLine line(session.is_root());
   std::size_t left = cases.size() * sizes.size();
   double seconds = seconds_;  // that are left
   for (const std::int64_t elements : sizes) {

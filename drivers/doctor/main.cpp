@@ -5,7 +5,6 @@
 #include <doctor/optimizers.hpp>
 #include <doctor/self_test.hpp>
 #include <kadam/config.hpp>
-#include <launch/build_info.hpp>
 #include <launch/command_line.hpp>
 #include <launch/quantities.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <doctor/self_test.hpp>
 #include <kadam/optim/make_optimizer.hpp>
-#include <launch/equal_replicas.hpp>
+#include <launch/optimizer_steps.hpp>
 #include <launch/timing.hpp>
 
 #include <algorithm>

@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/optim/optimizer.hpp>
 #include <launch/quantities.hpp>
-#include <launch/title_line.hpp>
-#include <launch/traffic_text.hpp>
+#include <launch/session.hpp>
 #include <train/banner.hpp>
 
 #include <fmt/format.h>

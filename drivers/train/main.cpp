@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// kadam-train: trains a real model on real data under one or several optimizers.
-#include <launch/quiet_program.hpp>
-#include <launch/run_folder.hpp>
+#include <launch/commands.hpp>
+#include <launch/files.hpp>
 #include <launch/session.hpp>
-#include <launch/shell_word.hpp>
 #include <launch/stop_signals.hpp>
 #include <launch/watchdog.hpp>
 #include <train/banner.hpp>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/optim/optimizer_names.hpp>
 #include <kadam/version.hpp>
-#include <launch/build_info.hpp>
-#include <launch/whole_file.hpp>
+#include <launch/command_line.hpp>
+#include <launch/files.hpp>
 #include <train/run_record.hpp>
 
 #include <fmt/chrono.h>

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/collectives/dense_mean.hpp>
-#include <launch/equal_replicas.hpp>
-#include <launch/learning_rates.hpp>
+#include <launch/optimizer_steps.hpp>
 #include <trace/trace_format.hpp>
 #include <train/held_out.hpp>
 #include <train/trainer.hpp>

@@ -5,8 +5,8 @@
 #include <kadam/checkpoint/checkpoint.hpp>
 #include <kadam/io/json_lines.hpp>
 #include <kadam/optim/make_optimizer.hpp>
+#include <launch/optimizer_steps.hpp>
 #include <launch/progress.hpp>
-#include <launch/rounded_gradient.hpp>
 #include <launch/watchdog.hpp>
 #include <trace/timeline.hpp>
 #include <train/configuration.hpp>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <launch/quiet_program.hpp>
+#include <launch/commands.hpp>
 
 #include <algorithm>
 #include <array>
@@ -88,6 +88,14 @@ bool run_quietly(const std::vector<std::string>& words, std::chrono::millisecond
     waitpid(*process, &status, 0);
   }
   return ended == *process && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+std::string shell_word(const std::string& text) {
+  const std::string harmless = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+  if (!text.empty() && text.find_first_not_of(harmless) == std::string::npos) return text;
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
 }
 
 }  // namespace kadam::launch

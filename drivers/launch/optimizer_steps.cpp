@@ -1,6 +1,15 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <launch/rounded_gradient.hpp>
+#include <kadam/options/option_fields.hpp>
+#include <launch/optimizer_steps.hpp>
+#include <launch/session.hpp>
+
+#include <fmt/format.h>
+
+#include <array>
+#include <stdexcept>
+#include <string>
+#include <string_view>
 
 namespace kadam::launch {
 
@@ -31,6 +40,33 @@ void RoundedGradient::round(const ExecutionSpace& exec, const Vector<const float
                                           is_bfloat16
                                               ? HalfCopy<MemorySpace>(Kokkos::subview(bfloat16_, elements))
                                               : HalfCopy<MemorySpace>(Kokkos::subview(float16_, elements)));
+}
+
+void require_learning_rates(const Optimizer& optimizer, std::int64_t steps) {
+  const OptionMap options = optimizer.options();
+  const auto lr = options.find("lr");
+  if (lr == options.end()) return;
+  const auto* list = std::get_if<std::vector<double>>(&lr->second);
+  if (list == nullptr || static_cast<std::int64_t>(list->size()) >= steps) return;
+  throw UsageError(fmt::format("{}: 'lr' is a list of {} entries for a run of {} steps: give one per step",
+                               optimizer.name(), list->size(), steps));
+}
+
+std::uint64_t require_equal_replicas(Communicator& communicator, const ExecutionSpace& exec,
+                                     const Vector<float>& parameters) {
+  exec.fence("kadam::launch::require_equal_replicas");
+  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, parameters);
+  const std::string_view bytes(reinterpret_cast<const char*>(host.data()), host.size() * sizeof(float));
+  const std::array<std::string, 1> names = {"the parameters (hash)"};
+  const std::array<std::uint64_t, 1> hashes = {hash_of(bytes)};
+  try {
+    communicator.require_equal(names, hashes);
+  } catch (const std::invalid_argument& error) {
+    throw std::runtime_error(
+        std::string("the ranks' parameters are not the same any more, and must be: report it. ") +
+        error.what());
+  }
+  return hashes.front();
 }
 
 }  // namespace kadam::launch

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+/// Files and folders that programs read and write.
 namespace kadam::launch {
 
 /// The folder that was asked for; runs/DATE-TIME if none was.
@@ -19,5 +20,12 @@ void require_unused(const std::filesystem::path& folder, const std::vector<std::
 
 /// config.toml. Errors: std::runtime_error where it cannot be written.
 void write_configuration(const std::filesystem::path& folder, const std::string& toml);
+
+/// Writes a file that holds this text and nothing else. Errors: std::runtime_error "PATH: cannot be written",
+/// also where the disk is full.
+void write_file(const std::filesystem::path& file, const std::string& text);
+
+/// All that a file holds. Errors: std::runtime_error "PATH: cannot be read".
+[[nodiscard]] std::string read_file(const std::filesystem::path& file);
 
 }  // namespace kadam::launch

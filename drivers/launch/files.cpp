@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <launch/run_folder.hpp>
+#include <launch/files.hpp>
 #include <launch/session.hpp>
-#include <launch/whole_file.hpp>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <ctime>
+#include <fstream>
+#include <sstream>
 #include <stdexcept>
 
 namespace kadam::launch {
@@ -43,6 +44,23 @@ void require_unused(const std::filesystem::path& folder, const std::vector<std::
 
 void write_configuration(const std::filesystem::path& folder, const std::string& toml) {
   write_file(folder / "config.toml", toml);
+}
+
+void write_file(const std::filesystem::path& file, const std::string& text) {
+  std::ofstream stream(file, std::ios::binary);
+  stream << text;
+  // Before it, the text may lie in a buffer that no disk has seen.
+  if (!stream.flush()) throw std::runtime_error(file.string() + ": cannot be written");
+}
+
+std::string read_file(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::ostringstream text;
+  // Copying nothing at all counts as a failure; a folder can be opened, but not read.
+  if (stream.peek() != std::ifstream::traits_type::eof()) text << stream.rdbuf();
+  if (!stream.is_open() || stream.bad() || !text)
+    throw std::runtime_error(file.string() + ": cannot be read");
+  return text.str();
 }
 
 }  // namespace kadam::launch
