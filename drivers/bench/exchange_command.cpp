@@ -1,10 +1,8 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <bench/default_sizes.hpp>
-#include <bench/exchange_command.hpp>
-#include <bench/exchange_table.hpp>
-#include <bench/measure_exchange.hpp>
-#include <bench/name_filter.hpp>
+#include <bench/commands.hpp>
+#include <bench/exchange_cases.hpp>
+#include <bench/exchange_results.hpp>
 #include <kadam/version.hpp>
 #include <launch/progress.hpp>
 #include <launch/quantities.hpp>

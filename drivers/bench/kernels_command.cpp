@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <bench/kernel_table.hpp>
-#include <bench/kernels_command.hpp>
-#include <bench/name_filter.hpp>
-#include <bench/vectors.hpp>
+#include <bench/commands.hpp>
+#include <bench/kernel_cases.hpp>
+#include <bench/kernel_results.hpp>
 #include <kadam/version.hpp>
 #include <launch/progress.hpp>
 

@@ -1,11 +1,23 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <bench/kernel_case.hpp>
-#include <bench/vectors.hpp>
+#include <bench/kernel_cases.hpp>
 #include <kadam/kernels/detail/block_loop.hpp>
+#include <kadam/kernels/half_copy.hpp>
+#include <kadam/optim/make_optimizer.hpp>
+
+#include <memory>
 
 namespace kadam::bench {
 namespace {
+
+/// A cheap hash with well-mixed bits (Wellons' lowbias32).
+KOKKOS_INLINE_FUNCTION std::uint32_t mixed(std::uint32_t value) {
+  value ^= value >> 16U;
+  value *= 0x7feb352dU;
+  value ^= value >> 15U;
+  value *= 0x846ca68bU;
+  return value ^ (value >> 16U);
+}
 
 /// A sum that is as fast as the memory: floats in 64 lanes, a tile at a time.
 struct SumOfTile {
@@ -52,7 +64,50 @@ void copy(const ExecutionSpace& exec, const Vector<const float>& from, const Vec
       KOKKOS_LAMBDA(const std::int64_t i) { to(i) = from(i); });
 }
 
+constexpr std::int64_t small_elements = 10000;
+
+KernelCase step_of(const std::string& name, const OptionMap& options) {
+  const std::shared_ptr<Optimizer> optimizer =
+      make_optimizer(name, options, TensorLayout({{"weights", 0, small_elements}}), Communicator::self());
+  const auto vectors = std::make_shared<Vectors>(small_elements);
+  return {name + " step, d = 10000, 1 rank", 0.0, small_elements, Limit::none,
+          [optimizer, vectors](const auto& exec) { optimizer->step(exec, vectors->x, vectors->gradient); }};
+}
+
 }  // namespace
+
+void fill(const ExecutionSpace& exec, const Vector<float>& values, float size, std::uint32_t seed) {
+  using Policy = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
+  Kokkos::parallel_for(
+      "kadam-bench::fill", Policy(exec, 0, static_cast<std::int64_t>(values.extent(0))),
+      KOKKOS_LAMBDA(const std::int64_t i) {
+        const std::uint32_t bits = mixed(static_cast<std::uint32_t>(i) ^ seed);
+        const float unit = static_cast<float>(bits >> 8U) * 0x1p-23F - 1.0F;  // -1 to 1
+        values(i) = size * unit * unit * unit;
+      });
+}
+
+Vectors::Vectors(std::int64_t size) : elements(size) {
+  const ExecutionSpace exec;
+  x = allocate<float>(exec, "kadam-bench::x", size);
+  m = allocate<float>(exec, "kadam-bench::m", size);
+  v = allocate<float>(exec, "kadam-bench::v", size);
+  gradient = allocate<float>(exec, "kadam-bench::gradient", size);
+  bfloat16_gradient = allocate<Bfloat16>(exec, "kadam-bench::bfloat16_gradient", size);
+  float16_gradient = allocate<Float16>(exec, "kadam-bench::float16_gradient", size);
+  model = allocate<Bfloat16>(exec, "kadam-bench::model", size);
+  error = allocate<float>(exec, "kadam-bench::error", size);
+  words = allocate_zeros<std::uint32_t>(exec, "kadam-bench::words", size);
+  fill(exec, x, 1.0F, 1);
+  fill(exec, m, 1e-3F, 2);
+  fill(exec, gradient, 1e-2F, 3);
+  write_copy<ExecutionSpace, MemorySpace>(exec, gradient, HalfCopy<MemorySpace>(bfloat16_gradient));
+  write_copy<ExecutionSpace, MemorySpace>(exec, gradient, HalfCopy<MemorySpace>(float16_gradient));
+  write_copy<ExecutionSpace, MemorySpace>(exec, x, HalfCopy<MemorySpace>(model));
+  fill(exec, error, 1e-3F, 4);
+  Kokkos::deep_copy(exec, v, 1e-6F);
+  exec.fence("kadam-bench: vectors");
+}
 
 std::vector<KernelCase> limit_cases(const Vectors& vectors) {
   const std::int64_t d = vectors.elements;
@@ -69,6 +124,10 @@ std::vector<KernelCase> limit_cases(const Vectors& vectors) {
            Limit::update,
            [&](const auto& exec) { copy(exec, vectors.gradient, vectors.error); },
            {}}};
+}
+
+std::vector<KernelCase> small_step_cases() {
+  return {step_of("adam", {}), step_of("onebit_adam", {{"warmup_steps", 1}})};
 }
 
 }  // namespace kadam::bench

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <bench/kernel_table.hpp>
+#include <bench/kernel_results.hpp>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
