@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <configuration/optimizer_settings.hpp>
+#include <configuration/keys.hpp>
 #include <kadam/options/option_fields.hpp>
 #include <workloads/make_dataset.hpp>
 #include <workloads/make_model.hpp>
