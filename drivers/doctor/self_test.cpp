@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <doctor/self_test.hpp>
+#include <doctor/findings.hpp>
 #include <kadam/optim/make_optimizer.hpp>
 #include <launch/optimizer_steps.hpp>
 #include <launch/timing.hpp>
