@@ -4,10 +4,8 @@
 #include <launch/commands.hpp>
 #include <launch/session.hpp>
 #include <plan/figures.hpp>
-#include <plan/measure_kernels.hpp>
-#include <plan/measure_network.hpp>
-#include <plan/node_levels.hpp>
-#include <plan/output.hpp>
+#include <plan/forecast.hpp>
+#include <plan/measurement.hpp>
 #include <plan/settings.hpp>
 
 #include <fmt/format.h>

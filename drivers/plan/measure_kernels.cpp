@@ -3,7 +3,7 @@
 #include <bench/kernel_cases.hpp>
 #include <bench/kernel_results.hpp>
 #include <kadam/codec/any_quantiser.hpp>
-#include <plan/measure_kernels.hpp>
+#include <plan/measurement.hpp>
 
 #include <algorithm>
 #include <array>

@@ -4,7 +4,7 @@
 #include <launch/files.hpp>
 #include <launch/quantities.hpp>
 #include <launch/session.hpp>
-#include <plan/output.hpp>
+#include <plan/forecast.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
