@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/collectives/dense_mean.hpp>
 #include <launch/optimizer_steps.hpp>
-#include <trace/trace_format.hpp>
+#include <trace/recorder.hpp>
 #include <train/held_out.hpp>
 #include <train/trainer.hpp>
 #include <workloads/make_sampler.hpp>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <trace/kokkos_events.hpp>
+#include <trace/listeners.hpp>
 
 #include <Kokkos_Core.hpp>
 

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/collectives/phases.hpp>
-#include <trace/kokkos_events.hpp>
+#include <kadam/comm/communicator.hpp>
+#include <trace/listeners.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -95,6 +96,14 @@ void set_callbacks(bool wanted) {
   tools::set_end_deep_copy_callback(wanted ? end_work : nullptr);
 }
 
+constexpr std::array<const char*, traffic_classes> exchange_names = {
+    "control",         "dense exchange",      "compressed exchange",
+    "sparse exchange", "background exchange", "exchange inside the node"};
+
+Track track_of(Traffic traffic) {
+  return traffic == Traffic::background ? Track::background : Track::network;
+}
+
 }  // namespace
 
 KokkosEvents::KokkosEvents(std::shared_ptr<Recorder> recorder) {
@@ -110,6 +119,34 @@ KokkosEvents::~KokkosEvents() {
   set_callbacks(false);
   delete listening;
   listening = nullptr;
+}
+
+ExchangeEvents::ExchangeEvents(std::shared_ptr<Recorder> recorder) : recorder_(std::move(recorder)) {}
+
+void ExchangeEvents::exchange_begins(Traffic traffic) {
+  const double now = recorder_->now();
+  queue_of(track_of(traffic)) = {now, now, 0};
+}
+
+void ExchangeEvents::sends(Traffic traffic, int to, std::size_t bytes) {
+  const Track track = track_of(traffic);
+  queue_of(track).sent_bytes += bytes;
+  recorder_->add_message(track, message_leaves, recorder_->now(), Event::at_once, to, bytes);
+}
+
+void ExchangeEvents::has_arrived(Traffic traffic, int from, std::size_t bytes) {
+  const Track track = track_of(traffic);
+  Queue& queue = queue_of(track);
+  const double now = recorder_->now();
+  recorder_->add_message(track, message_arrives, queue.last_arrival, now - queue.last_arrival, from, bytes);
+  queue.last_arrival = now;
+}
+
+void ExchangeEvents::exchange_ends(Traffic traffic) {
+  const Track track = track_of(traffic);
+  const Queue& queue = queue_of(track);
+  recorder_->add_message(track, exchange_names.at(static_cast<std::size_t>(traffic)), queue.begin,
+                         recorder_->now() - queue.begin, -1, queue.sent_bytes);
 }
 
 }  // namespace kadam::trace
