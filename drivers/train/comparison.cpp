@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <launch/files.hpp>
 #include <launch/quantities.hpp>
-#include <train/comparison.hpp>
+#include <train/run_record.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

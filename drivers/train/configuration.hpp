@@ -57,4 +57,8 @@ struct Configuration {
 [[nodiscard]] std::string to_toml(const Configuration& of, const std::string& algorithm,
                                   const OptionMap& resolved_options);
 
+/// All keys of the configuration with their meaning and default, in lines of at most 100 characters. What all
+/// optimizers have in common is listed once.
+[[nodiscard]] std::string key_help();
+
 }  // namespace kadam::train

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/optim/optimizer_names.hpp>
 #include <train/configuration.hpp>
-#include <train/key_help.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

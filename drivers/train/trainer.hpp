@@ -12,7 +12,6 @@
 #include <train/configuration.hpp>
 #include <train/run_record.hpp>
 #include <train/run_statistics.hpp>
-#include <train/run_summary.hpp>
 #include <train/save_times.hpp>
 #include <workloads/sampler.hpp>
 
