@@ -3,13 +3,53 @@
 #pragma once
 
 #include <kadam/layout/tensor_layout.hpp>
-#include <workloads/initialiser.hpp>
 #include <workloads/layers/linear.hpp>
 #include <workloads/matrix.hpp>
+#include <workloads/parameters.hpp>
 
 #include <cstdint>
 
 namespace kadam::workloads {
+
+/// x(n, :) = table(token_n, :). Shape: table [vocabulary][width], x [tokens][width].
+class TokenEmbedding {
+ public:
+  TokenEmbedding(TensorLayoutBuilder& layout, std::int64_t vocabulary, std::int64_t width);
+
+  void initialise(const Initialiser& initialiser, double deviation) const;
+
+  void forward(const ExecutionSpace& exec, const Vector<const float>& parameters,
+               const Vector<const std::int32_t>& tokens, const Matrix<float>& x) const;
+
+  /// Each row of the table gathers the rows of dx that used it, in order: no atomics.
+  void backward(const ExecutionSpace& exec, const Vector<const std::int32_t>& tokens,
+                const Matrix<const float>& dx, const GradientSink& gradient) const;
+
+ private:
+  std::int64_t vocabulary_;
+  std::int64_t width_;
+  std::int64_t table_;
+};
+
+/// x(n, :) += table(n mod positions, :). Shape: table [positions][width], x [examples * positions][width].
+class PositionEmbedding {
+ public:
+  PositionEmbedding(TensorLayoutBuilder& layout, std::int64_t positions, std::int64_t width);
+
+  void initialise(const Initialiser& initialiser, double deviation) const;
+
+  void add_to(const ExecutionSpace& exec, const Vector<const float>& parameters,
+              const Matrix<float>& x) const;
+
+  /// Each row of the table gathers the rows of dx at its position, in order: no atomics.
+  void backward(const ExecutionSpace& exec, const Matrix<const float>& dx,
+                const GradientSink& gradient) const;
+
+ private:
+  std::int64_t positions_;
+  std::int64_t width_;
+  std::int64_t table_;
+};
 
 /// Images of [channels][height][width] cut into squares of `patch` x `patch` pixels, line by line.
 struct PatchGrid {
