@@ -52,12 +52,11 @@ gfortran               gcc-gfortran       gcc-fortran           command:gfortran
 mpich                  mpich              mpich                 command:mpiexec.mpich
 libmpich-dev           mpich-devel        mpich-devel           command:mpicxx.mpich
 "
-# Real data for the examples, and their plots: other systems go on without them.
+# Real data for the examples: other systems go on without them.
 KADAM_PACKAGES_DATA="
 dataset-fashion-mnist  -                  -                     file:/usr/share/datasets/fashion-mnist/train-images-idx3-ubyte.gz
 bible-kjv              -                  -                     command:bible
 bible-kjv-text         -                  -                     command:bible
-gnuplot-nox            gnuplot            gnuplot               command:gnuplot
 "
 KADAM_PACKAGES_HIP="
 hipcc                  hipcc              -                     command:hipcc

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <workloads/data_shape.hpp>
 #include <workloads/layers/convolution.hpp>
 #include <workloads/layers/linear.hpp>
+#include <workloads/model.hpp>
 #include <workloads/network.hpp>
 
 #include <cstdint>

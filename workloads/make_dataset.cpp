@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <workloads/cifar10.hpp>
-#include <workloads/idx.hpp>
+#include <workloads/image_files.hpp>
 #include <workloads/make_dataset.hpp>
 
 #include <cmath>

@@ -1,12 +1,37 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <workloads/blas_threads.hpp>
 #include <workloads/make_model.hpp>
 
 #include <stdexcept>
 
+// Null unless OpenBLAS is linked: its own header is not needed, and other BLAS libraries do not have them.
+extern "C" {
+__attribute__((weak)) void openblas_set_num_threads(int threads);
+__attribute__((weak)) int openblas_get_parallel(void);
+}
+
 namespace kadam::workloads {
 namespace {
+
+/// Keeps OpenBLAS, if it is the BLAS behind Kokkos Kernels, within the threads that Kokkos has: left alone it
+/// takes every core of the machine, for each MPI rank. For the whole process.
+///
+/// OpenBLAS built for OpenMP shares Kokkos' threads and gets all of them. Its build for POSIX threads brings
+/// its own, which would fight for cores with those that OpenMP keeps spinning between kernels, so it gets
+/// one: for more than one thread per rank install the other build (Debian: libopenblas0-openmp).
+///
+/// Returns the threads that OpenBLAS now has, 0 if it cannot be told: another library, or Debian's
+/// libblas.so.3, which hides these functions. Then OPENBLAS_NUM_THREADS, or OMP_NUM_THREADS, decides when the
+/// program starts.
+int set_blas_threads(int kokkos_threads) {
+  if (openblas_set_num_threads == nullptr || openblas_get_parallel == nullptr) {
+    return 0;
+  }
+  constexpr int built_for_openmp = 2;
+  const int threads = openblas_get_parallel() == built_for_openmp ? kokkos_threads : 1;
+  openblas_set_num_threads(threads);
+  return threads;
+}
 
 /// What to use instead of a kind that does not fit.
 std::string kinds_for(const DataShape& shape) {

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <workloads/cnn.hpp>
-#include <workloads/data_shape.hpp>
 #include <workloads/mlp.hpp>
+#include <workloads/model.hpp>
 #include <workloads/transformer.hpp>
 #include <workloads/vit.hpp>
 
@@ -26,7 +26,7 @@ struct ModelOptions {
 };
 
 /// The model for examples of the given shape. Also keeps OpenBLAS within the threads of the default execution
-/// space, see blas_threads.hpp.
+/// space, see set_blas_threads() in make_model.cpp.
 ///
 /// Errors: std::invalid_argument when the options are not valid or the kind does not fit the data.
 /// Worked number: `make_model({}, {.channels = 1, .height = 28, .width = 28, .classes = 10})` has d = 55,050.

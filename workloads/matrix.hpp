@@ -37,4 +37,41 @@ template <class T>
   return static_cast<std::int64_t>(matrix.extent(1));
 }
 
+/// One allocation out of which a model carves its activations. It grows and never shrinks, so batches of
+/// sizes already seen allocate nothing.
+///
+/// Memory: 4 B per element, each matrix rounded up to 64 B.
+class Arena {
+ public:
+  /// Calls `carve(*this)` twice: once to count, and, after the allocation if one is needed, to hand out.
+  template <class Carve>
+  void lay_out(const ExecutionSpace& exec, const Carve& carve) {
+    base_ = nullptr;
+    used_elements_ = 0;
+    carve(*this);
+    if (used_elements_ > storage_.extent(0)) {
+      storage_ = Vector<float>();
+      storage_ =
+          allocate<float>(exec, "kadam::workloads::activations", static_cast<std::int64_t>(used_elements_));
+    }
+    base_ = storage_.data();
+    used_elements_ = 0;
+    carve(*this);
+  }
+
+  /// The next `rows` x `columns` elements, not initialised. Only within `carve`.
+  [[nodiscard]] Matrix<float> matrix(std::int64_t rows, std::int64_t columns) {
+    constexpr std::size_t alignment_elements = 16;
+    float* const begin = base_ == nullptr ? nullptr : base_ + used_elements_;
+    const std::size_t elements = static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
+    used_elements_ += (elements + alignment_elements - 1) / alignment_elements * alignment_elements;
+    return Matrix<float>(begin, static_cast<std::size_t>(rows), static_cast<std::size_t>(columns));
+  }
+
+ private:
+  Vector<float> storage_;
+  float* base_ = nullptr;
+  std::size_t used_elements_ = 0;
+};
+
 }  // namespace kadam::workloads

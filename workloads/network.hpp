@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <workloads/arena.hpp>
+#include <workloads/matrix.hpp>
 #include <workloads/model.hpp>
 
 #include <cstdint>

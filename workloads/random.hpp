@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
+#include <utility>
 
 namespace kadam::workloads {
 
@@ -38,6 +41,15 @@ namespace kadam::workloads {
     bits = random_bits(seed, counter++);
   }
   return bits % bound;
+}
+
+/// Fisher and Yates' shuffle (Durstenfeld 1964), a pure function of `stream` and the order before.
+template <class T>
+void shuffle(std::span<T> values, std::uint64_t stream) {
+  std::uint64_t counter = 0;
+  for (std::size_t i = values.size(); i > 1; --i) {
+    std::swap(values[i - 1], values[random_below(stream, counter, i)]);
+  }
 }
 
 }  // namespace kadam::workloads

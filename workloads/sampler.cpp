@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <workloads/random.hpp>
 #include <workloads/sampler.hpp>
-#include <workloads/shuffle.hpp>
 
 #include <numeric>
 #include <stdexcept>

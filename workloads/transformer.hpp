@@ -2,12 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <workloads/data_shape.hpp>
-#include <workloads/layers/position_embedding.hpp>
-#include <workloads/layers/token_embedding.hpp>
+#include <workloads/layers/embeddings.hpp>
+#include <workloads/model.hpp>
 #include <workloads/network.hpp>
 #include <workloads/transformer_encoder.hpp>
-#include <workloads/transformer_head.hpp>
 
 #include <cstdint>
 

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <bench/kernel_case.hpp>
-#include <bench/vectors.hpp>
+#include <bench/kernel_cases.hpp>
 #include <kadam/kernels/adam_direction.hpp>
 #include <kadam/kernels/adam_update.hpp>
 #include <kadam/kernels/local_step.hpp>

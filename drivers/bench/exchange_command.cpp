@@ -1,12 +1,10 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <bench/default_sizes.hpp>
-#include <bench/exchange_command.hpp>
-#include <bench/exchange_table.hpp>
-#include <bench/measure_exchange.hpp>
-#include <bench/name_filter.hpp>
-#include <bench/transient_line.hpp>
+#include <bench/commands.hpp>
+#include <bench/exchange_cases.hpp>
+#include <bench/exchange_results.hpp>
 #include <kadam/version.hpp>
+#include <launch/progress.hpp>
 #include <launch/quantities.hpp>
 
 #include <fmt/format.h>
@@ -111,7 +109,7 @@ void ExchangeCommand::measure_all(const launch::Session& session, const std::vec
                                   const std::optional<WireLimit>& limit) const {
   Communicator& communicator = *session.communicator();
   if (session.is_root() && !json_) print_now(heading(communicator.size(), limit));
-  TransientLine line(session.is_root());
+  launch::TransientLine line(session.is_root());
   std::size_t left = cases.size() * sizes.size();
   double seconds = seconds_;  // that are left
   for (const std::int64_t elements : sizes) {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <bench/exchange_table.hpp>
+#include <bench/exchange_results.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

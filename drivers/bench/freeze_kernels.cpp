@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <bench/kernel_case.hpp>
-#include <bench/vectors.hpp>
+#include <bench/kernel_cases.hpp>
 #include <kadam/kernels/active_mask.hpp>
 #include <kadam/kernels/freeze.hpp>
 #include <kadam/kernels/words.hpp>

@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <bench/kernel_table.hpp>
-#include <bench/kernels_command.hpp>
-#include <bench/name_filter.hpp>
-#include <bench/transient_line.hpp>
-#include <bench/vectors.hpp>
+#include <bench/commands.hpp>
+#include <bench/kernel_cases.hpp>
+#include <bench/kernel_results.hpp>
 #include <kadam/version.hpp>
+#include <launch/progress.hpp>
 
 #include <fmt/format.h>
 
@@ -61,7 +60,7 @@ int KernelsCommand::run(const launch::Session& session) const {
   }
   const Vectors vectors(elements_);
   const std::vector<KernelCase> cases = cases_of(vectors, only_);
-  TransientLine progress(true);
+  launch::TransientLine progress(true);
   const auto timings = measure(cases, repetitions_, [&](int repetition) {
     progress.says(fmt::format("{} of {}", repetition + 1, repetitions_));
   });

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <bench/kernel_case.hpp>
-#include <bench/vectors.hpp>
+#include <bench/kernel_cases.hpp>
 #include <kadam/codec/block_codec.hpp>
 #include <kadam/kernels/half_copy.hpp>
 #include <kadam/kernels/numbers.hpp>

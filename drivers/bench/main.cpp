@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// kadam-bench: what the kernels reach of the memory's speed, and exchanges of the network's.
 
-#include <bench/exchange_command.hpp>
-#include <bench/kernels_command.hpp>
+#include <bench/commands.hpp>
 #include <launch/command_line.hpp>
 #include <launch/session.hpp>
 

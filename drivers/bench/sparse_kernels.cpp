@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <bench/kernel_case.hpp>
-#include <bench/vectors.hpp>
+#include <bench/kernel_cases.hpp>
 #include <kadam/kernels/large_top_k.hpp>
 #include <kadam/kernels/sparse_accumulate.hpp>
 #include <kadam/kernels/support_overlap.hpp>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <configuration/toml_text.hpp>
+#include <configuration/keys.hpp>
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <doctor/self_test.hpp>
+#include <doctor/findings.hpp>
 #include <kadam/optim/make_optimizer.hpp>
-#include <launch/equal_replicas.hpp>
+#include <launch/optimizer_steps.hpp>
 #include <launch/timing.hpp>
 
 #include <algorithm>

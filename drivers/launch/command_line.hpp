@@ -87,4 +87,7 @@ class Options {
   std::shared_ptr<CLI::App> app_;
 };
 
+/// What --version prints: the version, the compiler, Kokkos and its spaces, MPI.
+[[nodiscard]] std::string build_info(const std::string& program);
+
 }  // namespace kadam::launch

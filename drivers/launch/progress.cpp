@@ -1,21 +1,40 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <launch/progress.hpp>
-#include <launch/terminal.hpp>
 
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <cstdlib>
+#include <fcntl.h>
+#include <string>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
 namespace kadam::launch {
+namespace {
+
+/// Whether a person watches what is written to this descriptor (STDOUT_FILENO, STDERR_FILENO). Open MPI gives
+/// each rank a pipe or a terminal of its own and passes on what is written there: only its parent, mpirun,
+/// knows where it ends.
+bool is_terminal(int descriptor) {
+  if (std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr) return ::isatty(descriptor) == 1;
+  struct stat own = {};
+  if (::fstat(descriptor, &own) == 0 && S_ISREG(own.st_mode))
+    return false;  // a shell in between wrote a file
+  const std::string parents = "/proc/" + std::to_string(::getppid()) + "/fd/" + std::to_string(descriptor);
+  const int parents_descriptor = ::open(parents.c_str(), O_WRONLY | O_NOCTTY);
+  if (parents_descriptor < 0) return false;
+  const bool terminal = ::isatty(parents_descriptor) == 1;
+  ::close(parents_descriptor);
+  return terminal;
+}
+
+}  // namespace
 
 Progress::Progress(std::string title, std::int64_t steps, bool enabled)
-    : title_(std::move(title)),
-      steps_(steps),
-      enabled_(enabled),
-      terminal_(launch::is_terminal(STDOUT_FILENO)) {}
+    : title_(std::move(title)), steps_(steps), enabled_(enabled), terminal_(is_terminal(STDOUT_FILENO)) {}
 
 void Progress::start_after(std::int64_t step) {
   first_ = step;
@@ -44,6 +63,22 @@ void Progress::update(std::int64_t step, const std::string& words) {
 
 void Progress::finish() {
   if (enabled_ && terminal_) fmt::print("\r\x1b[2K");
+}
+
+TransientLine::TransientLine(bool enabled) : enabled_(enabled && is_terminal(STDERR_FILENO)) {}
+
+void TransientLine::says(const std::string& words) {
+  if (!enabled_) return;
+  fmt::print(stderr, "\r\033[K{}", words);
+  std::fflush(stderr);
+  shown_ = true;
+}
+
+void TransientLine::clear() {
+  if (!shown_) return;
+  fmt::print(stderr, "\r\033[K");
+  std::fflush(stderr);
+  shown_ = false;
 }
 
 }  // namespace kadam::launch

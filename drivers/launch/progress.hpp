@@ -32,4 +32,17 @@ class Progress {
   Kokkos::Timer timer_;
 };
 
+/// A line of standard error that is there for a moment, on a terminal alone: what is done now.
+class TransientLine {
+ public:
+  explicit TransientLine(bool enabled);
+
+  void says(const std::string& words);
+  void clear();
+
+ private:
+  bool enabled_;
+  bool shown_ = false;
+};
+
 }  // namespace kadam::launch

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/optim/optimizer.hpp>
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -29,5 +31,8 @@ namespace kadam::launch {
 [[nodiscard]] std::string rate_text(double bytes_per_second);
 /// "512 B", "6.0 kB", "1.36 GB": decimal units, as networks are sold.
 [[nodiscard]] std::string bytes_text(double bytes);
+
+/// "64.0 kB in a warm-up step, 2.1 kB in a compressed step": what a rank sends in each phase, in their order.
+[[nodiscard]] std::string traffic_text(const std::vector<PlannedTraffic>& plan);
 
 }  // namespace kadam::launch

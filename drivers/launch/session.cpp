@@ -1,9 +1,12 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/config.hpp>
+#include <kadam/version.hpp>
 #include <launch/session.hpp>
 
 #include <Kokkos_Core.hpp>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
@@ -211,6 +214,15 @@ int run_program(const char* name, int argc, char** argv,
     if (transport_runs()) end_transport();
     return exit_usage;
   }
+}
+
+std::string title_line(const Communicator& program) {
+  return fmt::format("Kadam {}: {}, {}", KADAM_VERSION_STRING, program.description(), threads_text());
+}
+
+std::string threads_text() {
+  const int threads = ExecutionSpace().concurrency();
+  return fmt::format("{} thread{} of {} each", threads, threads == 1 ? "" : "s", ExecutionSpace::name());
 }
 
 }  // namespace kadam::launch

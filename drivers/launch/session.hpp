@@ -58,4 +58,10 @@ class Refused : public std::exception {};
 int run_program(const char* name, int argc, char** argv,
                 const std::function<int(Session&, int, char**)>& program);
 
+/// "Kadam 1.0.0: MPI, 4 ranks, 2 threads of OpenMP each": the first line that a program prints.
+[[nodiscard]] std::string title_line(const Communicator& program);
+
+/// "2 threads of OpenMP each": what a rank computes with.
+[[nodiscard]] std::string threads_text();
+
 }  // namespace kadam::launch

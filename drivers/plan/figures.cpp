@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <launch/files.hpp>
 #include <launch/session.hpp>
-#include <launch/whole_file.hpp>
 #include <plan/figures.hpp>
 
 #include <fmt/format.h>

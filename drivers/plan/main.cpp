@@ -1,13 +1,11 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// kadam-plan: does it pay off on this network?
-#include <launch/shell_word.hpp>
-#include <launch/title_line.hpp>
+#include <launch/commands.hpp>
+#include <launch/session.hpp>
 #include <plan/figures.hpp>
-#include <plan/measure_kernels.hpp>
-#include <plan/measure_network.hpp>
-#include <plan/node_levels.hpp>
-#include <plan/output.hpp>
+#include <plan/forecast.hpp>
+#include <plan/measurement.hpp>
 #include <plan/settings.hpp>
 
 #include <fmt/format.h>

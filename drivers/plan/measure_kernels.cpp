@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <bench/kernel_case.hpp>
-#include <bench/measure.hpp>
-#include <bench/vectors.hpp>
+#include <bench/kernel_cases.hpp>
+#include <bench/kernel_results.hpp>
 #include <kadam/codec/any_quantiser.hpp>
-#include <plan/measure_kernels.hpp>
+#include <plan/measurement.hpp>
 
 #include <algorithm>
 #include <array>

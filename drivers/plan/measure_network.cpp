@@ -3,7 +3,7 @@
 #include <kadam/collectives/pipelined_reduction.hpp>
 #include <kadam/layout/chunk_layout.hpp>
 #include <launch/timing.hpp>
-#include <plan/measure_network.hpp>
+#include <plan/measurement.hpp>
 
 #include <algorithm>
 #include <array>
@@ -187,6 +187,19 @@ void measure_network(Communicator& communicator, const NodeLevels& levels, plan:
     network.node_latency_seconds = all[3];
     network.node_bytes_per_second = all[4];
   }
+}
+
+NodeLevels find_node_levels(Communicator& communicator) {
+  NodeLevels levels;
+  levels.node = communicator.split_by_node();
+  levels.across = communicator.split(levels.node->rank());
+  // Colours: the pair of each local number, and a colour of its own for each rank that is in none.
+  const bool paired = levels.across->rank() < 2;
+  levels.pair = communicator.split(paired ? levels.node->rank() : communicator.size() + communicator.rank());
+  const auto on_node = static_cast<double>(levels.node->size());
+  const std::vector<double> all = communicator.all_gather_values({&on_node, 1});
+  levels.equal_nodes = std::all_of(all.begin(), all.end(), [&](double other) { return other == on_node; });
+  return levels;
 }
 
 }  // namespace kadam::plan_program

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <launch/commands.hpp>
+#include <launch/files.hpp>
 #include <launch/quantities.hpp>
-#include <launch/quiet_program.hpp>
 #include <launch/session.hpp>
-#include <launch/whole_file.hpp>
-#include <plan/output.hpp>
+#include <plan/forecast.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

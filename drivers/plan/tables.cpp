@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/version.hpp>
 #include <launch/quantities.hpp>
-#include <plan/output.hpp>
+#include <plan/forecast.hpp>
 
 #include <fmt/format.h>
 

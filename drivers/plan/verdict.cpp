@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <plan/verdict.hpp>
+#include <plan/prediction.hpp>
 
 #include <stdexcept>
 

@@ -4,8 +4,7 @@
 #include <kadam/io/npy.hpp>
 #include <kadam/optim/make_optimizer.hpp>
 #include <launch/command_line.hpp>
-#include <launch/learning_rates.hpp>
-#include <launch/rounded_gradient.hpp>
+#include <launch/optimizer_steps.hpp>
 #include <launch/session.hpp>
 #include <replay/replay_case.hpp>
 

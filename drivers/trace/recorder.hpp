@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <trace/trace_format.hpp>
-
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -16,6 +14,19 @@
 
 /// Timelines of runs: what each rank computed, encoded and sent, and when.
 namespace kadam::trace {
+
+// What a trace's file says in words and numbers, for those who write it and those who read it:
+// docs/timeline.md.
+
+/// What works beside each other on a rank: its threads in the file, by these numbers.
+enum class Track : std::uint8_t { compute, codec, network, background };
+inline constexpr std::size_t track_count = 4;
+
+// Names of events.
+inline constexpr const char* step_region = "kadam-train::step";
+inline constexpr const char* gradient_region = "kadam-train::gradient";
+inline constexpr const char* message_leaves = "send";
+inline constexpr const char* message_arrives = "receive";
 
 /// Something that took a while, or happened at once.
 struct Event {

@@ -3,7 +3,7 @@
 #include <launch/command_line.hpp>
 #include <launch/quantities.hpp>
 #include <train/command_line.hpp>
-#include <train/key_help.hpp>
+#include <train/configuration.hpp>
 
 #include <Kokkos_Core.hpp>
 

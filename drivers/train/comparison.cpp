@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <launch/files.hpp>
 #include <launch/quantities.hpp>
-#include <launch/whole_file.hpp>
-#include <train/comparison.hpp>
+#include <train/run_record.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <configuration/keys.hpp>
-#include <configuration/toml_text.hpp>
 #include <kadam/optim/optimizer_names.hpp>
 #include <train/configuration.hpp>
 

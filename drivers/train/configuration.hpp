@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <configuration/optimizer_settings.hpp>
+#include <configuration/keys.hpp>
 #include <kadam/options/option_fields.hpp>
 #include <workloads/make_dataset.hpp>
 #include <workloads/make_model.hpp>
@@ -56,5 +56,9 @@ struct Configuration {
 /// same run.
 [[nodiscard]] std::string to_toml(const Configuration& of, const std::string& algorithm,
                                   const OptionMap& resolved_options);
+
+/// All keys of the configuration with their meaning and default, in lines of at most 100 characters. What all
+/// optimizers have in common is listed once.
+[[nodiscard]] std::string key_help();
 
 }  // namespace kadam::train

@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// kadam-train: trains a real model on real data under one or several optimizers.
-#include <launch/quiet_program.hpp>
-#include <launch/run_folder.hpp>
+#include <kadam/optim/optimizer.hpp>
+#include <launch/commands.hpp>
+#include <launch/files.hpp>
+#include <launch/quantities.hpp>
 #include <launch/session.hpp>
-#include <launch/shell_word.hpp>
-#include <launch/stop_signals.hpp>
 #include <launch/watchdog.hpp>
-#include <train/banner.hpp>
 #include <train/command_line.hpp>
-#include <train/comparison.hpp>
 #include <train/configuration.hpp>
+#include <train/run_record.hpp>
+#include <train/save_times.hpp>
 #include <train/trainer.hpp>
 
 #include <fmt/format.h>
@@ -83,6 +83,30 @@ Plan make_plan(const Session& session, const CommandLine& line) {
   return plan;
 }
 
+/// What all optimizers are trained on, and how long.
+std::string banner(const Configuration& configuration, const workloads::Dataset& data,
+                   const Communicator& program) {
+  const TrainingOptions& training = configuration.training;
+  return fmt::format("{}\ndata      {}\ntraining  {} steps of {} x {} examples, seed {}\n",
+                     launch::title_line(program), data.description(), training.steps, program.size(),
+                     training.batch * training.accumulate, training.seed);
+}
+
+/// Parameters, memory and bytes of a step of one of them.
+std::string banner_of(const Optimizer& optimizer, const Configuration& configuration) {
+  const auto text_of = [](std::size_t bytes) { return launch::bytes_text(static_cast<double>(bytes)); };
+  const std::int64_t d = optimizer.layout().elements();
+  const MemoryUse memory = optimizer.memory();
+  const double gradients = configuration.training.accumulate > 1 ? 2.0 : 1.0;
+  return fmt::format("\n{}: {} of d = {} parameters in {} tensors\n", optimizer.name(),
+                     configuration.model.kind, launch::grouped(d), optimizer.layout().tensors().size()) +
+         fmt::format(
+             "  memory per rank: parameters (twice) and gradient {}, optimizer state {}, messages {}\n",
+             launch::bytes_text((2.0 + gradients) * 4.0 * static_cast<double>(d)),
+             text_of(memory.state_bytes), text_of(memory.workspace_bytes)) +
+         fmt::format("  sent by a rank: {}\n", launch::traffic_text(optimizer.traffic_plan()));
+}
+
 /// The page is what kadam-report makes of the files. Whatever becomes of it, the run is done.
 void print_report(const std::filesystem::path& folder) {
   if (launch::run_quietly({"kadam-report", folder.string()}, std::chrono::minutes(2))) {
@@ -102,7 +126,7 @@ void print_results(const Plan& plan, const std::vector<RunSummary>& runs) {
 }
 
 void print_stop(const Plan& plan, const RunSummary& run) {
-  const std::string signal = launch::StopSignals::arrived();
+  const std::string signal = StopSignals::arrived();
   fmt::print("{}: stopped after step {} of {} ({}), saved in {}; --resume auto goes on from there\n",
              run.algorithm, run.steps, plan.configuration.training.steps,
              signal.empty() ? "told by another rank, or the clock" : signal,
@@ -144,7 +168,7 @@ int run(Session& session, int argc, char** argv) {
   Plan plan = make_plan(session, line);
   plan.commands = {{argv, argv + argc}, repetition_of(argv[0], plan.folder, line)};
   // Without checkpoints a signal ends the program as it always does.
-  std::optional<launch::StopSignals> signals;
+  std::optional<StopSignals> signals;
   if (!plan.checkpoints.folder.empty()) session.prepare([&] { signals.emplace(line.stop_on); });
   if (session.is_root()) fmt::print("{}", banner(plan.configuration, *plan.data, *session.communicator()));
   launch::Watchdog watchdog("kadam-train", plan.watchdog_seconds);

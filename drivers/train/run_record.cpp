@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/optim/optimizer_names.hpp>
 #include <kadam/version.hpp>
-#include <launch/build_info.hpp>
-#include <launch/whole_file.hpp>
+#include <launch/command_line.hpp>
+#include <launch/files.hpp>
 #include <train/run_record.hpp>
 
 #include <fmt/chrono.h>
@@ -109,6 +109,26 @@ void close_run_record(const std::filesystem::path& file, const RunSummary& resul
   Json record = read_record(file);
   record["result"] = to_json(result);
   write_record(file, record);
+}
+
+nlohmann::ordered_json to_json(const RunSummary& run) {
+  return {{"optimizer", run.algorithm},
+          {"training_loss", run.training_loss},
+          {"held_out_loss", run.held_out_loss},
+          {"held_out_accuracy", run.accuracy},
+          {"bytes_per_step", run.bytes_per_step},
+          {"background_bytes_per_step", run.background_bytes_per_step},
+          {"mean_bytes_per_step", run.mean_bytes_per_step},
+          {"dense_bytes_per_step", run.dense_bytes_per_step},
+          {"compute_seconds", run.seconds.compute},
+          {"encode_seconds", run.seconds.encode},
+          {"exchange_seconds", run.seconds.exchange},
+          {"decode_seconds", run.seconds.decode},
+          {"rest_seconds", run.seconds.rest},
+          {"wait_seconds", run.seconds.wait},
+          {"wall_seconds", run.wall_seconds},
+          {"steps", run.steps},
+          {"skipped_steps", run.skipped_steps}};
 }
 
 }  // namespace kadam::train

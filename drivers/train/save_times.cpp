@@ -2,21 +2,46 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <launch/quantities.hpp>
 #include <launch/session.hpp>
-#include <launch/stop_signals.hpp>
 #include <train/save_times.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <chrono>
+#include <csignal>
 
 namespace kadam::train {
 namespace {
 
 const auto program_start = std::chrono::steady_clock::now();
 
+struct NamedSignal {
+  const char* name;
+  int number;
+};
+
+// Those that batch systems and people send to ask a program to end.
+constexpr std::array<NamedSignal, 7> known_signals = {{{"SIGTERM", SIGTERM},
+                                                       {"SIGUSR1", SIGUSR1},
+                                                       {"SIGUSR2", SIGUSR2},
+                                                       {"SIGINT", SIGINT},
+                                                       {"SIGHUP", SIGHUP},
+                                                       {"SIGXCPU", SIGXCPU},
+                                                       {"SIGCONT", SIGCONT}}};
+
+volatile std::sig_atomic_t arrived_signal = 0;
+
 }  // namespace
+
+extern "C" {
+static void kadam_note_signal(int number) {
+  arrived_signal = number;
+  // The next one is not caught.
+  (void)std::signal(number, SIG_DFL);
+}
+}
 
 double program_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - program_start).count();
@@ -51,7 +76,7 @@ void CheckpointOptions::validate(bool compares) const {
 
 std::uint32_t SaveTimes::wishes() const {
   std::uint32_t wishes = 0;
-  if (!launch::StopSignals::arrived().empty()) wishes |= wish_stop;
+  if (!StopSignals::arrived().empty()) wishes |= wish_stop;
   if (!has_clock_) return wishes;
   if (options_.walltime_seconds > 0.0 && program_seconds() >= options_.walltime_seconds) wishes |= wish_stop;
   if (options_.every_seconds > 0.0 && since_last_.seconds() >= options_.every_seconds) wishes |= wish_save;
@@ -61,6 +86,34 @@ std::uint32_t SaveTimes::wishes() const {
 bool SaveTimes::is_due(std::int64_t step, std::uint32_t raised) const {
   if (options_.folder.empty()) return false;
   return raised != 0 || (options_.every_steps > 0 && step % options_.every_steps == 0);
+}
+
+StopSignals::StopSignals(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const std::string whole = name.starts_with("SIG") ? name : "SIG" + name;
+    int number = 0;
+    std::string all;
+    for (const NamedSignal& one : known_signals) {
+      if (whole == one.name) number = one.number;
+      all.append(all.empty() ? "" : ", ").append(one.name);
+    }
+    if (number == 0) throw launch::UsageError("--stop-on " + name + ": expected signals out of " + all);
+    numbers_.push_back(number);
+  }
+  arrived_signal = 0;
+  for (const int number : numbers_) (void)std::signal(number, kadam_note_signal);
+}
+
+StopSignals::~StopSignals() {
+  for (const int number : numbers_) (void)std::signal(number, SIG_DFL);
+}
+
+std::string StopSignals::arrived() {
+  const int number = arrived_signal;
+  for (const NamedSignal& one : known_signals) {
+    if (number == one.number) return one.name;
+  }
+  return "";
 }
 
 }  // namespace kadam::train

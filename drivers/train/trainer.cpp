@@ -1,18 +1,13 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/collectives/dense_mean.hpp>
-#include <launch/equal_replicas.hpp>
-#include <launch/learning_rates.hpp>
-#include <trace/trace_format.hpp>
-#include <train/held_out.hpp>
+#include <launch/optimizer_steps.hpp>
+#include <trace/recorder.hpp>
 #include <train/trainer.hpp>
 #include <workloads/make_sampler.hpp>
 
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 
-#include <fmt/format.h>
-
-#include <limits>
 #include <utility>
 
 namespace kadam::train {
@@ -144,26 +139,6 @@ std::uint32_t Trainer::take_step(std::int64_t step, std::uint32_t wishes) {
   if (step % configuration_.training.log_every == 0 || step == configuration_.training.steps)
     log(result, step);
   return result.raised;
-}
-
-void Trainer::evaluate(std::int64_t step) {
-  const Kokkos::Profiling::ScopedRegion region("kadam-train::evaluate");
-  optimizer_->write_consensus(exec_, parameters_, consensus_);
-  const std::uint64_t hash = launch::require_equal_replicas(*communicator_, exec_, consensus_);
-  const TrainingOptions& training = configuration_.training;
-  const workloads::Evaluation held_out = evaluate_held_out(exec_, *model_, consensus_, data_, *communicator_,
-                                                           training.batch, training.held_out_examples);
-  constexpr double none = std::numeric_limits<double>::quiet_NaN();
-  const auto count = static_cast<double>(held_out.count);
-  summary_.held_out_loss = held_out.count == 0 ? none : held_out.loss_sum / count;
-  summary_.accuracy = held_out.count == 0 ? none : static_cast<double>(held_out.correct) / count;
-  if (is_root()) {
-    metrics_->write({{"step", step},
-                     {"held_out_loss", summary_.held_out_loss},
-                     {"held_out_accuracy", summary_.accuracy},
-                     {"held_out_predictions", held_out.count},
-                     {"replica_hash", fmt::format("{:016x}", hash)}});
-  }
 }
 
 }  // namespace kadam::train

@@ -5,14 +5,13 @@
 #include <kadam/checkpoint/checkpoint.hpp>
 #include <kadam/io/json_lines.hpp>
 #include <kadam/optim/make_optimizer.hpp>
+#include <launch/optimizer_steps.hpp>
 #include <launch/progress.hpp>
-#include <launch/rounded_gradient.hpp>
 #include <launch/watchdog.hpp>
 #include <trace/timeline.hpp>
 #include <train/configuration.hpp>
 #include <train/run_record.hpp>
 #include <train/run_statistics.hpp>
-#include <train/run_summary.hpp>
 #include <train/save_times.hpp>
 #include <workloads/sampler.hpp>
 

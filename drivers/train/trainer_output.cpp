@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/io/safetensors.hpp>
+#include <launch/files.hpp>
 #include <launch/quantities.hpp>
-#include <launch/run_folder.hpp>
 #include <train/trainer.hpp>
 
 #include <fmt/format.h>

@@ -9,7 +9,7 @@
 !> du/dt = div(k(u) grad u) on a periodic square, k = 0.2 + u^2, explicit steps, slabs of rows per rank. The surrogate
 !> is a perceptron that sees the 7 x 7 points around a point and says how its temperature changes within a jump of 10
 !> steps: all ranks train one set of weights, each on points of its own slab. It is judged on fields that it has not
-!> seen: another start. FOLDER gets truth, prediction and error as heat.dat, and heat.gnuplot to draw them.
+!> seen: another start. FOLDER gets truth, prediction and error as heat.dat; picture.py draws them.
 program heat
   use, intrinsic :: iso_fortran_env, only: int64, real32, real64, error_unit, output_unit
   use mpi_f08
@@ -298,27 +298,6 @@ contains
       end if
       call MPI_Barrier(MPI_COMM_WORLD)
     end do
-    if (rank /= 0) return
-    open (newunit=file, file=to//'/heat.gnuplot', status='replace')
-    write (file, '(a)') '# gnuplot heat.gnuplot', &
-      'set terminal svg size 1100,340 font "Helvetica,13" background "white"', &
-      'set output "heat.svg"', &
-      'stats "heat.dat" using (abs($5)) name "wrong" nooutput', &
-      'set size ratio -1', &
-      'unset tics', &
-      'set cbtics', &
-      'set multiplot layout 1,3', &
-      'set palette defined (0 "#0b0a26", 1 "#7a1c6d", 2 "#e8592d", 3 "#fcffa4")', &
-      'set cbrange [0:*]', &
-      'set title "truth"', &
-      'plot "heat.dat" using 1:2:3 with image notitle', &
-      'set title "prediction"', &
-      'plot "heat.dat" using 1:2:4 with image notitle', &
-      'set palette defined (-1 "#2166ac", 0 "#ffffff", 1 "#b2182b")', &
-      'set cbrange [-wrong_max:wrong_max]', &
-      'set title "prediction - truth"', &
-      'plot "heat.dat" using 1:2:5 with image notitle'
-    close (file)
   end subroutine
 
   function argument(number, otherwise) result(text)

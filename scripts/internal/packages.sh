@@ -94,6 +94,6 @@ want_packages() {
   fi
   mapfile -t rows < <(missing_rows "$@")
   ((${#rows[@]})) || return 0
-  say "The examples want $(names_in_column 1 "${rows[@]}") (names of Debian); all else goes on without. As root:"
+  say "The examples want $(names_in_column 1 "${rows[@]}") (names of Debian); all else goes on without."
   say_what_is_missing "${rows[@]}"
 }

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <bench/default_sizes.hpp>
-#include <bench/exchange_table.hpp>
-#include <bench/interface_bytes.hpp>
+#include <bench/exchange_cases.hpp>
+#include <bench/exchange_results.hpp>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

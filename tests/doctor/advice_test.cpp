@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <doctor/findings.hpp>
-#include <doctor/self_test.hpp>
 
 #include <gtest/gtest.h>
 

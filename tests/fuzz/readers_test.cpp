@@ -7,8 +7,7 @@
 #include <kadam/io/safetensors.hpp>
 #include <replay/replay_case.hpp>
 #include <train/configuration.hpp>
-#include <workloads/cifar10.hpp>
-#include <workloads/idx.hpp>
+#include <workloads/image_files.hpp>
 #include <workloads/reader_fixture.hpp>
 
 #include <gtest/gtest.h>

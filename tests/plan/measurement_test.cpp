@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/codec/any_quantiser.hpp>
-#include <plan/measure_kernels.hpp>
-#include <plan/measure_network.hpp>
+#include <plan/measurement.hpp>
 
 #include <gtest/gtest.h>
 

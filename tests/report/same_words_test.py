@@ -20,7 +20,7 @@ for field in ("error_ratio", "variance_drift", "variance_spread"):
     both = [values[name] for name in (f"smallest_{field}", f"largest_{field}") if name in values]
     expect(list(FIGURES[field][2]) == both, field, both)
 
-words = source("drivers/trace/trace_format.hpp")
+words = source("drivers/trace/recorder.hpp")
 tracks = re.search(r"enum class Track[^{]*\{([^}]*)\}", words)[1].replace(" ", "").split(",")
 expect((tracks.index("network"), tracks.index("background")) == (NETWORK, BACKGROUND), tracks)
 names = dict(re.findall(r'(\w+) = "([^"]*)";', words))

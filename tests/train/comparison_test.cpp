@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <io/temporary_folder.hpp>
-#include <train/comparison.hpp>
+#include <train/run_record.hpp>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/optim/make_optimizer.hpp>
 #include <train/configuration.hpp>
-#include <train/key_help.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <workloads/dirichlet_shard.hpp>
 #include <workloads/images.hpp>
 #include <workloads/make_sampler.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <workloads/idx.hpp>
+#include <workloads/image_files.hpp>
 #include <workloads/reader_fixture.hpp>
 
 #include <gtest/gtest.h>

@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <workloads/arena.hpp>
 #include <workloads/gradient_check.hpp>
 #include <workloads/layers/attention.hpp>
 #include <workloads/layers/convolution.hpp>
@@ -8,6 +7,7 @@
 #include <workloads/layers/exponential.hpp>
 #include <workloads/layers/layer_norm.hpp>
 #include <workloads/layers/max_pool.hpp>
+#include <workloads/matrix.hpp>
 #include <workloads/model_fixture.hpp>
 
 #include <gtest/gtest.h>

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <kadam/layout/tensor_layout.hpp>
-#include <workloads/initialiser.hpp>
 #include <workloads/layers/linear.hpp>
 #include <workloads/matrix.hpp>
+#include <workloads/parameters.hpp>
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <workloads/layers/layer_norm.hpp>
-#include <workloads/layers/matrix_product.hpp>
+#include <workloads/layers/linear.hpp>
 #include <workloads/layers/row.hpp>
 
 #include <Kokkos_MathematicalFunctions.hpp>

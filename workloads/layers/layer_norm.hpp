@@ -3,9 +3,8 @@
 #pragma once
 
 #include <kadam/layout/tensor_layout.hpp>
-#include <workloads/gradient_sink.hpp>
-#include <workloads/initialiser.hpp>
 #include <workloads/matrix.hpp>
+#include <workloads/parameters.hpp>
 
 #include <cstdint>
 #include <string>

@@ -3,9 +3,8 @@
 #pragma once
 
 #include <kadam/layout/tensor_layout.hpp>
-#include <workloads/gradient_sink.hpp>
-#include <workloads/initialiser.hpp>
 #include <workloads/matrix.hpp>
+#include <workloads/parameters.hpp>
 
 #include <cstdint>
 #include <string>
@@ -46,5 +45,20 @@ class Linear {
   std::int64_t weight_;
   std::int64_t bias_;
 };
+
+/// C = A Bᵀ + keep C. Shape: A [m][k], B [n][k], C [m][n].
+void multiply_abt(const ExecutionSpace& exec, const Matrix<const float>& a, const Matrix<const float>& b,
+                  float keep, const Matrix<float>& c);
+
+/// C = A B. Shape: A [m][k], B [k][n], C [m][n].
+void multiply_ab(const ExecutionSpace& exec, const Matrix<const float>& a, const Matrix<const float>& b,
+                 const Matrix<float>& c);
+
+/// C = Aᵀ B. Shape: A [k][m], B [k][n], C [m][n].
+void multiply_atb(const ExecutionSpace& exec, const Matrix<const float>& a, const Matrix<const float>& b,
+                  const Matrix<float>& c);
+
+/// sums[x] = Σ_rows matrix(row, x), rows added in order.
+void sum_rows(const ExecutionSpace& exec, const Matrix<const float>& matrix, float* sums);
 
 }  // namespace kadam::workloads

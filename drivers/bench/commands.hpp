@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <bench/exchange_cases.hpp>
+#include <bench/exchange_results.hpp>
+#include <launch/command_line.hpp>
+#include <launch/session.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace kadam::bench {
+
+/// --only TEXT, several times: whether a name holds one of the texts. All are wanted when there is none.
+[[nodiscard]] inline bool is_wanted(const std::string& name, const std::vector<std::string>& only) {
+  return only.empty() || std::any_of(only.begin(), only.end(), [&](const std::string& text) {
+           return name.find(text) != std::string::npos;
+         });
+}
+
+/// kadam-bench kernels: what the kernels reach of the memory's speed.
+class KernelsCommand {
+ public:
+  /// The program writes into this object when it reads its command line.
+  explicit KernelsCommand(launch::Options& program);
+  KernelsCommand(const KernelsCommand&) = delete;
+  KernelsCommand& operator=(const KernelsCommand&) = delete;
+
+  [[nodiscard]] bool is_chosen() const;
+  /// The exit code. Errors: launch::UsageError on more than one rank.
+  [[nodiscard]] int run(const launch::Session& session) const;
+
+  /// Kokkos starts its threads before the command line is read. What is no number is refused there.
+  static void set_threads(int argc, char** argv);
+
+ private:
+  launch::Options options_;
+  std::int64_t elements_ = std::int64_t{1} << 26;
+  int repetitions_ = 21;
+  int threads_ = 0;
+  std::vector<std::string> only_;
+  bool json_ = false;
+};
+
+/// kadam-bench exchange: what the exchanges between ranks take, beside what their bytes take on a wire.
+class ExchangeCommand {
+ public:
+  /// The program writes into this object when it reads its command line.
+  explicit ExchangeCommand(launch::Options& program);
+  ExchangeCommand(const ExchangeCommand&) = delete;
+  ExchangeCommand& operator=(const ExchangeCommand&) = delete;
+
+  [[nodiscard]] bool is_chosen() const;
+  /// The exit code. Errors: launch::Refused on one rank, or when nothing is wanted. Collective.
+  [[nodiscard]] int run(const launch::Session& session) const;
+
+ private:
+  [[nodiscard]] std::vector<ExchangeCase> wanted_cases() const;
+  /// Errors: launch::UsageError.
+  [[nodiscard]] std::optional<WireLimit> wire() const;
+  void measure_all(const launch::Session& session, const std::vector<ExchangeCase>& cases,
+                   const std::vector<std::int64_t>& sizes, const std::optional<WireLimit>& limit) const;
+
+  launch::Options options_;
+  std::vector<std::int64_t> elements_;
+  std::vector<std::string> only_;
+  int repetitions_ = 21;
+  int seconds_ = 300;
+  std::string rate_;
+  std::string latency_;
+  bool counts_interface_bytes_ = false;
+  bool json_ = false;
+};
+
+}  // namespace kadam::bench

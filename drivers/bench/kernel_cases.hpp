@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/execution.hpp>
+#include <kadam/kernels/number_format.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace kadam::bench {
+
+/// What a kernel could at best be as fast as, byte for byte.
+enum class Limit : std::uint8_t {
+  none,    ///< bound by something else than memory: a small problem
+  update,  ///< reads and writes: an in-place scale
+  read,    ///< reads alone: a sum
+};
+
+/// A piece of work that is timed.
+struct KernelCase {
+  std::string kernel;
+  double bytes_per_element = 0.0;  ///< read and written, by an algorithm that keeps nothing between passes
+  std::int64_t elements = 0;
+  Limit limit = Limit::update;
+  std::function<void(const ExecutionSpace&)> run;
+  std::function<void(const ExecutionSpace&)> prepare = {};  ///< before each run, not timed
+};
+
+/// The in-place scale, the sum and the copy: the limits themselves.
+inline constexpr const char* update_limit_kernel = "limit: in-place scale";
+inline constexpr const char* read_limit_kernel = "limit: sum";
+inline constexpr const char* copy_kernel = "copy";
+
+/// The vectors that all cases share, so that large sizes fit in memory. Memory: 30 B per element.
+struct Vectors {
+  explicit Vectors(std::int64_t size);
+
+  std::int64_t elements;
+  Vector<float> x;
+  Vector<float> m;
+  Vector<float> v;
+  Vector<float> gradient;
+  Vector<Bfloat16> bfloat16_gradient;  ///< the same gradient, rounded
+  Vector<Float16> float16_gradient;
+  Vector<Bfloat16> model;  ///< a rounded copy of x
+  Vector<float> error;
+  Vector<std::uint32_t> words;  ///< messages: room for d float32 words
+};
+
+/// Numbers of both signs whose sizes spread over some decades, as gradients do: element i has the same value
+/// in every run.
+void fill(const ExecutionSpace& exec, const Vector<float>& values, float size, std::uint32_t seed);
+
+[[nodiscard]] std::vector<KernelCase> limit_cases(const Vectors& vectors);
+[[nodiscard]] std::vector<KernelCase> dense_cases(const Vectors& vectors);
+[[nodiscard]] std::vector<KernelCase> lamb_cases(const Vectors& vectors);
+[[nodiscard]] std::vector<KernelCase> codec_cases(const Vectors& vectors);
+[[nodiscard]] std::vector<KernelCase> loco_cases(const Vectors& vectors);
+[[nodiscard]] std::vector<KernelCase> sparse_cases(const Vectors& vectors);
+/// What is done once, when a warm-up ends.
+[[nodiscard]] std::vector<KernelCase> freeze_cases(const Vectors& vectors);
+/// Whole steps of a small problem on one rank.
+[[nodiscard]] std::vector<KernelCase> small_step_cases();
+
+}  // namespace kadam::bench

@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/cost/cost.hpp>
+#include <kadam/cost/kernels.hpp>
+
+#include <map>
+#include <string>
+#include <vector>
+
+/// What a prediction knows of a machine: its network and its kernels.
+namespace kadam::plan {
+
+/// Figures of a network: hosts with one link each, and the ranks on them.
+///
+/// All are per direction: a link that sends and receives at once needs no more time. Rates are those that
+/// programs reach, not those on the box.
+struct Network {
+  double latency_seconds = 50e-6;       ///< of a message between hosts
+  double message_seconds = 2e-6;        ///< that a rank spends on a message, beside its bytes
+  double link_bytes_per_second = 0.0;   ///< of a host's link, which all ranks of the host share
+  int ranks_per_node = 1;               ///< on each host
+  double node_latency_seconds = 1e-6;   ///< of a message inside a host
+  double node_bytes_per_second = 10e9;  ///< of each rank to the others of its host, when all of them send
+
+  /// Errors: std::invalid_argument that names the figure unless all are possible.
+  void validate() const;
+
+  [[nodiscard]] int nodes(int ranks) const { return (ranks + ranks_per_node - 1) / ranks_per_node; }
+  /// The network as the ranks of one local number see it, when all numbers exchange at once: hosts of one
+  /// rank, each with its share of the link.
+  [[nodiscard]] Network between_nodes() const;
+};
+
+/// Seconds that n ranks need for a transfer, each sending as much as this one.
+///
+///   all-to-all   latency + (n - 1) message + max(g out / link, in / node)
+///   all-gather   the better of a ring in the order of the hosts and of doubling:
+///                ring      (n - 1) (latency + message) + max(bytes / link, bytes / node)
+///                doubling  ceil(log2 n) (latency + message) + max(g out / link, in / node)
+///
+/// with g ranks on a host. Of a rank's bytes, out = bytes (n - g)/(n - 1) leave the host and
+/// in = bytes - out stay. latency is the network's if the ranks span hosts, else the node's; a ring's term
+/// whose link nobody uses is 0. A ring passes each piece through a link once; with direct messages the g
+/// ranks of a host share it. Worked number: n = 4, g = 1, 100 us, 10
+/// us, 12.5 MB/s, 1.25 MB: all-to-all 0.10013 s, all-gather 0.10022 s (doubling; the ring takes 0.10033 s).
+[[nodiscard]] double transfer_seconds(const Network& network, int ranks, const Transfer& transfer);
+
+/// The kernels that a calibration has: all of kadam/cost, and those of each code.
+[[nodiscard]] const std::vector<Kernel>& calibrated_kernels();
+
+/// Seconds per element of every kernel on one rank, while the other ranks of its node compute, too.
+class KernelCosts {
+ public:
+  /// Of a machine of which only the memory is known: every kernel at the speed of its bytes. Worked number:
+  /// 100 GB/s: Adam's update of 28 B takes 0.28 ns per element. Errors: std::invalid_argument unless > 0.
+  [[nodiscard]] static KernelCosts at_memory_speed(double bytes_per_second);
+
+  /// Errors: std::invalid_argument unless finite and not negative.
+  void set(const Kernel& kernel, double seconds_per_element);
+  /// Kernels that are not set take as long per byte as this one, which is.
+  void take_others_as(const Kernel& kernel);
+  [[nodiscard]] double per_element(const Kernel& kernel) const;
+
+ private:
+  std::map<std::string, double> seconds_;
+  double seconds_per_byte_ = 0.0;  ///< of kernels that are not set
+};
+
+}  // namespace kadam::plan

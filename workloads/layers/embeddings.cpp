@@ -1,0 +1,149 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <workloads/layers/embeddings.hpp>
+#include <workloads/layers/row.hpp>
+
+#include <cmath>
+
+namespace kadam::workloads {
+namespace {
+
+void look_up(const ExecutionSpace& exec, const float* table, const std::int32_t* tokens,
+             const Matrix<float>& x) {
+  const std::int64_t width = columns_of(x);
+  Kokkos::parallel_for(
+      "kadam::workloads::token_embedding", row_policy(exec, rows_of(x)),
+      KOKKOS_LAMBDA(const RowMember& member) {
+        const std::int64_t row = member.league_rank();
+        const float* const in = table + tokens[row] * width;
+        float* const out = x.data() + row * width;
+        row_for(member, width, [&](std::int64_t i) { out[i] = in[i]; });
+      });
+}
+
+void token_gradient(const ExecutionSpace& exec, const std::int32_t* tokens, const Matrix<const float>& dx,
+                    const Matrix<float>& dtable) {
+  const std::int64_t width = columns_of(dx);
+  const std::int64_t rows = rows_of(dx);
+  Kokkos::parallel_for(
+      "kadam::workloads::token_gradient", row_policy(exec, rows_of(dtable)),
+      KOKKOS_LAMBDA(const RowMember& member) {
+        const std::int64_t token = member.league_rank();
+        float* const sum = dtable.data() + token * width;
+        row_for(member, width, [&](std::int64_t i) { sum[i] = 0.0f; });
+        for (std::int64_t row = 0; row < rows; ++row) {
+          if (tokens[row] == token) {
+            const float* const in = dx.data() + row * width;
+            row_for(member, width, [&](std::int64_t i) { sum[i] += in[i]; });
+          }
+        }
+      });
+}
+
+void add_positions(const ExecutionSpace& exec, const float* table, std::int64_t positions,
+                   const Matrix<float>& x) {
+  const std::int64_t width = columns_of(x);
+  Kokkos::parallel_for(
+      "kadam::workloads::add_positions", row_policy(exec, rows_of(x)),
+      KOKKOS_LAMBDA(const RowMember& member) {
+        const std::int64_t row = member.league_rank();
+        const float* const position = table + row % positions * width;
+        float* const out = x.data() + row * width;
+        row_for(member, width, [&](std::int64_t i) { out[i] += position[i]; });
+      });
+}
+
+void position_gradient(const ExecutionSpace& exec, const Matrix<const float>& dx,
+                       const Matrix<float>& dtable) {
+  const std::int64_t width = columns_of(dx);
+  const std::int64_t positions = rows_of(dtable);
+  const std::int64_t examples = rows_of(dx) / positions;
+  Kokkos::parallel_for(
+      "kadam::workloads::position_gradient", row_policy(exec, positions),
+      KOKKOS_LAMBDA(const RowMember& member) {
+        const std::int64_t position = member.league_rank();
+        const float* const in = dx.data() + position * width;
+        float* const out = dtable.data() + position * width;
+        row_combine(
+            member, width, examples,
+            [&](std::int64_t example, std::int64_t i) { return in[example * positions * width + i]; },
+            [&](std::int64_t i, float sum) { out[i] = sum; });
+      });
+}
+
+/// One row kernel per patch; of its lines each is one piece of memory.
+void cut_into_patches(const ExecutionSpace& exec, const PatchGrid& grid, const float* images,
+                      const Matrix<float>& patches) {
+  Kokkos::parallel_for(
+      "kadam::workloads::cut_into_patches", row_policy(exec, rows_of(patches)),
+      KOKKOS_LAMBDA(const RowMember& member) {
+        const std::int64_t rank = member.league_rank();
+        const std::int64_t image = rank / grid.patches();
+        const std::int64_t place = rank % grid.patches();
+        const std::int64_t top = place / grid.across() * grid.patch;
+        const std::int64_t left = place % grid.across() * grid.patch;
+        const float* const corner = images + (image * grid.channels * grid.height + top) * grid.width + left;
+        float* const out = patches.data() + rank * grid.patch_pixels();
+        row_for(member, grid.channels * grid.patch, [&](std::int64_t line) {
+          const std::int64_t below = line / grid.patch * grid.height + line % grid.patch;
+          for (std::int64_t i = 0; i < grid.patch; ++i) {
+            out[line * grid.patch + i] = corner[below * grid.width + i];
+          }
+        });
+      });
+}
+
+}  // namespace
+
+TokenEmbedding::TokenEmbedding(TensorLayoutBuilder& layout, std::int64_t vocabulary, std::int64_t width)
+    : vocabulary_(vocabulary),
+      width_(width),
+      table_(layout.add("token_embedding.weight", vocabulary * width)) {}
+
+void TokenEmbedding::initialise(const Initialiser& initialiser, double deviation) const {
+  initialiser.normal(table_, vocabulary_ * width_, deviation);
+}
+
+void TokenEmbedding::forward(const ExecutionSpace& exec, const Vector<const float>& parameters,
+                             const Vector<const std::int32_t>& tokens, const Matrix<float>& x) const {
+  look_up(exec, parameters.data() + table_, tokens.data(), x);
+}
+
+void TokenEmbedding::backward(const ExecutionSpace& exec, const Vector<const std::int32_t>& tokens,
+                              const Matrix<const float>& dx, const GradientSink& gradient) const {
+  token_gradient(exec, tokens.data(), dx, gradient.tensor(table_, vocabulary_, width_));
+  gradient.finish({table_, table_ + vocabulary_ * width_});
+}
+
+PositionEmbedding::PositionEmbedding(TensorLayoutBuilder& layout, std::int64_t positions, std::int64_t width)
+    : positions_(positions),
+      width_(width),
+      table_(layout.add("position_embedding.weight", positions * width)) {}
+
+void PositionEmbedding::initialise(const Initialiser& initialiser, double deviation) const {
+  initialiser.normal(table_, positions_ * width_, deviation);
+}
+
+void PositionEmbedding::add_to(const ExecutionSpace& exec, const Vector<const float>& parameters,
+                               const Matrix<float>& x) const {
+  add_positions(exec, parameters.data() + table_, positions_, x);
+}
+
+void PositionEmbedding::backward(const ExecutionSpace& exec, const Matrix<const float>& dx,
+                                 const GradientSink& gradient) const {
+  position_gradient(exec, dx, gradient.tensor(table_, positions_, width_));
+  gradient.finish({table_, table_ + positions_ * width_});
+}
+
+void PatchEmbedding::initialise(const Initialiser& initialiser) const {
+  projection_.initialise(initialiser, 1.0 / std::sqrt(static_cast<double>(grid_.patch_pixels())));
+}
+
+void PatchEmbedding::forward(const ExecutionSpace& exec, const Vector<const float>& parameters,
+                             const Vector<const float>& images, const Matrix<float>& patches,
+                             const Matrix<float>& y) const {
+  cut_into_patches(exec, grid_, images.data(), patches);
+  projection_.forward(exec, parameters, patches, y);
+}
+
+}  // namespace kadam::workloads

@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/execution.hpp>
+#include <kadam/layout/chunk_layout.hpp>
+#include <workloads/matrix.hpp>
+#include <workloads/random.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+/// How the layers of a model meet its flat vectors of parameters and gradient.
+namespace kadam::workloads {
+
+/// Fills tensors of a parameter vector; element i gets a pure function of (seed, i).
+class Initialiser {
+ public:
+  Initialiser(const HostVector<float>& parameters, std::uint64_t seed)
+      : parameters_(parameters), seed_(seed) {}
+
+  void constant(std::int64_t offset, std::int64_t elements, float value) const {
+    for (std::int64_t i = offset; i < offset + elements; ++i) {
+      parameters_(static_cast<std::size_t>(i)) = value;
+    }
+  }
+
+  void normal(std::int64_t offset, std::int64_t elements, double deviation) const {
+    for (std::int64_t i = offset; i < offset + elements; ++i) {
+      parameters_(static_cast<std::size_t>(i)) =
+          static_cast<float>(deviation * random_normal(seed_, static_cast<std::uint64_t>(i)));
+    }
+  }
+
+ private:
+  HostVector<float> parameters_;
+  std::uint64_t seed_;
+};
+
+/// Told which elements of a gradient are final, while the rest of it is still computed.
+using GradientReady = std::function<void(ElementRange)>;
+
+/// Where the layers of a model write their part of the gradient, and say so. Lives for one backward pass.
+class GradientSink {
+ public:
+  /// `ready` may be empty; it is referred to, not copied.
+  GradientSink(const Vector<float>& gradient, const GradientReady& ready)
+      : gradient_(gradient), ready_(ready) {}
+
+  /// The tensor that begins at `offset`.
+  [[nodiscard]] float* tensor(std::int64_t offset) const { return gradient_.data() + offset; }
+  [[nodiscard]] Matrix<float> tensor(std::int64_t offset, std::int64_t rows, std::int64_t columns) const {
+    return matrix_at(gradient_, offset, rows, columns);
+  }
+
+  /// To be called when the last kernel that writes elements of `range` is enqueued.
+  void finish(ElementRange range) const {
+    if (ready_) {
+      ready_(range);
+    }
+  }
+
+ private:
+  const Vector<float>& gradient_;
+  const GradientReady& ready_;
+};
+
+}  // namespace kadam::workloads
