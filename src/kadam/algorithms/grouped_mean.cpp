@@ -3,16 +3,25 @@
 #include <kadam/algorithms/grouped_mean.hpp>
 #include <kadam/kernels/freeze.hpp>
 
+#include <algorithm>
+
 namespace kadam {
 namespace {
 
 struct IsOutside {
-  Vector<ElementRange> ranges;
+  Vector<ElementRange> ranges;  ///< ascending, without overlap
   KOKKOS_FORCEINLINE_FUNCTION bool operator()(const std::int64_t i) const {
-    for (std::size_t k = 0; k < ranges.extent(0); ++k) {
-      if (i >= ranges(k).begin && i < ranges(k).end) return false;
+    std::size_t low = 0;  // the first range that ends behind i
+    std::size_t high = ranges.extent(0);
+    while (low < high) {
+      const std::size_t middle = low + (high - low) / 2;
+      if (ranges(middle).end <= i) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
     }
-    return true;
+    return low == ranges.extent(0) || i < ranges(low).begin;
   }
 };
 
@@ -23,6 +32,21 @@ struct HasVarianceAndIsOutside {
     return v(i) > 0.0F && outside(i);
   }
 };
+
+/// The same elements as ascending ranges without overlap.
+std::vector<ElementRange> joined(std::vector<ElementRange> ranges) {
+  std::sort(ranges.begin(), ranges.end(),
+            [](const ElementRange& a, const ElementRange& b) { return a.begin < b.begin; });
+  std::vector<ElementRange> result;
+  for (const ElementRange& range : ranges) {
+    if (result.empty() || range.begin > result.back().end) {
+      result.push_back(range);
+    } else {
+      result.back().end = std::max(result.back().end, range.end);
+    }
+  }
+  return result;
+}
 
 Vector<ElementRange> to_device(const std::vector<ElementRange>& ranges) {
   Vector<ElementRange> view("kadam::CompressedCoordinates::dense", ranges.size());
@@ -36,7 +60,7 @@ Vector<ElementRange> to_device(const std::vector<ElementRange>& ranges) {
 
 CompressedCoordinates::CompressedCoordinates(const ExecutionSpace& exec, std::int64_t elements,
                                              const std::vector<ElementRange>& dense)
-    : elements_(elements), dense_(to_device(dense)) {
+    : elements_(elements), dense_(to_device(joined(dense))) {
   mask_ = allocate<std::uint32_t>(exec, "kadam::CompressedCoordinates::mask",
                                   ActiveMask<MemorySpace>::words_for(elements));
   if (dense_.extent(0) == 0) return;
