@@ -6,6 +6,7 @@
 #include <kadam/version.hpp>
 #include <launch/progress.hpp>
 #include <launch/quantities.hpp>
+#include <launch/session.hpp>
 
 #include <fmt/format.h>
 
@@ -21,9 +22,8 @@ void print_now(const std::string& text) {
 }
 
 std::string heading(int ranks, const std::optional<WireLimit>& wire) {
-  const int threads = ExecutionSpace().concurrency();
-  std::string text = fmt::format("Kadam {}: {} ranks of {} thread{} of {}", KADAM_VERSION_STRING, ranks,
-                                 threads, threads == 1 ? "" : "s", ExecutionSpace::name());
+  std::string text =
+      fmt::format("Kadam {}: {} ranks of {}", KADAM_VERSION_STRING, ranks, launch::computes_with());
   if (wire) {
     text += fmt::format(", limit: {:g} Mbit/s and {:g} ms for what a {} sends", wire->bits_per_second / 1e6,
                         1e3 * wire->latency_seconds, wire->is_shared ? "host" : "rank");

@@ -5,6 +5,7 @@
 #include <bench/kernel_results.hpp>
 #include <kadam/version.hpp>
 #include <launch/progress.hpp>
+#include <launch/session.hpp>
 
 #include <fmt/format.h>
 
@@ -69,9 +70,8 @@ int KernelsCommand::run(const launch::Session& session) const {
   if (json_) {
     fmt::print("{}", json_lines_of(results));
   } else {
-    const int threads = ExecutionSpace().concurrency();
-    fmt::print("Kadam {}: {} thread{} of {}, medians of {}\n\n{}", KADAM_VERSION_STRING, threads,
-               threads == 1 ? "" : "s", ExecutionSpace::name(), repetitions_, table_of(results));
+    fmt::print("Kadam {}: {}, medians of {}\n\n{}", KADAM_VERSION_STRING, launch::computes_with(),
+               repetitions_, table_of(results));
   }
   return launch::exit_success;
 }

@@ -20,7 +20,7 @@ namespace {
 /// The number of cores that this rank may run on, and a hash of which; zeros where that is not to be had.
 Seat own_seat() {
   Seat seat;
-  seat.threads = ExecutionSpace().concurrency();
+  seat.threads = Kokkos::DefaultHostExecutionSpace().concurrency();
 #ifdef __linux__
   cpu_set_t cores;
   CPU_ZERO(&cores);

@@ -47,7 +47,9 @@ Training train(const std::string& name, const OptionMap& options,
   std::vector<double> seconds;
   std::string phase;
   for (std::int64_t t = 1; t <= steps; ++t) {
-    Kokkos::parallel_for("kadam-doctor::pull", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, elements), pull);
+    Kokkos::parallel_for(
+        "kadam-doctor::pull",
+        Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>(exec, 0, elements), pull);
     exec.fence("kadam-doctor: a step begins");
     const Kokkos::Timer timer;
     phase = optimizer->step(exec, x, gradient).phase;

@@ -217,12 +217,13 @@ int run_program(const char* name, int argc, char** argv,
 }
 
 std::string title_line(const Communicator& program) {
-  return fmt::format("Kadam {}: {}, {}", KADAM_VERSION_STRING, program.description(), threads_text());
+  return fmt::format("Kadam {}: {}, {} each", KADAM_VERSION_STRING, program.description(), computes_with());
 }
 
-std::string threads_text() {
+std::string computes_with() {
+  if (!kernels_run_on_host) return fmt::format("a device of {}", ExecutionSpace::name());
   const int threads = ExecutionSpace().concurrency();
-  return fmt::format("{} thread{} of {} each", threads, threads == 1 ? "" : "s", ExecutionSpace::name());
+  return fmt::format("{} thread{} of {}", threads, threads == 1 ? "" : "s", ExecutionSpace::name());
 }
 
 }  // namespace kadam::launch

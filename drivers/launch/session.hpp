@@ -61,7 +61,7 @@ int run_program(const char* name, int argc, char** argv,
 /// "Kadam 1.0.0: MPI, 4 ranks, 2 threads of OpenMP each": the first line that a program prints.
 [[nodiscard]] std::string title_line(const Communicator& program);
 
-/// "2 threads of OpenMP each": what a rank computes with.
-[[nodiscard]] std::string threads_text();
+/// What a rank computes with: "2 threads of OpenMP", "a device of Cuda".
+[[nodiscard]] std::string computes_with();
 
 }  // namespace kadam::launch

@@ -18,8 +18,8 @@ namespace {
 using launch::Session;
 
 std::string machine_text(int ranks) {
-  return fmt::format("measured here on {} rank{}, {}", ranks, ranks == 1 ? "" : "s at once",
-                     launch::threads_text());
+  return fmt::format("measured here on {} rank{}, {} each", ranks, ranks == 1 ? "" : "s at once",
+                     launch::computes_with());
 }
 
 /// Measures what neither the file nor the options say. Collective.

@@ -63,7 +63,7 @@ Json start_of(const RunFacts& facts, const Communicator& communicator) {
           {"processor", processor_name()},
           {"ranks", communicator.size()},
           {"exchange", communicator.description()},
-          {"threads", ExecutionSpace().concurrency()},
+          {"threads", Kokkos::DefaultHostExecutionSpace().concurrency()},
           {"execution_space", ExecutionSpace::name()},
           {"version", KADAM_VERSION_STRING},
           {"build", launch::build_info("kadam-train")},

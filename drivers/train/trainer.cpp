@@ -20,13 +20,15 @@ workloads::SamplerOptions sampler_options(const Configuration& configuration, co
 
 void scale(const ExecutionSpace& exec, float factor, const Vector<float>& x) {
   Kokkos::parallel_for(
-      "kadam-train::scale", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, x.extent(0)),
+      "kadam-train::scale",
+      Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>(exec, 0, x.extent(0)),
       KOKKOS_LAMBDA(const std::size_t i) { x(i) *= factor; });
 }
 
 void add(const ExecutionSpace& exec, const Vector<float>& to, const Vector<const float>& x) {
   Kokkos::parallel_for(
-      "kadam-train::add", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, x.extent(0)),
+      "kadam-train::add",
+      Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>(exec, 0, x.extent(0)),
       KOKKOS_LAMBDA(const std::size_t i) { to(i) += x(i); });
 }
 

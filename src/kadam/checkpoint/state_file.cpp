@@ -217,7 +217,8 @@ bool StateFiles::read(const ExecutionSpace& exec, const StateVector& vector) {
     const Vector<const float> more = Kokkos::create_mirror_view_and_copy(MemorySpace{}, host);
     const Vector<float> sum = vector.values;
     Kokkos::parallel_for(
-        "kadam::checkpoint::add", Kokkos::RangePolicy<ExecutionSpace>(exec, 0, values.size()),
+        "kadam::checkpoint::add",
+        Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>(exec, 0, values.size()),
         KOKKOS_LAMBDA(const std::size_t i) { sum(i) += more(i); });
   } else {
     Kokkos::deep_copy(exec, vector.values, host);

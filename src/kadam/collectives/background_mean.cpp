@@ -35,9 +35,9 @@ constexpr std::size_t most_pieces_sending = 4;
 template <class Pinned>
 void make_readable_by_host(const ExecutionSpace& exec, const Vector<const float>& values, Pinned& readable) {
   if constexpr (host_reaches_vectors) {
-    using Unmanaged = Kokkos::View<float*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-    // Nobody writes it; a View of const elements is no View of elements.
-    readable = Unmanaged(const_cast<float*>(values.data()), values.size());
+    // A View of their place in the type at hand: where a device shares the host's memory, pinned memory is a
+    // space of its own. Nobody writes it.
+    readable = Pinned(const_cast<float*>(values.data()), values.size());
   } else {
     Kokkos::deep_copy(exec, readable, values);
   }
