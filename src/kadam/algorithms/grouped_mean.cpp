@@ -3,8 +3,6 @@
 #include <kadam/algorithms/grouped_mean.hpp>
 #include <kadam/kernels/freeze.hpp>
 
-#include <algorithm>
-
 namespace kadam {
 namespace {
 
@@ -34,18 +32,10 @@ struct HasVarianceAndIsOutside {
 };
 
 /// The same elements as ascending ranges without overlap.
-std::vector<ElementRange> joined(std::vector<ElementRange> ranges) {
-  std::sort(ranges.begin(), ranges.end(),
-            [](const ElementRange& a, const ElementRange& b) { return a.begin < b.begin; });
-  std::vector<ElementRange> result;
-  for (const ElementRange& range : ranges) {
-    if (result.empty() || range.begin > result.back().end) {
-      result.push_back(range);
-    } else {
-      result.back().end = std::max(result.back().end, range.end);
-    }
-  }
-  return result;
+std::vector<ElementRange> joined(const std::vector<ElementRange>& ranges) {
+  ElementSet elements;
+  for (const ElementRange& range : ranges) elements.add(range);
+  return elements.ranges();
 }
 
 Vector<ElementRange> to_device(const std::vector<ElementRange>& ranges) {

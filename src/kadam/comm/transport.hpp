@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/wire/block_message.hpp>
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>

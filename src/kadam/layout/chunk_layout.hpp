@@ -30,6 +30,8 @@ class ElementSet {
   /// Adds a range, of which elements may be there already. Returns the range of the set that holds it now.
   ElementRange add(ElementRange range);
 
+  [[nodiscard]] const std::vector<ElementRange>& ranges() const { return ranges_; }
+
  private:
   std::vector<ElementRange> ranges_;  ///< none empty, ascending, with elements between any two
 };
