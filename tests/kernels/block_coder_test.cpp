@@ -182,6 +182,43 @@ TYPED_TEST(BlockCoderTest, AnInputThatGoesOnFromTheMessageIsThatOfTheDecodedVect
   }
 }
 
+#ifdef KOKKOS_ENABLE_SERIAL
+template <class Exec, class Q>
+std::vector<std::uint32_t> encoded_by(const Q& quantiser, const BlockMessage& message, std::int64_t n) {
+  using Space = typename Exec::memory_space;
+  const Words<Space> words("words", message.total_bytes() / 4);
+  const auto error = test::to_device<Space>(test::random_vector(n, 6));
+  encode_with_error_feedback(Exec{}, quantiser, message.map(),
+                             ElementOf<Space>{test::to_device<Space>(test::random_vector(n, 5))},
+                             ActiveMask<Space>{}, error, words);
+  Kokkos::fence();
+  return test::to_host(words);
+}
+
+/// A team and a thread make the same message; but the order of the sum behind a sign's scale is the team's
+/// own.
+TYPED_TEST(BlockCoderTest, AMessageIsThatOfOneThread) {
+  for_each_pair([](const auto& quantiser, const reference::Code&) {
+    using Q = std::decay_t<decltype(quantiser)>;
+    for (const std::int64_t block : {50, 2048, 5000}) {
+      const std::int64_t n = 20001;
+      const BlockMessage message(ChunkLayout(n, 3), block, Q::bits, Q::has_scale);
+      auto got = encoded_by<TypeParam>(quantiser, message, n);
+      auto expected = encoded_by<Kokkos::Serial>(quantiser, message, n);
+      if (!Q::reduces_by_max) {
+        for (std::int64_t b = 0; b < message.map().blocks; ++b) {
+          const auto at = static_cast<std::size_t>(message.map().block(b).scale_word);
+          const auto scale = Kokkos::bit_cast<float>(expected[at]);
+          EXPECT_NEAR(Kokkos::bit_cast<float>(got[at]), scale, 1.2e-7F * scale) << Q::name << " block " << b;
+          got[at] = expected[at];
+        }
+      }
+      EXPECT_EQ(got, expected) << Q::name << " block " << block;
+    }
+  });
+}
+#endif
+
 TYPED_TEST(BlockCoderTest, ReduceIsEquivalentToReference) {
   using Memory = typename TypeParam::memory_space;
   for_each_pair([](const auto& quantiser, reference::Code code) {
