@@ -9,7 +9,8 @@
 
 namespace kadam::checkpoint {
 
-/// The value of a number as text that says it to the last bit: true, 12, 0x1.8p-3, none, or a list of these.
+/// The value of a number as text that says it to the last bit: true, 12, 1.8p-3 (hexadecimal), none, or a
+/// list of these.
 [[nodiscard]] std::string to_text(const StateNumber::Place& place);
 /// Sets it. False, and nothing is set, if the text is no such value, or a list of another length.
 [[nodiscard]] bool from_text(const std::string& text, const StateNumber::Place& place);
