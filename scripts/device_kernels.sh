@@ -35,5 +35,5 @@ done
 folder=$KADAM_ROOT/build-cuda
 object=$folder/tests/device/CMakeFiles/kadam_device_kernels.dir/kernels.cpp.o
 rm -f "$object" # its compilation is what says the figures
-"$here/setup.sh" --preset cuda --target kadam_device_kernels -- -DKADAM_ENABLE_DRIVERS=OFF
+"$here/setup.sh" --preset cuda --target kadam_device_kernels
 exec python3 "$here/device_kernels/main.py" "${arguments[@]}" "$folder/build.log"

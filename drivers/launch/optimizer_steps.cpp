@@ -43,7 +43,7 @@ void RoundedGradient::round(const ExecutionSpace& exec, const Vector<const float
 }
 
 void require_learning_rates(const Optimizer& optimizer, std::int64_t steps) {
-  const OptionMap options = optimizer.options();
+  const OptionMap& options = optimizer.options();
   const auto lr = options.find("lr");
   if (lr == options.end()) return;
   const auto* list = std::get_if<std::vector<double>>(&lr->second);
