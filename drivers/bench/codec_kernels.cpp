@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <bench/kernel_cases.hpp>
+#include <kadam/algorithms/algorithm.hpp>
 #include <kadam/algorithms/frozen_momentum.hpp>
 #include <kadam/codec/block_codec.hpp>
 #include <kadam/wire/block_message.hpp>
@@ -28,15 +29,15 @@ struct Code {
 };
 
 using Momentum = OfNumbers<MemorySpace, LocalMomentum>;
-using UpdateWithCopy = WithCopy<MemorySpace, FrozenUpdate>;
+using Update = UpdateBySegment<MemorySpace, AdamApplyOf, WithCopy<MemorySpace, FrozenUpdate>>;
 
 ContinuedLoad<Momentum, MemorySpace> momentum_of(const Numbers<MemorySpace>& gradient,
                                                  const Vectors& vectors) {
   return {{gradient, {Ema::make(0.9), 1.0F}}, vectors.words};
 }
 
-UpdateWithCopy update_of(const Vectors& vectors, const HalfCopy<MemorySpace>& copy) {
-  return {{vectors.x, vectors.v, AdamApply::make(1e-3, 0.0, 1e-8, 1.0, 1.0)}, copy};
+Update update_of(const Vectors& vectors, const HalfCopy<MemorySpace>& copy) {
+  return {{segment_table({Segment{{0, vectors.elements}}}), {1e-3, 1e-8}}, {{vectors.x, vectors.v}, copy}};
 }
 
 /// y = ema(m, g) fused in, with m in the message of the step before: reads g and the error, writes the error.
@@ -75,18 +76,18 @@ KernelCase reduce(const Vectors& vectors, const std::string& name, int ranks) {
 KernelCase decode(const Vectors& vectors, const std::string& name) {
   const Code code(name, vectors.elements, ranks_of_step);
   return {"decode " + name + ", update fused", 12.0 + code.bytes, vectors.elements, Limit::update,
-          [&vectors, code](const auto& exec) {
-            code.codec.decode(exec, vectors.words, {}, 0, vectors.elements, update_of(vectors, {}));
+          [&vectors, code, update = update_of(vectors, {})](const auto& exec) {
+            code.codec.decode(exec, vectors.words, {}, 0, vectors.elements, update);
           }};
 }
 
 /// The same, and x rounded into a copy.
 KernelCase decode_with_copy(const Vectors& vectors) {
   const Code code("sign", vectors.elements, ranks_of_step);
-  const HalfCopy<MemorySpace> copy(vectors.model);
+  const Update update = update_of(vectors, HalfCopy<MemorySpace>(vectors.model));
   return {"decode sign, update and bf16 copy", 14.0 + code.bytes, vectors.elements, Limit::update,
-          [&vectors, code, copy](const auto& exec) {
-            code.codec.decode(exec, vectors.words, {}, 0, vectors.elements, update_of(vectors, copy));
+          [&vectors, code, update](const auto& exec) {
+            code.codec.decode(exec, vectors.words, {}, 0, vectors.elements, update);
           }};
 }
 
@@ -99,12 +100,12 @@ KernelCase whole_step(const char* name, const Vectors& vectors, const Numbers<Me
                                  code.codec.message().piece(0).bytes / sizeof(std::uint32_t));
   const double reduced = (8.0 + (ranks_of_step + 1) * code.bytes) / ranks_of_step;
   return {name, 24.0 + 3 * code.bytes + reduced, vectors.elements, Limit::update,
-          [&vectors, code, reply, gradient, copy](const auto& exec) {
+          [&vectors, code, reply, gradient, update = update_of(vectors, copy)](const auto& exec) {
             code.codec.encode(exec, code.codec.message().map(), momentum_of(gradient, vectors), {},
                               vectors.error, vectors.words);
             code.codec.reduce(exec, 0, code.codec.message().chunk_map(0), ranks_of_step, vectors.words, {},
                               vectors.error, reply);
-            code.codec.decode(exec, vectors.words, {}, 0, vectors.elements, update_of(vectors, copy));
+            code.codec.decode(exec, vectors.words, {}, 0, vectors.elements, update);
           }};
 }
 

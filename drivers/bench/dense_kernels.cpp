@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <bench/kernel_cases.hpp>
+#include <kadam/algorithms/algorithm.hpp>
 #include <kadam/kernels/adam_direction.hpp>
 #include <kadam/kernels/adam_update.hpp>
 #include <kadam/kernels/local_step.hpp>
@@ -14,15 +15,33 @@ namespace {
 constexpr double gamma = 1e-3;
 constexpr double eps = 1e-8;
 
-AdamStep adam_step(double weight_decay) {
-  return {Ema::make(0.9), Ema::make(0.999), 1.0F, AdamApply::make(gamma, weight_decay, eps, 0.9, 0.9)};
+/// So many segments of one length; the first and every other one decay.
+SegmentTable<MemorySpace> segments(std::int64_t elements, std::int64_t count, double weight_decay) {
+  std::vector<Segment> segments;
+  for (std::int64_t k = 0; k < count; ++k) {
+    segments.push_back(
+        {{elements * k / count, elements * (k + 1) / count}, 1.0, k % 2 == 0 ? weight_decay : 0.0});
+  }
+  return segment_table(segments);
 }
 
-KernelCase adam(const char* name, const Vectors& vectors, double weight_decay) {
-  const AdamStep rule = adam_step(weight_decay);
+template <class RuleOf>
+BySegment<MemorySpace, RuleOf> one_segment(const Vectors& vectors, const RuleOf& rule_of) {
+  return {segments(vectors.elements, 1, 0.0), rule_of};
+}
+
+constexpr AdamApplyOf apply_of{gamma, eps, 0.9, 0.9};
+
+BySegment<MemorySpace, AdamStepOf> adam_step(const Vectors& vectors, std::int64_t count,
+                                             double weight_decay) {
+  return {segments(vectors.elements, count, weight_decay),
+          {Ema::make(0.9), Ema::make(0.999), 1.0F, apply_of}};
+}
+
+KernelCase adam(const char* name, const Vectors& vectors, std::int64_t count, double weight_decay) {
+  const auto rule = adam_step(vectors, count, weight_decay);
   return {name, 28.0, vectors.elements, Limit::update, [&vectors, rule](const auto& exec) {
-            adam_update<ExecutionSpace, MemorySpace>(exec, rule, 0, vectors.elements, vectors.x, vectors.m,
-                                                     vectors.v, vectors.gradient);
+            adam_update(exec, rule, vectors.x, vectors.m, vectors.v, vectors.gradient);
           }};
 }
 
@@ -31,9 +50,8 @@ template <class T>
 KernelCase half_adam(const char* name, const Vectors& vectors, const Vector<T>& gradient, bool copies) {
   const HalfCopy<MemorySpace> copy = copies ? HalfCopy<MemorySpace>(vectors.model) : HalfCopy<MemorySpace>();
   return {name, copies ? 28.0 : 26.0, vectors.elements, Limit::update,
-          [&vectors, gradient, copy, rule = adam_step(0.0)](const auto& exec) {
-            adam_update<ExecutionSpace, MemorySpace>(exec, rule, 0, vectors.elements, vectors.x, vectors.m,
-                                                     vectors.v, gradient, copy);
+          [&vectors, gradient, copy, rule = adam_step(vectors, 1, 0.0)](const auto& exec) {
+            adam_update(exec, rule, vectors.x, vectors.m, vectors.v, gradient, copy);
           }};
 }
 
@@ -54,27 +72,25 @@ KernelCase mean_of_parts(const Vectors& vectors) {
 
 KernelCase accumulate_direction_case(const Vectors& vectors) {
   const MomentUpdate moments{Ema::make(0.9), Ema::make(0.999), 1.0F};
-  const AdamDirection direction = AdamDirection::make(1.0, gamma, eps, 0.9, 0.9);
+  const AdamDirectionOf direction{1.0, gamma, eps, 0.9, 0.9};
+  const auto rule = one_segment(vectors, MomentsAndDirectionOf{moments, direction});
   return {"accumulate_adam_direction", 28.0, vectors.elements, Limit::update,
-          [&vectors, moments, direction](const auto& exec) {
-            accumulate_adam_direction<ExecutionSpace, MemorySpace>(exec, moments, direction, 0,
-                                                                   vectors.elements, vectors.m, vectors.v,
-                                                                   vectors.gradient, vectors.error);
+          [&vectors, rule](const auto& exec) {
+            accumulate_adam_direction(exec, rule, vectors.m, vectors.v, vectors.gradient, vectors.error);
           }};
 }
 
 /// m and u, then the rank's own parameters: what 0/1 Adam does between synchronisations.
 KernelCase local_step_case(const Vectors& vectors) {
-  LocalStep rule;
-  rule.first = Ema::make(0.9);
-  rule.gamma = static_cast<float>(gamma);
-  rule.eps = static_cast<float>(eps);
+  LocalStepOf step;
+  step.first = Ema::make(0.9);
+  step.gamma = gamma;
+  step.eps = eps;
+  const auto rule = one_segment(vectors, step);
   return {"local step of 0/1 Adam", 36.0, vectors.elements, Limit::update,
           [&vectors, rule](const auto& exec) {
-            const std::int64_t d = vectors.elements;
-            accumulate_local_momentum<ExecutionSpace, MemorySpace>(exec, rule, 0, d, vectors.m, vectors.error,
-                                                                   vectors.gradient);
-            write_working_parameters<ExecutionSpace, MemorySpace>(exec, rule, 0, d, vectors.x, vectors.error,
+            accumulate_local_momentum(exec, rule, vectors.m, vectors.error, vectors.gradient);
+            write_working_parameters<ExecutionSpace, MemorySpace>(exec, rule, vectors.x, vectors.error,
                                                                   vectors.v, vectors.x);
           }};
 }
@@ -95,8 +111,9 @@ std::vector<KernelCase> step_ahead_cases(const Vectors& vectors) {
 
 std::vector<KernelCase> dense_cases(const Vectors& vectors) {
   std::vector<KernelCase> cases = {
-      adam("adam_update", vectors, 0.0),
-      adam("adam_update with decay", vectors, 0.01),
+      adam("adam_update", vectors, 1, 0.0),
+      adam("adam_update with decay", vectors, 1, 0.01),
+      adam("adam_update, 400 groups", vectors, 400, 0.01),
       half_adam("adam_update, bf16", vectors, vectors.bfloat16_gradient, false),
       half_adam("adam_update, bf16 and copy", vectors, vectors.bfloat16_gradient, true),
       half_adam("adam_update, fp16", vectors, vectors.float16_gradient, false),

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <bench/exchange_cases.hpp>
 #include <bench/kernel_cases.hpp>
+#include <kadam/algorithms/algorithm.hpp>
 #include <kadam/algorithms/frozen_momentum.hpp>
 #include <kadam/collectives/chunk_gather.hpp>
 #include <kadam/collectives/compressed_mean.hpp>
@@ -77,8 +78,8 @@ class FrozenStep {
       : elements_(at.elements),
         mean_(ExecutionSpace{}, make_quantiser(code), at.communicator, at.elements, scale_block),
         gradient_(own_vector("kadam-bench::gradient", at, 1e-2F)),
-        x_(common_vector("kadam-bench::x", at, 1.0F)),
-        v_(common_vector("kadam-bench::v", at, 1e-6F)) {}
+        update_{{segment_table({Segment{{0, at.elements}}}), {1e-3, 1e-8}},
+                {common_vector("kadam-bench::x", at, 1.0F), common_vector("kadam-bench::v", at, 1e-6F)}} {}
 
   void operator()(const ExecutionSpace& exec, Phases& phases) {
     const LocalMomentum y{Ema::make(0.9), 1.0F};
@@ -89,15 +90,14 @@ class FrozenStep {
     }
     momentum_is_in_message_ = true;
     const auto scope = phases.enter(exec, Phase::decode);
-    mean_.decode(exec, {}, 0, elements_, FrozenUpdate{x_, v_, AdamApply::make(1e-3, 0.0, 1e-8, 1.0, 1.0)});
+    mean_.decode(exec, {}, 0, elements_, update_);
   }
 
  private:
   std::int64_t elements_;
   CompressedMean mean_;
   Vector<float> gradient_;
-  Vector<float> x_;
-  Vector<float> v_;
+  UpdateBySegment<MemorySpace, AdamApplyOf, FrozenUpdate> update_;
   bool momentum_is_in_message_ = false;
 };
 

@@ -4,10 +4,43 @@
 // ranks.
 #include <kadam/collectives/dense_mean.hpp>
 #include <kadam/comm/mpi_communicator.hpp>
+#include <kadam/kernels/element_loop.hpp>
 #include <kadam/optim/register_optimizer.hpp>
 
 #include <cstdio>
 #include <string_view>
+
+/// What Lion does to an element.
+struct Rule {
+  float gamma;
+  float decay;
+  float scale;
+  float beta1;
+  float beta2;
+
+  template <kadam::Number T>
+  KOKKOS_FUNCTION void operator()(float& x, float& m, const T& gradient) const {
+    const float g = scale * kadam::to_float(gradient);
+    const float u = beta1 * m + (1.0F - beta1) * g;
+    const float sign = static_cast<float>(u > 0.0F) - static_cast<float>(u < 0.0F);
+    x = decay * x - gamma * sign;
+    m = beta2 * m + (1.0F - beta2) * g;
+  }
+};
+
+/// The rule of a parameter group: one launch does for all of them.
+struct RuleOf {
+  double gamma;
+  float scale;
+  float beta1;
+  float beta2;
+
+  KOKKOS_FUNCTION Rule operator()(std::int64_t /*segment*/, const kadam::SegmentFactors& group) const {
+    const double rate = gamma * group.lr_scale;
+    return {static_cast<float>(rate), static_cast<float>(1.0 - rate * group.weight_decay), scale, beta1,
+            beta2};
+  }
+};
 
 /// Lion on the mean gradient: steps of one size, by the sign of a momentum.
 ///
@@ -57,23 +90,11 @@ class Lion final : public kadam::Algorithm {
     const float scale = step.gradient_scale();
     const auto beta1 = static_cast<float>(common().beta1);
     const auto beta2 = static_cast<float>(common().beta2);
-    const kadam::Vector<float> x = step.x();
-    const kadam::Vector<float> m = m_;
-    for (const kadam::Segment& segment : step.groups.segments) {
-      const auto gamma = static_cast<float>(step.rate(segment));
-      const float decay = step.decay(segment);
-      Kokkos::parallel_for(
-          "Lion::advance",
-          Kokkos::RangePolicy<kadam::ExecutionSpace, Kokkos::IndexType<std::int64_t>>(
-              step.exec, segment.range.begin, segment.range.end),
-          KOKKOS_LAMBDA(const std::int64_t i) {
-            const float gi = scale * g(i);
-            const float u = beta1 * m(i) + (1.0F - beta1) * gi;
-            const float sign = static_cast<float>(u > 0.0F) - static_cast<float>(u < 0.0F);
-            x(i) = decay * x(i) - gamma * sign;
-            m(i) = beta2 * m(i) + (1.0F - beta2) * gi;
-          });
-    }
+    g.visit([&](const auto& gradient) {
+      kadam::for_each_element("Lion::advance", step.exec, elements(),
+                              step.by_segment(RuleOf{step.gamma(), scale, beta1, beta2}),
+                              kadam::updates(step.x()), kadam::updates(m_), kadam::reads(gradient));
+    });
   }
 
   [[nodiscard]] kadam::DenseMean* next_gradient_mean() override { return &mean_; }

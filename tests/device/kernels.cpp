@@ -65,7 +65,7 @@ void launch_device_kernels(const Exec& exec, const Vectors& at) {
   launch_codec(exec, UniformQuantiser<4>{}, at);
   launch_codec(exec, Float8Quantiser{}, at);
   const Numbers<Space> gradient(ConstFloats(at.x));
-  adam_update(exec, AdamStep{}, 0, at.map.elements, at.x, at.m, at.v, gradient);
+  adam_update(exec, BySegment<Space, AdamStepOf>{}, at.x, at.m, at.v, gradient);
   const ByteError<Space> byte_error;
   encode_with_moving_average_error(exec, UniformQuantiser<4>{}, at.map, gradient, 1.0F, at.active, byte_error,
                                    Ema::make(0.8), at.message);

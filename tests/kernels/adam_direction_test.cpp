@@ -22,24 +22,27 @@ struct DirectionState {
   static constexpr float eps = 1e-3F;
   static constexpr float clip = 0.375F;
 
-  void update_moments(std::int64_t begin, std::int64_t end, const std::vector<float>& gradient) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+  void update_moments(const std::vector<float>& gradient) {
+    for (std::size_t i = 0; i < m.size(); ++i) {
       const float g = clip * gradient[i];
       m[i] = beta1 * m[i] + static_cast<float>(1.0 - 0.9) * g;
       v[i] = beta2 * v[i] + static_cast<float>(1.0 - 0.999) * (g * g);
     }
   }
-  void add_direction(std::int64_t begin, std::int64_t end, float keep, float step, float inverse_c2) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-      target[i] = keep * target[i] + step * m[i] / (std::sqrt(v[i] * inverse_c2) + eps);
-    }
+  void add_direction(const test::HostSegments& segments, double keep, double gamma, double c1, double c2) {
+    const auto inverse_c2 = static_cast<float>(1.0 / c2);
+    segments.for_each_element([&](const std::int64_t segment, const std::size_t i) {
+      const double rate = gamma * segments.factors[static_cast<std::size_t>(segment)].lr_scale;
+      target[i] = static_cast<float>(keep) * target[i] +
+                  static_cast<float>(rate / c1) * m[i] / (std::sqrt(v[i] * inverse_c2) + eps);
+    });
   }
 };
 
 TEST(AdamDirection, HandSized) {
   // m = 0.1 / c1 = 0.1, v = 0.04: 0.5 * 2 + 0.2 * (0.3 / 0.1) / (sqrt(0.04 / 0.25) + 0.1)
   const AdamDirection direction = AdamDirection::make(0.5, 0.2, 0.1, 0.1, 0.25);
-  EXPECT_NEAR(direction(2.0F, 0.3F, 0.04F), 1.0 + 0.2 * 3.0 / 0.5, 1e-6);
+  EXPECT_NEAR(direction.of(2.0F, 0.3F, 0.04F), 1.0 + 0.2 * 3.0 / 0.5, 1e-6);
 }
 
 template <class Exec>
@@ -76,26 +79,24 @@ TYPED_TEST_SUITE(AdamDirectionTest, test::ExecutionSpaces);
 constexpr MomentUpdate moments_of_test{
     {0.9F, static_cast<float>(1.0 - 0.9)}, {0.999F, static_cast<float>(1.0 - 0.999)}, DirectionState::clip};
 
-/// Elements outside of [begin, end) stay as they are. keep = 0 forgets what is there.
+/// keep = 0 forgets what is there.
 TYPED_TEST(AdamDirectionTest, BothAtOnceAreEquivalentToReference) {
   using Space = typename TypeParam::memory_space;
   for (const std::int64_t n : test::sizes) {
     const auto gradient = test::random_gradient(n, 0, 1);
     test::for_each_format<Space>(gradient, [&](const auto& numbers, const auto& values, const char* format) {
-      for (const auto& [begin, end] : test::ranges_of(n)) {
-        const float keep = begin == 0 ? 1.0F : begin == n / 3 ? 0.0F : 0.9F;
+      for (const double keep : {1.0, 0.0, 0.9}) {
+        const auto segments = keep == 1.0 ? test::HostSegments::whole(n) : test::HostSegments::of(n);
         DirectionState wanted = TestFixture::random_state(n);
         const auto got = TestFixture::copy_of(wanted);
-        const auto direction =
-            AdamDirection::make(static_cast<double>(keep), this->gamma,
-                                static_cast<double>(DirectionState::eps), this->c1, this->c2);
-        wanted.update_moments(begin, end, values);
-        wanted.add_direction(begin, end, keep, static_cast<float>(this->gamma / this->c1),
-                             static_cast<float>(1.0 / this->c2));
-        accumulate_adam_direction(TypeParam{}, moments_of_test, direction, begin, end, got.m, got.v, numbers,
-                                  got.target);
-        TestFixture::expect_same(got, wanted,
-                                 "n " + std::to_string(n) + " from " + std::to_string(begin) + " " + format);
+        const AdamDirectionOf direction{keep, this->gamma, static_cast<double>(DirectionState::eps), this->c1,
+                                        this->c2};
+        wanted.update_moments(values);
+        wanted.add_direction(segments, keep, this->gamma, this->c1, this->c2);
+        accumulate_adam_direction(
+            TypeParam{}, test::by_segment<Space>(segments, MomentsAndDirectionOf{moments_of_test, direction}),
+            got.m, got.v, numbers, got.target);
+        TestFixture::expect_same(got, wanted, "n " + std::to_string(n) + " " + format);
       }
     });
   }
@@ -106,36 +107,35 @@ TYPED_TEST(AdamDirectionTest, MomentsAloneAndDirectionAloneAreEquivalentToRefere
   using ConstFloats = Kokkos::View<const float*, Space>;
   for (const std::int64_t n : test::sizes) {
     const auto gradient = test::random_gradient(n, 0, 1);
+    const auto segments = test::HostSegments::of(n);
     test::for_each_format<Space>(gradient, [&](const auto& numbers, const auto& values, const char* format) {
       DirectionState wanted = TestFixture::random_state(n);
       const auto got = TestFixture::copy_of(wanted);
-      wanted.update_moments(0, n, values);
+      wanted.update_moments(values);
       update_moments(TypeParam{}, moments_of_test, got.m, got.v, numbers);
       TestFixture::expect_same(got, wanted, "n " + std::to_string(n) + " " + format);
-      for (const auto& [begin, end] : test::ranges_of(n)) {
-        const AdamDirection direction{0.5F, 0.1F, 3.0F, DirectionState::eps};
-        wanted.add_direction(begin, end, 0.5F, 0.1F, 3.0F);
-        accumulate_direction<TypeParam, Space>(TypeParam{}, direction, begin, end, ConstFloats(got.m),
-                                               ConstFloats(got.v), got.target);
-        TestFixture::expect_same(got, wanted, "n " + std::to_string(n) + " from " + std::to_string(begin));
-      }
+      const AdamDirectionOf direction{0.5, 0.1, static_cast<double>(DirectionState::eps), 0.19, 0.3};
+      wanted.add_direction(segments, 0.5, 0.1, 0.19, 0.3);
+      accumulate_direction(TypeParam{}, test::by_segment<Space>(segments, direction), ConstFloats(got.m),
+                           ConstFloats(got.v), got.target);
+      TestFixture::expect_same(got, wanted, "n " + std::to_string(n) + " direction alone");
     });
   }
 }
 
-TYPED_TEST(AdamDirectionTest, WeightsOfARangeDecay) {
+TYPED_TEST(AdamDirectionTest, WeightsOfASegmentDecay) {
   using Space = typename TypeParam::memory_space;
   for (const std::int64_t n : test::sizes) {
+    const auto segments = test::HostSegments::of(n);
     std::vector<float> wanted = test::vector_with_nan(n, 4);
     const auto x = test::to_device<Space>(wanted);
-    for (const auto& [begin, end] : test::ranges_of(n)) {
-      for (const float decay : {0.75F, 1.0F}) {
-        for (auto i = begin; i < end; ++i) wanted[static_cast<std::size_t>(i)] *= decay;
-        decay_weights(TypeParam{}, decay, begin, end, x);
-        Kokkos::fence();
-        test::expect_same_numbers(test::to_host(x), wanted, "n " + std::to_string(n));
-      }
-    }
+    segments.for_each_element([&](const std::int64_t segment, const std::size_t i) {
+      const auto& [lr_scale, lambda] = segments.factors[static_cast<std::size_t>(segment)];
+      wanted[i] *= static_cast<float>(1.0 - 0.5 * lr_scale * lambda);
+    });
+    decay_weights(TypeParam{}, test::by_segment<Space>(segments, WeightDecayOf{0.5}), x);
+    Kokkos::fence();
+    test::expect_same_numbers(test::to_host(x), wanted, "n " + std::to_string(n));
   }
 }
 

@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/kernels/adam_update.hpp>
 #include <kernels/execution_spaces.hpp>
+#include <kernels/kernel_cases.hpp>
 #include <reference/adam.hpp>
 #include <support/host_views.hpp>
 #include <support/random_vectors.hpp>
 
+#include <bit>
 #include <cmath>
+#include <string>
 #include <vector>
 
 namespace kadam {
@@ -40,14 +43,63 @@ TYPED_TEST(AdamUpdateTest, IsEquivalentToReference) {
       AdamStep rule{Ema::make(hyper.beta1), Ema::make(hyper.beta2), 1.0F,
                     AdamApply::make(hyper.lr, hyper.weight_decay, hyper.eps, hyper.c1(t), hyper.c2(t))};
       const Kokkos::View<const float*, Space> gradient = test::to_device<Space>(g);
-      // In two parts: elements outside of [begin, end) stay as they are.
-      adam_update(TypeParam{}, rule, 0, n / 3, x_device, m, v, gradient);
-      adam_update(TypeParam{}, rule, n / 3, n, x_device, m, v, gradient);
+      adam_update(TypeParam{}, rule, x_device, m, v, gradient);
     }
     const std::vector<float> got = test::to_host(x_device);
     for (std::size_t i = 0; i < got.size(); ++i) {
       ASSERT_NEAR(got[i], x[i], 2e-6F * (1.0F + std::fabs(x[i]))) << "n " << n << " element " << i;
     }
+  }
+}
+
+/// x, m, v by plain loops, a segment's factors in double.
+struct AdamState {
+  std::vector<float> x;
+  std::vector<float> m;
+  std::vector<float> v;
+
+  void step(const test::HostSegments& segments, const std::vector<float>& gradient) {
+    segments.for_each_element([&](const std::int64_t segment, const std::size_t i) {
+      const auto& [lr_scale, lambda] = segments.factors[static_cast<std::size_t>(segment)];
+      const double gamma = 0.02 * lr_scale;
+      const float g = 0.375F * gradient[i];
+      m[i] = 0.9F * m[i] + static_cast<float>(1.0 - 0.9) * g;
+      v[i] = 0.999F * v[i] + static_cast<float>(1.0 - 0.999) * (g * g);
+      x[i] = static_cast<float>(1.0 - gamma * lambda) * x[i] -
+             static_cast<float>(gamma / 0.19) * m[i] /
+                 (std::sqrt(v[i] * static_cast<float>(1.0 / 0.002)) + 1e-3F);
+    });
+  }
+};
+
+/// Hundreds of segments, gradients of all formats, with and without a copy: to the last bit.
+TYPED_TEST(AdamUpdateTest, SegmentsAreEquivalentToReference) {
+  using Space = typename TypeParam::memory_space;
+  for (const std::int64_t n : test::sizes) {
+    const auto segments = test::HostSegments::of(n);
+    const auto rule = test::by_segment<Space>(
+        segments, AdamStepOf{Ema::make(0.9), Ema::make(0.999), 0.375F, {0.02, 1e-3, 0.19, 0.002}});
+    const auto gradient = test::random_gradient(n, 0, 1);
+    test::for_each_format<Space>(gradient, [&](const auto& numbers, const auto& values, const char* format) {
+      AdamState wanted{test::vector_with_nan(n, 1), test::random_vector(n, 2), test::random_variance(n, 3)};
+      const auto x = test::to_device<Space>(wanted.x);
+      const auto m = test::to_device<Space>(wanted.m);
+      const auto v = test::to_device<Space>(wanted.v);
+      const Kokkos::View<Bfloat16*, Space> copy("copy", static_cast<std::size_t>(n));
+      const std::string where = "n " + std::to_string(n) + " " + format;
+      for (const bool copies : {false, true}) {
+        wanted.step(segments, values);
+        adam_update(TypeParam{}, rule, x, m, v, numbers, copies ? HalfCopy<Space>(copy) : HalfCopy<Space>());
+        Kokkos::fence();
+        test::expect_same_numbers(test::to_host(x), wanted.x, "x, " + where);
+        test::expect_same_numbers(test::to_host(m), wanted.m, "m, " + where);
+        test::expect_same_numbers(test::to_host(v), wanted.v, "v, " + where);
+      }
+      const auto copied = test::to_host(copy);
+      for (std::size_t i = 0; i < copied.size(); ++i) {
+        ASSERT_EQ(copied[i].bits, round_to<Bfloat16>(wanted.x[i]).bits) << where << " element " << i;
+      }
+    });
   }
 }
 

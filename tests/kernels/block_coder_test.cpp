@@ -5,6 +5,7 @@
 #include <kadam/kernels/element_of.hpp>
 #include <kadam/wire/block_message.hpp>
 #include <kernels/execution_spaces.hpp>
+#include <kernels/kernel_cases.hpp>
 #include <reference/block_code.hpp>
 #include <support/host_views.hpp>
 #include <support/random_vectors.hpp>
@@ -56,6 +57,21 @@ void for_each_pair(const Function& test) {
   test(SignQuantiser{SignScale::mean_abs}, reference::Code{.name = "sign", .mean_abs = true});
   for_each_code([&](const auto& code) { test(code, reference::Code{.name = std::string(code.name)}); });
 }
+
+/// An update with a rule for each segment: a factor, whose sign tells inactive elements.
+struct ScaleOf {
+  KOKKOS_FUNCTION float operator()(std::int64_t /*segment*/, const SegmentFactors& factors) const {
+    return static_cast<float>(factors.lr_scale);
+  }
+};
+template <class Space>
+struct StoreScaled {
+  Kokkos::View<float*, Space> out;
+  KOKKOS_FUNCTION void operator()(const std::int64_t i, const float value, const float scale) const {
+    out(i) = scale * value;
+  }
+  KOKKOS_FUNCTION void inactive(const std::int64_t i, const float scale) const { out(i) = -scale; }
+};
 
 template <class Exec>
 class BlockCoderTest : public testing::Test {
@@ -109,9 +125,20 @@ void encode_decode_equals_reference(const Q& quantiser, reference::Code code, st
   const ConstWords<Space> sent = words;
   decode_and_apply(exec, quantiser, message.map(), sent, mask, 0, n / 2, store);
   decode_and_apply(exec, quantiser, message.map(), sent, mask, n / 2, n, store);
+  const auto segments = test::HostSegments::of(n);
+  const std::vector<float> untouched(h.size(), -1.0F);
+  const auto by_segment = test::to_device<Space>(untouched);
+  decode_and_apply(exec, quantiser, message.map(), sent, mask, 0, n,
+                   UpdateBySegment<Space, ScaleOf, StoreScaled<Space>>{
+                       test::by_segment<Space>(segments, ScaleOf{}), {by_segment}});
   Kokkos::fence();
   const auto got = test::to_host(decoded);
   const auto kept = test::to_host(error);
+  const auto scaled = test::to_host(by_segment);
+  segments.for_each_element([&](const std::int64_t segment, const std::size_t i) {
+    const auto scale = static_cast<float>(segments.factors[static_cast<std::size_t>(segment)].lr_scale);
+    ASSERT_EQ(scaled[i], active[i] ? scale * got[i] : -scale) << "n " << n << " element " << i;
+  });
   for (std::size_t i = 0; i < h.size(); ++i) {
     const std::string where = "n " + std::to_string(n) + " block " + std::to_string(code.block) + " code " +
                               std::string(Q::name) + " element " + std::to_string(i);

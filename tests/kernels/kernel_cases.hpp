@@ -3,18 +3,21 @@
 #pragma once
 
 #include <kadam/kernels/numbers.hpp>
+#include <kadam/kernels/segments.hpp>
 #include <reference/number_format.hpp>
 #include <support/host_views.hpp>
 #include <support/random_vectors.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <string>
-#include <utility>
 #include <vector>
 
 /// What tests of element by element kernels share. The library is compiled without contraction, so that a
@@ -35,11 +38,6 @@ inline std::vector<float> random_variance(std::int64_t elements, std::uint64_t s
   return values;
 }
 
-/// [begin, end) of n elements: all of them, none, the first, the last, and some in the middle.
-inline std::vector<std::pair<std::int64_t, std::int64_t>> ranges_of(std::int64_t n) {
-  return {{0, n}, {n / 2, n / 2}, {0, n / 3}, {n - n / 3, n}, {n / 3, n - n / 5}};
-}
-
 /// Equal to the last bit, the sign of zero included; any NaN equals any other.
 inline void expect_same_numbers(const std::vector<float>& got, const std::vector<float>& wanted,
                                 const std::string& where) {
@@ -50,6 +48,46 @@ inline void expect_same_numbers(const std::vector<float>& got, const std::vector
     ASSERT_TRUE(both_nan || same_bits)
         << where << ", element " << i << ": " << got[i] << " instead of " << wanted[i];
   }
+}
+
+/// Segments of n elements as a host knows them: short and long ones, empty ones, boundaries anywhere.
+struct HostSegments {
+  std::vector<std::int64_t> ends;
+  std::vector<SegmentFactors> factors;
+
+  [[nodiscard]] static HostSegments of(std::int64_t n) {
+    constexpr std::int64_t lengths[] = {1, 0, 7, 2048, 3, 5000, 33, 0, 4096, 2, 130};
+    HostSegments segments;
+    for (std::int64_t end = 0; end < n;) {
+      const std::size_t k = segments.ends.size();
+      end = std::min(n, end + lengths[k % std::size(lengths)]);
+      segments.ends.push_back(end);
+      segments.factors.push_back(
+          {1.0 + 0.25 * static_cast<double>(k % 5), k % 3 == 0 ? 0.0 : 0.01 * static_cast<double>(k)});
+    }
+    return segments;
+  }
+  /// One segment for all.
+  [[nodiscard]] static HostSegments whole(std::int64_t n) { return {{n}, {SegmentFactors{}}}; }
+
+  template <class Space>
+  [[nodiscard]] SegmentTable<Space> table() const {
+    return SegmentTable<Space>::make(ends, factors);
+  }
+  /// visit(segment, i) for all elements.
+  template <class Visit>
+  void for_each_element(const Visit& visit) const {
+    std::int64_t i = 0;
+    for (std::size_t k = 0; k < ends.size(); ++k) {
+      for (; i < ends[k]; ++i) visit(static_cast<std::int64_t>(k), static_cast<std::size_t>(i));
+    }
+  }
+};
+
+/// A rule for each of these segments.
+template <class Space, class RuleOf>
+BySegment<Space, RuleOf> by_segment(const HostSegments& segments, const RuleOf& rule_of) {
+  return {segments.table<Space>(), rule_of};
 }
 
 template <class Space, Number T>

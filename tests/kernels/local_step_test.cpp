@@ -11,7 +11,8 @@
 namespace kadam {
 namespace {
 
-constexpr LocalStep local_rule{{0.9F, static_cast<float>(1.0 - 0.9)}, 0.375F, 0.02F, 0.96F, 3.0F, 1e-3F};
+constexpr LocalStepOf local_rule{
+    {0.9F, static_cast<float>(1.0 - 0.9)}, 0.375F, 0.02, 0.7, 1.0 / 3.0, static_cast<double>(1e-3F)};
 
 TEST(LocalStep, HandSized) {
   LocalStep rule;
@@ -26,27 +27,27 @@ template <class Exec>
 class LocalStepTest : public testing::Test {};
 TYPED_TEST_SUITE(LocalStepTest, test::ExecutionSpaces);
 
-/// Elements outside of [begin, end) stay as they are.
 TYPED_TEST(LocalStepTest, MomentumIsEquivalentToReference) {
   using Space = typename TypeParam::memory_space;
   for (const std::int64_t n : test::sizes) {
+    const auto segments = test::HostSegments::of(n);
+    const auto rule = test::by_segment<Space>(segments, local_rule);
     const auto gradient = test::random_gradient(n, 0, 1);
     test::for_each_format<Space>(gradient, [&](const auto& numbers, const auto& values, const char* format) {
       std::vector<float> m = test::vector_with_nan(n, 1);
       std::vector<float> u = test::random_vector(n, 2);
       const auto m_device = test::to_device<Space>(m);
       const auto u_device = test::to_device<Space>(u);
-      for (const auto& [begin, end] : test::ranges_of(n)) {
-        for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-          m[i] = 0.9F * m[i] + static_cast<float>(1.0 - 0.9) * (0.375F * values[i]);
-          u[i] += 0.02F * m[i];
-        }
-        accumulate_local_momentum(TypeParam{}, local_rule, begin, end, m_device, u_device, numbers);
-        Kokkos::fence();
-        const std::string where = "n " + std::to_string(n) + " from " + std::to_string(begin) + " " + format;
-        test::expect_same_numbers(test::to_host(m_device), m, "m, " + where);
-        test::expect_same_numbers(test::to_host(u_device), u, "u, " + where);
-      }
+      segments.for_each_element([&](const std::int64_t segment, const std::size_t i) {
+        const double lr_scale = segments.factors[static_cast<std::size_t>(segment)].lr_scale;
+        m[i] = 0.9F * m[i] + static_cast<float>(1.0 - 0.9) * (0.375F * values[i]);
+        u[i] += static_cast<float>(0.02 * lr_scale) * m[i];
+      });
+      accumulate_local_momentum(TypeParam{}, rule, m_device, u_device, numbers);
+      Kokkos::fence();
+      const std::string where = "n " + std::to_string(n) + " " + format;
+      test::expect_same_numbers(test::to_host(m_device), m, "m, " + where);
+      test::expect_same_numbers(test::to_host(u_device), u, "u, " + where);
     });
   }
 }
@@ -55,24 +56,23 @@ TYPED_TEST(LocalStepTest, MomentumIsEquivalentToReference) {
 TYPED_TEST(LocalStepTest, WorkingParametersAreEquivalentToReference) {
   using Space = typename TypeParam::memory_space;
   for (const std::int64_t n : test::sizes) {
+    const auto segments = test::HostSegments::of(n);
     const std::vector<float> x = test::random_vector(n, 3);
     const std::vector<float> u = test::random_vector(n, 4);
     std::vector<float> v = test::vector_with_nan(n, 5);
     for (float& value : v) value = std::fabs(value);
-    for (const auto& [begin, end] : test::ranges_of(n)) {
-      std::vector<float> wanted(x.size(), -7.0F);
-      for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-        wanted[i] = 0.96F * x[i];
-        if (v[i] > 0.0F) wanted[i] -= u[i] / (std::sqrt(v[i] * 3.0F) + 1e-3F);
-      }
-      const auto out = test::to_device<Space>(std::vector<float>(x.size(), -7.0F));
-      write_working_parameters<TypeParam, Space>(TypeParam{}, local_rule, begin, end,
-                                                 test::to_device<Space>(x), test::to_device<Space>(u),
-                                                 test::to_device<Space>(v), out);
-      Kokkos::fence();
-      test::expect_same_numbers(test::to_host(out), wanted,
-                                "n " + std::to_string(n) + " from " + std::to_string(begin));
-    }
+    std::vector<float> wanted(x.size(), -7.0F);
+    segments.for_each_element([&](const std::int64_t segment, const std::size_t i) {
+      const auto& [lr_scale, lambda] = segments.factors[static_cast<std::size_t>(segment)];
+      wanted[i] = static_cast<float>(1.0 - lambda * 0.7 * lr_scale) * x[i];
+      if (v[i] > 0.0F) wanted[i] -= u[i] / (std::sqrt(v[i] * static_cast<float>(1.0 / (1.0 / 3.0))) + 1e-3F);
+    });
+    const auto out = test::to_device<Space>(std::vector<float>(x.size(), -7.0F));
+    write_working_parameters<TypeParam, Space>(TypeParam{}, test::by_segment<Space>(segments, local_rule),
+                                               test::to_device<Space>(x), test::to_device<Space>(u),
+                                               test::to_device<Space>(v), out);
+    Kokkos::fence();
+    test::expect_same_numbers(test::to_host(out), wanted, "n " + std::to_string(n));
   }
 }
 

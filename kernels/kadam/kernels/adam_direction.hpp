@@ -3,7 +3,9 @@
 #pragma once
 
 #include <kadam/kernels/adam_update.hpp>
+#include <kadam/kernels/element_loop.hpp>
 #include <kadam/kernels/numbers.hpp>
+#include <kadam/kernels/segments.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -17,6 +19,13 @@ struct MomentUpdate {
   Ema first;
   Ema second;
   float gradient_scale = 1.0F;  ///< of clipping
+
+  template <Number T>
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(float& m, float& v, const T& gradient) const {
+    const float g = gradient_scale * to_float(gradient);
+    m = first(m, g);
+    v = second(v, g * g);
+  }
 };
 
 /// target <- keep target + step m / (sqrt(v inverse_c2) + eps): the way Adam would go, gathered up instead of
@@ -28,105 +37,109 @@ struct AdamDirection {
   float eps = 0.0F;
 
   /// keep: decay of what is there; gamma: learning rate; c1, c2: bias corrections 1 - beta^t (1: none).
-  static AdamDirection make(double keep, double gamma, double eps, double c1, double c2) {
+  [[nodiscard]] static KOKKOS_FORCEINLINE_FUNCTION AdamDirection make(double keep, double gamma, double eps,
+                                                                      double c1, double c2) {
     return {static_cast<float>(keep), static_cast<float>(gamma / c1), static_cast<float>(1.0 / c2),
             static_cast<float>(eps)};
   }
 
-  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float operator()(float target, float m, float v) const {
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float of(float target, float m, float v) const {
     return keep * target + step * m / (Kokkos::sqrt(v * inverse_c2) + eps);
   }
-};
-
-namespace detail {
-
-template <Number T, class MemorySpace>
-struct UpdateMoments {
-  MomentUpdate moments;
-  Kokkos::View<float*, MemorySpace> m;
-  Kokkos::View<float*, MemorySpace> v;
-  Kokkos::View<const T*, MemorySpace> gradient;
-
-  KOKKOS_FUNCTION void operator()(const std::int64_t i) const {
-    const float g = moments.gradient_scale * to_float(gradient(i));
-    m(i) = moments.first(m(i), g);
-    v(i) = moments.second(v(i), g * g);
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const float& m, const float& v, float& target) const {
+    target = of(target, m, v);
   }
 };
 
-template <Number T, class MemorySpace>
-struct AccumulateAdamDirection {
+/// AdamDirection of a segment.
+struct AdamDirectionOf {
+  double keep = 1.0;
+  double gamma = 0.0;  ///< the learning rate, before the segment's factor
+  double eps = 0.0;
+  double c1 = 1.0;
+  double c2 = 1.0;
+
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION AdamDirection operator()(std::int64_t /*segment*/,
+                                                                     const SegmentFactors& factors) const {
+    return AdamDirection::make(keep, gamma * factors.lr_scale, eps, c1, c2);
+  }
+};
+
+/// Both of one segment.
+struct MomentsAndDirection {
   MomentUpdate moments;
   AdamDirection direction;
-  Kokkos::View<float*, MemorySpace> m;
-  Kokkos::View<float*, MemorySpace> v;
-  Kokkos::View<const T*, MemorySpace> gradient;
-  Kokkos::View<float*, MemorySpace> target;
 
-  KOKKOS_FUNCTION void operator()(const std::int64_t i) const {
-    const float g = moments.gradient_scale * to_float(gradient(i));
-    const float m_new = moments.first(m(i), g);
-    const float v_new = moments.second(v(i), g * g);
-    m(i) = m_new;
-    v(i) = v_new;
-    target(i) = direction(target(i), m_new, v_new);
+  template <Number T>
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(float& m, float& v, const T& gradient, float& target) const {
+    moments(m, v, gradient);
+    direction(m, v, target);
+  }
+};
+struct MomentsAndDirectionOf {
+  MomentUpdate moments;
+  AdamDirectionOf direction;
+
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION MomentsAndDirection
+  operator()(std::int64_t segment, const SegmentFactors& factors) const {
+    return {moments, direction(segment, factors)};
   }
 };
 
-}  // namespace detail
-
-/// Both at once on elements [begin, end). Memory: reads m, v, g, target, writes m, v, target: 28 B per
-/// element; 26 B for a gradient of 16 bits.
-template <class Exec, class MemorySpace>
-void accumulate_adam_direction(const Exec& exec, const MomentUpdate& moments, const AdamDirection& direction,
-                               std::int64_t begin, std::int64_t end,
-                               const Kokkos::View<float*, MemorySpace>& m,
+/// Both at once. Rule: MomentsAndDirection, or BySegment with a MomentsAndDirectionOf.
+/// Memory: reads m, v, g, target, writes m, v, target: 28 B per element; 26 B for a gradient of 16 bits.
+template <class Exec, class Rule, class MemorySpace>
+void accumulate_adam_direction(const Exec& exec, const Rule& rule, const Kokkos::View<float*, MemorySpace>& m,
                                const Kokkos::View<float*, MemorySpace>& v,
                                const std::type_identity_t<Numbers<MemorySpace>>& gradient,
                                const Kokkos::View<float*, MemorySpace>& target) {
-  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-  gradient.visit([&]<class T, class... P>(const Kokkos::View<const T*, P...>& numbers) {
-    Kokkos::parallel_for(
-        "kadam::accumulate_adam_direction", Policy(exec, begin, end),
-        detail::AccumulateAdamDirection<T, MemorySpace>{moments, direction, m, v, numbers, target});
+  gradient.visit([&](const auto& g) {
+    for_each_element("kadam::accumulate_adam_direction", exec, static_cast<std::int64_t>(m.extent(0)), rule,
+                     updates(m), updates(v), reads(g), updates(target));
   });
 }
 
-/// The moments alone, over the whole vector. Memory: reads m, v, g, writes m, v: 20 B per element; 18 B for a
-/// gradient of 16 bits.
+/// The moments alone. Memory: reads m, v, g, writes m, v: 20 B per element; 18 B for a gradient of 16 bits.
 template <class Exec, class MemorySpace>
 void update_moments(const Exec& exec, const MomentUpdate& moments, const Kokkos::View<float*, MemorySpace>& m,
                     const Kokkos::View<float*, MemorySpace>& v,
                     const std::type_identity_t<Numbers<MemorySpace>>& gradient) {
-  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-  gradient.visit([&]<class T, class... P>(const Kokkos::View<const T*, P...>& numbers) {
-    Kokkos::parallel_for("kadam::update_moments", Policy(exec, 0, static_cast<std::int64_t>(m.extent(0))),
-                         detail::UpdateMoments<T, MemorySpace>{moments, m, v, numbers});
+  gradient.visit([&](const auto& g) {
+    for_each_element("kadam::update_moments", exec, static_cast<std::int64_t>(m.extent(0)), moments,
+                     updates(m), updates(v), reads(g));
   });
 }
 
-/// The direction alone on elements [begin, end), from moments that are up to date.
-/// Memory: reads m, v, target, writes target: 16 B per element.
-template <class Exec, class MemorySpace>
-void accumulate_direction(const Exec& exec, const AdamDirection& direction, std::int64_t begin,
-                          std::int64_t end, const Kokkos::View<const float*, MemorySpace>& m,
+/// The direction alone, from moments that are up to date. Rule: AdamDirection, or BySegment with an
+/// AdamDirectionOf. Memory: reads m, v, target, writes target: 16 B per element.
+template <class Exec, class Rule, class MemorySpace>
+void accumulate_direction(const Exec& exec, const Rule& rule,
+                          const Kokkos::View<const float*, MemorySpace>& m,
                           const Kokkos::View<const float*, MemorySpace>& v,
                           const Kokkos::View<float*, MemorySpace>& target) {
-  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-  Kokkos::parallel_for(
-      "kadam::accumulate_direction", Policy(exec, begin, end),
-      KOKKOS_LAMBDA(const std::int64_t i) { target(i) = direction(target(i), m(i), v(i)); });
+  for_each_element("kadam::accumulate_direction", exec, static_cast<std::int64_t>(m.extent(0)), rule,
+                   reads(m), reads(v), updates(target));
 }
 
-/// x <- decay x on elements [begin, end). Does nothing when decay is 1. Memory: 8 B per element.
-template <class Exec, class MemorySpace>
-void decay_weights(const Exec& exec, float decay, std::int64_t begin, std::int64_t end,
-                   const Kokkos::View<float*, MemorySpace>& x) {
-  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-  if (decay == 1.0F) return;
-  Kokkos::parallel_for(
-      "kadam::decay_weights", Policy(exec, begin, end),
-      KOKKOS_LAMBDA(const std::int64_t i) { x(i) *= decay; });
+/// x <- factor x.
+struct WeightDecay {
+  float factor = 1.0F;
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(float& x) const { x *= factor; }
+};
+
+/// WeightDecay of a segment: 1 - gamma lambda.
+struct WeightDecayOf {
+  double gamma = 0.0;  ///< the learning rate, before the segment's factor
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION WeightDecay operator()(std::int64_t /*segment*/,
+                                                                   const SegmentFactors& factors) const {
+    return {static_cast<float>(1.0 - gamma * factors.lr_scale * factors.weight_decay)};
+  }
+};
+
+/// x <- factor x. Rule: WeightDecay, or BySegment with a WeightDecayOf. Memory: 8 B per element.
+template <class Exec, class Rule, class MemorySpace>
+void decay_weights(const Exec& exec, const Rule& rule, const Kokkos::View<float*, MemorySpace>& x) {
+  for_each_element("kadam::decay_weights", exec, static_cast<std::int64_t>(x.extent(0)), rule, updates(x));
 }
 
 }  // namespace kadam

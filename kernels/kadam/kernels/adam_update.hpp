@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/kernels/element_loop.hpp>
 #include <kadam/kernels/half_copy.hpp>
 #include <kadam/kernels/numbers.hpp>
+#include <kadam/kernels/segments.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -24,7 +26,8 @@ struct AdamApply {
   float eps = 0.0F;
 
   /// gamma: learning rate; lambda: weight decay; c1, c2: bias corrections 1 - beta^t (1: none).
-  static AdamApply make(double gamma, double lambda, double eps, double c1, double c2) {
+  [[nodiscard]] static KOKKOS_FORCEINLINE_FUNCTION AdamApply make(double gamma, double lambda, double eps,
+                                                                  double c1, double c2) {
     return {static_cast<float>(1.0 - gamma * lambda), static_cast<float>(gamma / c1),
             static_cast<float>(1.0 / c2), static_cast<float>(eps)};
   }
@@ -46,62 +49,78 @@ struct Ema {
   }
 };
 
+/// AdamApply of a segment.
+struct AdamApplyOf {
+  double gamma = 0.0;  ///< the learning rate, before the segment's factor
+  double eps = 0.0;
+  double c1 = 1.0;
+  double c2 = 1.0;
+
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION AdamApply operator()(std::int64_t /*segment*/,
+                                                                 const SegmentFactors& factors) const {
+    return AdamApply::make(gamma * factors.lr_scale, factors.weight_decay, eps, c1, c2);
+  }
+};
+
 /// What a dense Adam step does to one coordinate: m, v by ema of g, g^2 (g scaled first), then AdamApply.
 struct AdamStep {
   Ema first;
   Ema second;
   float gradient_scale = 1.0F;  ///< of clipping
   AdamApply apply;
-};
 
-namespace detail {
-
-/// Copy: the format of the copy, void if there is none.
-template <Number T, class Copy, class MemorySpace>
-struct AdamUpdate {
-  AdamStep rule;
-  Kokkos::View<float*, MemorySpace> x;
-  Kokkos::View<float*, MemorySpace> m;
-  Kokkos::View<float*, MemorySpace> v;
-  Kokkos::View<const T*, MemorySpace> gradient;
-  HalfCopy<MemorySpace> copy;
-
-  KOKKOS_FUNCTION void operator()(const std::int64_t i) const {
-    const float g = rule.gradient_scale * to_float(gradient(i));
-    const float m_new = rule.first(m(i), g);
-    const float v_new = rule.second(v(i), g * g);
-    const float x_new = rule.apply(x(i), m_new, v_new);
-    m(i) = m_new;
-    v(i) = v_new;
-    x(i) = x_new;
-    if constexpr (!std::is_void_v<Copy>) copy.template write_as<Copy>(i, x_new);
+  template <Number T>
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(float& x, float& m, float& v, const T& gradient) const {
+    const float g = gradient_scale * to_float(gradient);
+    const float m_new = first(m, g);
+    const float v_new = second(v, g * g);
+    const float x_new = apply(x, m_new, v_new);
+    m = m_new;
+    v = v_new;
+    x = x_new;
+  }
+  /// The same with x rounded into a copy.
+  template <Number T, Number Copy>
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(float& x, float& m, float& v, const T& gradient,
+                                              Copy& copy) const {
+    (*this)(x, m, v, gradient);
+    copy = round_to<Copy>(x);
   }
 };
 
-}  // namespace detail
+/// AdamStep of a segment.
+struct AdamStepOf {
+  Ema first;
+  Ema second;
+  float gradient_scale = 1.0F;
+  AdamApplyOf apply;
 
-/// Dense Adam / AdamW on elements [begin, end) (Kingma and Ba 2015; Loshchilov and Hutter 2019), with x
-/// rounded into a copy if there is one.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION AdamStep operator()(std::int64_t segment,
+                                                                const SegmentFactors& factors) const {
+    return {first, second, gradient_scale, apply(segment, factors)};
+  }
+};
+
+/// Dense Adam / AdamW on all elements (Kingma and Ba 2015; Loshchilov and Hutter 2019), with x rounded into a
+/// copy if there is one. Rule: AdamStep, or BySegment with an AdamStepOf.
 ///
 /// Memory: reads x, m, v, g and writes x, m, v: 28 B per element; 26 B for a gradient of 16 bits; 2 B more
 /// for the copy.
-template <class Exec, class MemorySpace>
-void adam_update(const Exec& exec, const AdamStep& rule, std::int64_t begin, std::int64_t end,
-                 const Kokkos::View<float*, MemorySpace>& x, const Kokkos::View<float*, MemorySpace>& m,
-                 const Kokkos::View<float*, MemorySpace>& v,
+template <class Exec, class Rule, class MemorySpace>
+void adam_update(const Exec& exec, const Rule& rule, const Kokkos::View<float*, MemorySpace>& x,
+                 const Kokkos::View<float*, MemorySpace>& m, const Kokkos::View<float*, MemorySpace>& v,
                  const std::type_identity_t<Numbers<MemorySpace>>& gradient,
                  const HalfCopy<MemorySpace>& copy = {}) {
-  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-  const Policy policy(exec, begin, end);
-  gradient.visit([&]<class T, class... P>(const Kokkos::View<const T*, P...>& numbers) {
+  const auto elements = static_cast<std::int64_t>(x.extent(0));
+  gradient.visit([&](const auto& g) {
     copy.visit(
-        [&]<class Copy>(Copy) {
-          Kokkos::parallel_for("kadam::adam_update", policy,
-                               detail::AdamUpdate<T, Copy, MemorySpace>{rule, x, m, v, numbers, copy});
+        [&](const auto& half) {
+          for_each_element("kadam::adam_update", exec, elements, rule, updates(x), updates(m), updates(v),
+                           reads(g), writes(half));
         },
         [&] {
-          Kokkos::parallel_for("kadam::adam_update", policy,
-                               detail::AdamUpdate<T, void, MemorySpace>{rule, x, m, v, numbers, copy});
+          for_each_element("kadam::adam_update", exec, elements, rule, updates(x), updates(m), updates(v),
+                           reads(g));
         });
   });
 }

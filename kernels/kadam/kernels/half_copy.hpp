@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/kernels/element_loop.hpp>
 #include <kadam/kernels/number_format.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -26,15 +27,15 @@ class HalfCopy {
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION NumberFormat format() const { return format_; }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION bool exists() const { return bits_.data() != nullptr; }
 
-  /// function(a number of the copy's format) if there is one, else otherwise(): on the host.
+  /// function(View of the copy) if there is one, else otherwise(): on the host.
   template <class Function, class Otherwise>
   void visit(const Function& function, const Otherwise& otherwise) const {
     if (!exists()) {
       otherwise();
     } else if (format_ == NumberFormat::float16) {
-      function(Float16{});
+      function(view_of<Float16>());
     } else {
-      function(Bfloat16{});
+      function(view_of<Bfloat16>());
     }
   }
   /// Element i <- value, rounded to T, which must be the format of the copy.
@@ -53,6 +54,12 @@ class HalfCopy {
   }
 
  private:
+  template <Number T>
+  [[nodiscard]] auto view_of() const {
+    using View = Kokkos::View<T*, MemorySpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+    return View(reinterpret_cast<T*>(bits_.data()), bits_.extent(0));
+  }
+
   Kokkos::View<std::uint16_t*, MemorySpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>> bits_;
   NumberFormat format_ = NumberFormat::bfloat16;
 };
@@ -65,12 +72,15 @@ struct WithCopy {
   Update update;
   HalfCopy<MemorySpace> copy;
 
-  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float value) const {
-    update(i, value);
+  template <class... Rule>
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float value,
+                                              const Rule&... rule) const {
+    update(i, value, rule...);
     copy.write(i, update.x(i));
   }
-  KOKKOS_FORCEINLINE_FUNCTION void inactive(const std::int64_t i) const {
-    update.inactive(i);
+  template <class... Rule>
+  KOKKOS_FORCEINLINE_FUNCTION void inactive(const std::int64_t i, const Rule&... rule) const {
+    update.inactive(i, rule...);
     copy.write(i, update.x(i));
   }
   /// function(the update alone, or one that writes a copy of the format at hand).
@@ -89,21 +99,26 @@ struct WithCopy {
   template <class T>
   struct Both {
     const WithCopy& both;
-    KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float value) const {
-      both.update(i, value);
+    template <class... Rule>
+    KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float value,
+                                                const Rule&... rule) const {
+      both.update(i, value, rule...);
       both.copy.template write_as<T>(i, both.update.x(i));
     }
-    KOKKOS_FORCEINLINE_FUNCTION void inactive(const std::int64_t i) const { both.inactive(i); }
+    template <class... Rule>
+    KOKKOS_FORCEINLINE_FUNCTION void inactive(const std::int64_t i, const Rule&... rule) const {
+      both.inactive(i, rule...);
+    }
   };
 };
 
 namespace detail {
 
-template <Number T, class MemorySpace>
-struct WriteCopy {
-  Kokkos::View<const float*, MemorySpace> values;
-  HalfCopy<MemorySpace> copy;
-  KOKKOS_FUNCTION void operator()(const std::int64_t i) const { copy.template write_as<T>(i, values(i)); }
+struct RoundInto {
+  template <Number T>
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const float& value, T& copy) const {
+    copy = round_to<T>(value);
+  }
 };
 
 }  // namespace detail
@@ -113,11 +128,10 @@ struct WriteCopy {
 template <class Exec, class MemorySpace>
 void write_copy(const Exec& exec, const Kokkos::View<const float*, MemorySpace>& values,
                 const HalfCopy<MemorySpace>& copy) {
-  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-  const Policy policy(exec, 0, static_cast<std::int64_t>(values.extent(0)));
   copy.visit(
-      [&]<class T>(T) {
-        Kokkos::parallel_for("kadam::write_copy", policy, detail::WriteCopy<T, MemorySpace>{values, copy});
+      [&](const auto& half) {
+        for_each_element("kadam::write_copy", exec, static_cast<std::int64_t>(values.extent(0)),
+                         detail::RoundInto{}, reads(values), writes(half));
       },
       [] {});
 }

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <kadam/kernels/adam_update.hpp>
+#include <kadam/kernels/element_loop.hpp>
 #include <kadam/kernels/numbers.hpp>
+#include <kadam/kernels/segments.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -34,50 +36,85 @@ struct LocalStep {
   }
 };
 
+/// LocalStep of a segment.
+struct LocalStepOf {
+  Ema first;
+  float gradient_scale = 1.0F;
+  double gamma = 0.0;      ///< the learning rate, before the segment's factor
+  double gamma_sum = 0.0;  ///< Gamma, likewise
+  double c2 = 1.0;
+  double eps = 0.0;
+
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION LocalStep operator()(std::int64_t /*segment*/,
+                                                                 const SegmentFactors& factors) const {
+    return {first,
+            gradient_scale,
+            static_cast<float>(gamma * factors.lr_scale),
+            static_cast<float>(1.0 - factors.weight_decay * gamma_sum * factors.lr_scale),
+            static_cast<float>(1.0 / c2),
+            static_cast<float>(eps)};
+  }
+};
+
 namespace detail {
 
-template <Number T, class MemorySpace>
+/// A LocalStep's part that this kernel does, for what is a LocalStep or makes one.
 struct AccumulateLocalMomentum {
-  LocalStep rule;
-  Kokkos::View<float*, MemorySpace> m;
-  Kokkos::View<float*, MemorySpace> u;
-  Kokkos::View<const T*, MemorySpace> gradient;
+  LocalStep step;
 
-  KOKKOS_FUNCTION void operator()(const std::int64_t i) const {
-    const float m_new = rule.first(m(i), rule.gradient_scale * to_float(gradient(i)));
-    m(i) = m_new;
-    u(i) += rule.gamma * m_new;
+  template <Number T>
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(float& m, float& u, const T& gradient) const {
+    const float m_new = step.first(m, step.gradient_scale * to_float(gradient));
+    m = m_new;
+    u += step.gamma * m_new;
+  }
+};
+
+struct WriteWorkingParameters {
+  LocalStep step;
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const float& x, const float& u, const float& v,
+                                              float& out) const {
+    out = step.working(x, u, v);
+  }
+};
+
+/// A part of the step of a segment.
+template <class Part>
+struct PartOfLocalStep {
+  LocalStepOf step_of;
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Part operator()(std::int64_t segment,
+                                                            const SegmentFactors& factors) const {
+    return {step_of(segment, factors)};
   }
 };
 
 }  // namespace detail
 
-/// m and u on elements [begin, end). Memory: reads m, u, g, writes m, u: 20 B per element; 18 B for a
-/// gradient of 16 bits.
+/// m and u. Memory: reads m, u, g, writes m, u: 20 B per element; 18 B for a gradient of 16 bits.
 template <class Exec, class MemorySpace>
-void accumulate_local_momentum(const Exec& exec, const LocalStep& rule, std::int64_t begin, std::int64_t end,
+void accumulate_local_momentum(const Exec& exec, const BySegment<MemorySpace, LocalStepOf>& rule,
                                const Kokkos::View<float*, MemorySpace>& m,
                                const Kokkos::View<float*, MemorySpace>& u,
                                const std::type_identity_t<Numbers<MemorySpace>>& gradient) {
-  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-  gradient.visit([&]<class T, class... P>(const Kokkos::View<const T*, P...>& numbers) {
-    Kokkos::parallel_for("kadam::accumulate_local_momentum", Policy(exec, begin, end),
-                         detail::AccumulateLocalMomentum<T, MemorySpace>{rule, m, u, numbers});
+  using Part = detail::PartOfLocalStep<detail::AccumulateLocalMomentum>;
+  const BySegment<MemorySpace, Part> part{rule.segments, {rule.rule_of}, rule.offset};
+  gradient.visit([&](const auto& g) {
+    for_each_element("kadam::accumulate_local_momentum", exec, static_cast<std::int64_t>(m.extent(0)), part,
+                     updates(m), updates(u), reads(g));
   });
 }
 
-/// out(i) = the working parameter of element i in [begin, end).
-/// Memory: reads x, u, v, writes out: 16 B per element.
+/// out(i) = the working parameter of element i. Memory: reads x, u, v, writes out: 16 B per element.
 template <class Exec, class MemorySpace>
-void write_working_parameters(const Exec& exec, const LocalStep& rule, std::int64_t begin, std::int64_t end,
+void write_working_parameters(const Exec& exec, const BySegment<MemorySpace, LocalStepOf>& rule,
                               const Kokkos::View<const float*, MemorySpace>& x,
                               const Kokkos::View<const float*, MemorySpace>& u,
                               const Kokkos::View<const float*, MemorySpace>& v,
                               const Kokkos::View<float*, MemorySpace>& out) {
-  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-  Kokkos::parallel_for(
-      "kadam::write_working_parameters", Policy(exec, begin, end),
-      KOKKOS_LAMBDA(const std::int64_t i) { out(i) = rule.working(x(i), u(i), v(i)); });
+  using Part = detail::PartOfLocalStep<detail::WriteWorkingParameters>;
+  const BySegment<MemorySpace, Part> part{rule.segments, {rule.rule_of}, rule.offset};
+  for_each_element("kadam::write_working_parameters", exec, static_cast<std::int64_t>(out.extent(0)), part,
+                   reads(x), reads(u), reads(v), writes(out));
 }
 
 }  // namespace kadam

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <kadam/kernels/detail/backend.hpp>
+#include <kadam/kernels/element_loop.hpp>
 #include <kadam/kernels/number_format.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -116,12 +117,12 @@ struct OfNumbers {
 
 namespace detail {
 
-template <class T, class MemorySpace>
 struct ScaleNumbers {
   float factor;
-  Kokkos::View<const T*, MemorySpace> values;
-  Kokkos::View<float*, MemorySpace> out;
-  KOKKOS_FUNCTION void operator()(const std::int64_t i) const { out(i) = factor * to_float(values(i)); }
+  template <Number T>
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const T& value, float& out) const {
+    out = factor * to_float(value);
+  }
 };
 
 }  // namespace detail
@@ -131,10 +132,9 @@ struct ScaleNumbers {
 template <class Exec, class MemorySpace>
 void scale_numbers(const Exec& exec, float factor, const Numbers<MemorySpace>& numbers,
                    const Kokkos::View<float*, MemorySpace>& out) {
-  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-  numbers.visit([&]<class T, class... P>(const Kokkos::View<const T*, P...>& values) {
-    Kokkos::parallel_for("kadam::scale_numbers", Policy(exec, 0, static_cast<std::int64_t>(out.extent(0))),
-                         detail::ScaleNumbers<T, MemorySpace>{factor, values, out});
+  numbers.visit([&](const auto& values) {
+    for_each_element("kadam::scale_numbers", exec, static_cast<std::int64_t>(out.extent(0)),
+                     detail::ScaleNumbers{factor}, reads(values), writes(out));
   });
 }
 

@@ -2,11 +2,28 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/kernels/element_loop.hpp>
+
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
 
 namespace kadam {
+namespace detail {
+
+/// out = x - share times the sum of what is owed. out may be x.
+struct StepAhead {
+  float share;
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const float& x, const float& owed, float& out) const {
+    out = x - share * owed;
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const float& x, const float& first, const float& second,
+                                              float& out) const {
+    out = x - share * (first + second);
+  }
+};
+
+}  // namespace detail
 
 /// out(i) = x(i) - share owed(i): where a rank takes its next gradient, as if part of what it owes had been
 /// delivered. Memory: 12 B per element.
@@ -14,10 +31,8 @@ template <class Exec, class MemorySpace>
 void step_ahead(const Exec& exec, float share, const Kokkos::View<const float*, MemorySpace>& x,
                 const Kokkos::View<const float*, MemorySpace>& owed,
                 const Kokkos::View<float*, MemorySpace>& out) {
-  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-  Kokkos::parallel_for(
-      "kadam::step_ahead", Policy(exec, 0, static_cast<std::int64_t>(out.extent(0))),
-      KOKKOS_LAMBDA(const std::int64_t i) { out(i) = x(i) - share * owed(i); });
+  for_each_element("kadam::step_ahead", exec, static_cast<std::int64_t>(out.extent(0)),
+                   detail::StepAhead{share}, reads(x), reads(owed), writes(out));
 }
 
 /// The same with two things owed. Memory: 16 B per element.
@@ -26,10 +41,8 @@ void step_ahead(const Exec& exec, float share, const Kokkos::View<const float*, 
                 const Kokkos::View<const float*, MemorySpace>& first,
                 const Kokkos::View<const float*, MemorySpace>& second,
                 const Kokkos::View<float*, MemorySpace>& out) {
-  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-  Kokkos::parallel_for(
-      "kadam::step_ahead_of_both", Policy(exec, 0, static_cast<std::int64_t>(out.extent(0))),
-      KOKKOS_LAMBDA(const std::int64_t i) { out(i) = x(i) - share * (first(i) + second(i)); });
+  for_each_element("kadam::step_ahead_of_both", exec, static_cast<std::int64_t>(out.extent(0)),
+                   detail::StepAhead{share}, reads(x), reads(first), reads(second), writes(out));
 }
 
 }  // namespace kadam

@@ -31,6 +31,16 @@ Kernel adam_kernel(const CommonOptions& common) {
   return common.gradients == NumberFormat::float32 ? cost::adam_update : cost::adam_update_half;
 }
 
+SegmentTable<MemorySpace> segment_table(const std::vector<Segment>& segments) {
+  std::vector<std::int64_t> ends;
+  std::vector<SegmentFactors> factors;
+  for (const Segment& segment : segments) {
+    ends.push_back(segment.range.end);
+    factors.push_back({segment.lr_scale, segment.weight_decay});
+  }
+  return SegmentTable<MemorySpace>::make(ends, factors);
+}
+
 double Workplace::one_norm(const ExecutionSpace& exec, const Vector<const float>& values) const {
   return ordered_sum(exec, static_cast<std::int64_t>(values.extent(0)), MagnitudeOf<MemorySpace>{values},
                      sum_space);
@@ -48,33 +58,26 @@ Gradient Step::mean_gradient(DenseMean& mean) const {
   return mean.of_gradient(exec, phases, gradient);
 }
 
-AdamStep Step::adam_rule(const Segment& segment, double c1, double c2) const {
-  AdamStep rule;
-  rule.first = Ema::make(common.beta1);
-  rule.second = Ema::make(common.beta2);
-  rule.gradient_scale = gradient_scale();
-  rule.apply = AdamApply::make(rate(segment), segment.weight_decay, common.eps, c1, c2);
-  return rule;
+BySegment<MemorySpace, AdamStepOf> Step::adam_rule(double c1, double c2) const {
+  return by_segment(AdamStepOf{
+      Ema::make(common.beta1), Ema::make(common.beta2), gradient_scale(), {gamma(), common.eps, c1, c2}});
 }
 
-AdamStep Step::adam_rule(const Segment& segment) const {
-  return adam_rule(segment, first_correction(), second_correction());
+BySegment<MemorySpace, AdamStepOf> Step::adam_rule() const {
+  return adam_rule(first_correction(), second_correction());
 }
 
 void Algorithm::dense_adam_step(Step& step, DenseMean& mean, const Moments& moments) {
   const Gradient g = step.mean_gradient(mean);
   const auto scope = step.enter(Phase::decode);
   step.result.gradient_scale = clip_factor_of(step.exec, g);
-  for (const Segment& segment : step.groups.segments) {
-    update_by_adam(step.exec, step.adam_rule(segment), segment.range, step.parameters, moments, g);
-  }
+  update_by_adam(step.exec, step.adam_rule(), step.parameters, moments, g);
 }
 
-void Algorithm::update_by_adam(const ExecutionSpace& exec, const AdamStep& rule, const ElementRange& range,
+void Algorithm::update_by_adam(const ExecutionSpace& exec, const BySegment<MemorySpace, AdamStepOf>& rule,
                                const Parameters& parameters, const Moments& moments,
                                const Gradient& gradient) {
-  adam_update(exec, rule, range.begin, range.end, parameters.master(), moments.m, moments.v, gradient,
-              parameters.copy());
+  adam_update(exec, rule, parameters.master(), moments.m, moments.v, gradient, parameters.copy());
 }
 
 double Algorithm::clip_factor(double norm) const {

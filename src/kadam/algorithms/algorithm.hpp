@@ -19,10 +19,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace kadam {
 
-struct AdamStep;
 class DenseMean;
 class GroupedMean;
 
@@ -83,6 +83,9 @@ struct Restoration {
   bool of_other_algorithm = false;  ///< moments and parameters alone
 };
 
+/// The segments where kernels find them. Waits for its copies.
+[[nodiscard]] SegmentTable<MemorySpace> segment_table(const std::vector<Segment>& segments);
+
 /// What an algorithm works with all its life, and shares with the Optimizer that owns both.
 struct Workplace {
   std::shared_ptr<Communicator> communicator;
@@ -91,7 +94,8 @@ struct Workplace {
   AlgorithmCost cost;  ///< of the algorithm for this problem
   Phases phases;
   SumSpace<MemorySpace> sum_space;
-  std::int64_t steps = 0;  ///< taken so far
+  SegmentTable<MemorySpace> segments;  ///< of problem.groups
+  std::int64_t steps = 0;              ///< taken so far
 
   /// Sum of the magnitudes, sum of the squares: in double, in an order that does not depend on threads.
   [[nodiscard]] double one_norm(const ExecutionSpace& exec, const Vector<const float>& values) const;
@@ -149,6 +153,7 @@ class Algorithm {
   [[nodiscard]] const CommonOptions& common() const { return at_.common; }
   [[nodiscard]] const TensorLayout& layout() const { return at_.problem.layout; }
   [[nodiscard]] const ResolvedGroups& groups() const { return at_.problem.groups; }
+  [[nodiscard]] const SegmentTable<MemorySpace>& segments() const { return at_.segments; }
   [[nodiscard]] std::int64_t elements() const { return at_.problem.elements(); }
   [[nodiscard]] std::int64_t steps_taken() const { return at_.steps; }
   [[nodiscard]] const SumSpace<MemorySpace>& sum_space() const { return at_.sum_space; }
@@ -159,7 +164,7 @@ class Algorithm {
   /// model.
   void dense_adam_step(Step& step, DenseMean& mean, const Moments& moments);
   /// adam_update(), which has a kernel for each format: compiled once for all that use it.
-  static void update_by_adam(const ExecutionSpace& exec, const AdamStep& rule, const ElementRange& range,
+  static void update_by_adam(const ExecutionSpace& exec, const BySegment<MemorySpace, AdamStepOf>& rule,
                              const Parameters& parameters, const Moments& moments, const Gradient& gradient);
 
   /// The factor that clips a gradient of this norm; 1 without clipping.

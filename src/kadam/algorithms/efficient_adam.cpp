@@ -9,9 +9,9 @@ namespace {
 
 struct DecayAndSubtract {
   Vector<float> x;
-  float decay;
-  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean) const {
-    x(i) = decay * x(i) - mean;
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean,
+                                              const WeightDecay& decay) const {
+    x(i) = decay.factor * x(i) - mean;
   }
 };
 
@@ -51,7 +51,8 @@ void EfficientAdam::advance(Step& step) {
   step.result.phase = "compressed";
   step.result.gradient_scale = clip_factor(step.result.gradient_norm);
   accumulate(step);
-  const auto update = [&](const Segment& segment) { return DecayAndSubtract{step.x(), step.decay(segment)}; };
+  const UpdateBySegment<MemorySpace, WeightDecayOf, DecayAndSubtract> update{
+      step.by_segment(WeightDecayOf{step.gamma()}), {step.x()}};
   mean_.exchange_kept(step, ElementOf<MemorySpace>{mean_.compressed().accumulator()});
   mean_.exchange_accumulated(step, [&](const ElementRange& arrived) { mean_.decode(step, arrived, update); });
   mean_.decode_kept(step, update);
@@ -60,12 +61,10 @@ void EfficientAdam::advance(Step& step) {
 void EfficientAdam::accumulate(const Step& step) {
   const auto scope = step.enter(Phase::encode);
   const MomentUpdate moments{Ema::make(common().beta1), Ema::make(common().beta2), step.gradient_scale()};
-  for (const Segment& segment : step.groups.segments) {
-    const AdamDirection direction = AdamDirection::make(1.0, step.rate(segment), common().eps,
-                                                        step.first_correction(), step.second_correction());
-    accumulate_adam_direction(step.exec, moments, direction, segment.range.begin, segment.range.end,
-                              moments_.m, moments_.v, step.gradient, mean_.compressed().accumulator());
-  }
+  const AdamDirectionOf direction{1.0, step.gamma(), common().eps, step.first_correction(),
+                                  step.second_correction()};
+  accumulate_adam_direction(step.exec, step.by_segment(MomentsAndDirectionOf{moments, direction}), moments_.m,
+                            moments_.v, step.gradient, mean_.compressed().accumulator());
 }
 
 void EfficientAdam::describe_state(const ExecutionSpace& /*exec*/, StateFields& fields) {

@@ -55,16 +55,16 @@ struct PreconditionedFromMomentum {
   }
 };
 
-/// x <- AdamApply(x, mean of y, v). Coordinates without variance only decay.
+/// x <- AdamApply(x, mean of y, v), by the rule of the segment. Coordinates without variance only decay.
 struct FrozenUpdate {
   Vector<float> x;
   Vector<const float> v;
-  AdamApply apply;
-  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean) const {
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean,
+                                              const AdamApply& apply) const {
     x(i) = apply(x(i), mean, v(i));
   }
   /// What is kept out of compression has variance, and its own exact mean.
-  KOKKOS_FORCEINLINE_FUNCTION void inactive(const std::int64_t i) const {
+  KOKKOS_FORCEINLINE_FUNCTION void inactive(const std::int64_t i, const AdamApply& apply) const {
     if (!(v(i) > 0.0F)) x(i) *= apply.decay;
   }
 };
@@ -73,11 +73,11 @@ struct FrozenUpdate {
 struct PreconditionedUpdate {
   Vector<float> x;
   Vector<const float> v;
-  AdamApply apply;
-  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean) const {
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean,
+                                              const AdamApply& apply) const {
     x(i) = apply.decay * x(i) - apply.step * mean;
   }
-  KOKKOS_FORCEINLINE_FUNCTION void inactive(const std::int64_t i) const {
+  KOKKOS_FORCEINLINE_FUNCTION void inactive(const std::int64_t i, const AdamApply& apply) const {
     if (!(v(i) > 0.0F)) x(i) *= apply.decay;
   }
 };
@@ -86,10 +86,11 @@ struct PreconditionedUpdate {
 struct KeptDenseUpdate {
   WithCopy<MemorySpace, FrozenUpdate> update;
   Vector<float> m;
-  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean) const {
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean,
+                                              const AdamApply& apply) const {
     if (!(update.update.v(i) > 0.0F)) return;
     m(i) = mean;
-    update(i, mean);
+    update(i, mean, apply);
   }
 };
 

@@ -20,6 +20,12 @@ void write_first_input(const ExecutionSpace& exec, const Load& load, const Activ
       });
 }
 
+/// An update by the AdamApply of each segment. Corrections are folded into m and v.
+template <class Update>
+UpdateBySegment<MemorySpace, AdamApplyOf, Update> by_adam(const Step& step, const Update& update) {
+  return {step.by_segment(AdamApplyOf{step.gamma(), step.common.eps}), update};
+}
+
 /// m <- m (sqrt(v) + eps) for active elements.
 void undo_preconditioning(const ExecutionSpace& exec, const ActiveMask<MemorySpace>& active,
                           const Vector<const float>& v, float eps, const Vector<float>& m) {
@@ -96,21 +102,19 @@ void FrozenVarianceAdam::compressed_step(Step& step) {
   const FromMomentum first_y{y, m};
   mean_.exchange_kept(step, OfNumbers<MemorySpace, FromMomentum>{step.gradient, first_y});
   if (options_.precondition) {
-    const WithCopy<MemorySpace, PreconditionedUpdate> rule{{step.x(), v, {}}, copy};
     exchange(step, PreconditionedMomentum{y, v, eps}, PreconditionedFromMomentum{first_y, v, eps},
-             [&](const ElementRange& arrived) { update(step, arrived, rule); });
+             PreconditionedUpdate{step.x(), v});
   } else {
-    const WithCopy<MemorySpace, FrozenUpdate> rule{{step.x(), v, {}}, copy};
-    exchange(step, y, first_y, [&](const ElementRange& arrived) { update(step, arrived, rule); });
+    exchange(step, y, first_y, FrozenUpdate{step.x(), v});
   }
-  mean_.decode_kept(step, [&](const Segment& segment) {
-    return KeptDenseUpdate{{{step.x(), moments_.v, apply_of(step, segment)}, copy}, moments_.m};
-  });
+  mean_.decode_kept(step, by_adam(step, KeptDenseUpdate{{{step.x(), v}, copy}, m}));
 }
 
-template <class Rule, class FirstRule>
+template <class Rule, class FirstRule, class Update>
 void FrozenVarianceAdam::exchange(const Step& step, const Rule& y, const FirstRule& first_y,
-                                  const CompressedMean::Arrived& arrived) {
+                                  const Update& update) {
+  const auto rule = by_adam(step, WithCopy<MemorySpace, Update>{update, step.parameters.copy()});
+  const auto arrived = [&](const ElementRange& range) { mean_.decode(step, range, rule); };
   if (momentum_is_in_message_) {
     mean_.exchange_continued(step, OfNumbers<MemorySpace, Rule>{step.gradient, y}, arrived);
   } else {
@@ -122,19 +126,6 @@ void FrozenVarianceAdam::exchange(const Step& step, const Rule& y, const FirstRu
     mean_.exchange(step, moments_.m, arrived);
   }
   momentum_is_in_message_ = true;
-}
-
-template <class Update>
-void FrozenVarianceAdam::update(const Step& step, const ElementRange& arrived,
-                                WithCopy<MemorySpace, Update> update) {
-  mean_.decode(step, arrived, [&](const Segment& segment) {
-    update.update.apply = apply_of(step, segment);
-    return update;
-  });
-}
-
-AdamApply FrozenVarianceAdam::apply_of(const Step& step, const Segment& segment) {
-  return AdamApply::make(step.rate(segment), segment.weight_decay, step.common.eps, 1.0, 1.0);
 }
 
 void FrozenVarianceAdam::describe_state(const ExecutionSpace& exec, StateFields& fields) {

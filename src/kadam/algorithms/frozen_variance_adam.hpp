@@ -74,13 +74,9 @@ class FrozenVarianceAdam final : public Algorithm {
  private:
   void compressed_step(Step& step);
   /// y goes on from the last exchange, first_y from the momentum of the warm-up, in whose place it is
-  /// written.
-  template <class Rule, class FirstRule>
-  void exchange(const Step& step, const Rule& y, const FirstRule& first_y,
-                const CompressedMean::Arrived& arrived);
-  template <class Update>
-  void update(const Step& step, const ElementRange& arrived, WithCopy<MemorySpace, Update> update);
-  [[nodiscard]] static AdamApply apply_of(const Step& step, const Segment& segment);
+  /// written. update: of x, with the mean of y.
+  template <class Rule, class FirstRule, class Update>
+  void exchange(const Step& step, const Rule& y, const FirstRule& first_y, const Update& update);
   void write_momentum(const ExecutionSpace& exec) const;
 
   Options options_;

@@ -51,7 +51,7 @@ class CompressedCoordinates {
 /// coordinates that are left out have none.
 ///
 /// An exchange has three steps: exchange_kept(); one of CompressedMean's exchanges, which calls `arrived` for
-/// what is there to decode(); decode_kept(). Segments are those of the parameter groups.
+/// what is there to decode(); decode_kept().
 ///
 /// Memory and wire: CompressedMean's, DenseSubset's and CompressedCoordinates'; see phase().
 class GroupedMean {
@@ -88,26 +88,17 @@ class GroupedMean {
   void exchange_accumulated(const Step& step, const CompressedMean::Arrived& arrived) {
     compressed_.exchange_accumulated(step.exec, step.phases, active(), arrived);
   }
-  /// Calls update_of(segment)(i, mean of element i) for all compressed elements of the range.
-  template <class Codes = AnyQuantiser, class UpdateOf>
-  void decode(const Step& step, const ElementRange& arrived, const UpdateOf& update_of) const {
-    step.groups.for_each_segment_in(arrived, [&](const Segment& segment) {
-      compressed_.decode<Codes>(step.exec, active(), segment.range.begin, segment.range.end,
-                                update_of(segment));
-    });
+  /// Calls update(i, mean of element i) for all compressed elements of the range. Update: as
+  /// decode_and_apply() takes it, such as an UpdateBySegment.
+  template <class Codes = AnyQuantiser, class Update>
+  void decode(const Step& step, const ElementRange& arrived, const Update& update) const {
+    compressed_.decode<Codes>(step.exec, active(), arrived.begin, arrived.end, update);
   }
-  /// Calls update(i, mean of element i) for all elements of the range that are kept dense.
+  /// Calls update(i, mean of element i) for all elements that are kept dense.
   template <class Update>
-  void decode_kept(const Step& step, const ElementRange& range, const Update& update) const {
-    kept_.decode(step.exec, range.begin, range.end, update);
-  }
-  /// Calls update_of(segment)(i, mean of element i) for all elements that are kept dense.
-  template <class UpdateOf>
-  void decode_kept(const Step& step, const UpdateOf& update_of) const {
+  void decode_kept(const Step& step, const Update& update) const {
     const auto scope = step.enter(Phase::decode);
-    for (const Segment& segment : step.groups.segments) {
-      decode_kept(step, segment.range, update_of(segment));
-    }
+    kept_.decode(step.exec, update);
   }
 
   /// A step with one such exchange and the decoding: what else there is, is the algorithm's. Adds to `use`

@@ -161,15 +161,14 @@ void LocalMomentsAdam::accumulate(Step& step, double keep, const Vector<float>& 
     average_variance(step);
   }
   const auto scope = step.enter(Phase::encode);
-  for (const Segment& segment : step.groups.segments) {
-    const auto& [begin, end] = segment.range;
-    const AdamDirection direction = AdamDirection::make(keep, step.rate(segment), common().eps,
-                                                        step.first_correction(), step.second_correction());
-    if (needs_variance) {
-      accumulate_direction<ExecutionSpace, MemorySpace>(step.exec, direction, begin, end, m, v, residual);
-    } else {
-      accumulate_adam_direction(step.exec, update, direction, begin, end, m, v, step.gradient, residual);
-    }
+  const AdamDirectionOf direction{keep, step.gamma(), common().eps, step.first_correction(),
+                                  step.second_correction()};
+  if (needs_variance) {
+    accumulate_direction(step.exec, step.by_segment(direction), Vector<const float>(m),
+                         Vector<const float>(v), residual);
+  } else {
+    accumulate_adam_direction(step.exec, step.by_segment(MomentsAndDirectionOf{update, direction}), m, v,
+                              step.gradient, residual);
   }
 }
 
@@ -220,14 +219,12 @@ BackgroundSeconds LocalMomentsAdam::background_seconds() const {
 
 void LocalMomentsAdam::deliver_largest(const Step& step, const Vector<float>& residual,
                                        const Vector<float>& x) {
-  {
+  if (step.groups.decay()) {
     const auto scope = step.enter(Phase::decode);
-    for (const Segment& segment : step.groups.segments) {
-      decay_weights(step.exec, step.decay(segment), segment.range.begin, segment.range.end, x);
-    }
+    decay_weights(step.exec, step.by_segment(WeightDecayOf{step.gamma()}), x);
   }
   kept_dense_.exchange(step.exec, step.phases, ElementOf<MemorySpace>{residual});
-  kept_dense_.decode(step.exec, 0, elements(), DeliverAll{x, residual});
+  kept_dense_.decode(step.exec, DeliverAll{x, residual});
   sparse_mean_.deliver(step.exec, step.phases, residual, x);
 }
 

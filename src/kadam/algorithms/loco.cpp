@@ -101,10 +101,9 @@ double Loco::clip_factor_of_shards(const Step& step, const Vector<const float>& 
 }
 
 void Loco::update_shard(const Step& step, const Vector<float>& shard, const Vector<const float>& g) const {
-  step.groups.for_each_segment_in(own_, [&](const Segment& segment) {
-    const ElementRange in_shard{segment.range.begin - own_.begin, segment.range.end - own_.begin};
-    update_by_adam(step.exec, step.adam_rule(segment), in_shard, shard, moments_, g);
-  });
+  auto rule = step.adam_rule();
+  rule.offset = own_.begin;
+  update_by_adam(step.exec, rule, shard, moments_, g);
 }
 
 void Loco::gather_parameters(const Step& step) {

@@ -17,9 +17,19 @@ struct FreshMoments {
   Vector<float> w;
   Ema second;
   float beta1;
-  float inverse_sigma;
   float inverse_rest;  ///< 1 / (1 - beta1)
-  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean) const {
+
+  /// 1 / sigma of each tensor.
+  struct InverseSigma {
+    Vector<const float> sigma;
+    KOKKOS_FORCEINLINE_FUNCTION float operator()(std::int64_t tensor,
+                                                 const SegmentFactors& /*factors*/) const {
+      return 1.0F / sigma(tensor);
+    }
+  };
+
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean,
+                                              const float inverse_sigma) const {
     // A choice of values, not of branches: it vectorises.
     const bool active = v(i) > 0.0F;
     const float m_new = mean * inverse_sigma;
@@ -95,7 +105,7 @@ OnebitLamb::OnebitLamb(const Options& options, Workplace& at)
       variance_(options.variance, options.common),
       lamb_step_(options.trust, layout(), groups()),
       tensors_(allocate_frozen_tensors(lamb_step_.tiles())),
-      momentum_scale_(groups().tensors.size(), 1.0F) {
+      tensor_table_(segment_table(groups().tensors)) {
   const ExecutionSpace exec;
   moments_ = Moments::zeros(exec, "kadam::OnebitLamb", elements());
   fresh_ = allocate_zeros<float>(exec, "kadam::OnebitLamb::fresh", elements());
@@ -140,7 +150,7 @@ void OnebitLamb::set_momentum_scales(const ExecutionSpace& exec) {
   exec.fence("kadam::OnebitLamb: norms of the momentum");
   const auto partial = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, tensors_.partial);
   const auto first_tile = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, tiles.first_tile);
-  std::vector<double> rho(momentum_scale_.size(), 0.0);
+  std::vector<double> rho(groups().tensors.size(), 0.0);
   double sum = 0.0;
   double moving = 0.0;
   for (std::size_t k = 0; k < rho.size(); ++k) {
@@ -157,8 +167,7 @@ void OnebitLamb::set_momentum_scales(const ExecutionSpace& exec) {
   }
   const auto scales = Kokkos::create_mirror_view(tensors_.momentum_scale);
   for (std::size_t k = 0; k < rho.size(); ++k) {
-    momentum_scale_[k] = rho[k] > 0.0 ? static_cast<float>(sum / moving / rho[k]) : 1.0F;
-    scales(k) = momentum_scale_[k];
+    scales(k) = rho[k] > 0.0 ? static_cast<float>(sum / moving / rho[k]) : 1.0F;
   }
   Kokkos::deep_copy(tensors_.momentum_scale, scales);
 }
@@ -173,8 +182,14 @@ void OnebitLamb::compressed_step(Step& step) {
                                                      Ema::make(common().beta1), step.gradient_scale(),
                                                      moments_.m, step.gradient, input);
   }
+  const UpdateBySegment<MemorySpace, FreshMoments::InverseSigma, FreshMoments> update{
+      {tensor_table_, {tensors_.momentum_scale}},
+      {moments_.m, moments_.v, fresh_, Ema::make(common().beta2), static_cast<float>(common().beta1),
+       static_cast<float>(1.0 / (1.0 - common().beta1))}};
   mean_.exchange_kept(step, ElementOf<MemorySpace>{input});
-  mean_.exchange_accumulated(step, [&](const ElementRange& arrived) { update_moments(step, arrived); });
+  mean_.exchange_accumulated(
+      step, [&](const ElementRange& arrived) { mean_.decode<SignCode>(step, arrived, update); });
+  mean_.decode_kept(step, update);
 
   const auto scope = step.enter(Phase::decode);
   OnebitLambStep rule;
@@ -188,25 +203,6 @@ void OnebitLamb::compressed_step(Step& step) {
                                                   tensors_, step.x(), m, v, fresh_);
   onebit_lamb_apply<ExecutionSpace, MemorySpace>(step.exec, rule, lamb_step_.tiles(), lamb_step_.tensors(),
                                                  tensors_, step.x(), m, v);
-}
-
-/// Of elements whose mean is there.
-void OnebitLamb::update_moments(const Step& step, const ElementRange& arrived) {
-  const std::vector<Segment>& tensors = step.groups.tensors;
-  for (std::size_t k = 0; k < tensors.size(); ++k) {
-    const ElementRange range = {std::max(tensors[k].range.begin, arrived.begin),
-                                std::min(tensors[k].range.end, arrived.end)};
-    if (range.begin >= range.end) continue;
-    const FreshMoments update{moments_.m,
-                              moments_.v,
-                              fresh_,
-                              Ema::make(common().beta2),
-                              static_cast<float>(common().beta1),
-                              1.0F / momentum_scale_[k],
-                              static_cast<float>(1.0 / (1.0 - common().beta1))};
-    mean_.compressed().decode<SignCode>(step.exec, mean_.active(), range.begin, range.end, update);
-    mean_.decode_kept(step, range, update);
-  }
 }
 
 void OnebitLamb::describe_state(const ExecutionSpace& /*exec*/, StateFields& fields) {
@@ -223,11 +219,7 @@ void OnebitLamb::describe_state(const ExecutionSpace& /*exec*/, StateFields& fie
 
 void OnebitLamb::adopt_state(const ExecutionSpace& exec, const StateFields& /*fields*/,
                              const Restoration& /*restoration*/) {
-  if (!variance_.is_frozen()) return;
-  variance_.adopt_state(exec, moments_, mean_);
-  exec.fence("kadam::OnebitLamb::adopt_state");
-  const auto scales = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, tensors_.momentum_scale);
-  std::copy_n(scales.data(), scales.size(), momentum_scale_.begin());
+  if (variance_.is_frozen()) variance_.adopt_state(exec, moments_, mean_);
 }
 
 void OnebitLamb::add_health(const ExecutionSpace& exec, Health& health) {

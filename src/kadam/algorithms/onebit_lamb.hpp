@@ -66,7 +66,6 @@ class OnebitLamb final : public Algorithm {
   void freeze(const Step& step);
   void set_momentum_scales(const ExecutionSpace& exec);
   void compressed_step(Step& step);
-  void update_moments(const Step& step, const ElementRange& arrived);
 
   Options options_;
   Moments moments_;
@@ -75,8 +74,8 @@ class OnebitLamb final : public Algorithm {
   DenseMean dense_mean_;
   DenseLambStep lamb_step_;
   OnebitLambTensors<MemorySpace> tensors_;
-  bool has_trust_ratio_ = false;       ///< c has been averaged over a step at least
-  std::vector<float> momentum_scale_;  ///< sigma on the host: one decode per tensor
+  SegmentTable<MemorySpace> tensor_table_;  ///< each tensor a segment
+  bool has_trust_ratio_ = false;            ///< c has been averaged over a step at least
   GroupedMean mean_;
 };
 

@@ -7,6 +7,7 @@
 #include <kadam/execution.hpp>
 #include <kadam/kernels/half_copy.hpp>
 #include <kadam/kernels/numbers.hpp>
+#include <kadam/kernels/segments.hpp>
 #include <kadam/options/common_options.hpp>
 
 #include <concepts>
@@ -49,7 +50,7 @@ class Parameters {
   bool has_model_ = false;
 };
 
-struct AdamStep;
+struct AdamStepOf;
 class DenseMean;
 
 /// A gradient: a View of float, Bfloat16 or Float16, whichever the option `gradients` announced.
@@ -76,24 +77,26 @@ struct Step {
   StepResult& result;        ///< has learning_rate and gradient_norm; the algorithm sets the rest
   const CommonOptions& common;
   const ResolvedGroups& groups;
+  const SegmentTable<MemorySpace>& segments;  ///< of the groups, for kernels
   Communicator& communicator;
   Phases& phases;
 
   [[nodiscard]] const Vector<float>& x() const { return parameters.master(); }
-  /// gamma of a segment.
-  [[nodiscard]] double rate(const Segment& segment) const { return result.learning_rate * segment.lr_scale; }
-  /// 1 - gamma lambda of a segment.
-  [[nodiscard]] float decay(const Segment& segment) const {
-    return static_cast<float>(1.0 - rate(segment) * segment.weight_decay);
+  /// gamma, of which each segment has its own multiple.
+  [[nodiscard]] double gamma() const { return result.learning_rate; }
+  /// A rule for each segment: rule_of(segment, its factors) makes it, in the kernel.
+  template <class RuleOf>
+  [[nodiscard]] BySegment<MemorySpace, RuleOf> by_segment(const RuleOf& rule_of) const {
+    return {segments, rule_of};
   }
   [[nodiscard]] float gradient_scale() const { return static_cast<float>(result.gradient_scale); }
   /// c1 and c2 of step t; 1 without bias correction.
   [[nodiscard]] double first_correction() const { return common.first_correction(t); }
   [[nodiscard]] double second_correction() const { return common.second_correction(t); }
 
-  /// Adam's update of a segment, with the corrections of this step, or with these.
-  [[nodiscard]] AdamStep adam_rule(const Segment& segment) const;
-  [[nodiscard]] AdamStep adam_rule(const Segment& segment, double c1, double c2) const;
+  /// Adam's update, with the corrections of this step, or with these.
+  [[nodiscard]] BySegment<MemorySpace, AdamStepOf> adam_rule() const;
+  [[nodiscard]] BySegment<MemorySpace, AdamStepOf> adam_rule(double c1, double c2) const;
   /// The mean of the ranks' gradients; valid until the next call with this mean. Collective.
   [[nodiscard]] Gradient mean_gradient(DenseMean& mean) const;
   /// Time from here to the end of the scope counts for this phase.

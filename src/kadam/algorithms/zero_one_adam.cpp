@@ -18,11 +18,11 @@ std::int64_t power_of_two(std::int64_t exponent) {
   return std::int64_t{1} << std::min<std::int64_t>(exponent, 62);
 }
 
-void synchronise_exactly(const ExecutionSpace& exec, const ElementRange& range,
-                         const ZeroOneSynchronise& update, const Vector<const float>& mean) {
+template <class Update>
+void synchronise_exactly(const ExecutionSpace& exec, const Update& update, const Vector<const float>& mean) {
   using Policy = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
   Kokkos::parallel_for(
-      "kadam::ZeroOneAdam::synchronise_exactly", Policy(exec, range.begin, range.end),
+      "kadam::ZeroOneAdam::synchronise_exactly", Policy(exec, 0, static_cast<std::int64_t>(mean.extent(0))),
       KOKKOS_LAMBDA(const std::int64_t i) { update(i, mean(i)); });
 }
 
@@ -188,9 +188,7 @@ void ZeroOneAdam::variance_step(Step& step) {
   momentum_differs_ = false;
   ++variance_steps_;
   const double c2 = common().second_correction(variance_steps_);
-  for (const Segment& segment : step.groups.segments) {
-    update_by_adam(step.exec, step.adam_rule(segment, 1.0, c2), segment.range, x_, moments_, g);
-  }
+  update_by_adam(step.exec, step.adam_rule(1.0, c2), x_, moments_, g);
   Kokkos::deep_copy(step.exec, step.x(), x_);
   mean_.require_variance(step.exec, moments_.v);
   raise_variance(step.exec, mean_.compressed().map(), options_.variance_floor, moments_.v);
@@ -201,35 +199,29 @@ void ZeroOneAdam::local_step(Step& step) {
   step.result.phase = "local";
   step.result.gradient_scale = clip_factor(step.result.gradient_norm);
   gamma_sum_ += step.result.learning_rate;
-  for (const Segment& segment : step.groups.segments) {
-    LocalStep rule = rule_of(segment);
-    rule.gradient_scale = step.gradient_scale();
-    rule.gamma = static_cast<float>(step.rate(segment));
-    accumulate_local_momentum(step.exec, rule, segment.range.begin, segment.range.end, moments_.m, u_,
-                              step.gradient);
-  }
+  LocalStepOf rule = local_rule();
+  rule.gradient_scale = step.gradient_scale();
+  rule.gamma = step.gamma();
+  accumulate_local_momentum(step.exec, step.by_segment(rule), moments_.m, u_, step.gradient);
 }
 
 void ZeroOneAdam::synchronise(const Step& step) {
-  const auto update = [&](const Segment& segment) { return synchronise_of(segment, step.x()); };
+  const ZeroOneSynchronise update = synchronise_into(step.x());
+  const auto rule = at_synchronisation(update);
   mean_.exchange_kept(step, ElementOf<MemorySpace>{u_});
-  mean_.exchange(step, u_,
-                 [&](const ElementRange& arrived) { mean_.decode<SignCode>(step, arrived, update); });
-  mean_.decode_kept(step,
-                    [&](const Segment& segment) { return ZeroOneSynchroniseKeptDense{update(segment)}; });
+  mean_.exchange(step, u_, [&](const ElementRange& arrived) { mean_.decode<SignCode>(step, arrived, rule); });
+  mean_.decode_kept(step, at_synchronisation(ZeroOneSynchroniseKeptDense{update}));
   forget_local_steps();
 }
 
-ZeroOneSynchronise ZeroOneAdam::synchronise_of(const Segment& segment,
-                                               const Vector<float>& parameters) const {
-  const double gamma_sum = gamma_sum_ * segment.lr_scale;
-  return {rule_of(segment),
-          static_cast<float>(gamma_sum > 0.0 ? 1.0 / gamma_sum : 0.0),
-          x_,
-          moments_.m,
-          moments_.v,
-          u_,
-          parameters};
+template <class Update>
+UpdateBySegment<MemorySpace, ZeroOneSynchronise::RuleOf, Update> ZeroOneAdam::at_synchronisation(
+    const Update& update) const {
+  return {{segments(), {local_rule()}}, update};
+}
+
+ZeroOneSynchronise ZeroOneAdam::synchronise_into(const Vector<float>& parameters) const {
+  return {x_, moments_.m, moments_.v, u_, parameters};
 }
 
 void ZeroOneAdam::forget_local_steps() {
@@ -239,27 +231,23 @@ void ZeroOneAdam::forget_local_steps() {
 
 void ZeroOneAdam::write_working(const ExecutionSpace& exec, const Vector<const float>& u,
                                 const Vector<float>& out) const {
-  for (const Segment& segment : groups().segments) {
-    write_working_parameters<ExecutionSpace, MemorySpace>(exec, rule_of(segment), segment.range.begin,
-                                                          segment.range.end, x_, u, moments_.v, out);
-  }
+  const BySegment<MemorySpace, LocalStepOf> rule{segments(), local_rule()};
+  write_working_parameters<ExecutionSpace, MemorySpace>(exec, rule, x_, u, moments_.v, out);
 }
 
-LocalStep ZeroOneAdam::rule_of(const Segment& segment) const {
-  LocalStep rule;
+LocalStepOf ZeroOneAdam::local_rule() const {
+  LocalStepOf rule;
   rule.first = Ema::make(common().beta1);
-  rule.decay = static_cast<float>(1.0 - segment.weight_decay * gamma_sum_ * segment.lr_scale);
-  rule.inverse_c2 = static_cast<float>(1.0 / common().second_correction(variance_steps_));
-  rule.eps = static_cast<float>(common().eps);
+  rule.gamma_sum = gamma_sum_;
+  rule.c2 = common().second_correction(variance_steps_);
+  rule.eps = common().eps;
   return rule;
 }
 
 void ZeroOneAdam::deliver_all(const ExecutionSpace& exec, const Vector<float>& parameters) {
   if (gamma_sum_ == 0.0) return;
   const Vector<const float> mean = dense_mean_(exec, phases(), u_);
-  for (const Segment& segment : groups().segments) {
-    synchronise_exactly(exec, segment.range, synchronise_of(segment, parameters), mean);
-  }
+  synchronise_exactly(exec, at_synchronisation(synchronise_into(parameters)), mean);
   forget_local_steps();
   policy_.synchronised_at(steps_taken());
 }

@@ -58,29 +58,42 @@ class ZeroOnePolicy {
 /// x <- (1 - lambda Gamma) x - mean / D;  m <- mean / Gamma;  u <- 0. Where there is no variance, or no
 /// learning rate, nothing comes from the mean.
 struct ZeroOneSynchronise {
-  LocalStep rule;
-  float inverse_gamma_sum;  ///< 0 where Gamma = 0
   Vector<float> x;
   Vector<float> m;
   Vector<float> v;
   Vector<float> u;
   Vector<float> parameters;
 
-  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean) const {
+  /// Of a segment.
+  struct Rule {
+    LocalStep local;
+    float inverse_gamma_sum;  ///< 0 where Gamma = 0
+  };
+  struct RuleOf {
+    LocalStepOf local;
+    [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Rule operator()(std::int64_t segment,
+                                                              const SegmentFactors& factors) const {
+      const double gamma_sum = local.gamma_sum * factors.lr_scale;
+      return {local(segment, factors), static_cast<float>(gamma_sum > 0.0 ? 1.0 / gamma_sum : 0.0)};
+    }
+  };
+
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean,
+                                              const Rule& rule) const {
     if (!(v(i) > 0.0F)) {
-      inactive(i);
+      inactive(i, rule);
       return;
     }
-    const bool moves = inverse_gamma_sum > 0.0F;
-    const float next = moves ? rule.decay * x(i) - mean / rule.denominator(v(i)) : x(i);
-    if (moves) m(i) = mean * inverse_gamma_sum;
+    const bool moves = rule.inverse_gamma_sum > 0.0F;
+    const float next = moves ? rule.local.decay * x(i) - mean / rule.local.denominator(v(i)) : x(i);
+    if (moves) m(i) = mean * rule.inverse_gamma_sum;
     u(i) = 0.0F;
     x(i) = next;
     parameters(i) = next;
   }
-  KOKKOS_FORCEINLINE_FUNCTION void inactive(const std::int64_t i) const {
+  KOKKOS_FORCEINLINE_FUNCTION void inactive(const std::int64_t i, const Rule& rule) const {
     if (v(i) > 0.0F) return;  // kept dense: its exact mean does it
-    const float next = rule.decay * x(i);
+    const float next = rule.local.decay * x(i);
     m(i) = 0.0F;
     u(i) = 0.0F;
     x(i) = next;
@@ -92,8 +105,9 @@ struct ZeroOneSynchronise {
 struct ZeroOneSynchroniseKeptDense {
   ZeroOneSynchronise update;
 
-  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean) const {
-    if (update.v(i) > 0.0F) update(i, mean);
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean,
+                                              const ZeroOneSynchronise::Rule& rule) const {
+    if (update.v(i) > 0.0F) update(i, mean, rule);
   }
 };
 
@@ -152,13 +166,17 @@ class ZeroOneAdam final : public Algorithm {
   void variance_step(Step& step);
   void local_step(Step& step);
   void synchronise(const Step& step);
-  [[nodiscard]] ZeroOneSynchronise synchronise_of(const Segment& segment,
-                                                  const Vector<float>& parameters) const;
+  /// An update at a synchronisation, with the rule of each segment.
+  template <class Update>
+  [[nodiscard]] UpdateBySegment<MemorySpace, ZeroOneSynchronise::RuleOf, Update> at_synchronisation(
+      const Update& update) const;
+  [[nodiscard]] ZeroOneSynchronise synchronise_into(const Vector<float>& parameters) const;
   /// Gamma starts again.
   void forget_local_steps();
   void write_working(const ExecutionSpace& exec, const Vector<const float>& u,
                      const Vector<float>& out) const;
-  [[nodiscard]] LocalStep rule_of(const Segment& segment) const;
+  /// Of what has been gone since the last synchronisation.
+  [[nodiscard]] LocalStepOf local_rule() const;
 
   Options options_;
   ZeroOnePolicy policy_;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/collectives/dense_mean.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace kadam {
@@ -126,7 +127,7 @@ Cost dense_subset_cost(const Arrangement& ranks, const std::vector<ElementRange>
 
 DenseSubset::DenseSubset(const ExecutionSpace& exec, Communicator& communicator,
                          const std::vector<ElementRange>& ranges)
-    : elements_(elements_of(ranges)) {
+    : ranges_(ranges), elements_(elements_of(ranges)) {
   if (elements_ == 0) return;
   index_ = allocate<std::int64_t>(exec, "kadam::DenseSubset::index", elements_);
   packed_ = allocate<float>(exec, "kadam::DenseSubset::packed", elements_);
@@ -138,6 +139,14 @@ DenseSubset::DenseSubset(const ExecutionSpace& exec, Communicator& communicator,
   Kokkos::deep_copy(exec, index_, host);
   exec.fence("kadam::DenseSubset");
   mean_ = DenseMean(exec, communicator, elements_);
+}
+
+std::int64_t DenseSubset::elements_before(std::int64_t i) const {
+  std::int64_t before = 0;
+  for (const ElementRange& range : ranges_) {
+    before += std::max<std::int64_t>(0, std::min(i, range.end) - range.begin);
+  }
+  return before;
 }
 
 }  // namespace kadam

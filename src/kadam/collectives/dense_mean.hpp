@@ -120,6 +120,7 @@ class DenseMean {
 class DenseSubset {
  public:
   DenseSubset() = default;
+  /// The ranges ascend, without overlap.
   DenseSubset(const ExecutionSpace& exec, Communicator& communicator,
               const std::vector<ElementRange>& ranges);
 
@@ -130,7 +131,7 @@ class DenseSubset {
     const Vector<std::int64_t> index = index_;
     const Vector<float> packed = packed_;
     Kokkos::parallel_for(
-        "kadam::DenseSubset::exchange", policy(exec),
+        "kadam::DenseSubset::exchange", Policy(exec, 0, elements_),
         KOKKOS_LAMBDA(const std::int64_t k) { packed(k) = load(index(k)); });
     result_ = mean_(exec, phases, packed_);
   }
@@ -138,19 +139,32 @@ class DenseSubset {
   /// apply(i, mean of element i), after exchange(), for all elements i of the ranges in [begin, end).
   template <class Apply>
   void decode(const ExecutionSpace& exec, std::int64_t begin, std::int64_t end, const Apply& apply) const {
-    if (elements_ == 0) return;
+    decode_packed(exec, elements_before(begin), elements_before(end), apply);
+  }
+  /// The same for all elements of the ranges.
+  template <class Apply>
+  void decode(const ExecutionSpace& exec, const Apply& apply) const {
+    decode_packed(exec, 0, elements_, apply);
+  }
+
+  /// The same for those with a number in [first, last) among the elements of the ranges.
+  template <class Apply>
+  void decode_packed(const ExecutionSpace& exec, std::int64_t first, std::int64_t last,
+                     const Apply& apply) const {
+    if (first == last) return;
     const Vector<std::int64_t> index = index_;
     const Vector<const float> result = result_;
     Kokkos::parallel_for(
-        "kadam::DenseSubset::decode", policy(exec), KOKKOS_LAMBDA(const std::int64_t k) {
-          if (index(k) >= begin && index(k) < end) apply(index(k), result(k));
-        });
+        "kadam::DenseSubset::decode", Policy(exec, first, last),
+        KOKKOS_LAMBDA(const std::int64_t k) { apply(index(k), result(k)); });
   }
 
  private:
   using Policy = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
-  [[nodiscard]] Policy policy(const ExecutionSpace& exec) const { return Policy(exec, 0, elements_); }
+  /// How many elements of the ranges lie before element i.
+  [[nodiscard]] std::int64_t elements_before(std::int64_t i) const;
 
+  std::vector<ElementRange> ranges_;
   std::int64_t elements_ = 0;
   Vector<std::int64_t> index_;
   Vector<float> packed_;

@@ -50,6 +50,7 @@ Optimizer::Optimizer(Setup setup, const std::function<AlgorithmCost(const Proble
   problem.ranks = communicator().arrangement();
   problem.threads = host_threads(ExecutionSpace());
   at_->sum_space = SumSpace<MemorySpace>(elements());
+  at_->segments = segment_table(problem.groups.segments);
   at_->cost = cost_of(problem);
   algorithm_ = make(*at_);
 }
@@ -101,8 +102,8 @@ StepResult Optimizer::step(const ExecutionSpace& exec, const Parameters& paramet
     return result;
   }
   result.learning_rate = at_->common.learning_rate.at(at_->steps + 1);
-  Step next{exec,        parameters,          gradient,       at_->steps + 1, result,
-            at_->common, at_->problem.groups, communicator(), phases()};
+  Step next{exec,        parameters,          gradient,      at_->steps + 1, result,
+            at_->common, at_->problem.groups, at_->segments, communicator(), phases()};
   algorithm_->advance(next);
   if (!algorithm_->writes_model()) write_model(exec, parameters);
   synchronised_ = result.synchronised;

@@ -43,16 +43,13 @@ struct Segment {
 /// What the groups say about each tensor. The first group that matches a tensor counts.
 struct ResolvedGroups {
   std::vector<Segment> tensors;   ///< one per tensor, in order
-  std::vector<Segment> segments;  ///< neighbours with equal values joined: one kernel launch each
+  std::vector<Segment> segments;  ///< neighbours with equal values joined
   std::vector<ElementRange> dense;
 
-  /// visit(a segment, cut to the range) for all segments that have elements in it.
-  template <class Visit>
-  void for_each_segment_in(const ElementRange& range, const Visit& visit) const {
-    for (Segment segment : segments) {
-      segment.range = {std::max(segment.range.begin, range.begin), std::min(segment.range.end, range.end)};
-      if (segment.range.begin < segment.range.end) visit(segment);
-    }
+  /// Whether any weights decay.
+  [[nodiscard]] bool decay() const {
+    return std::any_of(segments.begin(), segments.end(),
+                       [](const Segment& segment) { return segment.weight_decay > 0.0; });
   }
 };
 

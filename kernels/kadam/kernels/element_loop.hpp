@@ -1,0 +1,174 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/kernels/detail/block_loop.hpp>
+#include <kadam/kernels/segments.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+/// Loops over the elements of a few arrays, by a rule that may differ from segment to segment: one launch.
+///
+/// A CPU's thread walks 2048 elements with a plain loop, which the compiler vectorises. On a GPU a thread
+/// takes four neighbours at a time, with one load and one store of 16 bytes per array of float32, where all
+/// arrays are aligned for that; else one.
+namespace kadam {
+
+/// An array of such a loop: const T is read; T is written, and read before where `is_read`.
+template <class T, bool is_read>
+struct ElementArray {
+  static constexpr std::int64_t at_a_time = 4;
+  static constexpr bool reads = is_read;
+  static constexpr bool writes = !std::is_const_v<T>;
+
+  /// Neighbours that travel together.
+  struct alignas(at_a_time * sizeof(T)) Pack {
+    std::remove_const_t<T> values[at_a_time];
+  };
+
+  T* data;
+
+  [[nodiscard]] bool is_aligned() const {
+    return reinterpret_cast<std::uintptr_t>(data) % alignof(Pack) == 0;
+  }
+};
+
+template <class View>
+[[nodiscard]] auto reads(const View& view) {
+  return ElementArray<const typename View::non_const_value_type, true>{view.data()};
+}
+template <class View>
+[[nodiscard]] auto updates(const View& view) {
+  return ElementArray<typename View::non_const_value_type, true>{view.data()};
+}
+template <class View>
+[[nodiscard]] auto writes(const View& view) {
+  return ElementArray<typename View::non_const_value_type, false>{view.data()};
+}
+
+namespace detail {
+
+/// Some arrays, whose elements a function gets side by side.
+template <class... Arrays>
+struct ElementArrays {
+  [[nodiscard]] bool are_aligned() const { return true; }
+
+  template <class Function, class... Elements>
+  KOKKOS_FORCEINLINE_FUNCTION void at(const std::int64_t /*i*/, const Function& function,
+                                      Elements&... elements) const {
+    function(elements...);
+  }
+  template <class Function, class... Packs>
+  KOKKOS_FORCEINLINE_FUNCTION void from(const std::int64_t /*i*/, const Function& function,
+                                        Packs&... packs) const {
+    KADAM_UNROLL
+    for (int k = 0; k < 4; ++k) function(packs.values[k]...);
+  }
+};
+
+template <class First, class... Rest>
+struct ElementArrays<First, Rest...> {
+  First first;
+  ElementArrays<Rest...> rest;
+
+  [[nodiscard]] bool are_aligned() const { return first.is_aligned() && rest.are_aligned(); }
+
+  /// function(element i of each array)
+  template <class Function, class... Elements>
+  KOKKOS_FORCEINLINE_FUNCTION void at(const std::int64_t i, const Function& function,
+                                      Elements&... elements) const {
+    rest.at(i, function, elements..., first.data[i]);
+  }
+  /// The same for elements i to i + 3, each array read and written at once. i is a multiple of 4.
+  template <class Function, class... Packs>
+  KOKKOS_FORCEINLINE_FUNCTION void from(const std::int64_t i, const Function& function,
+                                        Packs&... packs) const {
+    using Pack = typename First::Pack;
+    Pack pack;
+    if constexpr (First::reads) pack = *reinterpret_cast<const Pack*>(first.data + i);
+    rest.from(i, function, packs..., pack);
+    if constexpr (First::writes) *reinterpret_cast<Pack*>(first.data + i) = pack;
+  }
+};
+
+[[nodiscard]] inline ElementArrays<> element_arrays() {
+  return {};
+}
+template <class First, class... Rest>
+[[nodiscard]] ElementArrays<First, Rest...> element_arrays(const First& first, const Rest&... rest) {
+  return {first, element_arrays(rest...)};
+}
+
+/// A rule that is the same for all elements is itself the rule of every part.
+template <class Rule, class Visit>
+KOKKOS_FORCEINLINE_FUNCTION void for_each_rule(const Rule& rule, std::int64_t begin, std::int64_t end,
+                                               const Visit& visit) {
+  visit(rule, begin, end);
+}
+template <class MemorySpace, class RuleOf, class Visit>
+KOKKOS_FORCEINLINE_FUNCTION void for_each_rule(const BySegment<MemorySpace, RuleOf>& rule, std::int64_t begin,
+                                               std::int64_t end, const Visit& visit) {
+  rule.for_each_in(begin, end, visit);
+}
+
+template <class Rule, class Arrays>
+struct ElementLoop {
+  static constexpr std::int64_t block_elements = 2048;
+  static constexpr std::int64_t at_a_time = 4;
+
+  Rule rule;
+  std::int64_t elements;
+  Arrays arrays;
+  bool are_aligned;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t block) const {
+    const std::int64_t begin = block * block_elements;
+    const std::int64_t end = Kokkos::min(begin + std::int64_t{block_elements}, elements);
+    for_each_rule(
+        rule, begin, end, [&](const auto& known, const std::int64_t first, const std::int64_t last) {
+          const auto apply = [&](auto&... element) { known(element...); };
+          if constexpr (Member::is_one_thread) {
+            member.for_each(last - first, [&](const std::int64_t k) { arrays.at(first + k, apply); });
+          } else {
+            walk(member, first, last, apply);
+          }
+        });
+  }
+
+ private:
+  /// Whole packs, one per thread at a time, and what lies before and behind them.
+  template <class Team, class Apply>
+  KOKKOS_FORCEINLINE_FUNCTION void walk(const TeamBlockMember<Team>& member, std::int64_t first,
+                                        std::int64_t last, const Apply& apply) const {
+    if (!are_aligned) {
+      for (std::int64_t i = first + member.rank(); i < last; i += member.threads()) arrays.at(i, apply);
+      return;
+    }
+    const std::int64_t from = Kokkos::min((first + at_a_time - 1) / at_a_time * at_a_time, last);
+    const std::int64_t to = Kokkos::max(last / at_a_time * at_a_time, from);
+    for (std::int64_t i = from + at_a_time * member.rank(); i < to; i += at_a_time * member.threads()) {
+      arrays.from(i, apply);
+    }
+    for (std::int64_t i = first + member.rank(); i < from; i += member.threads()) arrays.at(i, apply);
+    for (std::int64_t i = to + member.rank(); i < last; i += member.threads()) arrays.at(i, apply);
+  }
+};
+
+}  // namespace detail
+
+/// rule(element of each array) for every element in [0, elements): `rule` itself, or the rule of its segment.
+template <class Exec, class Rule, class... Arrays>
+void for_each_element(const std::string& label, const Exec& exec, std::int64_t elements, const Rule& rule,
+                      const Arrays&... arrays) {
+  const auto list = detail::element_arrays(arrays...);
+  using Loop = detail::ElementLoop<Rule, std::remove_const_t<decltype(list)>>;
+  detail::for_each_block(label, exec, 0, (elements + Loop::block_elements - 1) / Loop::block_elements,
+                         Loop{rule, elements, list, list.are_aligned()});
+}
+
+}  // namespace kadam

@@ -1,0 +1,174 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/kernels/detail/with_format.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace kadam {
+
+/// What a segment has of its own: consecutive elements of tensors in one parameter group.
+struct SegmentFactors {
+  double lr_scale = 1.0;      ///< factor on the learning rate
+  double weight_decay = 0.0;  ///< lambda
+};
+
+/// The segments of a vector where kernels find them, so that one launch does for all of them.
+///
+/// A kernel asks which segments a few thousand neighbours lie in, and computes the rule of each once.
+/// Hundreds of alternating groups (decay for matrices, none for biases) cost a kernel what one group does.
+/// Memory: 24 B per segment, 4 B per 2048 elements.
+template <class MemorySpace>
+struct SegmentTable {
+  /// Elements between two entries of `nearest`: no more than the bisection of an element has to look at.
+  static constexpr std::int64_t stride = 2048;
+
+  Kokkos::View<const std::int64_t*, MemorySpace> ends;  ///< of each segment; the first one begins at 0
+  Kokkos::View<const SegmentFactors*, MemorySpace> factors;
+  Kokkos::View<const std::int32_t*, MemorySpace>
+      nearest;  ///< the segment of element 0, stride, 2 stride, ...
+
+  /// Shape: ends ascend, one for each of factors; the last is d. Segments may be empty. Waits for its copies.
+  [[nodiscard]] static SegmentTable make(const std::vector<std::int64_t>& ends,
+                                         const std::vector<SegmentFactors>& factors) {
+    std::vector<std::int32_t> nearest;
+    const std::int64_t elements = ends.empty() ? 0 : ends.back();
+    for (std::size_t k = 0; k < strides(elements); ++k) {
+      std::int32_t segment = nearest.empty() ? 0 : nearest.back();
+      while (static_cast<std::size_t>(segment) + 1 < ends.size() &&
+             ends[static_cast<std::size_t>(segment)] <= static_cast<std::int64_t>(k) * stride) {
+        ++segment;
+      }
+      nearest.push_back(segment);
+    }
+    return {copy_of("kadam::SegmentTable::ends", ends), copy_of("kadam::SegmentTable::factors", factors),
+            copy_of("kadam::SegmentTable::nearest", nearest)};
+  }
+  [[nodiscard]] static std::size_t memory_bytes(std::size_t segments, std::int64_t elements) {
+    return segments * (sizeof(std::int64_t) + sizeof(SegmentFactors)) +
+           strides(elements) * sizeof(std::int32_t);
+  }
+
+  /// Which segment element i lies in.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t segment_of(std::int64_t i) const {
+    std::int64_t low = nearest(i / stride);
+    std::int64_t high = nearest(i / stride + 1);
+    while (low < high) {
+      const std::int64_t middle = low + (high - low) / 2;
+      if (ends(middle) <= i) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
+  }
+
+  /// visit(segment, first element, end) for the parts of [begin, end) that lie in one segment each, in order.
+  template <class Visit>
+  KOKKOS_FORCEINLINE_FUNCTION void for_each_in(std::int64_t begin, std::int64_t end,
+                                               const Visit& visit) const {
+    if (begin >= end) return;
+    std::int64_t segment = segment_of(begin);
+    for (std::int64_t first = begin; first < end; ++segment) {
+      const std::int64_t last = Kokkos::min(ends(segment), end);
+      if (first < last) visit(segment, first, last);  // a tensor may be empty
+      first = last;
+    }
+  }
+
+ private:
+  /// Entries of `nearest`: one more than strides begin, for the end of a bisection.
+  [[nodiscard]] static std::size_t strides(std::int64_t elements) {
+    return static_cast<std::size_t>((elements + stride - 1) / stride) + 1;
+  }
+  template <class T>
+  static Kokkos::View<T*, MemorySpace> copy_of(const char* label, const std::vector<T>& values) {
+    const Kokkos::View<T*, MemorySpace> view(label, values.size());
+    Kokkos::deep_copy(view,
+                      Kokkos::View<const T*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
+                          values.data(), values.size()));
+    return view;
+  }
+};
+
+/// A rule that differs from segment to segment: `rule_of(segment, its factors)` makes that of one, in a
+/// kernel.
+template <class MemorySpace, class RuleOf>
+struct BySegment {
+  SegmentTable<MemorySpace> segments;
+  RuleOf rule_of;
+  std::int64_t offset = 0;  ///< element of the table that is this vector's element 0
+
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION auto rule_at(std::int64_t segment) const {
+    return rule_of(segment, segments.factors(segment));
+  }
+  /// visit(rule, first element, end) for the parts of [begin, end) that have one rule each, in order.
+  template <class Visit>
+  KOKKOS_FORCEINLINE_FUNCTION void for_each_in(std::int64_t begin, std::int64_t end,
+                                               const Visit& visit) const {
+    segments.for_each_in(begin + offset, end + offset,
+                         [&](const std::int64_t segment, const std::int64_t first, const std::int64_t last) {
+                           visit(rule_at(segment), first - offset, last - offset);
+                         });
+  }
+};
+
+/// update(i, value, rule of the segment of element i): what decode_and_apply() takes where an update differs
+/// from segment to segment. update.inactive(i, rule), if there is such a function, is for inactive elements.
+template <class MemorySpace, class RuleOf, class Update>
+struct UpdateBySegment {
+  BySegment<MemorySpace, RuleOf> rules;
+  Update update;
+
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float value) const {
+    update(i, value, rules.rule_at(rules.segments.segment_of(i + rules.offset)));
+  }
+};
+
+namespace detail {
+
+/// An update whose rule is known.
+template <class Update, class Rule>
+struct UpdateByRule {
+  const Update& update;
+  const Rule& rule;
+
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float value) const {
+    update(i, value, rule);
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void inactive(const std::int64_t i) const requires
+      requires(const Update& known, const Rule& its) {
+    known.inactive(std::int64_t{}, its);
+  }
+  { update.inactive(i, rule); }
+};
+
+/// function(update with the format and the rule at hand, first element, end) for the parts of [begin, end)
+/// that have one rule each.
+template <class Apply, class Function>
+KOKKOS_FORCEINLINE_FUNCTION void for_each_apply(const Apply& apply, std::int64_t begin, std::int64_t end,
+                                                const Function& function) {
+  with_format(apply, [&](const auto& typed_apply) { function(typed_apply, begin, end); });
+}
+template <class MemorySpace, class RuleOf, class Update, class Function>
+KOKKOS_FORCEINLINE_FUNCTION void for_each_apply(const UpdateBySegment<MemorySpace, RuleOf, Update>& apply,
+                                                std::int64_t begin, std::int64_t end,
+                                                const Function& function) {
+  with_format(apply.update, [&](const auto& typed_update) {
+    apply.rules.for_each_in(begin, end,
+                            [&](const auto& rule, const std::int64_t first, const std::int64_t last) {
+                              using Update_ = std::remove_cvref_t<decltype(typed_update)>;
+                              using Rule_ = std::remove_cvref_t<decltype(rule)>;
+                              function(UpdateByRule<Update_, Rule_>{typed_update, rule}, first, last);
+                            });
+  });
+}
+
+}  // namespace detail
+}  // namespace kadam
