@@ -16,10 +16,11 @@ void mean_pool(const ExecutionSpace& exec, const Matrix<const float>& x, const M
   const std::int64_t width = columns_of(x);
   const std::int64_t positions = rows_of(x) / rows_of(y);
   const float factor = 1.0f / static_cast<float>(positions);
-  Kokkos::parallel_for(
-      "kadam::workloads::mean_pool", row_policy(exec, rows_of(y)), KOKKOS_LAMBDA(const RowMember& member) {
-        const float* const in = x.data() + member.league_rank() * positions * width;
-        float* const out = y.data() + member.league_rank() * width;
+  for_each_row(
+      "kadam::workloads::mean_pool", exec, rows_of(y),
+      KOKKOS_LAMBDA(const RowMember& member, const std::int64_t example) {
+        const float* const in = x.data() + example * positions * width;
+        float* const out = y.data() + example * width;
         row_combine(
             member, width, positions,
             [&](std::int64_t position, std::int64_t i) { return in[position * width + i]; },
@@ -32,10 +33,9 @@ void mean_pool_backward(const ExecutionSpace& exec, const Matrix<const float>& d
   const std::int64_t width = columns_of(dx);
   const std::int64_t positions = rows_of(dx) / rows_of(dy);
   const float factor = 1.0f / static_cast<float>(positions);
-  Kokkos::parallel_for(
-      "kadam::workloads::mean_pool_backward", row_policy(exec, rows_of(dx)),
-      KOKKOS_LAMBDA(const RowMember& member) {
-        const std::int64_t row = member.league_rank();
+  for_each_row(
+      "kadam::workloads::mean_pool_backward", exec, rows_of(dx),
+      KOKKOS_LAMBDA(const RowMember& member, const std::int64_t row) {
         const float* const in = dy.data() + row / positions * width;
         float* const out = dx.data() + row * width;
         row_for(member, width, [&](std::int64_t i) { out[i] = factor * in[i]; });

@@ -41,8 +41,8 @@ struct TilePlace {
   }
 };
 
-RowPolicy tile_policy(const ExecutionSpace& exec, const AttentionShape& shape) {
-  return row_policy(exec, shape.examples * shape.heads * TilePlace::tiles(shape));
+std::int64_t tile_count(const AttentionShape& shape) {
+  return shape.examples * shape.heads * TilePlace::tiles(shape);
 }
 
 /// out[c * padded + j] = in[j * stride + c] for c < columns and j < positions, 0 for positions <= j < padded.
@@ -53,7 +53,7 @@ KOKKOS_INLINE_FUNCTION void transpose_columns(const RowMember& member, std::int6
   const std::int64_t padded = AttentionShape::padded(positions);
   // Squares of a known size, so that it vectorises; they stay in the innermost cache.
   std::int64_t first = 0;
-  if constexpr (rows_on_host) {
+  if constexpr (one_thread_per_row) {
     for (; first + lanes <= positions; first += lanes) {
       for (std::int64_t c = 0; c < columns; ++c) {
         float gathered[lanes];
@@ -79,11 +79,11 @@ void transpose_heads(const ExecutionSpace& exec, const AttentionShape& shape, co
   constexpr std::int64_t block = 16;
   const std::int64_t width = shape.width();
   const std::int64_t blocks = (width + block - 1) / block;
-  Kokkos::parallel_for(
-      "kadam::workloads::attention_transpose", row_policy(exec, shape.examples * blocks),
-      KOKKOS_LAMBDA(const RowMember& member) {
-        const std::int64_t example = member.league_rank() / blocks;
-        const std::int64_t first = member.league_rank() % blocks * block;
+  for_each_row(
+      "kadam::workloads::attention_transpose", exec, shape.examples * blocks,
+      KOKKOS_LAMBDA(const RowMember& member, const std::int64_t rank) {
+        const std::int64_t example = rank / blocks;
+        const std::int64_t first = rank % blocks * block;
         const std::int64_t columns = width - first < block ? width - first : block;
         const std::int64_t begin = (example * width + first) * shape.padded_positions();
         const float* const in = qkv.data() + example * shape.positions * 3 * width + width + first;
@@ -117,10 +117,10 @@ void query_gradient(const ExecutionSpace& exec, const AttentionBackward& pass, f
   const AttentionShape shape = pass.shape;
   const std::int64_t width = shape.width();
   const std::int64_t padded = shape.padded_positions();
-  Kokkos::parallel_for(
-      "kadam::workloads::attention_query_gradient", tile_policy(exec, shape),
-      KOKKOS_LAMBDA(const RowMember& member) {
-        const TilePlace place(shape, member.league_rank());
+  for_each_row(
+      "kadam::workloads::attention_query_gradient", exec, tile_count(shape),
+      KOKKOS_LAMBDA(const RowMember& member, const std::int64_t rank) {
+        const TilePlace place(shape, rank);
         const std::int64_t keys = keys_of(shape, place);
         const float* const p = pass.tape.probabilities.data() + place.scores + place.first * padded;
         float* const ds = pass.dscores.data() + place.scores + place.first * padded;
@@ -134,6 +134,7 @@ void query_gradient(const ExecutionSpace& exec, const AttentionBackward& pass, f
           const float mean = row_sum(member, keys, [&](std::int64_t j) { return row_p[j] * row_ds[j]; });
           row_for(member, keys, [&](std::int64_t j) { row_ds[j] = scale * row_p[j] * (row_ds[j] - mean); });
         }
+        row_barrier();
         float* const dq = pass.dqkv.data() + place.row * 3 * width + place.column;
         tile_product(member, {place.rows, shape.head_width, keys < shape.positions ? keys : shape.positions},
                      {ds, 1, padded},
@@ -147,10 +148,10 @@ void key_value_gradient(const ExecutionSpace& exec, const AttentionBackward& pas
   const AttentionShape shape = pass.shape;
   const std::int64_t width = shape.width();
   const std::int64_t padded = shape.padded_positions();
-  Kokkos::parallel_for(
-      "kadam::workloads::attention_key_value_gradient", tile_policy(exec, shape),
-      KOKKOS_LAMBDA(const RowMember& member) {
-        const TilePlace place(shape, member.league_rank());
+  for_each_row(
+      "kadam::workloads::attention_key_value_gradient", exec, tile_count(shape),
+      KOKKOS_LAMBDA(const RowMember& member, const std::int64_t rank) {
+        const TilePlace place(shape, rank);
         const std::int64_t first = shape.causal ? place.first : 0;
         const std::int64_t row = place.first_row + first;
         const std::int64_t begin = place.scores + first * padded + place.first;
@@ -180,10 +181,10 @@ void attention_forward(const ExecutionSpace& exec, const AttentionShape& shape,
   const std::int64_t width = shape.width();
   const std::int64_t padded = shape.padded_positions();
   const float scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(shape.head_width)));
-  Kokkos::parallel_for(
-      "kadam::workloads::attention_forward", tile_policy(exec, shape),
-      KOKKOS_LAMBDA(const RowMember& member) {
-        const TilePlace place(shape, member.league_rank());
+  for_each_row(
+      "kadam::workloads::attention_forward", exec, tile_count(shape),
+      KOKKOS_LAMBDA(const RowMember& member, const std::int64_t rank) {
+        const TilePlace place(shape, rank);
         const std::int64_t keys = keys_of(shape, place);
         float* const p = tape.probabilities.data() + place.scores + place.first * padded;
         tile_product(member, {place.rows, keys, shape.head_width},
@@ -194,6 +195,7 @@ void attention_forward(const ExecutionSpace& exec, const AttentionShape& shape,
           const std::int64_t visible = shape.causal ? place.first + r + 1 : shape.positions;
           softmax_in_place(member, visible, keys, p + r * padded);
         }
+        row_barrier();
         float* const out = output.data() + place.row * width + place.column;
         tile_product(member, {place.rows, shape.head_width, keys < shape.positions ? keys : shape.positions},
                      {p, 1, padded},

@@ -10,10 +10,9 @@ namespace {
 void gather_neighbourhoods(const ExecutionSpace& exec, const ImageShape& shape, const Matrix<const float>& x,
                            const Matrix<float>& columns) {
   const std::int64_t channels = columns_of(x);
-  Kokkos::parallel_for(
-      "kadam::workloads::gather_neighbourhoods", row_policy(exec, shape.examples * shape.height),
-      KOKKOS_LAMBDA(const RowMember& member) {
-        const std::int64_t line = member.league_rank();
+  for_each_row(
+      "kadam::workloads::gather_neighbourhoods", exec, shape.examples * shape.height,
+      KOKKOS_LAMBDA(const RowMember& member, const std::int64_t line) {
         const std::int64_t v = line % shape.height;
         row_for(member, shape.width, [&](std::int64_t u) {
           const std::int64_t skip = u == 0 ? channels : 0;
@@ -41,10 +40,9 @@ void gather_neighbourhoods(const ExecutionSpace& exec, const ImageShape& shape, 
 void collect_neighbourhoods(const ExecutionSpace& exec, const ImageShape& shape,
                             const Matrix<const float>& dcolumns, const Matrix<float>& dx) {
   const std::int64_t channels = columns_of(dx);
-  Kokkos::parallel_for(
-      "kadam::workloads::collect_neighbourhoods", row_policy(exec, shape.pixels()),
-      KOKKOS_LAMBDA(const RowMember& member) {
-        const std::int64_t pixel = member.league_rank();
+  for_each_row(
+      "kadam::workloads::collect_neighbourhoods", exec, shape.pixels(),
+      KOKKOS_LAMBDA(const RowMember& member, const std::int64_t pixel) {
         const std::int64_t v = pixel / shape.width % shape.height;
         const std::int64_t u = pixel % shape.width;
         const float* sources[Convolution::taps];
@@ -84,10 +82,9 @@ void channels_last(const ExecutionSpace& exec, const ImageShape& shape, const Ve
                    const Matrix<float>& x) {
   const std::int64_t channels = columns_of(x);
   const std::int64_t plane = shape.height * shape.width;
-  Kokkos::parallel_for(
-      "kadam::workloads::channels_last", row_policy(exec, shape.examples * channels),
-      KOKKOS_LAMBDA(const RowMember& member) {
-        const std::int64_t rank = member.league_rank();
+  for_each_row(
+      "kadam::workloads::channels_last", exec, shape.examples * channels,
+      KOKKOS_LAMBDA(const RowMember& member, const std::int64_t rank) {
         const float* const in = images.data() + rank * plane;
         float* const out = x.data() + rank / channels * plane * channels + rank % channels;
         row_for(member, plane, [&](std::int64_t pixel) { out[pixel * channels] = in[pixel]; });

@@ -41,18 +41,19 @@ void cross_entropy_gradient(const ExecutionSpace& exec, const Matrix<float>& log
                             const Vector<const std::int32_t>& targets, float scale,
                             const Matrix<float>& results) {
   const std::int64_t classes = columns_of(logits);
-  Kokkos::parallel_for(
-      "kadam::workloads::cross_entropy_gradient", row_policy(exec, rows_of(logits)),
-      KOKKOS_LAMBDA(const RowMember& member) {
-        const std::int64_t row = member.league_rank();
+  for_each_row(
+      "kadam::workloads::cross_entropy_gradient", exec, rows_of(logits),
+      KOKKOS_LAMBDA(const RowMember& member, const std::int64_t row) {
         const std::int64_t target = targets[static_cast<std::size_t>(row)];
         float* const values = logits.data() + row * classes;
         const float keep = target < 0 ? 0.0f : 1.0f;
         const SoftmaxTerms terms(member, values, classes);
         const float loss = target < 0 ? 0.0f : terms.loss(values[target]);
         const float factor = keep * scale / terms.sum;
+        row_barrier();
         row_for(member, classes,
                 [&](std::int64_t c) { values[c] = factor * exponential(values[c] - terms.maximum); });
+        row_barrier();
         Kokkos::single(Kokkos::PerThread(member), [&] {
           results(row, 0) = loss;
           if (target >= 0) {
@@ -74,10 +75,9 @@ Evaluation cross_entropy_evaluation(const ExecutionSpace& exec, const Matrix<con
                                     const Vector<const std::int32_t>& targets, const Matrix<float>& results) {
   const std::int64_t classes = columns_of(logits);
   Evaluation evaluation;
-  const RowPolicy policy = row_policy(exec, rows_of(logits));
-  Kokkos::parallel_for(
-      "kadam::workloads::cross_entropy_evaluation", policy, KOKKOS_LAMBDA(const RowMember& member) {
-        const std::int64_t row = member.league_rank();
+  for_each_row(
+      "kadam::workloads::cross_entropy_evaluation", exec, rows_of(logits),
+      KOKKOS_LAMBDA(const RowMember& member, const std::int64_t row) {
         const std::int64_t target = targets[static_cast<std::size_t>(row)];
         const float* const values = logits.data() + row * classes;
         const float loss = target < 0 ? 0.0f : SoftmaxTerms(member, values, classes).loss(values[target]);

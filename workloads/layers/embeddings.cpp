@@ -11,10 +11,9 @@ namespace {
 void look_up(const ExecutionSpace& exec, const float* table, const std::int32_t* tokens,
              const Matrix<float>& x) {
   const std::int64_t width = columns_of(x);
-  Kokkos::parallel_for(
-      "kadam::workloads::token_embedding", row_policy(exec, rows_of(x)),
-      KOKKOS_LAMBDA(const RowMember& member) {
-        const std::int64_t row = member.league_rank();
+  for_each_row(
+      "kadam::workloads::token_embedding", exec, rows_of(x),
+      KOKKOS_LAMBDA(const RowMember& member, const std::int64_t row) {
         const float* const in = table + tokens[row] * width;
         float* const out = x.data() + row * width;
         row_for(member, width, [&](std::int64_t i) { out[i] = in[i]; });
@@ -25,10 +24,9 @@ void token_gradient(const ExecutionSpace& exec, const std::int32_t* tokens, cons
                     const Matrix<float>& dtable) {
   const std::int64_t width = columns_of(dx);
   const std::int64_t rows = rows_of(dx);
-  Kokkos::parallel_for(
-      "kadam::workloads::token_gradient", row_policy(exec, rows_of(dtable)),
-      KOKKOS_LAMBDA(const RowMember& member) {
-        const std::int64_t token = member.league_rank();
+  for_each_row(
+      "kadam::workloads::token_gradient", exec, rows_of(dtable),
+      KOKKOS_LAMBDA(const RowMember& member, const std::int64_t token) {
         float* const sum = dtable.data() + token * width;
         row_for(member, width, [&](std::int64_t i) { sum[i] = 0.0f; });
         for (std::int64_t row = 0; row < rows; ++row) {
@@ -43,10 +41,9 @@ void token_gradient(const ExecutionSpace& exec, const std::int32_t* tokens, cons
 void add_positions(const ExecutionSpace& exec, const float* table, std::int64_t positions,
                    const Matrix<float>& x) {
   const std::int64_t width = columns_of(x);
-  Kokkos::parallel_for(
-      "kadam::workloads::add_positions", row_policy(exec, rows_of(x)),
-      KOKKOS_LAMBDA(const RowMember& member) {
-        const std::int64_t row = member.league_rank();
+  for_each_row(
+      "kadam::workloads::add_positions", exec, rows_of(x),
+      KOKKOS_LAMBDA(const RowMember& member, const std::int64_t row) {
         const float* const position = table + row % positions * width;
         float* const out = x.data() + row * width;
         row_for(member, width, [&](std::int64_t i) { out[i] += position[i]; });
@@ -58,10 +55,9 @@ void position_gradient(const ExecutionSpace& exec, const Matrix<const float>& dx
   const std::int64_t width = columns_of(dx);
   const std::int64_t positions = rows_of(dtable);
   const std::int64_t examples = rows_of(dx) / positions;
-  Kokkos::parallel_for(
-      "kadam::workloads::position_gradient", row_policy(exec, positions),
-      KOKKOS_LAMBDA(const RowMember& member) {
-        const std::int64_t position = member.league_rank();
+  for_each_row(
+      "kadam::workloads::position_gradient", exec, positions,
+      KOKKOS_LAMBDA(const RowMember& member, const std::int64_t position) {
         const float* const in = dx.data() + position * width;
         float* const out = dtable.data() + position * width;
         row_combine(
@@ -74,10 +70,9 @@ void position_gradient(const ExecutionSpace& exec, const Matrix<const float>& dx
 /// One row kernel per patch; of its lines each is one piece of memory.
 void cut_into_patches(const ExecutionSpace& exec, const PatchGrid& grid, const float* images,
                       const Matrix<float>& patches) {
-  Kokkos::parallel_for(
-      "kadam::workloads::cut_into_patches", row_policy(exec, rows_of(patches)),
-      KOKKOS_LAMBDA(const RowMember& member) {
-        const std::int64_t rank = member.league_rank();
+  for_each_row(
+      "kadam::workloads::cut_into_patches", exec, rows_of(patches),
+      KOKKOS_LAMBDA(const RowMember& member, const std::int64_t rank) {
         const std::int64_t image = rank / grid.patches();
         const std::int64_t place = rank % grid.patches();
         const std::int64_t top = place / grid.across() * grid.patch;

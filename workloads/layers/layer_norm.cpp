@@ -13,10 +13,9 @@ void normalise_rows(const ExecutionSpace& exec, const float* scale, const Matrix
                     const Matrix<float>& statistics, const Matrix<float>& y) {
   const std::int64_t width = columns_of(x);
   const float* const shift = scale + width;  // the next tensor, see the constructor
-  Kokkos::parallel_for(
-      "kadam::workloads::layer_norm_forward", row_policy(exec, rows_of(x)),
-      KOKKOS_LAMBDA(const RowMember& member) {
-        const std::int64_t row = member.league_rank();
+  for_each_row(
+      "kadam::workloads::layer_norm_forward", exec, rows_of(x),
+      KOKKOS_LAMBDA(const RowMember& member, const std::int64_t row) {
         const float* const in = x.data() + row * width;
         float* const out = y.data() + row * width;
         const float count = static_cast<float>(width);
@@ -38,10 +37,10 @@ void scale_gradient(const ExecutionSpace& exec, const Matrix<const float>& x,
   constexpr std::int64_t block = 32;
   const std::int64_t rows = rows_of(x);
   const std::int64_t width = columns_of(x);
-  Kokkos::parallel_for(
-      "kadam::workloads::layer_norm_scale_gradient", row_policy(exec, (width + block - 1) / block),
-      KOKKOS_LAMBDA(const RowMember& member) {
-        const std::int64_t first = member.league_rank() * block;
+  for_each_row(
+      "kadam::workloads::layer_norm_scale_gradient", exec, (width + block - 1) / block,
+      KOKKOS_LAMBDA(const RowMember& member, const std::int64_t index) {
+        const std::int64_t first = index * block;
         const std::int64_t columns = width - first < block ? width - first : block;
         const float* const in = x.data() + first;
         const float* const out = dy.data() + first;
@@ -59,10 +58,9 @@ void input_gradient(const ExecutionSpace& exec, const float* scale, const Matrix
                     const Matrix<const float>& statistics, const Matrix<const float>& dy,
                     const Matrix<float>& dx) {
   const std::int64_t width = columns_of(x);
-  Kokkos::parallel_for(
-      "kadam::workloads::layer_norm_input_gradient", row_policy(exec, rows_of(x)),
-      KOKKOS_LAMBDA(const RowMember& member) {
-        const std::int64_t row = member.league_rank();
+  for_each_row(
+      "kadam::workloads::layer_norm_input_gradient", exec, rows_of(x),
+      KOKKOS_LAMBDA(const RowMember& member, const std::int64_t row) {
         const float* const in = x.data() + row * width;
         const float* const out = dy.data() + row * width;
         float* const result = dx.data() + row * width;

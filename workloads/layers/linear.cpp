@@ -12,10 +12,10 @@ namespace {
 void broadcast_bias(const ExecutionSpace& exec, const float* bias, const float* residual,
                     const Matrix<float>& y) {
   const std::int64_t columns = columns_of(y);
-  Kokkos::parallel_for(
-      "kadam::workloads::broadcast_bias", row_policy(exec, rows_of(y)),
-      KOKKOS_LAMBDA(const RowMember& member) {
-        const std::int64_t begin = member.league_rank() * columns;
+  for_each_row(
+      "kadam::workloads::broadcast_bias", exec, rows_of(y),
+      KOKKOS_LAMBDA(const RowMember& member, const std::int64_t row) {
+        const std::int64_t begin = row * columns;
         float* const out = y.data() + begin;
         if (residual == nullptr) {
           row_for(member, columns, [&](std::int64_t x) { out[x] = bias[x]; });
@@ -83,10 +83,10 @@ void sum_rows(const ExecutionSpace& exec, const Matrix<const float>& matrix, flo
   constexpr std::int64_t block = 32;
   const std::int64_t rows = rows_of(matrix);
   const std::int64_t columns = columns_of(matrix);
-  Kokkos::parallel_for(
-      "kadam::workloads::sum_rows", row_policy(exec, (columns + block - 1) / block),
-      KOKKOS_LAMBDA(const RowMember& member) {
-        const std::int64_t first = member.league_rank() * block;
+  for_each_row(
+      "kadam::workloads::sum_rows", exec, (columns + block - 1) / block,
+      KOKKOS_LAMBDA(const RowMember& member, const std::int64_t index) {
+        const std::int64_t first = index * block;
         const std::int64_t width = columns - first < block ? columns - first : block;
         const float* const begin = matrix.data() + first;
         row_combine(

@@ -56,10 +56,9 @@ void rectified_max_pool(const ExecutionSpace& exec, const ImageShape& shape, con
                         const Matrix<float>& y) {
   const std::int64_t channels = columns_of(x);
   const ImageShape small = pooled(shape);
-  Kokkos::parallel_for(
-      "kadam::workloads::rectified_max_pool", row_policy(exec, small.examples * small.height),
-      KOKKOS_LAMBDA(const RowMember& member) {
-        const std::int64_t line = member.league_rank();
+  for_each_row(
+      "kadam::workloads::rectified_max_pool", exec, small.examples * small.height,
+      KOKKOS_LAMBDA(const RowMember& member, const std::int64_t line) {
         row_for(member, small.width, [&](std::int64_t u) {
           const Window window(shape, line, u, channels);
           const float* const in = x.data();
@@ -83,10 +82,9 @@ void rectified_max_pool_backward(const ExecutionSpace& exec, const ImageShape& s
   if (shape.height % 2 != 0 || shape.width % 2 != 0) {
     Kokkos::deep_copy(exec, dx, 0.0f);
   }
-  Kokkos::parallel_for(
-      "kadam::workloads::rectified_max_pool_backward", row_policy(exec, small.examples * small.height),
-      KOKKOS_LAMBDA(const RowMember& member) {
-        const std::int64_t line = member.league_rank();
+  for_each_row(
+      "kadam::workloads::rectified_max_pool_backward", exec, small.examples * small.height,
+      KOKKOS_LAMBDA(const RowMember& member, const std::int64_t line) {
         row_for(member, small.width, [&](std::int64_t u) {
           const Window window(shape, line, u, channels);
           const float* const in = x.data();

@@ -3,39 +3,88 @@
 #pragma once
 
 #include <kadam/execution.hpp>
+#include <kadam/kernels/detail/backend.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
-#include <type_traits>
+#include <string>
 
-/// Loops over one row of a matrix. A kernel launches one team of one thread per row; on a GPU its vector
-/// lanes (one warp) share the row, on a CPU the loops below are blocked so that compilers vectorise them
-/// without being allowed to reorder sums. Either way a row's result does not depend on how many threads there
-/// are.
+/// Loops over one row of a matrix. On a CPU one thread takes a row, and the loops below are blocked so that
+/// compilers vectorise them without being allowed to reorder sums. On a GPU the lanes of a thread of Kokkos
+/// share a row, and a team takes several rows. Either way a row's result does not depend on how many threads
+/// there are.
 namespace kadam::workloads {
 
 using RowPolicy = Kokkos::TeamPolicy<ExecutionSpace>;
 using RowMember = RowPolicy::member_type;
 
-inline constexpr bool rows_on_host = std::is_same_v<MemorySpace, Kokkos::HostSpace>;
+/// With KADAM_ENABLE_HOST_TEAMS teams of OpenMP's threads take a GPU's way, for tests: with one lane each.
+inline constexpr bool one_thread_per_row = detail::one_thread_per_block<ExecutionSpace>;
 
-[[nodiscard]] inline RowPolicy row_policy(const ExecutionSpace& exec, std::int64_t rows) {
+/// GPU: lanes that share a row, a warp, or half a wavefront of 64: rows are often shorter than that.
+inline constexpr int row_lanes = 32;
+
+/// GPU: rows of a team. With one, a multiprocessor would run out of teams before it is full.
+inline constexpr int team_rows = detail::team_threads / row_lanes;
+
+template <class Function>
+struct RowLoop {
+  Function function;
+  std::int64_t rows;
+  KOKKOS_FUNCTION void operator()(const RowMember& member) const {
+    if constexpr (one_thread_per_row) {
+      function(member, static_cast<std::int64_t>(member.league_rank()));
+    } else {
+      const std::int64_t row =
+          static_cast<std::int64_t>(member.league_rank()) * member.team_size() + member.team_rank();
+      if (row < rows) {
+        function(member, row);
+      }
+    }
+  }
+};
+
+/// function(member, row) for each row; on a GPU by all lanes of the row.
+template <class Function>
+void for_each_row(const std::string& label, const ExecutionSpace& exec, std::int64_t rows,
+                  const Function& function) {
   if (rows > std::numeric_limits<int>::max()) {
     throw std::invalid_argument(
         "kadam::workloads: a kernel takes at most 2^31 - 1 rows: make the batch smaller");
   }
-  if constexpr (rows_on_host) {
-    return RowPolicy(exec, static_cast<int>(rows), 1);
+  const RowLoop<Function> loop{function, rows};
+  if constexpr (one_thread_per_row) {
+    Kokkos::parallel_for(label, RowPolicy(exec, static_cast<int>(rows), 1), loop);
+  } else if constexpr (kernels_run_on_host) {
+    const int threads = std::min(detail::host_team_threads, exec.concurrency());
+    Kokkos::parallel_for(label, RowPolicy(exec, static_cast<int>((rows + threads - 1) / threads), threads, 1),
+                         loop);
   } else {
-    return RowPolicy(exec, static_cast<int>(rows), 1, RowPolicy::vector_length_max());
+    const auto teams = static_cast<int>((rows + team_rows - 1) / team_rows);
+    Kokkos::parallel_for(label, RowPolicy(exec, teams, team_rows, row_lanes), loop);
   }
+}
+
+/// Lets the lanes of a row read what others of them have written. No other row takes part: a team's barrier
+/// would wait for rows that have nothing to do.
+KOKKOS_INLINE_FUNCTION void row_barrier() {
+#if defined(__CUDA_ARCH__)
+  __syncwarp();
+#elif defined(__HIP_DEVICE_COMPILE__)
+  // A wavefront runs in step; the compiler must not move loads and stores across. As HIP's own __syncwarp(),
+  // which older ones lack.
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront");
+  __builtin_amdgcn_wave_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
+#endif
 }
 
 /// body(x) for x in [0, n).
 template <class Body>
 KOKKOS_INLINE_FUNCTION void row_for(const RowMember& member, std::int64_t n, const Body& body) {
-  if constexpr (rows_on_host) {
+  if constexpr (one_thread_per_row) {
     for (std::int64_t x = 0; x < n; ++x) {
       body(x);
     }
@@ -93,7 +142,7 @@ KOKKOS_INLINE_FUNCTION std::int64_t combine_blocks(std::int64_t x, std::int64_t 
 template <class Term>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION float row_sum(const RowMember& member, std::int64_t n,
                                                    const Term& term) {
-  if constexpr (rows_on_host) {
+  if constexpr (one_thread_per_row) {
     return detail::fold_lanes<16>(n, 0.0f, term, [](float a, float b) { return a + b; });
   } else {
     float sum = 0.0f;
@@ -107,7 +156,7 @@ template <class Term>
 template <class Term>
 [[nodiscard]] KOKKOS_INLINE_FUNCTION float row_max(const RowMember& member, std::int64_t n,
                                                    const Term& term) {
-  if constexpr (rows_on_host) {
+  if constexpr (one_thread_per_row) {
     return detail::fold_lanes<16>(n, -3.402823466e38f, term, [](float a, float b) { return b > a ? b : a; });
   } else {
     float maximum = 0.0f;
@@ -124,7 +173,7 @@ template <class Term>
 template <class Term, class Store>
 KOKKOS_INLINE_FUNCTION void row_combine(const RowMember& member, std::int64_t n, std::int64_t terms,
                                         const Term& term, const Store& store) {
-  if constexpr (rows_on_host) {
+  if constexpr (one_thread_per_row) {
     std::int64_t x = detail::combine_blocks<32>(0, n, terms, term, store);
     x = detail::combine_blocks<8>(x, n, terms, term, store);
     detail::combine_blocks<1>(x, n, terms, term, store);

@@ -92,7 +92,7 @@ KOKKOS_INLINE_FUNCTION void tile_product(const RowMember& member, const TileShap
   for (std::int64_t r = 0; r < 4; ++r) {
     rows[r] = a.data + (r < shape.rows ? r : shape.rows - 1) * a.per_row;
   }
-  if constexpr (rows_on_host) {
+  if constexpr (one_thread_per_row) {
     std::int64_t x = 0;
     for (; x + 16 <= shape.columns; x += 16) {
       detail::tile_block<16>(shape, x, rows, a.per_term, b, store);
