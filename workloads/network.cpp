@@ -40,7 +40,7 @@ double Network::loss_and_gradient(const ExecutionSpace& exec, const Vector<const
   const Matrix<float> logits = forward(exec, parameters, batch);
   const double rows = static_cast<double>(rows_of(logits));
   cross_entropy_gradient(exec, logits, batch.targets, static_cast<float>(1.0 / rows), results_);
-  backward(exec, parameters, batch, logits, GradientSink(gradient, ready));
+  backward(exec, parameters, batch, logits, GradientSink(gradient, ready, scratch_));
   return sum_of_losses(exec, results_) / rows;
 }
 

@@ -42,6 +42,7 @@ class Network : public Model {
 
   TensorLayout tensors_;
   Arena arena_;
+  Scratch scratch_;
   std::int64_t carved_examples_ = -1;
   Matrix<float> results_;
 };

@@ -41,18 +41,35 @@ class Initialiser {
 /// Told which elements of a gradient are final, while the rest of it is still computed.
 using GradientReady = std::function<void(ElementRange)>;
 
+/// Memory that kernels of a backward pass use one after the other. It grows and never shrinks.
+class Scratch {
+ public:
+  [[nodiscard]] float* floats(const ExecutionSpace& exec, std::int64_t elements) {
+    if (static_cast<std::int64_t>(storage_.extent(0)) < elements) {
+      storage_ = Vector<float>();
+      storage_ = allocate<float>(exec, "kadam::workloads::scratch", elements);
+    }
+    return storage_.data();
+  }
+
+ private:
+  Vector<float> storage_;
+};
+
 /// Where the layers of a model write their part of the gradient, and say so. Lives for one backward pass.
 class GradientSink {
  public:
-  /// `ready` may be empty; it is referred to, not copied.
-  GradientSink(const Vector<float>& gradient, const GradientReady& ready)
-      : gradient_(gradient), ready_(ready) {}
+  /// `ready` may be empty. All are referred to, not copied.
+  GradientSink(const Vector<float>& gradient, const GradientReady& ready, Scratch& scratch)
+      : gradient_(gradient), ready_(ready), scratch_(scratch) {}
 
   /// The tensor that begins at `offset`.
   [[nodiscard]] float* tensor(std::int64_t offset) const { return gradient_.data() + offset; }
   [[nodiscard]] Matrix<float> tensor(std::int64_t offset, std::int64_t rows, std::int64_t columns) const {
     return matrix_at(gradient_, offset, rows, columns);
   }
+
+  [[nodiscard]] Scratch& scratch() const { return scratch_; }
 
   /// To be called when the last kernel that writes elements of `range` is enqueued.
   void finish(ElementRange range) const {
@@ -64,6 +81,7 @@ class GradientSink {
  private:
   const Vector<float>& gradient_;
   const GradientReady& ready_;
+  Scratch& scratch_;
 };
 
 }  // namespace kadam::workloads

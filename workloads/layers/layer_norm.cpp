@@ -3,6 +3,7 @@
 #include <workloads/layers/layer_norm.hpp>
 #include <workloads/layers/linear.hpp>
 #include <workloads/layers/row.hpp>
+#include <workloads/layers/row_sums.hpp>
 
 #include <Kokkos_MathematicalFunctions.hpp>
 
@@ -33,25 +34,18 @@ void normalise_rows(const ExecutionSpace& exec, const float* scale, const Matrix
 }
 
 void scale_gradient(const ExecutionSpace& exec, const Matrix<const float>& x,
-                    const Matrix<const float>& statistics, const Matrix<const float>& dy, float* dscale) {
-  constexpr std::int64_t block = 32;
-  const std::int64_t rows = rows_of(x);
+                    const Matrix<const float>& statistics, const Matrix<const float>& dy, Scratch& scratch,
+                    float* dscale) {
   const std::int64_t width = columns_of(x);
-  for_each_row(
-      "kadam::workloads::layer_norm_scale_gradient", exec, (width + block - 1) / block,
-      KOKKOS_LAMBDA(const RowMember& member, const std::int64_t index) {
-        const std::int64_t first = index * block;
-        const std::int64_t columns = width - first < block ? width - first : block;
-        const float* const in = x.data() + first;
-        const float* const out = dy.data() + first;
-        const float* const stats = statistics.data();
-        row_combine(
-            member, columns, rows,
-            [&](std::int64_t row, std::int64_t i) {
-              return out[row * width + i] * ((in[row * width + i] - stats[2 * row]) * stats[2 * row + 1]);
-            },
-            [&](std::int64_t i, float sum) { dscale[first + i] = sum; });
-      });
+  const float* const in = x.data();
+  const float* const out = dy.data();
+  const float* const stats = statistics.data();
+  sum_over_rows(
+      "kadam::workloads::layer_norm_scale_gradient", exec, {rows_of(x), width}, scratch,
+      KOKKOS_LAMBDA(std::int64_t row, std::int64_t i) {
+        return out[row * width + i] * ((in[row * width + i] - stats[2 * row]) * stats[2 * row + 1]);
+      },
+      dscale);
 }
 
 void input_gradient(const ExecutionSpace& exec, const float* scale, const Matrix<const float>& x,
@@ -99,8 +93,8 @@ void LayerNorm::forward(const ExecutionSpace& exec, const Vector<const float>& p
 void LayerNorm::backward_parameters(const ExecutionSpace& exec, const Matrix<const float>& x,
                                     const Matrix<const float>& statistics, const Matrix<const float>& dy,
                                     const GradientSink& gradient) const {
-  scale_gradient(exec, x, statistics, dy, gradient.tensor(scale_));
-  sum_rows(exec, dy, gradient.tensor(shift_));
+  scale_gradient(exec, x, statistics, dy, gradient.scratch(), gradient.tensor(scale_));
+  sum_rows(exec, dy, gradient.scratch(), gradient.tensor(shift_));
   gradient.finish({scale_, shift_ + width_});
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <workloads/layers/linear.hpp>
 #include <workloads/layers/row.hpp>
+#include <workloads/layers/row_sums.hpp>
 
 #include <KokkosBlas3_gemm.hpp>
 
@@ -23,6 +24,21 @@ void broadcast_bias(const ExecutionSpace& exec, const float* bias, const float* 
           row_for(member, columns, [&](std::int64_t x) { out[x] = residual[begin + x] + bias[x]; });
         }
       });
+}
+
+/// C = Aᵀ B of few elements: sums over the rows of A and B, of all products of their columns.
+void multiply_small_atb(const ExecutionSpace& exec, const Matrix<const float>& a,
+                        const Matrix<const float>& b, Scratch& scratch, const Matrix<float>& c) {
+  const std::int64_t m = columns_of(a);
+  const std::int64_t n = columns_of(b);
+  const float* const left = a.data();
+  const float* const right = b.data();
+  sum_over_rows(
+      "kadam::workloads::multiply_small_atb", exec, {rows_of(a), m * n}, scratch,
+      KOKKOS_LAMBDA(std::int64_t row, std::int64_t x) {
+        return left[row * m + x / n] * right[row * n + x % n];
+      },
+      c.data());
 }
 
 }  // namespace
@@ -54,8 +70,8 @@ void Linear::forward_onto(const ExecutionSpace& exec, const Vector<const float>&
 
 void Linear::backward_parameters(const ExecutionSpace& exec, const Matrix<const float>& x,
                                  const Matrix<const float>& dy, const GradientSink& gradient) const {
-  multiply_atb(exec, dy, x, gradient.tensor(weight_, outputs_, inputs_));
-  sum_rows(exec, dy, gradient.tensor(bias_));
+  multiply_atb(exec, dy, x, gradient.scratch(), gradient.tensor(weight_, outputs_, inputs_));
+  sum_rows(exec, dy, gradient.scratch(), gradient.tensor(bias_));
   gradient.finish({weight_, bias_ + outputs_});
 }
 
@@ -63,6 +79,9 @@ void Linear::backward_input(const ExecutionSpace& exec, const Vector<const float
                             const Matrix<const float>& dy, const Matrix<float>& dx) const {
   multiply_ab(exec, dy, matrix_at(parameters, weight_, outputs_, inputs_), dx);
 }
+
+// A vendor's library adds float32 products of float32 numbers: KokkosBlas asks for no TF32, and nor does this
+// code.
 
 void multiply_abt(const ExecutionSpace& exec, const Matrix<const float>& a, const Matrix<const float>& b,
                   float keep, const Matrix<float>& c) {
@@ -75,24 +94,24 @@ void multiply_ab(const ExecutionSpace& exec, const Matrix<const float>& a, const
 }
 
 void multiply_atb(const ExecutionSpace& exec, const Matrix<const float>& a, const Matrix<const float>& b,
-                  const Matrix<float>& c) {
+                  Scratch& scratch, const Matrix<float>& c) {
+  if constexpr (!one_thread_per_row) {
+    // On devices KokkosBlas adds up so small products by atomics: other bits in every run.
+    constexpr std::int64_t added_by_atomics_below = 100;
+    if (rows_of(c) * columns_of(c) < added_by_atomics_below) {
+      multiply_small_atb(exec, a, b, scratch, c);
+      return;
+    }
+  }
   KokkosBlas::gemm(exec, "T", "N", 1.0f, a, b, 0.0f, c);
 }
 
-void sum_rows(const ExecutionSpace& exec, const Matrix<const float>& matrix, float* sums) {
-  constexpr std::int64_t block = 32;
-  const std::int64_t rows = rows_of(matrix);
+void sum_rows(const ExecutionSpace& exec, const Matrix<const float>& matrix, Scratch& scratch, float* sums) {
   const std::int64_t columns = columns_of(matrix);
-  for_each_row(
-      "kadam::workloads::sum_rows", exec, (columns + block - 1) / block,
-      KOKKOS_LAMBDA(const RowMember& member, const std::int64_t index) {
-        const std::int64_t first = index * block;
-        const std::int64_t width = columns - first < block ? columns - first : block;
-        const float* const begin = matrix.data() + first;
-        row_combine(
-            member, width, rows, [&](std::int64_t row, std::int64_t x) { return begin[row * columns + x]; },
-            [&](std::int64_t x, float sum) { sums[first + x] = sum; });
-      });
+  const float* const data = matrix.data();
+  sum_over_rows(
+      "kadam::workloads::sum_rows", exec, {rows_of(matrix), columns}, scratch,
+      KOKKOS_LAMBDA(std::int64_t row, std::int64_t x) { return data[row * columns + x]; }, sums);
 }
 
 }  // namespace kadam::workloads

@@ -54,11 +54,11 @@ void multiply_abt(const ExecutionSpace& exec, const Matrix<const float>& a, cons
 void multiply_ab(const ExecutionSpace& exec, const Matrix<const float>& a, const Matrix<const float>& b,
                  const Matrix<float>& c);
 
-/// C = Aᵀ B. Shape: A [k][m], B [k][n], C [m][n].
+/// C = Aᵀ B, the same in every run. Shape: A [k][m], B [k][n], C [m][n].
 void multiply_atb(const ExecutionSpace& exec, const Matrix<const float>& a, const Matrix<const float>& b,
-                  const Matrix<float>& c);
+                  Scratch& scratch, const Matrix<float>& c);
 
-/// sums[x] = Σ_rows matrix(row, x), rows added in order.
-void sum_rows(const ExecutionSpace& exec, const Matrix<const float>& matrix, float* sums);
+/// sums[x] = Σ_rows matrix(row, x), as sum_over_rows() adds.
+void sum_rows(const ExecutionSpace& exec, const Matrix<const float>& matrix, Scratch& scratch, float* sums);
 
 }  // namespace kadam::workloads
