@@ -61,14 +61,24 @@ class Arena {
 
   /// The next `rows` x `columns` elements, not initialised. Only within `carve`.
   [[nodiscard]] Matrix<float> matrix(std::int64_t rows, std::int64_t columns) {
-    constexpr std::size_t alignment_elements = 16;
-    float* const begin = base_ == nullptr ? nullptr : base_ + used_elements_;
-    const std::size_t elements = static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
-    used_elements_ += (elements + alignment_elements - 1) / alignment_elements * alignment_elements;
+    float* const begin = take(rows * columns);
     return Matrix<float>(begin, static_cast<std::size_t>(rows), static_cast<std::size_t>(columns));
   }
 
+  /// The next elements as integers. Only within `carve`.
+  [[nodiscard]] std::int32_t* integers(std::int64_t elements) {
+    return reinterpret_cast<std::int32_t*>(take(elements));
+  }
+
  private:
+  float* take(std::int64_t elements) {
+    constexpr std::size_t alignment_elements = 16;
+    float* const begin = base_ == nullptr ? nullptr : base_ + used_elements_;
+    used_elements_ += (static_cast<std::size_t>(elements) + alignment_elements - 1) / alignment_elements *
+                      alignment_elements;
+    return begin;
+  }
+
   Vector<float> storage_;
   float* base_ = nullptr;
   std::size_t used_elements_ = 0;

@@ -73,6 +73,7 @@ void Transformer::check(const Batch& batch) const {
 void Transformer::carve(Arena& arena, std::int64_t examples) {
   encoder_.carve(arena, examples, data_.context, !is_masked());
   head_.carve(arena, examples * data_.predictions());
+  token_scratch_ = TokenGradientScratch(arena, examples * data_.context, data_.vocabulary(), options_.width);
   chosen_ = arena.matrix(examples * data_.masked, options_.width);
   dchosen_ = arena.matrix(examples * data_.masked, options_.width);
 }
@@ -99,7 +100,7 @@ void Transformer::backward(const ExecutionSpace& exec, const Vector<const float>
   }
   encoder_.backward(exec, parameters, gradient);
   positions_.backward(exec, encoder_.dx(), gradient);
-  tokens_.backward(exec, batch.tokens, encoder_.dx(), gradient);
+  tokens_.backward(exec, batch.tokens, encoder_.dx(), token_scratch_, gradient);
 }
 
 }  // namespace kadam::workloads

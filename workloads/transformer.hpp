@@ -45,6 +45,7 @@ class Transformer final : public Network {
   PositionEmbedding positions_;
   TransformerEncoder encoder_;
   TransformerHead head_;
+  TokenGradientScratch token_scratch_;
   Matrix<float> chosen_, dchosen_;  ///< rows of the masked positions
 };
 

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <workloads/layers/embeddings.hpp>
 #include <workloads/layers/layer_norm.hpp>
 #include <workloads/layers/linear.hpp>
 #include <workloads/layers/row.hpp>
@@ -8,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <vector>
@@ -142,6 +144,48 @@ TEST(RowSums, OfALayerNorm) {
                                    matrix_of(gradients, shape.rows, shape.columns),
                                    workloads::GradientSink(gradient, nullptr, scratch));
         });
+  }
+}
+
+/// The rows of a table whose tokens come up in `tokens`.
+void expect_token_gradient(const std::vector<std::int32_t>& tokens, std::int64_t vocabulary) {
+  constexpr std::int64_t width = 35;
+  const auto rows = static_cast<std::int64_t>(tokens.size());
+  TensorLayoutBuilder builder;
+  const workloads::TokenEmbedding embedding(builder, vocabulary, width);
+  workloads::Arena arena;
+  workloads::TokenGradientScratch token_scratch;
+  const ExecutionSpace exec;
+  arena.lay_out(exec, [&](workloads::Arena& from) {
+    token_scratch = workloads::TokenGradientScratch(from, rows, vocabulary, width);
+  });
+  const std::vector<float> dx = values_of(rows, width, 7);
+  const Vector<float> gradients = to_device(dx);
+  const Vector<std::int32_t> device_tokens = to_device(tokens);
+  expect_sums(
+      {rows, vocabulary * width},
+      [&](std::size_t row, std::size_t k) {
+        return tokens[row] == static_cast<std::int32_t>(k / width)
+                   ? static_cast<double>(dx[row * width + k % width])
+                   : 0.0;
+      },
+      [&](const Vector<float>& gradient, workloads::Scratch& scratch) {
+        embedding.backward(exec, device_tokens, matrix_of(gradients, rows, width), token_scratch,
+                           workloads::GradientSink(gradient, nullptr, scratch));
+      });
+}
+
+TEST(TokenEmbedding, GradientsOfAllSharesOfTokens) {
+  for (const std::size_t rows : {1U, 63U, 64U, 65U, 128U, 500U, 9001U}) {
+    const std::vector<int> random = random_integers(rows, 8, 7);
+    std::vector<std::int32_t> tokens(random.begin(), random.end());
+    expect_token_gradient(tokens, 9);  // two do not come up
+    for (std::size_t row = 0; row < rows; ++row) {
+      tokens[row] = row % 5 == 1 ? tokens[row] : 3;  // one is most of them
+    }
+    expect_token_gradient(tokens, 7);
+    std::fill(tokens.begin(), tokens.end(), 0);
+    expect_token_gradient(tokens, 1);
   }
 }
 

@@ -20,8 +20,9 @@ void look_up(const ExecutionSpace& exec, const float* table, const std::int32_t*
       });
 }
 
-void token_gradient(const ExecutionSpace& exec, const std::int32_t* tokens, const Matrix<const float>& dx,
-                    const Matrix<float>& dtable) {
+/// One thread per token goes through all rows: few threads, each with its row of the table in cache.
+void gather_gradient(const ExecutionSpace& exec, const std::int32_t* tokens, const Matrix<const float>& dx,
+                     const Matrix<float>& dtable) {
   const std::int64_t width = columns_of(dx);
   const std::int64_t rows = rows_of(dx);
   for_each_row(
@@ -35,6 +36,58 @@ void token_gradient(const ExecutionSpace& exec, const std::int32_t* tokens, cons
             row_for(member, width, [&](std::int64_t i) { sum[i] += in[i]; });
           }
         }
+      });
+}
+
+/// Sorted rows that are summed together where all of them have one token: some tokens are far more frequent
+/// than others, and would keep one row kernel busy while the rest of a GPU waits.
+constexpr std::int64_t run_rows = 64;
+
+std::int64_t whole_runs(std::int64_t rows) {
+  return rows / run_rows;
+}
+
+void sum_runs(const ExecutionSpace& exec, const std::int32_t* tokens, const RowsByToken& order,
+              const Matrix<const float>& dx, const Matrix<float>& runs) {
+  const std::int64_t width = columns_of(dx);
+  for_each_row(
+      "kadam::workloads::token_runs", exec, rows_of(runs),
+      KOKKOS_LAMBDA(const RowMember& member, const std::int64_t run) {
+        const std::int32_t* const rows = order.rows() + run * run_rows;
+        if (tokens[rows[0]] != tokens[rows[run_rows - 1]]) {
+          return;
+        }
+        row_combine(
+            member, width, run_rows,
+            [&](std::int64_t k, std::int64_t i) { return dx.data()[rows[k] * width + i]; },
+            [&](std::int64_t i, float sum) { runs.data()[run * width + i] = sum; });
+      });
+}
+
+/// The rows of each token: those before its first whole run, its runs, those after its last.
+void sum_tokens(const ExecutionSpace& exec, const RowsByToken& order, const Matrix<const float>& dx,
+                const Matrix<const float>& runs, const Matrix<float>& dtable) {
+  const std::int64_t width = columns_of(dx);
+  for_each_row(
+      "kadam::workloads::token_gradient", exec, rows_of(dtable),
+      KOKKOS_LAMBDA(const RowMember& member, const std::int64_t token) {
+        const std::int64_t begin = order.begin_of(token);
+        const std::int64_t end = order.begin_of(token + 1);
+        const std::int64_t first = (begin + run_rows - 1) / run_rows;
+        const std::int64_t last = end / run_rows;
+        const std::int64_t whole = first < last ? last - first : 0;
+        const std::int64_t before = whole > 0 ? first * run_rows - begin : end - begin;
+        const std::int64_t terms = whole > 0 ? before + whole + end - last * run_rows : before;
+        row_combine(
+            member, width, terms,
+            [&](std::int64_t t, std::int64_t i) {
+              if (t >= before && t < before + whole) {
+                return runs.data()[(first + t - before) * width + i];
+              }
+              const std::int64_t place = begin + t + (t < before ? 0 : whole * (run_rows - 1));
+              return dx.data()[order.rows()[place] * width + i];
+            },
+            [&](std::int64_t i, float sum) { dtable.data()[token * width + i] = sum; });
       });
 }
 
@@ -90,6 +143,14 @@ void cut_into_patches(const ExecutionSpace& exec, const PatchGrid& grid, const f
 
 }  // namespace
 
+TokenGradientScratch::TokenGradientScratch(Arena& arena, std::int64_t rows, std::int64_t vocabulary,
+                                           std::int64_t width) {
+  if constexpr (!one_thread_per_row) {
+    order = RowsByToken(arena, rows, vocabulary);
+    runs = arena.matrix(whole_runs(rows), width);
+  }
+}
+
 TokenEmbedding::TokenEmbedding(TensorLayoutBuilder& layout, std::int64_t vocabulary, std::int64_t width)
     : vocabulary_(vocabulary),
       width_(width),
@@ -105,8 +166,16 @@ void TokenEmbedding::forward(const ExecutionSpace& exec, const Vector<const floa
 }
 
 void TokenEmbedding::backward(const ExecutionSpace& exec, const Vector<const std::int32_t>& tokens,
-                              const Matrix<const float>& dx, const GradientSink& gradient) const {
-  token_gradient(exec, tokens.data(), dx, gradient.tensor(table_, vocabulary_, width_));
+                              const Matrix<const float>& dx, const TokenGradientScratch& scratch,
+                              const GradientSink& gradient) const {
+  const Matrix<float> dtable = gradient.tensor(table_, vocabulary_, width_);
+  if constexpr (one_thread_per_row) {
+    gather_gradient(exec, tokens.data(), dx, dtable);
+  } else {
+    scratch.order.sort(exec, tokens.data());
+    sum_runs(exec, tokens.data(), scratch.order, dx, scratch.runs);
+    sum_tokens(exec, scratch.order, dx, scratch.runs, dtable);
+  }
   gradient.finish({table_, table_ + vocabulary_ * width_});
 }
 

@@ -4,12 +4,22 @@
 
 #include <kadam/layout/tensor_layout.hpp>
 #include <workloads/layers/linear.hpp>
+#include <workloads/layers/rows_by_token.hpp>
 #include <workloads/matrix.hpp>
 #include <workloads/parameters.hpp>
 
 #include <cstdint>
 
 namespace kadam::workloads {
+
+/// What the gradient of a table needs on a GPU; nothing on a CPU.
+struct TokenGradientScratch {
+  RowsByToken order;
+  Matrix<float> runs;  ///< [rows / 64][width]: sums of sorted rows
+
+  TokenGradientScratch() = default;
+  TokenGradientScratch(Arena& arena, std::int64_t rows, std::int64_t vocabulary, std::int64_t width);
+};
 
 /// x(n, :) = table(token_n, :). Shape: table [vocabulary][width], x [tokens][width].
 class TokenEmbedding {
@@ -21,9 +31,10 @@ class TokenEmbedding {
   void forward(const ExecutionSpace& exec, const Vector<const float>& parameters,
                const Vector<const std::int32_t>& tokens, const Matrix<float>& x) const;
 
-  /// Each row of the table gathers the rows of dx that used it, in order: no atomics.
+  /// Each row of the table gathers the rows of dx that used it, in order: the same in every run.
   void backward(const ExecutionSpace& exec, const Vector<const std::int32_t>& tokens,
-                const Matrix<const float>& dx, const GradientSink& gradient) const;
+                const Matrix<const float>& dx, const TokenGradientScratch& scratch,
+                const GradientSink& gradient) const;
 
  private:
   std::int64_t vocabulary_;
