@@ -26,30 +26,15 @@ class Dataset {
   /// The class of each training example; empty where examples have none, as in text.
   [[nodiscard]] virtual std::span<const std::uint8_t> training_labels() const = 0;
 
-  /// Fills `batch` with the named examples. Reuses the batch's storage when it has the right size. What is
-  /// drawn anew each time an example comes, such as its mask, is a pure function of example and `epoch`;
-  /// held-out examples are always the same.
+  /// Fills `batch` with the named examples. Reuses the batch's storage when it has the right size; kernels on
+  /// `exec` find it there, those on another instance have to wait for `exec`. What is drawn anew each time an
+  /// example comes, such as its mask, is a pure function of example and `epoch`; held-out examples are always
+  /// the same.
   virtual void training_batch(const ExecutionSpace& exec, std::span<const std::int64_t> indices,
                               std::int64_t epoch, Batch& batch) const = 0;
   virtual void held_out_batch(const ExecutionSpace& exec, std::span<const std::int64_t> indices,
                               Batch& batch) const = 0;
 };
-
-/// Lets `fill(host_view)` write `elements` elements that then lie in `target`, allocated anew if its size
-/// differs. Waits for `exec`, which may still read the batch before.
-template <class T, class Fill>
-void fill_from_host(const ExecutionSpace& exec, const char* label, std::size_t elements, Vector<T>& target,
-                    const Fill& fill) {
-  exec.fence("kadam::workloads::fill_from_host: previous batch");
-  if (target.extent(0) != elements) {
-    target = allocate<T>(exec, label, static_cast<std::int64_t>(elements));
-    exec.fence("kadam::workloads::fill_from_host: allocation");
-  }
-  const auto host = Kokkos::create_mirror_view(Kokkos::WithoutInitializing, target);
-  fill(host);
-  Kokkos::deep_copy(exec, target, host);
-  exec.fence("kadam::workloads::fill_from_host: copy");
-}
 
 /// Errors: std::out_of_range when an index is not in [0, examples).
 inline void require_indices(const char* what, std::span<const std::int64_t> indices, std::int64_t examples) {

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <workloads/batch_fill.hpp>
 #include <workloads/dataset.hpp>
 #include <workloads/images.hpp>
 
@@ -53,33 +54,29 @@ void require_consistent(const std::string& name, const ImageSet& set, std::int64
 void gather(const ExecutionSpace& exec, const ImageSet& set, const DataShape& shape,
             std::span<const std::int64_t> indices, Batch& batch) {
   const std::size_t size = set.pixels_per_image();
-  batch.examples = static_cast<std::int64_t>(indices.size());
+  const BatchFill fill(exec, batch, indices.size());
   batch.tokens = {};
   batch.positions = {};
-  fill_from_host(
-      exec, "kadam::workloads::images", indices.size() * size, batch.images, [&](const auto& host) {
-        float* out = host.data();
-        for (const std::int64_t index : indices) {
-          const std::uint8_t* const image = set.pixels.data() + static_cast<std::size_t>(index) * size;
-          for (std::size_t i = 0; i < size; ++i) {
-            *out++ = static_cast<float>(image[i]) * (1.0f / 127.5f) - 1.0f;
-          }
-        }
-      });
+  fill.images(indices.size() * size, [&](float* out) {
+    for (const std::int64_t index : indices) {
+      const std::uint8_t* const image = set.pixels.data() + static_cast<std::size_t>(index) * size;
+      for (std::size_t i = 0; i < size; ++i) {
+        *out++ = static_cast<float>(image[i]) * (1.0f / 127.5f) - 1.0f;
+      }
+    }
+  });
   const auto targets = static_cast<std::size_t>(shape.predictions());
-  fill_from_host(exec, "kadam::workloads::classes", indices.size() * targets, batch.targets,
-                 [&](const auto& host) {
-                   std::int32_t* out = host.data();
-                   for (const std::int64_t index : indices) {
-                     const auto at = static_cast<std::size_t>(index);
-                     if (shape.patch > 0) {
-                       patch_classes(set.pixels.data() + at * size, set.labels[at], shape, out);
-                     } else {
-                       *out = set.labels[at];
-                     }
-                     out += targets;
-                   }
-                 });
+  fill.targets(indices.size() * targets, [&](std::int32_t* out) {
+    for (const std::int64_t index : indices) {
+      const auto at = static_cast<std::size_t>(index);
+      if (shape.patch > 0) {
+        patch_classes(set.pixels.data() + at * size, set.labels[at], shape, out);
+      } else {
+        *out = set.labels[at];
+      }
+      out += targets;
+    }
+  });
 }
 
 }  // namespace

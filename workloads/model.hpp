@@ -34,6 +34,15 @@ struct DataShape {
   friend bool operator==(const DataShape&, const DataShape&) = default;
 };
 
+/// Where a batch is written before it is copied to a device, in memory that the device reads by itself; empty
+/// where kernels run on the host.
+struct BatchStaging {
+  template <class T>
+  using Pinned = Kokkos::View<T*, Kokkos::SharedHostPinnedSpace>;
+  Pinned<float> images;
+  Pinned<std::int32_t> tokens, positions, targets;
+};
+
 /// What a model sees at once. Exactly one of `images` and `tokens` is filled.
 struct Batch {
   std::int64_t examples = 0;
@@ -46,6 +55,7 @@ struct Batch {
   /// Images: [examples] classes, or [examples][patches]. Text: [examples][context], the byte that follows
   /// each token; masked text: [examples][masked], the byte that belongs to each of `positions`.
   Vector<std::int32_t> targets;
+  BatchStaging staging;
 };
 
 /// Sums over a batch, so that batches and ranks can be added before the division.

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <workloads/batch_fill.hpp>
 #include <workloads/byte_file.hpp>
 #include <workloads/dataset.hpp>
 #include <workloads/random.hpp>
@@ -76,13 +77,12 @@ DataShape TextDataset::shape() const {
 
 void TextDataset::gather(const ExecutionSpace& exec, const std::uint8_t* part,
                          std::span<const std::int64_t> indices, Batch& batch) const {
-  batch.examples = static_cast<std::int64_t>(indices.size());
+  const BatchFill fill(exec, batch, indices.size());
   batch.images = {};
   batch.positions = {};
   const std::int64_t context = options_.context;
   const auto copy_windows = [&](std::int64_t shift) {
-    return [=](const auto& host) {
-      std::int32_t* out = host.data();
+    return [=](std::int32_t* out) {
       for (const std::int64_t index : indices) {
         for (std::int64_t i = 0; i < context; ++i) {
           *out++ = part[index * context + i + shift];
@@ -91,15 +91,13 @@ void TextDataset::gather(const ExecutionSpace& exec, const std::uint8_t* part,
     };
   };
   const std::size_t elements = indices.size() * static_cast<std::size_t>(context);
-  fill_from_host(exec, "kadam::workloads::tokens", elements, batch.tokens, copy_windows(0));
-  fill_from_host(exec, "kadam::workloads::next_tokens", elements, batch.targets, copy_windows(1));
+  fill.tokens(elements, copy_windows(0));
+  fill.targets(elements, copy_windows(1));
 }
 
 void TextDataset::gather_masked(const ExecutionSpace& exec, const std::uint8_t* part,
                                 std::span<const std::int64_t> indices, std::uint64_t stream,
                                 Batch& batch) const {
-  batch.examples = static_cast<std::int64_t>(indices.size());
-  batch.images = {};
   const auto context = static_cast<std::size_t>(options_.context);
   MaskedWindows windows;
   windows.tokens.reserve(indices.size() * context);
@@ -108,13 +106,14 @@ void TextDataset::gather_masked(const ExecutionSpace& exec, const std::uint8_t* 
     mask_.append(random_bits(stream, example), {part + example * context, context}, training_bytes(),
                  windows);
   }
-  const auto copy = [&](const char* label, const std::vector<std::int32_t>& from, Vector<std::int32_t>& to) {
-    fill_from_host(exec, label, from.size(), to,
-                   [&](const auto& host) { std::copy(from.begin(), from.end(), host.data()); });
+  const BatchFill fill(exec, batch, indices.size());
+  batch.images = {};
+  const auto copy_of = [](const std::vector<std::int32_t>& from) {
+    return [&](std::int32_t* out) { std::copy(from.begin(), from.end(), out); };
   };
-  copy("kadam::workloads::masked_tokens", windows.tokens, batch.tokens);
-  copy("kadam::workloads::masked_positions", windows.positions, batch.positions);
-  copy("kadam::workloads::hidden_tokens", windows.targets, batch.targets);
+  fill.tokens(windows.tokens.size(), copy_of(windows.tokens));
+  fill.positions(windows.positions.size(), copy_of(windows.positions));
+  fill.targets(windows.targets.size(), copy_of(windows.targets));
 }
 
 void TextDataset::training_batch(const ExecutionSpace& exec, std::span<const std::int64_t> indices,
