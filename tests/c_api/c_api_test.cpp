@@ -227,5 +227,43 @@ TEST(CallerArray, CopiesBothWaysWhereKernelsCannotReach) {
   EXPECT_EQ(static_cast<void*>(direct.in(exec, data.data(), 1000).data()), static_cast<void*>(data.data()));
 }
 
+TEST(CallerArray, KeepsItsCopyForTheNextCall) {
+  const ExecutionSpace exec;
+  std::vector<float> data = random_vector(1000, 3);
+  caller::CallerArray array("test", true);
+  const float* const copy = array.in(exec, data.data(), 1000).data();
+  array.set_copies(false);
+  EXPECT_EQ(array.in(exec, data.data(), 1000).data(), data.data());
+  array.set_copies(true);
+  EXPECT_EQ(array.in(exec, data.data(), 999).data(), copy);
+}
+
+int allocations = 0;
+
+TEST(CallerParameters, KeepCopiesOfParametersAndModel) {
+  const ExecutionSpace exec;
+  std::vector<float> data = random_vector(1000, 3);
+  std::vector<Bfloat16> model(1000);
+  caller::CallerParameters parameters("test", 1000, true);
+  const auto previous = Kokkos::Tools::Experimental::get_callbacks();
+  for (int call = 0; call < 3; ++call) {
+    if (call == 1) {
+      allocations = 0;
+      Kokkos::Tools::Experimental::set_allocate_data_callback(
+          [](Kokkos::Tools::SpaceHandle, const char*, const void*, std::uint64_t) { ++allocations; });
+    }
+    parameters.set_copied(true);
+    parameters.set_model(model.data(), NumberFormat::bfloat16, true);
+    const Parameters own = parameters.in(exec, data.data());
+    EXPECT_NE(own.master().data(), data.data());
+    EXPECT_TRUE(own.has_model());
+    parameters.set_copied(false);
+    parameters.set_model(nullptr, NumberFormat::bfloat16, false);
+    EXPECT_EQ(parameters.in(exec, data.data()).master().data(), data.data());
+  }
+  Kokkos::Tools::Experimental::set_callbacks(previous);
+  EXPECT_EQ(allocations, 0);
+}
+
 }  // namespace
 }  // namespace kadam::test

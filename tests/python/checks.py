@@ -42,7 +42,7 @@ class DLTensor(ctypes.Structure):
 
 class Declared:
     """Memory of a NumPy array that DLPack declares to be something else: of a type that NumPy has not, on a device."""
-    CPU, CUDA = 1, 2
+    CPU, CUDA, ROCM = 1, 2, 10
     FLOAT, BFLOAT = 2, 4
 
     def __init__(self, array, code=FLOAT, device=CPU):

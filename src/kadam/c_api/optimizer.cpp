@@ -20,7 +20,7 @@ kadam_optimizer::kadam_optimizer(std::unique_ptr<kadam::Optimizer> made, kadam_m
       memory(where),
       copies(where == KADAM_MEMORY_HOST && !kadam::kernels_run_on_host),
       arrays("kadam::c_api", elements(), copies),
-      gradient_array_("kadam::c_api::gradient", copies) {}
+      read_("kadam::c_api::read", copies) {}
 
 kadam::Parameters kadam_optimizer::in(float* parameters) {
   return arrays.in(exec, &required(parameters, "the array of parameters"));
@@ -35,9 +35,15 @@ void kadam_optimizer::give_back(const kadam::Parameters& written, float* paramet
   finish();
 }
 
+kadam::Vector<const float> kadam_optimizer::read(const float* parameters) {
+  const float& first = required(parameters, "the array of parameters");
+  // Read, never written, as a gradient is.
+  return read_.in(exec, const_cast<float*>(&first), elements());
+}
+
 kadam::Gradient kadam_optimizer::gradient_of(const void* data) {
   (void)required(static_cast<const std::byte*>(data), "the array of the gradient");
-  return kadam::caller::gradient_in(exec, gradient_array_, data, optimizer->gradient_format(), elements());
+  return kadam::caller::gradient_in(exec, read_, data, optimizer->gradient_format(), elements());
 }
 
 namespace kadam::c_api {

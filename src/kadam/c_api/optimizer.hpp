@@ -38,6 +38,8 @@ struct kadam_optimizer {
   [[nodiscard]] kadam::Parameters in(float* parameters);
   [[nodiscard]] kadam::Parameters out(float* parameters);
   void give_back(const kadam::Parameters& written, float* parameters);
+  /// Parameters that are read alone.
+  [[nodiscard]] kadam::Vector<const float> read(const float* parameters);
   /// A gradient in the optimizer's format.
   [[nodiscard]] kadam::Gradient gradient_of(const void* data);
   [[nodiscard]] std::int64_t elements() const { return optimizer->layout().elements(); }
@@ -54,7 +56,7 @@ struct kadam_optimizer {
   kadam::caller::CallerParameters arrays;
 
  private:
-  kadam::caller::CallerArray gradient_array_;
+  kadam::caller::CallerArray read_;  ///< a gradient, or parameters that are read alone
 };
 
 namespace kadam::c_api {

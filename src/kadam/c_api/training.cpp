@@ -79,14 +79,10 @@ kadam_status kadam_consensus(kadam_optimizer* optimizer, const float* parameters
                              kadam_error* error) {
   return guarded(__func__, error, [&] {
     kadam_optimizer& of = usable(optimizer);
-    (void)required(parameters, "the array of parameters");
-    kadam::caller::CallerArray present("kadam::c_api::consensus", of.copies);
-    // Read, never written, as a gradient is.
-    const kadam::Vector<const float> own = present.in(of.exec, const_cast<float*>(parameters), of.elements());
+    const kadam::Vector<const float> own = of.read(parameters);
     const kadam::Parameters result = of.out(out);
     of.optimizer->write_consensus(of.exec, own, result);
     of.give_back(result, out);
-    of.exec.fence("kadam::c_api: the copy ends");
   });
 }
 

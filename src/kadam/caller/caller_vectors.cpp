@@ -5,15 +5,12 @@
 namespace kadam::caller {
 
 CallerParameters::CallerParameters(const std::string& label, std::int64_t elements, bool copied)
-    : label_(label),
-      elements_(elements),
-      master_(label + "::parameters", copied),
-      model_(label + "::model", false) {}
+    : elements_(elements), master_(label + "::parameters", copied), model_(label + "::model", false) {}
 
 void CallerParameters::set_model(void* numbers, NumberFormat format, bool copied) {
   model_numbers_ = numbers;
   model_format_ = format;
-  model_ = CallerArray(label_ + "::model", copied);
+  model_.set_copies(copied);
 }
 
 template <class Use>

@@ -18,10 +18,12 @@ namespace kadam::caller {
 /// An array of the caller for kernels: itself, or a copy where they cannot reach it.
 ///
 /// copies: whether it is copied; then so are both ways, on exec, and the caller's array must not be touched
-/// until exec is done.
+/// until exec is done. The copy's memory is kept for the next call.
 class CallerArray {
  public:
   CallerArray(std::string label, bool copies) : label_(std::move(label)), copies_(copies) {}
+
+  void set_copies(bool copies) { copies_ = copies; }
 
   /// The elements, with the caller's values.
   template <class T>
@@ -62,6 +64,8 @@ class CallerParameters {
   /// label: begins the names of copies. copied: whether kernels cannot reach the parameters.
   CallerParameters(const std::string& label, std::int64_t elements, bool copied);
 
+  void set_copied(bool copied) { master_.set_copies(copied); }
+
   /// From now on a model of bfloat16 or float16 goes with them; nullptr: none.
   void set_model(void* numbers, NumberFormat format, bool copied);
 
@@ -77,7 +81,6 @@ class CallerParameters {
   auto in_model_format(const Use& use) const;
   [[nodiscard]] Parameters with_model(const ExecutionSpace& exec, const Vector<float>& master);
 
-  std::string label_;
   std::int64_t elements_;
   CallerArray master_;
   CallerArray model_;

@@ -3,32 +3,30 @@
 #include <kadam/execution.hpp>
 #include <kadam/python/array.hpp>
 
+#include <optional>
 #include <stdexcept>
 #include <string>
 
 namespace kadam::python {
 namespace {
 
-/// As DLPack numbers them.
-bool is_host(int device_type) {
-  return device_type == nb::device::cpu::value || device_type == nb::device::cuda_host::value ||
-         device_type == nb::device::rocm_host::value;
+bool is_host(DeviceType device) {
+  return device == DeviceType::cpu || device == DeviceType::cuda_host || device == DeviceType::rocm_host;
 }
 
-const char* name_of_device(int device_type) {
-  if (is_host(device_type)) return "the host";
-  if (device_type == nb::device::cuda::value || device_type == nb::device::cuda_managed::value)
-    return "a CUDA device";
-  return device_type == nb::device::rocm::value ? "a ROCm device" : "another device";
+const char* name_of_device(DeviceType device) {
+  if (is_host(device)) return "the host";
+  if (device == DeviceType::cuda || device == DeviceType::cuda_managed) return "a CUDA device";
+  return device == DeviceType::rocm ? "a ROCm device" : "another device";
 }
 
-bool is_of_kokkos(int device_type) {
+bool is_of_kokkos(DeviceType device) {
 #if defined(KOKKOS_ENABLE_CUDA)
-  return device_type == nb::device::cuda::value || device_type == nb::device::cuda_managed::value;
+  return device == DeviceType::cuda || device == DeviceType::cuda_managed;
 #elif defined(KOKKOS_ENABLE_HIP)
-  return device_type == nb::device::rocm::value;
+  return device == DeviceType::rocm;
 #else
-  (void)device_type;
+  (void)device;
   return false;
 #endif
 }
@@ -67,31 +65,73 @@ bool is_contiguous(const nb::ndarray<nb::ro>& array) {
   return true;
 }
 
-[[noreturn]] void refuse_source(nb::handle source, const std::string& name) {
-  throw nb::type_error((name +
+/// Of an object, or of a capsule that it gave; nothing for what is no array.
+std::optional<nb::ndarray<nb::ro>> array_of(nb::handle exported, const ArrayUse& use) {
+  nb::ndarray<> writable;
+  if (use.is_written && nb::try_cast(exported, writable, false)) return nb::ndarray<nb::ro>(writable);
+  nb::ndarray<nb::ro> array;
+  if (!nb::try_cast(exported, array, false)) return std::nullopt;
+  if (!use.is_written) return array;
+  throw std::invalid_argument(std::string(use.name) +
+                              " is read-only, and is written in place: pass an array that may be written");
+}
+
+/// Where an array says that it is. What says nothing is taken for memory of the host.
+DeviceType device_of(nb::handle source) {
+  nb::tuple device;
+  if (!nb::hasattr(source, "__dlpack_device__") ||
+      !nb::try_cast(source.attr("__dlpack_device__")(), device) || nb::len(device) != 2)
+    return DeviceType::cpu;
+  return static_cast<DeviceType>(nb::cast<int>(device[0]));
+}
+
+/// An array that its producer has ready for a stream; nothing if it takes no such wish: older ones have no
+/// argument for it, and some know nothing but None.
+std::optional<nb::ndarray<nb::ro>> array_ready_for(std::int64_t stream, nb::handle source,
+                                                   const ArrayUse& use) {
+  // A tensor of PyTorch that requires a gradient gives nothing away; the same without that requirement does.
+  const bool has_graph = nb::getattr(source, "requires_grad", nb::none()).is(nb::handle(Py_True));
+  const nb::object data =
+      has_graph && nb::hasattr(source, "detach") ? source.attr("detach")() : nb::borrow(source);
+  for (const bool says_version : {true, false}) {
+    nb::dict wishes;
+    wishes["stream"] = stream;
+    // Capsules of version 1 say whether an array may be written.
+    if (says_version) wishes["max_version"] = nb::make_tuple(1, 0);
+    nb::object capsule;
+    try {
+      capsule = data.attr("__dlpack__")(**wishes);
+    } catch (const nb::python_error& refusal) {
+      if (!refusal.matches(PyExc_Exception)) throw;
+      continue;
+    }
+    if (std::optional<nb::ndarray<nb::ro>> array = array_of(capsule, use)) return array;
+  }
+  return std::nullopt;
+}
+
+nb::ndarray<nb::ro> import_array(nb::handle source, const ArrayUse& use, StreamHandle stream) {
+  const DeviceType device = device_of(source);
+  if (const std::optional<std::int64_t> number = dlpack_stream(device, stream)) {
+    if (std::optional<nb::ndarray<nb::ro>> array = array_ready_for(*number, source, use)) return *array;
+  }
+  if (std::optional<nb::ndarray<nb::ro>> array = array_of(source, use)) {
+    if (!is_host(device)) Kokkos::fence("kadam::python: an array that cannot be asked for a stream");
+    return *array;
+  }
+  throw nb::type_error((std::string(use.name) +
                         ": expected an array of NumPy, PyTorch, CuPy, JAX or whatever else has DLPack or a "
                         "buffer, got " +
                         nb::type_name(source.type()).c_str())
                            .c_str());
 }
 
-nb::ndarray<nb::ro> import_array(nb::handle source, const ArrayUse& use) {
-  nb::ndarray<nb::ro> array;
-  nb::ndarray<> writable;
-  const bool imported =
-      use.is_written ? nb::try_cast(source, writable, false) : nb::try_cast(source, array, false);
-  if (imported) return use.is_written ? nb::ndarray<nb::ro>(writable) : array;
-  if (use.is_written && nb::try_cast(source, array, false)) {
-    throw std::invalid_argument(std::string(use.name) +
-                                " is read-only, and is written in place: pass an array that may be written");
-  }
-  refuse_source(source, use.name);
-}
-
 }  // namespace
 
-Array::Array(nb::handle source, const ArrayUse& use) : name_(use.name), source_(import_array(source, use)) {
+Array::Array(nb::handle source, const ArrayUse& use, StreamHandle stream)
+    : name_(use.name), source_(import_array(source, use, stream)) {
   const std::string name = name_;
+  const auto device = static_cast<DeviceType>(source_.device_type());
   if (static_cast<std::int64_t>(source_.size()) != use.elements) {
     throw std::invalid_argument(name + " has " + std::to_string(source_.size()) +
                                 " elements, the tensors have " + std::to_string(use.elements) +
@@ -101,10 +141,10 @@ Array::Array(nb::handle source, const ArrayUse& use) : name_(use.name), source_(
     throw std::invalid_argument(
         name + " is not contiguous: pass an array whose elements follow each other in memory (order C)");
   }
-  on_host_ = is_host(source_.device_type());
-  if (!on_host_ && !is_of_kokkos(source_.device_type())) {
-    throw std::invalid_argument(name + " is on " + name_of_device(source_.device_type()) +
-                                ", and this Kadam computes on " + ExecutionSpace::name() +
+  on_host_ = is_host(device);
+  if (!on_host_ && !is_of_kokkos(device)) {
+    throw std::invalid_argument(name + " is on " + name_of_device(device) + ", and this Kadam computes on " +
+                                ExecutionSpace::name() +
                                 ": pass a copy on the host, or build Kadam with a Kokkos for that device");
   }
   if (!on_host_ && source_.device_id() != Kokkos::device_id()) {
@@ -147,48 +187,61 @@ void Array::require_gradients(NumberFormat format) const {
 }
 
 ParameterArrays::ParameterArrays(const char* name, nb::handle parameters, nb::handle model,
-                                 std::int64_t elements)
-    : master_(parameters, {name, elements, true}), vectors_("kadam::python", elements, master_.needs_copy()) {
+                                 std::int64_t elements, StreamHandle stream)
+    : master_(parameters, {name, elements, true}, stream) {
   master_.require_float32();
   if (model.is_none()) return;
-  model_.emplace(model, ArrayUse{"model", elements, true});
-  vectors_.set_model(model_->data(), model_->half_format(), model_->needs_copy());
+  model_.emplace(model, ArrayUse{"model", elements, true}, stream);
+  (void)model_->half_format();
 }
 
-Parameters ParameterArrays::in(const ExecutionSpace& exec) {
-  return vectors_.in(exec, master_data());
+caller::CallerParameters& ParameterArrays::vectors_in(ArrayCopies& copies) const {
+  copies.parameters.set_copied(master_.needs_copy());
+  if (model_) {
+    copies.parameters.set_model(model_->data(), model_->half_format(), model_->needs_copy());
+  } else {
+    copies.parameters.set_model(nullptr, NumberFormat::bfloat16, false);
+  }
+  return copies.parameters;
 }
 
-Parameters ParameterArrays::out(const ExecutionSpace& exec) {
-  return vectors_.out(exec, master_data());
+Parameters ParameterArrays::in(const ExecutionSpace& exec, ArrayCopies& copies) const {
+  return vectors_in(copies).in(exec, master_data());
 }
 
-void ParameterArrays::give_back(const ExecutionSpace& exec, const Parameters& written) {
-  vectors_.give_back(exec, written, master_data());
+Parameters ParameterArrays::out(const ExecutionSpace& exec, ArrayCopies& copies) const {
+  return vectors_in(copies).out(exec, master_data());
+}
+
+void ParameterArrays::give_back(const ExecutionSpace& exec, ArrayCopies& copies,
+                                const Parameters& written) const {
+  copies.parameters.give_back(exec, written, master_data());
   if (master_.is_on_host() || (model_ && model_->is_on_host())) exec.fence("kadam::python: host memory");
 }
 
-ReadParameters::ReadParameters(const char* name, nb::handle parameters, std::int64_t elements)
-    : elements_(elements),
-      array_(parameters, {name, elements, false}),
-      copy_("kadam::python::parameters", array_.needs_copy()) {
+ReadParameters::ReadParameters(const char* name, nb::handle parameters, std::int64_t elements,
+                               StreamHandle stream)
+    : elements_(elements), array_(parameters, {name, elements, false}, stream) {
   array_.require_float32();
 }
 
-Vector<float> ReadParameters::in(const ExecutionSpace& exec) {
-  return copy_.in(exec, static_cast<float*>(array_.data()), elements_);
+Vector<float> ReadParameters::in(const ExecutionSpace& exec, ArrayCopies& copies) const {
+  copies.read.set_copies(array_.needs_copy());
+  const Vector<float> parameters = copies.read.in(exec, static_cast<float*>(array_.data()), elements_);
+  // What the call writes may be on the device: nothing else would wait for the copy.
+  if (array_.needs_copy()) exec.fence("kadam::python: host memory was read");
+  return parameters;
 }
 
-GradientArray::GradientArray(nb::handle gradient, NumberFormat format, std::int64_t elements)
-    : elements_(elements),
-      format_(format),
-      array_(gradient, {"gradient", elements, false}),
-      copy_("kadam::python::gradient", array_.needs_copy()) {
+GradientArray::GradientArray(nb::handle gradient, NumberFormat format, std::int64_t elements,
+                             StreamHandle stream)
+    : elements_(elements), format_(format), array_(gradient, {"gradient", elements, false}, stream) {
   array_.require_gradients(format);
 }
 
-Gradient GradientArray::in(const ExecutionSpace& exec) {
-  return caller::gradient_in(exec, copy_, array_.data(), format_, elements_);
+Gradient GradientArray::in(const ExecutionSpace& exec, ArrayCopies& copies) const {
+  copies.read.set_copies(array_.needs_copy());
+  return caller::gradient_in(exec, copies.read, array_.data(), format_, elements_);
 }
 
 }  // namespace kadam::python

@@ -6,6 +6,7 @@
 #include <kadam/execution.hpp>
 #include <kadam/kernels/number_format.hpp>
 #include <kadam/optim/optimizer.hpp>
+#include <kadam/python/dlpack_stream.hpp>
 
 #include <cstdint>
 #include <nanobind/ndarray.h>
@@ -22,13 +23,23 @@ struct ArrayUse {
   bool is_written = false;
 };
 
-/// An array of Python's in the memory of the host, or of the device that Kadam runs on. Keeps it alive.
+/// What an optimizer copies from and to arrays that kernels cannot reach: kept from call to call.
+struct ArrayCopies {
+  explicit ArrayCopies(std::int64_t elements) : parameters("kadam::python", elements, false) {}
+
+  caller::CallerParameters parameters;
+  caller::CallerArray read{"kadam::python::read", false};  ///< a gradient, or parameters that are read alone
+};
+
+/// An array of Python's in the memory of the host, or of the device that Kadam runs on. Keeps it alive. On a
+/// device kernels of `stream` find it ready: its producer is asked for that, as DLPack says; where that takes
+/// no such wish the whole device is waited for.
 ///
 /// Errors: nb::type_error for what is no array, std::invalid_argument for one that is read-only, not
 /// contiguous, of another size, or elsewhere.
 class Array {
  public:
-  Array(nb::handle source, const ArrayUse& use);
+  Array(nb::handle source, const ArrayUse& use, StreamHandle stream);
 
   [[nodiscard]] void* data() const { return data_; }
   /// Kernels cannot reach it.
@@ -54,46 +65,45 @@ class Array {
 class ParameterArrays {
  public:
   /// model may be None. Errors: as Array has them.
-  ParameterArrays(const char* name, nb::handle parameters, nb::handle model, std::int64_t elements);
+  ParameterArrays(const char* name, nb::handle parameters, nb::handle model, std::int64_t elements,
+                  StreamHandle stream);
 
   /// With the caller's values, or to be written from scratch.
-  [[nodiscard]] Parameters in(const ExecutionSpace& exec);
-  [[nodiscard]] Parameters out(const ExecutionSpace& exec);
+  [[nodiscard]] Parameters in(const ExecutionSpace& exec, ArrayCopies& copies) const;
+  [[nodiscard]] Parameters out(const ExecutionSpace& exec, ArrayCopies& copies) const;
   /// Gives the caller what was written; memory of the host has it when this returns.
-  void give_back(const ExecutionSpace& exec, const Parameters& written);
+  void give_back(const ExecutionSpace& exec, ArrayCopies& copies, const Parameters& written) const;
 
  private:
   [[nodiscard]] float* master_data() const { return static_cast<float*>(master_.data()); }
+  [[nodiscard]] caller::CallerParameters& vectors_in(ArrayCopies& copies) const;
 
   Array master_;
   std::optional<Array> model_;
-  caller::CallerParameters vectors_;
 };
 
 /// Parameters that are read alone.
 class ReadParameters {
  public:
-  ReadParameters(const char* name, nb::handle parameters, std::int64_t elements);
-  [[nodiscard]] Vector<float> in(const ExecutionSpace& exec);
+  ReadParameters(const char* name, nb::handle parameters, std::int64_t elements, StreamHandle stream);
+  [[nodiscard]] Vector<float> in(const ExecutionSpace& exec, ArrayCopies& copies) const;
 
  private:
   std::int64_t elements_;
   Array array_;
-  caller::CallerArray copy_;
 };
 
 /// A gradient in an optimizer's format.
 class GradientArray {
  public:
-  GradientArray(nb::handle gradient, NumberFormat format, std::int64_t elements);
-  [[nodiscard]] Gradient in(const ExecutionSpace& exec);
+  GradientArray(nb::handle gradient, NumberFormat format, std::int64_t elements, StreamHandle stream);
+  [[nodiscard]] Gradient in(const ExecutionSpace& exec, ArrayCopies& copies) const;
   [[nodiscard]] const Array& array() const { return array_; }
 
  private:
   std::int64_t elements_;
   NumberFormat format_;
   Array array_;
-  caller::CallerArray copy_;
 };
 
 }  // namespace kadam::python

@@ -29,6 +29,11 @@ elements as all tensors together, in the memory of the host, or of the device th
 are float32 and written in place. model, where it is taken: bfloat16 or float16, written with the rounded
 parameters. What is on the host is written when a call returns; on a device see wait().
 
+stream, where it is taken: the stream that a call works on, as PyTorch or CuPy has it, or its handle as a number:
+with torch.cuda.current_stream() a call comes after what the program launched before, and before what it launches
+next. None: a stream of Kadam's own, which arrays are made ready for, as DLPack says; before they are used again
+see wait(). On a processor always None.
+
 "Collective" means: all ranks call it. Mistakes in making one are said on all ranks; one rank's wrong array
 leaves the others waiting.)";
 
@@ -36,12 +41,15 @@ void bind_training(Class& optimizer) {
   optimizer
       // A gradient that is None, as PyTorch has it before the first backward pass, gets a sentence as well.
       .def("step", &BoundOptimizer::step, "x"_a.none(), "gradient"_a.none(), "model"_a = nb::none(),
-           nb::sig("def step(self, x: object, gradient: object, model: object | None = None) -> StepResult"),
+           nb::kw_only(), "stream"_a = nb::none(),
+           nb::sig("def step(self, x: object, gradient: object, model: object | None = None, *, stream: "
+                   "object | None = None) -> StepResult"),
            "One step: x is updated in place from this rank's gradient, the mean over its own batch, in the "
            "format\n"
            "of the option 'gradients' ('bf16' also as bits in uint16). A NaN is no error: see skipped. "
            "Collective.")
       .def("gradient_ready", &BoundOptimizer::gradient_ready, "gradient"_a, "first"_a, "last"_a,
+           nb::kw_only(), "stream"_a = nb::none(),
            "During the backward pass: elements [first, last) of the next gradient are final and may be sent. "
            "The\n"
            "next step() has to be given the same gradient. Waits for no other rank.")
@@ -49,29 +57,35 @@ void bind_training(Class& optimizer) {
            "Moves on what travels in the background; now and then during the computation of a gradient.")
       .def("raise_bits", &BoundOptimizer::raise_bits, "bits"_a,
            "Bits that all ranks find in the result of the next step: so that all stop after the same one.")
-      .def("flush", &BoundOptimizer::flush, "x"_a, "model"_a = nb::none(),
+      .def("flush", &BoundOptimizer::flush, "x"_a, "model"_a = nb::none(), nb::kw_only(),
+           "stream"_a = nb::none(),
            "Delivers what was held back between synchronisations: at the end of training. Collective.")
-      .def("consensus", &BoundOptimizer::consensus, "x"_a, "out"_a, "model"_a = nb::none(),
+      .def("consensus", &BoundOptimizer::consensus, "x"_a, "out"_a, "model"_a = nb::none(), nb::kw_only(),
+           "stream"_a = nb::none(),
            "Writes the parameters that flush() would leave into out, and changes nothing else: what to "
            "evaluate\n"
            "in the middle of training. Collective.")
-      .def("wait", &BoundOptimizer::wait, "Waits until the device has done all that was asked of it.");
+      .def("wait", &BoundOptimizer::wait,
+           "Waits until the device has done all that was asked of it: by Kadam, on its stream or the last "
+           "one given.");
 }
 
 void bind_checkpoints(Class& optimizer) {
   optimizer
       .def("save", &BoundOptimizer::save, "x"_a, "folder"_a, "keep"_a = 2,
-           "words"_a = BoundOptimizer::Words(),
+           "words"_a = BoundOptimizer::Words(), nb::kw_only(), "stream"_a = nb::none(),
            "Saves all that is needed to go on to the last bit, in folder/step-..., and keeps so many "
            "checkpoints\n"
            "(0: all). words: what the program itself wants to find again. Returns the new folder. "
            "Collective; fails\n"
            "on all ranks.")
-      .def("load", &BoundOptimizer::load, "x"_a, "path"_a, "model"_a = nb::none(),
+      .def("load", &BoundOptimizer::load, "x"_a, "path"_a, "model"_a = nb::none(), nb::kw_only(),
+           "stream"_a = nb::none(),
            "Goes on from a checkpoint, on any number of ranks; writes x. Collective; fails on all ranks. "
            "After a\n"
            "failure the optimizer is to be made anew.")
       .def("load_newest", &BoundOptimizer::load_newest, "x"_a, "folder"_a, "model"_a = nb::none(),
+           nb::kw_only(), "stream"_a = nb::none(),
            "The same with the newest checkpoint in a folder that is whole; None if there is none at all. "
            "Warns of\n"
            "those that it passes over. Collective.");

@@ -11,8 +11,7 @@
 namespace kadam::python {
 
 BoundOptimizer::BoundOptimizer(std::string_view name, nb::handle tensors, nb::handle comm, nb::handle groups,
-                               const ExchangeWords& exchange, const nb::dict& options)
-    : exec_(std::in_place) {
+                               const ExchangeWords& exchange, const nb::dict& options) {
   const std::shared_ptr<Communicator> communicator = communicator_of(comm, exchange);
   TensorLayout layout;
   OptionMap values;
@@ -26,6 +25,7 @@ BoundOptimizer::BoundOptimizer(std::string_view name, nb::handle tensors, nb::ha
   }
   const nb::gil_scoped_release others_run;
   communicator->require_success(own);
+  places_.emplace(layout.elements());
   optimizer_ = make_optimizer(name, values, std::move(layout), communicator, groups_);
 }
 
@@ -34,24 +34,36 @@ Optimizer& BoundOptimizer::get() const {
   throw std::runtime_error("this optimizer is closed: by close(), or because the program ends");
 }
 
-StepResult BoundOptimizer::step(nb::handle x, nb::handle gradient, nb::handle model) {
-  ParameterArrays parameters("x", x, model, elements());
-  GradientArray g(gradient, get().gradient_format(), elements());
-  const StepResult result = alone([&](Optimizer& optimizer) {
-    const Parameters own = parameters.in(*exec_);
-    const StepResult done = optimizer.step(*exec_, own, g.in(*exec_));
-    parameters.give_back(*exec_, own);
-    return done;
-  });
+BoundOptimizer::OnStream BoundOptimizer::on(nb::object stream) const {
+  (void)get();
+  const std::optional<StreamHandle> given = stream_in(stream);
+  return {std::move(stream), given, places_->streams.handle_of(given)};
+}
+
+StepResult BoundOptimizer::step(nb::handle x, nb::handle gradient, nb::handle model, nb::object stream) {
+  const OnStream where = on(std::move(stream));
+  const ParameterArrays parameters("x", x, model, elements(), where.handle);
+  const GradientArray g(gradient, get().gradient_format(), elements(), where.handle);
+  const StepResult result =
+      alone_on(where, [&](Optimizer& optimizer, const ExecutionSpace& exec, ArrayCopies& copies) {
+        const Parameters own = parameters.in(exec, copies);
+        const StepResult done = optimizer.step(exec, own, g.in(exec, copies));
+        parameters.give_back(exec, copies, own);
+        return done;
+      });
   announced_.reset();
   return result;
 }
 
-void BoundOptimizer::gradient_ready(nb::object gradient, std::int64_t first, std::int64_t last) {
-  GradientArray g(gradient, get().gradient_format(), elements());
+void BoundOptimizer::gradient_ready(nb::object gradient, std::int64_t first, std::int64_t last,
+                                    nb::object stream) {
+  const OnStream where = on(std::move(stream));
+  const GradientArray g(gradient, get().gradient_format(), elements(), where.handle);
   // A copy is only complete in step().
   if (g.array().needs_copy()) return;
-  alone([&](Optimizer& optimizer) { optimizer.gradient_ready(*exec_, g.in(*exec_), {first, last}); });
+  alone_on(where, [&](Optimizer& optimizer, const ExecutionSpace& exec, ArrayCopies& copies) {
+    optimizer.gradient_ready(exec, g.in(exec, copies), {first, last});
+  });
   announced_ = std::move(gradient);
 }
 
@@ -63,28 +75,29 @@ void BoundOptimizer::raise_bits(std::uint32_t bits) {
   alone([&](Optimizer& optimizer) { optimizer.raise(bits); });
 }
 
-void BoundOptimizer::flush(nb::handle x, nb::handle model) {
-  ParameterArrays parameters("x", x, model, elements());
-  alone([&](Optimizer& optimizer) {
-    const Parameters own = parameters.in(*exec_);
-    optimizer.flush(*exec_, own);
-    parameters.give_back(*exec_, own);
+void BoundOptimizer::flush(nb::handle x, nb::handle model, nb::object stream) {
+  const OnStream where = on(std::move(stream));
+  const ParameterArrays parameters("x", x, model, elements(), where.handle);
+  alone_on(where, [&](Optimizer& optimizer, const ExecutionSpace& exec, ArrayCopies& copies) {
+    const Parameters own = parameters.in(exec, copies);
+    optimizer.flush(exec, own);
+    parameters.give_back(exec, copies, own);
   });
 }
 
-void BoundOptimizer::consensus(nb::handle x, nb::handle out, nb::handle model) {
-  ReadParameters present("x", x, elements());
-  ParameterArrays result("out", out, model, elements());
-  alone([&](Optimizer& optimizer) {
-    const Parameters own = result.out(*exec_);
-    optimizer.write_consensus(*exec_, present.in(*exec_), own);
-    result.give_back(*exec_, own);
-    exec_->fence("kadam::python: a copy ends");
+void BoundOptimizer::consensus(nb::handle x, nb::handle out, nb::handle model, nb::object stream) {
+  const OnStream where = on(std::move(stream));
+  const ReadParameters present("x", x, elements(), where.handle);
+  const ParameterArrays result("out", out, model, elements(), where.handle);
+  alone_on(where, [&](Optimizer& optimizer, const ExecutionSpace& exec, ArrayCopies& copies) {
+    const Parameters own = result.out(exec, copies);
+    optimizer.write_consensus(exec, present.in(exec, copies), own);
+    result.give_back(exec, copies, own);
   });
 }
 
 void BoundOptimizer::wait() {
-  alone([&](Optimizer& /*optimizer*/) { exec_->fence("kadam::python::wait"); });
+  alone([&](Optimizer& /*optimizer*/) { exec().fence("kadam::python::wait"); });
 }
 
 nb::dict BoundOptimizer::statistics() {
@@ -113,7 +126,7 @@ nb::dict BoundOptimizer::statistics() {
 }
 
 Health BoundOptimizer::health() {
-  return alone([&](Optimizer& optimizer) { return optimizer.health(*exec_); });
+  return alone([&](Optimizer& optimizer) { return optimizer.health(exec()); });
 }
 
 void BoundOptimizer::measure_phases(bool on) {
@@ -124,11 +137,12 @@ void BoundOptimizer::close() {
   if (optimizer_ == nullptr) return;
   announced_.reset();
   alone([&](Optimizer& /*optimizer*/) { let_go(); });
+  stream_.reset();
 }
 
 void BoundOptimizer::let_go() noexcept {
   optimizer_.reset();
-  exec_.reset();
+  places_.reset();
 }
 
 }  // namespace kadam::python

@@ -5,6 +5,7 @@
 #include <kadam/python/array.hpp>
 #include <kadam/python/communicator.hpp>
 #include <kadam/python/kokkos_user.hpp>
+#include <kadam/python/streams.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -55,18 +56,19 @@ class BoundOptimizer final : public KokkosUser {
                  const ExchangeWords& exchange, const nb::dict& options);
   ~BoundOptimizer() override { let_go(); }
 
-  StepResult step(nb::handle x, nb::handle gradient, nb::handle model);
-  void gradient_ready(nb::object gradient, std::int64_t first, std::int64_t last);
+  StepResult step(nb::handle x, nb::handle gradient, nb::handle model, nb::object stream);
+  void gradient_ready(nb::object gradient, std::int64_t first, std::int64_t last, nb::object stream);
   void progress();
   void raise_bits(std::uint32_t bits);
-  void flush(nb::handle x, nb::handle model);
-  void consensus(nb::handle x, nb::handle out, nb::handle model);
+  void flush(nb::handle x, nb::handle model, nb::object stream);
+  void consensus(nb::handle x, nb::handle out, nb::handle model, nb::object stream);
   void wait();
 
-  std::filesystem::path save(nb::handle x, const std::filesystem::path& folder, int keep, const Words& words);
-  LoadedCheckpoint load(nb::handle x, const std::filesystem::path& path, nb::handle model);
+  std::filesystem::path save(nb::handle x, const std::filesystem::path& folder, int keep, const Words& words,
+                             nb::object stream);
+  LoadedCheckpoint load(nb::handle x, const std::filesystem::path& path, nb::handle model, nb::object stream);
   std::optional<LoadedCheckpoint> load_newest(nb::handle x, const std::filesystem::path& folder,
-                                              nb::handle model);
+                                              nb::handle model, nb::object stream);
 
   [[nodiscard]] nb::dict statistics();
   [[nodiscard]] Health health();
@@ -80,17 +82,48 @@ class BoundOptimizer final : public KokkosUser {
   void let_go() noexcept override;
 
  private:
-  /// call(optimizer), without Python's lock, and with no other call beside it.
+  /// The stream of a call.
+  struct OnStream {
+    nb::object stream;  ///< as it was given
+    std::optional<StreamHandle> given;
+    StreamHandle handle;  ///< what arrays are to be ready on
+  };
+  [[nodiscard]] OnStream on(nb::object stream) const;
+
+  /// What goes with an optimizer while Kokkos runs.
+  struct Places {
+    explicit Places(std::int64_t elements) : copies(elements) {}
+
+    Streams streams;
+    ArrayCopies copies;
+  };
+
+  /// call(optimizer, exec, copies), without Python's lock, and with no other call beside it.
+  template <class Call>
+  auto alone_on(const OnStream& on, const Call& call);
+  /// call(optimizer), on the stream of the call before.
   template <class Call>
   auto alone(const Call& call);
   [[nodiscard]] std::int64_t elements() const { return get().layout().elements(); }
+  [[nodiscard]] const ExecutionSpace& exec() const { return places_->streams.last(); }
 
   std::vector<ParameterGroup> groups_;
   std::unique_ptr<Optimizer> optimizer_;
-  std::optional<ExecutionSpace> exec_;
+  std::optional<Places> places_;
   nb::object announced_;  ///< the gradient that is under way: alive until the step that takes it
+  nb::object stream_;     ///< of the last call: alive until work on it is waited for
   std::atomic<bool> is_busy_ = false;
 };
+
+template <class Call>
+auto BoundOptimizer::alone_on(const OnStream& on, const Call& call) {
+  const Claim claim(is_busy_);
+  Optimizer& optimizer = get();
+  const ExecutionSpace& exec = places_->streams.for_call(on.given);
+  stream_ = on.stream;
+  const nb::gil_scoped_release others_run;
+  return call(optimizer, exec, places_->copies);
+}
 
 template <class Call>
 auto BoundOptimizer::alone(const Call& call) {

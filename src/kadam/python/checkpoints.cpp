@@ -26,40 +26,46 @@ void warn(const std::string& text) {
 }  // namespace
 
 std::filesystem::path BoundOptimizer::save(nb::handle x, const std::filesystem::path& folder, int keep,
-                                           const Words& words) {
+                                           const Words& words, nb::object stream) {
   if (keep < 0) {
     throw std::invalid_argument("keep: expected 0 (all) or more checkpoints, got " + std::to_string(keep));
   }
-  ReadParameters parameters("x", x, elements());
-  return alone([&](Optimizer& optimizer) {
-    return checkpoint::save(*exec_, optimizer, parameters.in(*exec_), folder, words, keep);
+  const OnStream where = on(std::move(stream));
+  const ReadParameters parameters("x", x, elements(), where.handle);
+  return alone_on(where, [&](Optimizer& optimizer, const ExecutionSpace& exec, ArrayCopies& copies) {
+    return checkpoint::save(exec, optimizer, parameters.in(exec, copies), folder, words, keep);
   });
 }
 
-LoadedCheckpoint BoundOptimizer::load(nb::handle x, const std::filesystem::path& path, nb::handle model) {
-  ParameterArrays parameters("x", x, model, elements());
-  return alone([&](Optimizer& optimizer) {
-    const Parameters own = parameters.in(*exec_);
-    const checkpoint::Restored restored = checkpoint::restore(*exec_, optimizer, own, path);
-    parameters.give_back(*exec_, own);
+LoadedCheckpoint BoundOptimizer::load(nb::handle x, const std::filesystem::path& path, nb::handle model,
+                                      nb::object stream) {
+  const OnStream where = on(std::move(stream));
+  const ParameterArrays parameters("x", x, model, elements(), where.handle);
+  return alone_on(where, [&](Optimizer& optimizer, const ExecutionSpace& exec, ArrayCopies& copies) {
+    const Parameters own = parameters.in(exec, copies);
+    const checkpoint::Restored restored = checkpoint::restore(exec, optimizer, own, path);
+    parameters.give_back(exec, copies, own);
     return loaded(restored);
   });
 }
 
 std::optional<LoadedCheckpoint> BoundOptimizer::load_newest(nb::handle x, const std::filesystem::path& folder,
-                                                            nb::handle model) {
-  ParameterArrays parameters("x", x, model, elements());
+                                                            nb::handle model, nb::object stream) {
+  const OnStream where = on(std::move(stream));
+  const ParameterArrays parameters("x", x, model, elements(), where.handle);
   std::vector<std::string> passed_over;
   const auto remember = [&](const std::filesystem::path& path, const std::string& why) {
     passed_over.push_back("the checkpoint " + path.string() + " is not whole and was passed over: " + why);
   };
-  const auto restored = alone([&](Optimizer& optimizer) -> std::optional<LoadedCheckpoint> {
-    const Parameters own = parameters.in(*exec_);
-    const auto newest = checkpoint::restore_newest(*exec_, optimizer, own, folder, remember);
+  const auto read = [&](Optimizer& optimizer, const ExecutionSpace& exec,
+                        ArrayCopies& copies) -> std::optional<LoadedCheckpoint> {
+    const Parameters own = parameters.in(exec, copies);
+    const auto newest = checkpoint::restore_newest(exec, optimizer, own, folder, remember);
     if (!newest) return std::nullopt;
-    parameters.give_back(*exec_, own);
+    parameters.give_back(exec, copies, own);
     return loaded(*newest);
-  });
+  };
+  const auto restored = alone_on(where, read);
   for (const std::string& text : passed_over) warn(text);
   return restored;
 }
@@ -75,18 +81,18 @@ namespace {
 }  // namespace
 
 std::filesystem::path BoundOptimizer::save(nb::handle /*x*/, const std::filesystem::path& /*folder*/,
-                                           int /*keep*/, const Words& /*words*/) {
+                                           int /*keep*/, const Words& /*words*/, nb::object /*stream*/) {
   refuse_unbuilt();
 }
 
 LoadedCheckpoint BoundOptimizer::load(nb::handle /*x*/, const std::filesystem::path& /*path*/,
-                                      nb::handle /*model*/) {
+                                      nb::handle /*model*/, nb::object /*stream*/) {
   refuse_unbuilt();
 }
 
 std::optional<LoadedCheckpoint> BoundOptimizer::load_newest(nb::handle /*x*/,
                                                             const std::filesystem::path& /*folder*/,
-                                                            nb::handle /*model*/) {
+                                                            nb::handle /*model*/, nb::object /*stream*/) {
   refuse_unbuilt();
 }
 
