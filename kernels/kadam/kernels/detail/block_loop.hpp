@@ -195,13 +195,13 @@ struct TeamBlockMember {
   };
 
   struct Max {
-    float largest = 0.0F;
+    std::int32_t largest = 0;
     template <class Function>
     KOKKOS_FORCEINLINE_FUNCTION void add(const TeamBlockMember& member, std::int64_t count,
                                          const Function& function) {
-      largest = Kokkos::max(largest, member.max(count, function));
+      largest = Kokkos::max(largest, Kokkos::bit_cast<std::int32_t>(member.max(count, function)));
     }
-    [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float value() const { return largest; }
+    [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float value() const { return Kokkos::bit_cast<float>(largest); }
   };
 
   template <class Function>
@@ -224,17 +224,18 @@ struct TeamBlockMember {
     return total;
   }
 
+  /// Compared as integers, as on a CPU: a NaN is the largest on both.
   template <class Function>
   KOKKOS_FORCEINLINE_FUNCTION float max(std::int64_t count, const Function& function) const {
-    float largest = 0.0F;
+    std::int32_t largest = 0;
     Kokkos::parallel_reduce(
         Kokkos::TeamThreadRange(team, count),
-        [&](const std::int64_t k, float& partial) {
-          const auto value = static_cast<float>(function(k));
+        [&](const std::int64_t k, std::int32_t& partial) {
+          const auto value = Kokkos::bit_cast<std::int32_t>(static_cast<float>(function(k)));
           partial = value > partial ? value : partial;
         },
-        Kokkos::Max<float>(largest));
-    return largest > 0.0F ? largest : 0.0F;
+        Kokkos::Max<std::int32_t>(largest));
+    return Kokkos::bit_cast<float>(largest > 0 ? largest : 0);
   }
 
   template <class Predicate>
