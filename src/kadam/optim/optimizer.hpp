@@ -58,6 +58,8 @@ class Optimizer final {
   /// they come with a model in 16 bits, it is written as well: the rounded parameters, to the last bit.
   ///
   /// Collective: by all ranks. Async: kernels run on exec; wait for it before reading parameters on the host.
+  /// The instance may change from call to call, of this and all other functions: whoever changes it waits for
+  /// the old one first, since kernels of the last call may still use what the next one does.
   /// Shape: all have layout().elements() entries. Errors: std::invalid_argument for another extent, a
   /// gradient in another format than gradient_format(), or another View than gradient_ready() was given;
   /// std::out_of_range on all ranks past the end of a list of learning rates; MpiError. A NaN or Inf in the
