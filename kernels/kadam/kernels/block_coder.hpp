@@ -124,7 +124,7 @@ struct DecodedSquare {
     constexpr std::int64_t width = detail::elements_per_word<Q>;
     const BlockMap::Block block = map.block(map.block_of(i));
     const std::int64_t in_block = i - block.first_element;
-    const float scale = Q::has_scale ? Kokkos::bit_cast<float>(message(block.scale_word)) : 0.0F;
+    const float scale = Q::has_scale ? number_in(message(block.scale_word)) : 0.0F;
     const std::uint32_t word = message(block.first_word + in_block / width);
     const auto value =
         static_cast<double>(quantiser.decode(detail::code_at<Q>(word, in_block % width), scale));

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/kernels/words.hpp>
+
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
@@ -79,7 +81,7 @@ struct SparseMap {
                                                          const WordView& words, std::int64_t offset,
                                                          const Visit& visit) {
     const auto value_at = [&](const std::int64_t position) {
-      return Kokkos::bit_cast<float>(words(offset + block.first_word + position));
+      return number_in(words(offset + block.first_word + position));
     };
     if constexpr (Member::is_one_thread) {
       const std::int64_t bits = block.shape.index_bits;
@@ -108,7 +110,7 @@ struct SparseMap {
   [[nodiscard]] static KOKKOS_FORCEINLINE_FUNCTION Entry entry(const Block& block, const WordView& words,
                                                                std::int64_t offset, std::int64_t position) {
     return {block.first_element + index_at(block, words, offset, position),
-            Kokkos::bit_cast<float>(words(offset + block.first_word + position))};
+            number_in(words(offset + block.first_word + position))};
   }
 
   /// The block of an entry that is counted through the whole message.

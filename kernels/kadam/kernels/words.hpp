@@ -14,4 +14,9 @@ using Words = Kokkos::View<std::uint32_t*, MemorySpace>;
 template <class MemorySpace>
 using ConstWords = Kokkos::View<const std::uint32_t*, MemorySpace>;
 
+/// The number whose bits a word is. Takes a copy: of a reference to memory, a GPU would read each byte alone.
+[[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float number_in(std::uint32_t word) {
+  return Kokkos::bit_cast<float>(word);
+}
+
 }  // namespace kadam

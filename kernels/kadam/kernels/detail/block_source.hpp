@@ -78,7 +78,7 @@ struct ContinuedSource {
   template <class ErrorView, class Finish>
   KOKKOS_FORCEINLINE_FUNCTION void compensate(const HostBlockMember& member, const BlockMap::Block& block,
                                               const ErrorView& error, const Finish& finish) const {
-    const float scale = Q::has_scale ? Kokkos::bit_cast<float>(message(block.scale_word)) : 0.0F;
+    const float scale = Q::has_scale ? number_in(message(block.scale_word)) : 0.0F;
     member.for_each_part(block.elements, [&](const std::int64_t in_block, const std::int64_t count) {
       const std::int64_t first = block.first_element + in_block;
       const std::int64_t first_word = block.first_word + in_block / elements_per_word<Q>;
@@ -95,7 +95,7 @@ struct ContinuedSource {
   template <class Member, class ErrorView>
   KOKKOS_FORCEINLINE_FUNCTION void hold(const Member& member, const BlockMap::Block& block,
                                         std::int64_t first, const ErrorView& error, float* held) const {
-    const float scale = Q::has_scale ? Kokkos::bit_cast<float>(message(block.scale_word)) : 0.0F;
+    const float scale = Q::has_scale ? number_in(message(block.scale_word)) : 0.0F;
     const HeldValues<Q, Member> said(member, quantiser, &message(block.first_word), first, scale);
     member.for_each_held(first, block.elements, [&](const int j, const std::int64_t) { held[j] = said[j]; });
     with_format(load, [&](const auto& typed_load) {
@@ -159,7 +159,7 @@ struct MeanOfMessages {
 
  private:
   KOKKOS_FORCEINLINE_FUNCTION float scale_of(const std::uint32_t* message, std::int64_t scale_word) const {
-    return Q::has_scale ? Kokkos::bit_cast<float>(message[scale_word]) : 0.0F;
+    return Q::has_scale ? number_in(message[scale_word]) : 0.0F;
   }
 
   /// Word by word: the sums of its elements stay in registers.

@@ -59,7 +59,7 @@ struct DecodeBlock {
 
  private:
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float scale_of(const BlockMap::Block& block) const {
-    return Q::has_scale ? Kokkos::bit_cast<float>(message(block.scale_word)) : 0.0F;
+    return Q::has_scale ? number_in(message(block.scale_word)) : 0.0F;
   }
 
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t first_wanted(const BlockMap::Block& block) const {
