@@ -23,9 +23,12 @@
 #define KADAM_SIMD
 #endif
 
-// A loop over registers: unrolled, or they are memory.
-#if defined(__CUDACC__) || defined(__clang__)
+// A loop over registers: unrolled, or they are memory. What nvcc hands to another compiler for the host is
+// never run.
+#if defined(__CUDA_ARCH__) || defined(__clang__)
 #define KADAM_UNROLL _Pragma("unroll")
+#elif defined(__CUDACC__)
+#define KADAM_UNROLL
 #else
 #define KADAM_UNROLL _Pragma("GCC unroll 16")
 #endif

@@ -6,6 +6,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <type_traits>
@@ -317,7 +318,8 @@ void for_each_block(const std::string& label, const Exec& exec, std::int64_t fir
     using Bounds = Kokkos::LaunchBounds<team_threads, teams_at_a_time>;
     Kokkos::TeamPolicy<Exec, Bounds> policy(exec, static_cast<int>(last - first), team_size);
     if constexpr (requires { Function::scratch_bytes(team_size); }) {
-      policy.set_scratch_size(0, Kokkos::PerTeam(Function::scratch_bytes(team_size)));
+      policy.set_scratch_size(0,
+                              Kokkos::PerTeam(static_cast<std::size_t>(Function::scratch_bytes(team_size))));
     }
     Kokkos::parallel_for(
         label, Kokkos::Experimental::require(policy, Kokkos::Experimental::WorkItemProperty::HintLightWeight),
