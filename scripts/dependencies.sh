@@ -17,6 +17,8 @@ KADAM_PYTHON_REPORT_NEEDS=(matplotlib==3.11.2 jinja2==3.1.6)
 KADAM_PYTHON_TEST_NEEDS=(numpy==2.4.6)
 # For the Python module, and its tests under mpirun.
 KADAM_PYTHON_MODULE_NEEDS=(nanobind==3.1.0 mpi4py==4.1.2)
+# For scripts/device_kernels.sh, where the CUDA toolkit comes without them.
+KADAM_PYTHON_CUOBJDUMP_NEEDS=(nvidia-cuda-cuobjdump==13.2.51 nvidia-cuda-nvdisasm==13.2.51)
 # For scripts/docs.sh.
 KADAM_PYTHON_DOCS_NEEDS=(sphinx==9.0.4 myst-parser==5.2.0 furo==2025.12.19 breathe==5.1.0)
 

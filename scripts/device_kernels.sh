@@ -8,25 +8,32 @@ usage() {
   cat <<'TEXT'
 scripts/device_kernels.sh [options]
 
-Compiles the hot kernels (tests/device/kernels.cpp) for an H200 (sm_90) and prints for each: registers of a thread, bytes
-of stack and of spills, memory of a team, and how much of a multiprocessor its threads can fill at most. Fails if a
-kernel has a stack frame or spills, or keeps less of a multiprocessor busy than a quarter. Options:
+Compiles all kernels (tests/device/kernels.cpp) for an H200 (sm_90) and prints for each, of nvcc's assembler: registers
+of a thread, bytes of stack and of spills, memory that a team shares without asking for it, bytes that a launch takes
+along (the functor: its parameters in `cuobjdump -elf`), and how much of a multiprocessor its threads can fill at most;
+then, of the machine code of the hottest ones, how often and how wide they read and write memory for each element.
 
-  --markdown   the table as docs/performance.md has it
+Fails if a kernel needs more than scripts/device_kernels/limits.py says, spills, is launched through constant memory
+(512 bytes or more, not launched as light-weight), or if kernels.cpp lacks one. Options:
+
+  --markdown   the tables as docs/performance.md has them: what is there already is the figure before the arrow
+  --write      also puts them into docs/performance.md
   --help       this text
 
-The last line counts kernels: N passed, N failed.
+The last line counts rows: N passed, N failed.
 TEXT
 }
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=scripts/internal/common.sh
 source "$here/internal/common.sh"
+# shellcheck source=scripts/internal/python.sh
+source "$here/internal/python.sh"
 
 arguments=()
 while (($#)); do
   case $1 in
-    --markdown) arguments+=("$1") && shift ;;
+    --markdown | --write) arguments+=("$1") && shift ;;
     --help | -h) usage && exit ;;
     *) stop "Unknown option $1; see scripts/device_kernels.sh --help." ;;
   esac
@@ -34,6 +41,12 @@ done
 
 # A folder of its own: what another build was told of optimisation would change the figures.
 folder=$KADAM_ROOT/build-device-kernels
-rm -f "$folder/tests/device/CMakeFiles/kadam_device_kernels.dir/kernels.cpp.o" # its compilation says the figures
+object=$folder/tests/device/CMakeFiles/kadam_device_kernels.dir/kernels.cpp.o
+rm -f "$object" # its compilation says the figures
 "$here/setup.sh" --preset cuda --build "$folder" --target kadam_device_kernels -- -DKADAM_ENABLE_DRIVERS=OFF
-exec python3 "$here/device_kernels/main.py" "${arguments[@]}" "$folder/build.log"
+if ! command -v cuobjdump >/dev/null || ! command -v nvdisasm >/dev/null; then
+  with_lock "$KADAM_CACHE/lock" ensure_python "${KADAM_PYTHON_CUOBJDUMP_NEEDS[@]}"
+  programs=("$KADAM_VENV"/lib/python3*/site-packages/nvidia/cu13/bin)
+  PATH=${programs[0]}:$PATH
+fi
+exec python3 "$here/device_kernels/main.py" "${arguments[@]}" "$folder/build.log" "$object"

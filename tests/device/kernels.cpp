@@ -1,16 +1,28 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// Launches each kernel that an optimizer's step may wait for, once: compiled for a GPU by
-/// scripts/device_kernels.sh, which asks the assembler what they need. Never run.
+/// Launches each kernel of kadam/kernels, once: compiled for a GPU by scripts/device_kernels.sh, which asks
+/// the assembler what they need. Never run. One function for each header; the script names a kernel that is
+/// missing.
+#include <kadam/kernels/active_mask.hpp>
+#include <kadam/kernels/adam_direction.hpp>
 #include <kadam/kernels/adam_update.hpp>
 #include <kadam/kernels/block_coder.hpp>
+#include <kadam/kernels/continue_values.hpp>
+#include <kadam/kernels/delayed_mean.hpp>
 #include <kadam/kernels/element_of.hpp>
+#include <kadam/kernels/freeze.hpp>
+#include <kadam/kernels/half_copy.hpp>
 #include <kadam/kernels/lamb_update.hpp>
 #include <kadam/kernels/large_top_k.hpp>
+#include <kadam/kernels/local_step.hpp>
 #include <kadam/kernels/moving_average_error.hpp>
+#include <kadam/kernels/numbers.hpp>
 #include <kadam/kernels/onebit_lamb_update.hpp>
+#include <kadam/kernels/ordered_mean.hpp>
 #include <kadam/kernels/ordered_sum.hpp>
 #include <kadam/kernels/sparse_accumulate.hpp>
+#include <kadam/kernels/step_ahead.hpp>
+#include <kadam/kernels/support_overlap.hpp>
 #include <kadam/kernels/top_k.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -30,6 +42,16 @@ struct Store {
   KOKKOS_FUNCTION void operator()(const std::int64_t i, const float value) const { out(i) = value; }
 };
 
+/// The update that 1-bit Adam makes of the mean momentum.
+struct FrozenUpdate {
+  Floats x;
+  ConstFloats v;
+  KOKKOS_FUNCTION void operator()(const std::int64_t i, const float m, const AdamApply& rule) const {
+    x(i) = rule(x(i), m, v(i));
+  }
+  KOKKOS_FUNCTION void inactive(const std::int64_t i, const AdamApply& rule) const { x(i) *= rule.decay; }
+};
+
 /// A momentum that goes on from the message: what encode_continued() loads in 1-bit Adam.
 struct Momentum {
   Floats gradient;
@@ -39,50 +61,132 @@ struct Momentum {
   }
 };
 
+struct HasVariance {
+  ConstFloats v;
+  KOKKOS_FUNCTION bool operator()(const std::int64_t i) const { return v(i) > 0.0F; }
+};
+
 struct Vectors {
   Floats x, m, v, error;
   Words<Space> message;
   ActiveMask<Space> active;
   BlockMap map;
   SparseMap sparse;
+  HalfCopy<Space> copy;
+
+  [[nodiscard]] Numbers<Space> gradient() const { return Numbers<Space>(ConstFloats(error)); }
+  [[nodiscard]] ConstWords<Space> sent() const { return message; }
+  [[nodiscard]] SparseMessages<Space> sparse_messages() const { return {sparse, message, 4, 100}; }
 };
 
+/// block_coder.hpp
 template <Quantiser Q>
 void launch_codec(const Exec& exec, const Q& quantiser, const Vectors& at) {
-  const ConstWords<Space> sent = at.message;
   encode_with_error_feedback(exec, quantiser, at.map, ElementOf<Space>{at.x}, at.active, at.error,
                              at.message);
-  const ContinuedLoad<Momentum, Space> momentum{{at.x, Ema::make(0.9)}, sent};
+  const ContinuedLoad<Momentum, Space> momentum{{at.x, Ema::make(0.9)}, at.sent()};
   encode_continued(exec, quantiser, at.map, momentum, at.active, at.error, at.message);
-  reduce_and_encode(exec, quantiser, at.map, sent, 4, 100, at.active, at.error, at.message);
-  decode_and_apply(exec, quantiser, at.map, sent, at.active, 0, at.map.elements, Store{at.x});
+  reduce_and_encode(exec, quantiser, at.map, at.sent(), 4, 100, at.active, at.error, at.message);
+  decode_and_apply(exec, quantiser, at.map, at.sent(), at.active, 0, at.map.elements, Store{at.x});
+}
+
+void launch_codecs(const Exec& exec, const Vectors& at) {
+  launch_codec(exec, SignQuantiser{}, at);
+  launch_codec(exec, UniformQuantiser<4>{}, at);
+  launch_codec(exec, Float8Quantiser{}, at);
+  encode_accumulated(exec, SignQuantiser{}, at.map, at.active, at.error, at.message);
+  const UpdateBySegment<Space, AdamApplyOf, WithCopy<Space, FrozenUpdate>> update{{},
+                                                                                  {{at.x, at.v}, at.copy}};
+  decode_and_apply(exec, SignQuantiser{}, at.map, at.sent(), at.active, 0, at.map.elements, update);
+}
+
+/// adam_direction.hpp, adam_update.hpp, local_step.hpp
+void launch_adam(const Exec& exec, const Vectors& at) {
+  adam_update(exec, BySegment<Space, AdamStepOf>{}, at.x, at.m, at.v, at.gradient());
+  adam_update(exec, BySegment<Space, AdamStepOf>{}, at.x, at.m, at.v, at.gradient(), at.copy);
+  accumulate_adam_direction(exec, BySegment<Space, MomentsAndDirectionOf>{}, at.m, at.v, at.gradient(), at.x);
+  update_moments(exec, MomentUpdate{}, at.m, at.v, at.gradient());
+  accumulate_direction(exec, BySegment<Space, AdamDirectionOf>{}, ConstFloats(at.m), ConstFloats(at.v), at.x);
+  decay_weights(exec, BySegment<Space, WeightDecayOf>{}, at.x);
+  const BySegment<Space, LocalStepOf> local;
+  accumulate_local_momentum(exec, local, at.m, at.x, at.gradient());
+  write_working_parameters(exec, local, ConstFloats(at.x), ConstFloats(at.m), ConstFloats(at.v), at.error);
+}
+
+/// active_mask.hpp, continue_values.hpp, delayed_mean.hpp, freeze.hpp
+void launch_freeze(const Exec& exec, const Vectors& at) {
+  fill_active_mask(exec, at.message, at.map.elements, HasVariance{at.v});
+  continue_values(exec, Momentum{at.x, Ema::make(0.9)}, at.m);
+  apply_delayed_mean(exec, 0.5F, ConstFloats(at.x), ConstFloats(at.m), at.v);
+  fold_corrections(exec, 0.5F, 0.5F, at.m, at.v);
+  raise_variance(exec, at.map, 0.1, at.v);
+  (void)count_zeros(exec, at.v);
+}
+
+/// half_copy.hpp, numbers.hpp, ordered_mean.hpp, ordered_sum.hpp, step_ahead.hpp
+void launch_vectors(const Exec& exec, const Vectors& at) {
+  const ConstFloats x = at.x;
+  write_copy(exec, x, at.copy);
+  scale_numbers(exec, 0.5F, at.gradient(), at.x);
+  ordered_mean(exec, at.map.elements, 4, 100, x, at.error);
+  ordered_mean(exec, at.map.elements, 4, 100, {}, Kokkos::View<Bfloat16*, Space>{});
+  (void)ordered_sum(exec, at.map.elements, SquareOf<Space>{at.x}, SumSpace<Space>());
+  (void)ordered_sum(exec, at.map.elements, MagnitudeOf<Space>{at.x}, SumSpace<Space>());
+  (void)ordered_sum(exec, at.map.elements,
+                    DecodedSquare<SignQuantiser, Space>{{}, at.map, at.sent(), at.active}, SumSpace<Space>());
+  step_ahead(exec, 0.5F, x, ConstFloats(at.m), at.error);
+  step_ahead(exec, 0.5F, x, ConstFloats(at.m), ConstFloats(at.v), at.error);
+}
+
+/// lamb_update.hpp, onebit_lamb_update.hpp
+void launch_lamb(const Exec& exec, const Vectors& at) {
+  const LambTensors<Space> tensors;
+  const OnebitLambTensors<Space> frozen;
+  const TensorTiles<Space> tiles;
+  const ConstFloats x = at.x;
+  const ConstFloats m = at.m;
+  const ConstFloats v = at.v;
+  lamb_moments(exec, LambStep{}, tiles, tensors, x, at.m, at.v, at.gradient());
+  lamb_trust_ratios(exec, tiles, tensors, 0.01, 10.0);
+  lamb_apply(exec, LambStep{}, tiles, tensors, at.x, m, v);
+  add_scaled_momentum(exec, tiles, frozen, Ema::make(0.9), 1.0F, m, at.gradient(), at.error);
+  momentum_norms(exec, tiles, m, v, frozen.partial);
+  onebit_lamb_ratios(exec, OnebitLambStep{}, tiles, tensors, frozen, x, m, v, v);
+  onebit_lamb_apply(exec, OnebitLambStep{}, tiles, tensors, frozen, at.x, m, v);
+}
+
+/// moving_average_error.hpp
+void launch_loco(const Exec& exec, const Vectors& at) {
+  const UniformQuantiser<4> quantiser;
+  const ByteError<Space> error;
+  encode_with_moving_average_error(exec, quantiser, at.map, at.gradient(), 1.0F, at.active, error,
+                                   Ema::make(0.8), at.message);
+  decode_mean(exec, quantiser, at.map, at.sent(), 4, 100, at.x);
+  decode_byte_error(exec, at.map, error, at.x);
+  encode_byte_error(exec, at.map, ConstFloats(at.x), true, error);
+}
+
+/// large_top_k.hpp, sparse_accumulate.hpp, support_overlap.hpp, top_k.hpp
+void launch_sparse(const Exec& exec, const Vectors& at) {
+  select_top_k(exec, at.sparse, at.x, Selected::becomes_zero, at.message);
+  LargeTopK<Exec>(exec, at.sparse.elements)(exec, at.sparse, 0, at.x, Selected::becomes_zero, at.message);
+  subtract_mean_of_messages(exec, at.sparse_messages(), at.error, at.x);
+  mean_of_messages(exec, at.sparse_messages(), at.x);
+  subtract_message(exec, at.sparse, at.sent(), at.x);
+  clear_kept(exec, at.sparse, at.sent(), at.sent(), at.x);
+  (void)support_overlap(exec, at.sparse_messages(), Kokkos::View<std::uint8_t*, Space>{});
 }
 
 }  // namespace
 
 void launch_device_kernels(const Exec& exec, const Vectors& at) {
-  launch_codec(exec, SignQuantiser{}, at);
-  launch_codec(exec, UniformQuantiser<4>{}, at);
-  launch_codec(exec, Float8Quantiser{}, at);
-  const Numbers<Space> gradient(ConstFloats(at.x));
-  adam_update(exec, BySegment<Space, AdamStepOf>{}, at.x, at.m, at.v, gradient);
-  const ByteError<Space> byte_error;
-  encode_with_moving_average_error(exec, UniformQuantiser<4>{}, at.map, gradient, 1.0F, at.active, byte_error,
-                                   Ema::make(0.8), at.message);
-  decode_mean(exec, UniformQuantiser<4>{}, at.map, ConstWords<Space>(at.message), 4, 100, at.x);
-  select_top_k(exec, at.sparse, at.x, Selected::becomes_zero, at.message);
-  LargeTopK<Exec>(exec, at.sparse.elements)(exec, at.sparse, 0, at.x, Selected::becomes_zero, at.message);
-  subtract_mean_of_messages(exec, SparseMessages<Space>{at.sparse, at.message, 4, 100}, at.error, at.x);
-  const LambTensors<Space> tensors;
-  const TensorTiles<Space> tiles;
-  const ConstFloats x = at.x;
-  const ConstFloats m = at.m;
-  const ConstFloats v = at.v;
-  lamb_moments(exec, LambStep{}, tiles, tensors, x, at.m, at.v, gradient);
-  lamb_trust_ratios(exec, tiles, tensors, 0.01, 10.0);
-  lamb_apply(exec, LambStep{}, tiles, tensors, at.x, m, v);
-  onebit_lamb_ratios(exec, OnebitLambStep{}, tiles, tensors, OnebitLambTensors<Space>{}, x, m, v, v);
-  (void)ordered_sum(exec, at.map.elements, SquareOf<Space>{at.x}, SumSpace<Space>());
+  launch_codecs(exec, at);
+  launch_adam(exec, at);
+  launch_freeze(exec, at);
+  launch_vectors(exec, at);
+  launch_lamb(exec, at);
+  launch_loco(exec, at);
+  launch_sparse(exec, at);
 }
 
 }  // namespace kadam

@@ -1,0 +1,127 @@
+# SPDX-FileCopyrightText: The Kadam authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the kernels may need of a GPU, and how often they may go to its memory."""
+from dataclasses import dataclass
+
+
+@dataclass
+class Limit:
+    registers: int  # of a thread
+    stack: int = 0  # bytes
+
+
+# What they need, up to the next unit of 8 in which registers are given out, or to the one after it where that is near.
+# Kokkos' scan over bins keeps its 8-byte sums on the stack, once for each thread.
+LIMITS = {
+    "AccumulateAdamDirection": Limit(24),
+    "AccumulateLocalMomentum": Limit(24),
+    "AdamUpdate": Limit(32),
+    "AddScaledMomentum": Limit(32),
+    "ClearIfKept": Limit(32),
+    "ContinueValues": Limit(32),
+    "CountCoordinate": Limit(32),
+    "DecodeBlock float8": Limit(40),
+    "DecodeBlock sign": Limit(32),
+    "DecodeBlock sign WithCopy": Limit(40),
+    "DecodeBlock uniform4": Limit(32),
+    "DecodeByteError": Limit(32),
+    "EncodeBlock float8 ContinuedSource": Limit(128),
+    "EncodeBlock float8 ElementSource": Limit(96),
+    "EncodeBlock float8 MeanOfMessages": Limit(80),
+    "EncodeBlock sign AlreadyAdded": Limit(80),
+    "EncodeBlock sign ContinuedSource": Limit(120),
+    "EncodeBlock sign ElementSource": Limit(104),
+    "EncodeBlock sign MeanOfMessages": Limit(96),
+    "EncodeBlock uniform4 ContinuedSource": Limit(128),
+    "EncodeBlock uniform4 ElementSource": Limit(96),
+    "EncodeBlock uniform4 MeanOfMessages": Limit(80),
+    "EncodeByteError": Limit(40),
+    "EncodeWithMovingAverageError uniform4": Limit(104),
+    "FillActiveMask": Limit(40),
+    "FindDigit": Limit(56, stack=8),
+    "LambApply": Limit(32),
+    "LambMoments": Limit(40),
+    "LambTrustRatios": Limit(40),
+    "MeanOfBlock uniform4": Limit(64),
+    "MeanOfSentBlock": Limit(56),
+    "MomentumNorms": Limit(40),
+    "OnebitLambApply": Limit(32),
+    "OnebitLambNorms": Limit(48),
+    "OnebitLambRatios": Limit(48),
+    "OrderedMeanOfElement": Limit(32),
+    "RaiseVarianceOfBlock": Limit(40),
+    "ScaleElement": Limit(16),
+    "ScaleNumbers": Limit(16),
+    "SelectBlock": Limit(80),
+    "SelectPart": Limit(64),
+    "SubtractMeanOfPart": Limit(48),
+    "SumMarks": Limit(64, stack=8),
+    "SumTile MagnitudeOf": Limit(40),
+    "SumTile SquareOf": Limit(40),
+    "SumTile sign DecodedSquare": Limit(48),
+    "TallyDigit 0": Limit(32),
+    "TallyDigit 1": Limit(32),
+    "TallyDigit 2": Limit(32),
+    "TallyGroups": Limit(56),
+    "TallyGroupsAgain": Limit(32),
+    "UpdateMoments": Limit(24),
+    "VisitEntry AddEntry": Limit(32),
+    "VisitEntry CountSender": Limit(40),
+    "VisitEntry SubtractEntry": Limit(32),
+    "VisitEntry SubtractSum": Limit(32),
+    "WriteCopy": Limit(16),
+    "accumulate_direction": Limit(24),
+    "apply_delayed_mean": Limit(24),
+    "count_zeros": Limit(32),
+    "decay_weights": Limit(16),
+    "fold_corrections": Limit(24),
+    "step_ahead": Limit(24),
+    "write_working_parameters": Limit(24),
+}
+
+
+@dataclass
+class Hot:
+    """A kernel whose accesses to global memory are counted, and how many it may have for each element."""
+    name: str
+    pattern: str  # of its demangled name
+    loads: dict  # {bits: for each element}
+    stores: dict  # None: it does not write for each element
+    held: int = 0  # elements of a thread in one round of the loop; or else the bytes of one element:
+    read_bytes: int = 0
+    written_bytes: int = 0
+    loop: int = 0  # which of its loops, from the heaviest down
+
+
+# Held by a thread at a time, as in kernels/kadam/kernels/detail/backend.hpp.
+HELD = 16
+SCALE = 1 / HELD
+HOT = [
+    # x, m, v, g; x, m, v
+    Hot("AdamUpdate", r"AdamUpdate<float, void", {32: 4}, {32: 3}, read_bytes=16, written_bytes=12),
+    # error, gradient, the word of the code before, and, where there is a mask, its two words
+    Hot("EncodeBlock sign ContinuedSource", r"EncodeBlock<kadam::SignQuantiser, kadam::detail::ContinuedSource",
+        {32: 5 + SCALE}, {32: 1}, held=HELD),
+    # error and mask
+    Hot("EncodeBlock sign MeanOfMessages", r"EncodeBlock<kadam::SignQuantiser, kadam::detail::MeanOfMessages",
+        {32: 3}, {32: 1}, held=HELD),
+    # the word of the code
+    Hot("EncodeBlock sign MeanOfMessages, for each message",
+        r"EncodeBlock<kadam::SignQuantiser, kadam::detail::MeanOfMessages", {32: 1 + SCALE}, None, held=HELD, loop=1),
+    # the word of the code and the mask
+    Hot("DecodeBlock sign", r"DecodeBlock<kadam::SignQuantiser, kadam::\(anonymous namespace\)::Store", {32: 3}, {32: 1},
+        held=1),
+    Hot("SelectBlock", r"SelectBlock<", {32: 1}, None, read_bytes=4),
+]
+
+# Kernels of the library itself: plain loops over elements, one line each.
+OF_THE_LIBRARY = {
+    "kadam::DenseSubset::decode",
+    "kadam::DenseSubset::exchange",
+    "kadam::FrozenVarianceAdam::undo_preconditioning",
+    "kadam::FrozenVarianceAdam::write_first_input",
+    "kadam::OnebitLamb::average_trust_ratios",
+    "kadam::SparseMean::deliver_everything",
+    "kadam::ZeroOneAdam::synchronise_exactly",
+    "kadam::checkpoint::add",
+}
