@@ -96,6 +96,10 @@ pkg-config             pkgconf-pkg-config pkg-config            command:pkg-conf
 KADAM_CUDA_ARCHITECTURE=90
 KADAM_CUDA_KOKKOS_ARCH=Kokkos_ARCH_HOPPER90
 KADAM_HIP_KOKKOS_ARCH=Kokkos_ARCH_AMD_GFX90A
+KADAM_APU_KOKKOS_ARCH=Kokkos_ARCH_AMD_GFX942_APU
 # Debian's hipcc brings a clang 15 that crashes on C++20: its clang 16 compiles HIP as well.
 KADAM_HIP_COMPILER=/usr/lib/llvm-16/bin/clang++
 KADAM_HIP_FLAGS="--rocm-path=/usr --rocm-device-lib-path=/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"
+# It knows the first MI300 (gfx940) and no gfx942: code for that, by what Kokkos has for the APU.
+KADAM_APU_STAND_IN_KOKKOS_ARCH=Kokkos_ARCH_AMD_GFX940
+KADAM_APU_STAND_IN_FLAGS=-DKOKKOS_ARCH_AMD_GFX942_APU

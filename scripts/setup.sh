@@ -10,8 +10,8 @@ scripts/setup.sh [options] [-- CMAKE_ARGUMENT...]
 Installs what is missing, builds Kadam and prepares the example data. Call it again at any time: it does what is
 left to do. Programs are in build/bin (release) or build-<preset>/bin.
 
-  --preset NAME                   release (default), developer, debug, asan, tsan, host-teams, no-mpi, mpich, cuda, hip or
-                                  install: see CMakePresets.json
+  --preset NAME                   release (default), developer, debug, asan, tsan, host-teams, no-mpi, mpich, cuda, hip,
+                                  hip-apu or install: see CMakePresets.json
   --backend NAME                  cuda or hip: the same as --preset NAME
   --build FOLDER                  build there (default: build, or build-<preset> for all but release)
   --target NAME                   build only this target (may be repeated)
@@ -130,6 +130,7 @@ checked=false
 python=false
 case $preset in
   cuda | hip) backend=$preset ;;
+  hip-apu) backend=hip ;;
   debug | asan) native=true checked=true ;;
   release | developer) native=true python=true ;;
   tsan | no-mpi | mpich | host-teams) native=true ;;
@@ -138,6 +139,14 @@ if [[ $(user_value CMAKE_CXX_FLAGS) =~ -m(arch|cpu)= ]]; then native=false; fi
 case $(user_value KADAM_ENABLE_NATIVE_ARCH) in OFF | off | NO | no | FALSE | false | 0) native=false ;; esac
 compiler=$(user_value CMAKE_CXX_COMPILER)
 compiler_arguments=()
+if [[ $preset == hip-apu ]]; then
+  if [[ -n $compiler ]]; then
+    KADAM_HIP_KOKKOS_ARCH=$KADAM_APU_KOKKOS_ARCH
+  else
+    KADAM_HIP_KOKKOS_ARCH=$KADAM_APU_STAND_IN_KOKKOS_ARCH
+    KADAM_HIP_FLAGS+=" $KADAM_APU_STAND_IN_FLAGS"
+  fi
+fi
 if [[ -n $compiler ]]; then
   compiler_arguments=(-DCMAKE_CXX_COMPILER="$compiler")
 elif [[ $backend == hip ]]; then

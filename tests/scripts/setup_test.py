@@ -108,6 +108,16 @@ def users_build_without_warnings_as_errors(checkout):
     expect("KADAM_ENABLE_WARNINGS_AS_ERRORS" in developer, developer)
 
 
+def an_apu_is_told_from_a_gpu(checkout):
+    """Debian's compiler makes code of another name for it, and is told what Kokkos then does not know."""
+    flag = "-DKOKKOS_ARCH_AMD_GFX942_APU"
+    line = checkout.configured("setup.sh", "--no-install", "--preset", "hip-apu")
+    expect("--preset hip-apu" in line and "build-hip-apu" in line and flag in line, line)
+    expect(flag not in checkout.configured("setup.sh", "--no-install", "--preset", "hip"), "of another folder")
+    line = checkout.configured("setup.sh", "--no-install", "--preset", "hip-apu", CXX="hipcc")
+    expect("-DCMAKE_CXX_COMPILER=hipcc" in line and flag not in line, line)
+
+
 def a_wrong_word_is_told(checkout):
     for arguments, words in ((("--preset", "relaese"), "There is no preset relaese"), (("--jobs",), "--jobs needs a value"),
                              (("--wrong",), "Unknown option --wrong")):
@@ -149,7 +159,7 @@ def without_apt_it_goes_on_once_all_is_there(checkout):
 
 def main():
     for check in (arguments_hold_until_others_are_given, a_compiler_of_the_environment_is_one_that_was_said,
-                  users_build_without_warnings_as_errors, a_wrong_word_is_told,
+                  users_build_without_warnings_as_errors, an_apu_is_told_from_a_gpu, a_wrong_word_is_told,
                   without_apt_the_names_of_packages_are_said, without_apt_it_goes_on_once_all_is_there):
         with tempfile.TemporaryDirectory() as folder:
             checkout = Checkout(folder)
