@@ -21,6 +21,9 @@ struct Effort {
   int repetitions = 21;
   double seconds = 10.0;  ///< of runs, the first one included
   bool counts_interface_bytes = false;
+  /// Whether phases have a run of their own, the last one, because their clocks wait for a device. Where
+  /// kernels run on the host they cost nothing, and every run has them.
+  bool times_phases_apart = !kernels_run_on_host;
 };
 
 /// Of one exchange, the same on all ranks.
@@ -40,7 +43,7 @@ struct ExchangeTiming {
 /// Runs an exchange: all ranks start together, the slowest one counts, the middle of the repetitions is
 /// taken. There are fewer repetitions when the seconds are used up, and one at least; the first run does not
 /// count, unless it took so long that there is no time for another. progress(repetition) is called before
-/// each. Collective.
+/// each. Phases that are timed apart are 0 if there is no time for their run. Collective.
 [[nodiscard]] ExchangeTiming measure_exchange(const Exchange& exchange, Communicator& communicator,
                                               const Effort& effort, const std::function<void(int)>& progress);
 

@@ -35,7 +35,10 @@ void StepSeconds::add(double compute_seconds, const Phases::Seconds& phases, dou
 void StepWindow::add(const StepRecord& record) {
   ++steps;
   loss += record.loss;
-  seconds.add(record.compute_seconds, record.phases, record.step_seconds);
+  if (record.is_timed) {
+    ++timed_steps;
+    seconds.add(record.compute_seconds, record.phases, record.step_seconds);
+  }
   bytes += record.bytes;
   background_bytes += record.background_bytes;
 }
@@ -45,8 +48,9 @@ double StepWindow::mean_loss() const {
 }
 
 StepSeconds StepWindow::mean_seconds() const {
-  return {mean(seconds.compute), mean(seconds.encode), mean(seconds.exchange),
-          mean(seconds.decode),  mean(seconds.rest),   mean(seconds.wait)};
+  const auto of = [&](double sum) { return mean(sum, timed_steps); };
+  return {of(seconds.compute), of(seconds.encode), of(seconds.exchange),
+          of(seconds.decode),  of(seconds.rest),   of(seconds.wait)};
 }
 
 void RunStatistics::add(const StepRecord& record) {
@@ -62,20 +66,23 @@ void RunStatistics::add(const StepRecord& record) {
 
 std::string StepWindow::to_text() const {
   const StepSeconds& s = seconds;
-  return fmt::format("{} {:a} {:a} {:a} {:a} {:a} {} {} {:a} {:a}", steps, loss, s.compute, s.encode,
-                     s.exchange, s.decode, bytes, background_bytes, s.rest, s.wait);
+  return fmt::format("{} {:a} {:a} {:a} {:a} {:a} {} {} {:a} {:a} {}", steps, loss, s.compute, s.encode,
+                     s.exchange, s.decode, bytes, background_bytes, s.rest, s.wait, timed_steps);
 }
 
 bool StepWindow::from_text(const std::string& text) {
   StepWindow read;
   StepSeconds& s = read.seconds;
   long long count = 0;
+  long long timed = 0;
   int end = 0;
-  const int found = std::sscanf(text.c_str(), "%lld %la %la %la %la %la %zu %zu %la %la%n", &count,
+  const int found = std::sscanf(text.c_str(), "%lld %la %la %la %la %la %zu %zu %la %la%n %lld%n", &count,
                                 &read.loss, &s.compute, &s.encode, &s.exchange, &s.decode, &read.bytes,
-                                &read.background_bytes, &s.rest, &s.wait, &end);
-  if (found != 10 || text.c_str()[end] != '\0' || count < 0) return false;
+                                &read.background_bytes, &s.rest, &s.wait, &end, &timed, &end);
+  if (found == 10) timed = count;  // of a time when all steps were timed
+  if (found < 10 || text.c_str()[end] != '\0' || count < 0 || timed < 0 || timed > count) return false;
   read.steps = count;
+  read.timed_steps = timed;
   *this = read;
   return true;
 }

@@ -37,13 +37,15 @@ struct StepRecord {
   std::size_t bytes = 0;
   std::size_t background_bytes = 0;  ///< of these: sent in the background
   double step_seconds = 0.0;         ///< from its first example to its last update
+  bool is_timed = true;              ///< whether clocks waited for the kernels: else no seconds are known
 };
 
 /// Sums over some steps of one rank.
 struct StepWindow {
   std::int64_t steps = 0;
+  std::int64_t timed_steps = 0;  ///< of these
   double loss = 0.0;
-  StepSeconds seconds;
+  StepSeconds seconds;  ///< of the timed steps
   std::size_t bytes = 0;
   std::size_t background_bytes = 0;
 
@@ -56,13 +58,17 @@ struct StepWindow {
 
   /// NaN when there is no step.
   [[nodiscard]] double mean_loss() const;
-  /// 0 when there is no step, as are the seconds.
-  [[nodiscard]] double mean_bytes() const { return mean(static_cast<double>(bytes)); }
-  [[nodiscard]] double mean_background_bytes() const { return mean(static_cast<double>(background_bytes)); }
+  /// 0 when there is no step, as are the seconds, which are the mean of the timed steps.
+  [[nodiscard]] double mean_bytes() const { return mean(static_cast<double>(bytes), steps); }
+  [[nodiscard]] double mean_background_bytes() const {
+    return mean(static_cast<double>(background_bytes), steps);
+  }
   [[nodiscard]] StepSeconds mean_seconds() const;
 
  private:
-  [[nodiscard]] double mean(double sum) const { return steps == 0 ? 0.0 : sum / static_cast<double>(steps); }
+  [[nodiscard]] static double mean(double sum, std::int64_t count) {
+    return count == 0 ? 0.0 : sum / static_cast<double>(count);
+  }
 };
 
 /// What a run has been like so far: since the last line of metrics, in its present phase, in all. Skipped

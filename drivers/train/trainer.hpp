@@ -50,7 +50,7 @@ class Trainer {
   void save(const CheckpointOptions& options);
   [[nodiscard]] checkpoint::ProgramState program_state() const;
   void adopt(const checkpoint::Restored& restored);
-  double accumulate_gradient();
+  double accumulate_gradient(bool is_timed);
   void use_while_computing(const ElementRange& range);
   std::uint32_t take_step(std::int64_t step, std::uint32_t wishes);
   void log(const StepResult& result, std::int64_t step);

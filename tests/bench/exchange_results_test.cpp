@@ -117,6 +117,14 @@ TEST(MeasureExchange, RepeatsAsOftenAsThereIsTime) {
   EXPECT_EQ(runs, 1) << "there was no time for another";
   EXPECT_GE(one.seconds.median, 0.02);
 
+  Effort apart{3, 1000.0};
+  apart.times_phases_apart = true;
+  EXPECT_EQ(measure(apart).repetitions, 3);
+  EXPECT_EQ(runs, 5) << "the last run is that of the phases";
+  apart.seconds = 0.03;
+  EXPECT_EQ(measure(apart).repetitions, 1);
+  EXPECT_EQ(runs, 1) << "there was no time for it";
+
   const ExchangeTiming fewer = measure({1000, 0.2});
   EXPECT_LE(fewer.repetitions, 9);
 }

@@ -40,6 +40,19 @@ TEST(RunStatistics, MeansOverAWindowAndStartsTheNext) {
   EXPECT_EQ(statistics.whole_run().steps, 2);
 }
 
+TEST(RunStatistics, KnowsTheSecondsOfTimedStepsAlone) {
+  RunStatistics statistics(10);
+  StepRecord untimed = record(1, "dense");
+  untimed.is_timed = false;
+  statistics.add(untimed);
+  EXPECT_EQ(statistics.whole_run().mean_seconds().total(), 0.0);
+  statistics.add(record(2, "dense"));
+  const train::StepWindow window = statistics.take_window();
+  EXPECT_DOUBLE_EQ(window.mean_loss(), 15.0);
+  EXPECT_DOUBLE_EQ(window.mean_seconds().encode, 2.0);
+  EXPECT_DOUBLE_EQ(window.mean_seconds().total(), 15.5);
+}
+
 TEST(RunStatistics, CallsRestWhatNoPhaseHas) {
   RunStatistics statistics(10);
   StepRecord slow = record(1, "dense");
@@ -59,8 +72,13 @@ TEST(RunStatistics, ReadsTheTextsThatItWrites) {
   ASSERT_TRUE(read.from_text(window.to_text()));
   EXPECT_EQ(read.to_text(), window.to_text());
   EXPECT_EQ(read.seconds.rest, 0.1);
-  for (const char* text : {"", "2 0x1p+1", "2 1 1 1 1 1 100 10", "2 1 1 1 1 1 100 10 1",
-                           "2 1 1 1 1 1 100 10 1 1 1", "2 1 1 1 1 1 100 10 1 1x"})
+  ASSERT_TRUE(read.from_text("2 1 1 1 1 1 100 10 1 1 1"));
+  EXPECT_EQ(read.timed_steps, 1);
+  ASSERT_TRUE(read.from_text("2 1 1 1 1 1 100 10 1 1")) << "of a time when all steps were timed";
+  EXPECT_EQ(read.timed_steps, 2);
+  for (const char* text :
+       {"", "2 0x1p+1", "2 1 1 1 1 1 100 10", "2 1 1 1 1 1 100 10 1", "2 1 1 1 1 1 100 10 1 1 3",
+        "2 1 1 1 1 1 100 10 1 1 1 1", "2 1 1 1 1 1 100 10 1 1x"})
     EXPECT_FALSE(read.from_text(text)) << text;
 }
 
