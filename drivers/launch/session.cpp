@@ -63,8 +63,9 @@ ExchangeOptions exchange_options() {
     options.staging = *staging;
   }
   if (const char* text = std::getenv("KADAM_PIECE_BYTES")) {
-    if (!reads(text, options.piece_bytes) || options.piece_bytes == 0)
-      throw UsageError("KADAM_PIECE_BYTES=" + std::string(text) + ": expected a number of bytes above 0");
+    if (!reads(text, options.piece_bytes))
+      throw UsageError("KADAM_PIECE_BYTES=" + std::string(text) +
+                       ": expected a number of bytes, 0: automatic");
   }
   return options;
 }

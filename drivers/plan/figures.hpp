@@ -35,7 +35,7 @@ struct Figures {
   std::int64_t elements = 0;
   double compute_seconds = 0.0;
   std::int64_t steps = 100000;
-  plan::Overlap overlap{0.6, 1.0, ExchangeOptions().piece_bytes};
+  plan::Overlap overlap{0.6, 1.0, automatic_piece_bytes(true)};
   plan::Levels levels = plan::Levels::best;
   std::vector<int> ranks;
   std::map<std::string, OptionMap> options;  ///< of each optimizer

@@ -17,7 +17,7 @@ struct Overlap {
   double backward = 0.0;    ///< part of the compute time beside which a gradient's exchange may run
   double background = 1.0;  ///< part of compute and kernels beside which the background's may run
   /// Length of the pieces that messages are cut into, of which some travel while others are encoded or
-  /// decoded; 0: whole messages, nothing overlaps. ExchangeOptions::piece_bytes has Kadam's own.
+  /// decoded; 0: whole messages, nothing overlaps. automatic_piece_bytes() has Kadam's own.
   std::size_t piece_bytes = 0;
 };
 

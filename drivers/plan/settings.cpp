@@ -54,7 +54,7 @@ void add_overlap(launch::Options& options, CommandLine& line) {
               "part of compute and kernels beside which\ndivisible_adam's background runs (default 1)");
   options.add("--piece-bytes", "BYTES", line.piece_bytes,
               "length of the pieces that messages are cut into,\nso that encoding, sending and decoding "
-              "overlap\n(default 61440, as Kadam cuts; 0: they do not)");
+              "overlap\n(default 61440, as Kadam cuts on processors; 0: they\ndo not)");
   options.add("--levels", "WORD", line.levels,
               "flat: all ranks exchange with all; two: those of a\nnode densely first; best: the better one "
               "(default)");

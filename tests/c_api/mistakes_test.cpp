@@ -56,8 +56,8 @@ TEST(CMistakes, AreSaidWhenAnOptimizerIsMade) {
           [](kadam_setup* s) { kadam_setup_ranks_per_node(s, -2); });
   refuses("kadam_setup_gpu_aware: expected auto, on or off, not perhaps",
           [](kadam_setup* s) { kadam_setup_gpu_aware(s, "perhaps"); });
-  refuses("kadam_setup_piece_bytes: expected 1 or more bytes, got 0",
-          [](kadam_setup* s) { kadam_setup_piece_bytes(s, 0); });
+  refuses("kadam_setup_piece_bytes: expected 0 (automatic) or more bytes, got -1",
+          [](kadam_setup* s) { kadam_setup_piece_bytes(s, -1); });
   // The first of several.
   refuses("-1 elements", [](kadam_setup* s) {
     kadam_setup_tensor(s, "z", -1);

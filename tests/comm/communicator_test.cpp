@@ -74,6 +74,18 @@ TEST(Communicator, StagedMessagesDoNotTouchTheCallersMemory) {
   EXPECT_TRUE(scripted.communicator.stages_through_host());
 }
 
+TEST(Communicator, PiecesAreLongerWhereKernelsRunOnADevice) {
+  EXPECT_EQ(automatic_piece_bytes(true), 61440U);
+  EXPECT_EQ(automatic_piece_bytes(false), 4194304U);
+  const auto piece_bytes = [](std::size_t wanted, bool on_host) {
+    return Communicator(std::make_unique<test::ScriptedTransport>(0, 2), {Staging::automatic, wanted})
+        .piece_bytes(on_host);
+  };
+  EXPECT_EQ(piece_bytes(0, true), 61440U);
+  EXPECT_EQ(piece_bytes(0, false), 4194304U);
+  for (const bool on_host : {false, true}) EXPECT_EQ(piece_bytes(400, on_host), 400U);
+}
+
 TEST(Communicator, DisagreementNamesWhatAndWho) {
   Scripted scripted(Staging::automatic);
   std::vector<std::byte> all(3 * sizeof(std::uint64_t));

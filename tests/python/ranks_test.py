@@ -169,8 +169,8 @@ def mistakes_of_one_rank_end_on_all():
     refuses(ValueError, "COMM_NULL", kadam.Optimizer, "adam", TENSORS, MPI.COMM_NULL)
     refuses(RuntimeError if is_first else ValueError, "" if is_first else 'gpu_aware: expected "auto"', kadam.Optimizer,
             "adam", TENSORS, WORLD, gpu_aware="auto" if is_first else "perhaps")
-    refuses(ValueError, "piece_bytes: expected 1 or more bytes, got 0", kadam.Optimizer, "adam", TENSORS, WORLD,
-            piece_bytes=0)
+    refuses(ValueError, "piece_bytes: expected 0 (automatic) or more bytes, got -1", kadam.Optimizer, "adam", TENSORS,
+            WORLD, piece_bytes=-1)
     refuses(ValueError, "ranks_per_node: expected 0 or more ranks, got -2", kadam.Optimizer, "adam", TENSORS, WORLD,
             ranks_per_node=-2)
 

@@ -103,7 +103,8 @@ void kadam_setup_memory(kadam_setup* setup, kadam_memory memory);
 
 /* How to exchange; the same on all ranks. ranks_per_node: 1, the default, is one level; 0 two levels with
  * those that share memory, or so many consecutive ranks in a node. gpu_aware: "auto", "on", "off".
- * piece_bytes: messages are cut into pieces of about this length, 61440 unless said otherwise. */
+ * piece_bytes: messages are cut into pieces of about this length; 0, the default: 61440 where kernels run on
+ * the host's processors, 4194304 where they run on a device. */
 void kadam_setup_ranks_per_node(kadam_setup* setup, int ranks);
 void kadam_setup_gpu_aware(kadam_setup* setup, const char* word);
 void kadam_setup_piece_bytes(kadam_setup* setup, int64_t bytes);

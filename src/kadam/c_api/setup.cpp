@@ -141,8 +141,8 @@ void kadam_setup_gpu_aware(kadam_setup* setup, const char* word) {
 
 void kadam_setup_piece_bytes(kadam_setup* setup, int64_t bytes) {
   change(__func__, setup, [&](kadam_setup& of) {
-    if (bytes < 1) {
-      throw std::invalid_argument("kadam_setup_piece_bytes: expected 1 or more bytes, got " +
+    if (bytes < 0) {
+      throw std::invalid_argument("kadam_setup_piece_bytes: expected 0 (automatic) or more bytes, got " +
                                   std::to_string(bytes));
     }
     of.exchange.piece_bytes = static_cast<std::size_t>(bytes);

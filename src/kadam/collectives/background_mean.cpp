@@ -153,7 +153,7 @@ BackgroundMean::Work::Work(const ExecutionSpace& exec, std::shared_ptr<Communica
   parts_ = pinned("kadam::BackgroundMean::parts", own_chunk_.elements() * chunks.ranks());
   mean_ = Kokkos::create_mirror_view(Kokkos::SharedHostPinnedSpace{}, result_);
   if (!host_reaches_vectors) values_ = pinned("kadam::BackgroundMean::values", chunks.elements());
-  cut_numbers<float>(slices_, chunks, foreground_->piece_bytes());
+  cut_numbers<float>(slices_, chunks, foreground_->piece_bytes(true));
   steps_.encode = [this](int chunk, const Slice& slice) {
     if (chunk == foreground_->rank()) keep_own_part(slice);
   };

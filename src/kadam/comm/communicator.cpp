@@ -52,9 +52,6 @@ std::size_t ByteCounters::total() const {
 
 Communicator::Communicator(std::unique_ptr<Transport> transport, const ExchangeOptions& options)
     : transport_(std::move(transport)), options_(options) {
-  if (options.piece_bytes == 0) {
-    throw std::invalid_argument("kadam::Communicator: expected piece_bytes of 1 or more, got 0");
-  }
   const bool needs_it = !host_reaches_vectors && !transport_->accepts_device_memory();
   staged_ = options.staging == Staging::always || (options.staging == Staging::automatic && needs_it);
 }

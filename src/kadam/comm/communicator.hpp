@@ -80,12 +80,20 @@ enum class Staging : std::uint8_t { automatic, always, never };
   return std::nullopt;
 }
 
+/// The length of pieces where nobody gives one. In host memory 60 KiB: below the 64 KiB from which TCP
+/// transports of MPI ask before they send; docs/performance.md has the measurements. Where kernels run on a
+/// device 4 MiB, whether messages are staged or not: every piece costs launches of kernels, a copy and a
+/// message, 10 to 50 microseconds together, in which fast links carry a megabyte; and a kernel for 60 KiB
+/// leaves most of a device idle.
+[[nodiscard]] constexpr std::size_t automatic_piece_bytes(bool on_host = kernels_run_on_host) {
+  return on_host ? std::size_t{60} << 10U : std::size_t{4} << 20U;
+}
+
 struct ExchangeOptions {
   Staging staging = Staging::automatic;
   /// Messages are cut into pieces of about this length, so that one is encoded or decoded while others
-  /// travel. The same on all ranks. docs/performance.md has the measurements behind the default, which stays
-  /// below the 64 KiB from which TCP transports of MPI ask before they send.
-  std::size_t piece_bytes = std::size_t{60} << 10;
+  /// travel. The same on all ranks. 0: automatic_piece_bytes().
+  std::size_t piece_bytes = 0;
 };
 
 /// The bytes of a View's elements, wherever they live.
@@ -102,7 +110,6 @@ template <class View>
 /// refuses a call; other ranks may then wait for ever.
 class Communicator {
  public:
-  /// Errors: std::invalid_argument for piece_bytes = 0.
   explicit Communicator(std::unique_ptr<Transport> transport, const ExchangeOptions& options = {});
 
   /// A communicator of one rank.
@@ -111,7 +118,11 @@ class Communicator {
   [[nodiscard]] int rank() const { return transport_->rank(); }
   [[nodiscard]] int size() const { return transport_->size(); }
   [[nodiscard]] bool stages_through_host() const { return staged_; }
-  [[nodiscard]] std::size_t piece_bytes() const { return options_.piece_bytes; }
+  [[nodiscard]] std::size_t piece_bytes() const { return piece_bytes(kernels_run_on_host); }
+  /// The same for vectors that lie in host memory whatever there is: background exchanges.
+  [[nodiscard]] std::size_t piece_bytes(bool on_host) const {
+    return options_.piece_bytes > 0 ? options_.piece_bytes : automatic_piece_bytes(on_host);
+  }
   [[nodiscard]] std::string description() const;
   [[nodiscard]] const ByteCounters& bytes_sent() const { return *counters_; }
 

@@ -32,8 +32,8 @@ void set(MpiOptions& options, const ExchangeWords& words) {
   options.ranks_per_node = words.ranks_per_node;
   options.exchange.staging = staging_of(words.gpu_aware);
   if (!words.piece_bytes) return;
-  if (*words.piece_bytes < 1) {
-    throw std::invalid_argument("piece_bytes: expected 1 or more bytes, got " +
+  if (*words.piece_bytes < 0) {
+    throw std::invalid_argument("piece_bytes: expected 0 (automatic) or more bytes, got " +
                                 std::to_string(*words.piece_bytes));
   }
   options.exchange.piece_bytes = static_cast<std::size_t>(*words.piece_bytes);
