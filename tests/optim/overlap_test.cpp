@@ -4,6 +4,7 @@
 #include <kadam/comm/mpi_communicator.hpp>
 #include <kadam/optim/make_optimizer.hpp>
 #include <support/gradients.hpp>
+#include <support/late_marks.hpp>
 #include <support/mpi_world.hpp>
 #include <support/random_vectors.hpp>
 #include <support/smallest_options.hpp>
@@ -104,6 +105,7 @@ class OverlapTest : public testing::TestWithParam<std::tuple<std::string, std::s
   const std::string name_ = std::get<0>(GetParam());
   const std::string format_ = std::get<1>(GetParam());
   const ExecutionSpace exec_;
+  const test::LateMarks late_{2};
 
   /// Slices are short: many to a chunk. Staged, they travel in parts as well.
   static std::shared_ptr<Communicator> communicator() {

@@ -34,6 +34,10 @@ class ScriptedTransport final : public Transport {
   };
   [[nodiscard]] const std::vector<Sent>& sent() const { return sent_; }
   [[nodiscard]] const std::byte* last_target() const { return last_target_; }
+  /// Messages that it was asked to receive.
+  [[nodiscard]] std::size_t receives() const { return receives_; }
+  /// Standard sends are done one per progress(), instead of all at the next one.
+  void sends_slowly() { sends_slowly_ = true; }
   /// Synchronous sends that were under way at a time.
   [[nodiscard]] std::size_t most_sending() const { return most_sending_; }
 
@@ -62,35 +66,47 @@ class ScriptedTransport final : public Transport {
   [[nodiscard]] std::unique_ptr<Transport> split_by_node() override { return duplicate(); }
 
  private:
-  /// Receives are done at the next progress(), standard sends at once, of the synchronous ones one per
+  /// Receives and standard sends are done at the next progress(), of the synchronous ones one per
   /// progress().
   class ScriptedMessages final : public Messages {
    public:
     explicit ScriptedMessages(ScriptedTransport& transport) : transport_(transport) {}
-    void send(int to, int /*tag*/, const std::byte* data, std::size_t bytes, SendMode mode) override {
+    void send(int to, int /*tag*/, const std::byte* data, std::size_t bytes, SendMode mode,
+              std::size_t id) override {
       transport_.remember(to, data, bytes);
+      if (mode == SendMode::standard) sent_.push_back(id);
       if (mode == SendMode::synchronous) ++sending_;
       transport_.most_sending_ = std::max(transport_.most_sending_, sending_);
     }
-    void receive(int /*from*/, int /*tag*/, std::byte* data, std::size_t bytes, std::size_t id) override {
+    void receive(int /*from*/, int tag, std::byte* data, std::size_t bytes, std::size_t id) override {
       transport_.answer(data, bytes);
-      ids_.push_back(id);
+      arrived_.push_back({id, tag});
     }
-    void progress(bool /*wait*/, std::vector<std::size_t>& arrived) override {
+    /// The script's pieces have number 0 of the first pair of buffers.
+    void receive_any(int from, std::byte* data, std::size_t bytes, std::size_t id) override {
+      receive(from, 0, data, bytes, id);
+    }
+    void progress(bool /*wait*/, Done& done) override {
       if (!transport_.failure_.empty()) throw std::runtime_error(transport_.failure_);
-      arrived.insert(arrived.end(), ids_.begin(), ids_.end());
-      ids_.clear();
+      done.arrived.insert(done.arrived.end(), arrived_.begin(), arrived_.end());
+      const auto all = static_cast<std::ptrdiff_t>(sent_.size());
+      const auto end = sent_.begin() + (transport_.sends_slowly_ ? std::min<std::ptrdiff_t>(1, all) : all);
+      done.sent.insert(done.sent.end(), sent_.begin(), end);
+      sent_.erase(sent_.begin(), end);
+      arrived_.clear();
       if (sending_ > 0) --sending_;
     }
     [[nodiscard]] std::size_t sending() const override { return sending_; }
     void give_up() override {
-      ids_.clear();
+      arrived_.clear();
+      sent_.clear();
       sending_ = 0;
     }
 
    private:
     ScriptedTransport& transport_;
-    std::vector<std::size_t> ids_;
+    std::vector<Arrival> arrived_;
+    std::vector<std::size_t> sent_;
     std::size_t sending_ = 0;
   };
 
@@ -99,8 +115,9 @@ class ScriptedTransport final : public Transport {
   }
   void answer(std::byte* target, std::size_t bytes) {
     last_target_ = target;
+    ++receives_;
     if (answers_.empty()) return;
-    std::memcpy(target, answers_.front().data(), bytes);
+    std::memcpy(target, answers_.front().data(), std::min(bytes, answers_.front().size()));
     answers_.pop_front();
   }
 
@@ -111,6 +128,8 @@ class ScriptedTransport final : public Transport {
   std::deque<std::vector<std::byte>> answers_;
   std::vector<Sent> sent_;
   std::size_t most_sending_ = 0;
+  std::size_t receives_ = 0;
+  bool sends_slowly_ = false;
   const std::byte* last_target_ = nullptr;
 };
 

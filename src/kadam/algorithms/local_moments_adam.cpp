@@ -136,7 +136,6 @@ LocalMomentsAdam::LocalMomentsAdam(const Options& options, Workplace& at)
   const ExecutionSpace exec;
   moments_ = Moments::zeros(exec, "kadam::LocalMomentsAdam", elements());
   dense_mean_ = DenseMean(exec, communicator(), elements());
-  dense_mean_.reserve_staging();
   kept_dense_ = DenseSubset(exec, communicator(), groups().dense);
   sparse_mean_ = SparseMean(exec, options.sparse(), elements(), communicator());
   if (delays_variance_) {

@@ -149,7 +149,6 @@ ZeroOneAdam::ZeroOneAdam(const Options& options, Workplace& at)
   moments_ = Moments::zeros(exec, "kadam::ZeroOneAdam", elements());
   u_ = allocate_zeros<float>(exec, "kadam::ZeroOneAdam::u", elements());
   dense_mean_ = DenseMean(exec, communicator(), elements());
-  dense_mean_.reserve_staging();
   mean_ = GroupedMean(exec, options.codec, communicator(), elements(), groups(), groups().dense);
   exec.fence("kadam::ZeroOneAdam");
 }

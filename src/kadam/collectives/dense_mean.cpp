@@ -112,11 +112,6 @@ Vector<const T> DenseMean::mean_of(const ExecutionSpace& exec, Phases& phases, c
   return mean;
 }
 
-void DenseMean::reserve_staging() const {
-  node_.reserve_staging();
-  across_.reserve_staging(communicator_->across());
-}
-
 Cost dense_subset_cost(const Arrangement& ranks, const std::vector<ElementRange>& ranges) {
   const std::int64_t elements = elements_of(ranges);
   if (elements == 0) return {};

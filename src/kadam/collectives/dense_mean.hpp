@@ -87,9 +87,6 @@ class DenseMean {
   [[nodiscard]] bool is_under_way() const { return early_ != nullptr; }
   [[nodiscard]] bool is_under_way_for(const Numbers<MemorySpace>& gradient) const;
 
-  /// For a mean that comes later than the first step: see Communicator::reserve_staging().
-  void reserve_staging() const;
-
   [[nodiscard]] const DenseMeanLayout& layout() const { return layout_; }
   /// What a rank sends in one call: with one level all of it, with two what goes to other nodes.
   [[nodiscard]] static std::size_t bytes_sent(const Communicator& communicator, std::int64_t elements,

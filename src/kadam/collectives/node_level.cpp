@@ -62,8 +62,4 @@ std::vector<Piece> NodeLevel::pieces(const PieceOf& piece_of) const {
   return all;
 }
 
-void NodeLevel::reserve_staging() const {
-  if (exists()) reduction_.reserve_staging(communicator_->node());
-}
-
 }  // namespace kadam

@@ -90,9 +90,6 @@ class NodeLevel {
   void gather(const ExecutionSpace& exec, Phases& phases, std::span<std::byte> buffer,
               const PieceOf& piece_of) const;
 
-  /// For means that come later than the first step: see Communicator::reserve_staging().
-  void reserve_staging() const;
-
  private:
   void mean_by_library(const ExecutionSpace& exec, Phases& phases, const Numbers<MemorySpace>& values,
                        std::span<std::byte> out) const;

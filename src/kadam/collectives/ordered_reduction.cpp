@@ -93,12 +93,6 @@ template std::unique_ptr<OverlappedReduction> OrderedReduction::start(const Exec
                                                                       const Vector<const Float16>&,
                                                                       const Vector<Float16>&, Replies);
 
-void OrderedReduction::reserve_staging(Communicator& communicator) const {
-  const auto all = static_cast<std::size_t>(chunks_.elements()) * widest_bytes_;
-  communicator.reserve_staging(0, all, parts_.size());
-  communicator.reserve_staging(1, all, all);
-}
-
 std::size_t OrderedReduction::bytes_sent(const ChunkLayout& chunks, int rank, NumberFormat format,
                                          Replies replies) {
   const auto elements = static_cast<std::size_t>(chunks.elements());

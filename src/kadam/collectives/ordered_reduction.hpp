@@ -48,9 +48,6 @@ class OrderedReduction {
                                                            Traffic traffic, const Vector<const T>& values,
                                                            const Vector<T>& out, Replies replies);
 
-  /// For a mean that comes later than the first step: see Communicator::reserve_staging().
-  void reserve_staging(Communicator& communicator) const;
-
   /// What a rank sends in one call.
   [[nodiscard]] static std::size_t bytes_sent(const ChunkLayout& chunks, int rank, NumberFormat format,
                                               Replies replies);

@@ -136,12 +136,18 @@ OverlappedReduction::OverlappedReduction(const ExecutionSpace& exec, Communicato
       rank_(communicator.rank()) {}
 
 void OverlappedReduction::ready(const ExecutionSpace& exec, const ElementRange& range) {
-  // What is sent waits for exec_ alone.
-  if (exec != exec_) exec.fence("kadam::OverlappedReduction::ready");
+  follow(exec, exec_);  // what is sent waits for exec_ alone
   const ElementRange complete = ready_.add(range);
   const int ranks = slices_.ranks();
   for (int k = 1; k <= ranks; ++k) send_complete((rank_ + k) % ranks, range, complete);
   poll();
+}
+
+/// What is enqueued on `later` from now on waits for what is on `earlier`.
+void OverlappedReduction::follow(const ExecutionSpace& earlier, const ExecutionSpace& later) {
+  if (earlier == later) return;
+  event_.record(earlier);
+  event_.hold_back(later);
 }
 
 /// Of a chunk's slices, those that have some of the added elements and are complete with them.
@@ -160,8 +166,9 @@ void OverlappedReduction::poll() {
 }
 
 void OverlappedReduction::finish(const ExecutionSpace& exec, Phases& phases) {
-  if (exec != exec_) exec.fence("kadam::OverlappedReduction::finish");
+  follow(exec, exec_);
   run_reduction(exec_, phases, run_);
+  follow(exec_, exec);  // who reads the result
 }
 
 }  // namespace kadam

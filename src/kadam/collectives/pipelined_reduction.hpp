@@ -102,8 +102,8 @@ class OverlappedReduction {
   OverlappedReduction(const OverlappedReduction&) = delete;
   OverlappedReduction& operator=(const OverlappedReduction&) = delete;
 
-  /// These elements are final once exec has done what is enqueued on it: sends the slices that are complete
-  /// now. Waits for exec if there are any, for no other rank.
+  /// These elements are final once exec has done what is enqueued on it: then the slices leave that are
+  /// complete now. Waits for nobody; a later call moves on what exec had not done yet.
   void ready(const ExecutionSpace& exec, const ElementRange& range);
   /// Does what can be done without waiting.
   void poll();
@@ -113,9 +113,11 @@ class OverlappedReduction {
   [[nodiscard]] const std::byte* vector() const { return vector_; }
 
  private:
+  void follow(const ExecutionSpace& earlier, const ExecutionSpace& later);
   void send_complete(int chunk, const ElementRange& added, const ElementRange& complete);
 
   ExecutionSpace exec_;
+  DeviceEvent event_;
   const std::byte* vector_;
   const SlicedChunks& slices_;
   ReductionSteps steps_;

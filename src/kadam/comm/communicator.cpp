@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/comm/communicator.hpp>
+#include <kadam/comm/copy_bytes.hpp>
 #include <kadam/comm/exchange.hpp>
 #include <kadam/config.hpp>
 
@@ -34,11 +35,12 @@ class SelfTransport final : public Transport {
   /// There is nobody to send to.
   class NoMessages final : public Messages {
    public:
-    void send(int /*to*/, int /*tag*/, const std::byte* /*data*/, std::size_t /*bytes*/,
-              SendMode /*mode*/) override {}
+    void send(int /*to*/, int /*tag*/, const std::byte* /*data*/, std::size_t /*bytes*/, SendMode /*mode*/,
+              std::size_t /*id*/) override {}
     void receive(int /*from*/, int /*tag*/, std::byte* /*data*/, std::size_t /*bytes*/,
                  std::size_t /*id*/) override {}
-    void progress(bool /*wait*/, std::vector<std::size_t>& /*arrived*/) override {}
+    void receive_any(int /*from*/, std::byte* /*data*/, std::size_t /*bytes*/, std::size_t /*id*/) override {}
+    void progress(bool /*wait*/, Done& /*done*/) override {}
     [[nodiscard]] std::size_t sending() const override { return 0; }
     void give_up() override {}
   };
@@ -54,6 +56,9 @@ Communicator::Communicator(std::unique_ptr<Transport> transport, const ExchangeO
     : transport_(std::move(transport)), options_(options) {
   const bool needs_it = !host_reaches_vectors && !transport_->accepts_device_memory();
   staged_ = options.staging == Staging::always || (options.staging == Staging::automatic && needs_it);
+  if (!staged_ || size() == 1) return;
+  staging_ =
+      std::make_shared<StagingPool>(size(), std::min(piece_bytes(), transport_->longest_message_bytes()));
 }
 
 std::shared_ptr<Communicator> Communicator::self() {
@@ -92,12 +97,15 @@ std::unique_ptr<Communicator> Communicator::level(std::unique_ptr<Transport> tra
   auto communicator = std::make_unique<Communicator>(std::move(transport), options_);
   communicator->counters_ = counters_;
   communicator->observer_ = observer_;
+  if (staging_ != nullptr) communicator->staging_ = staging_;
   return communicator;
 }
 
 void Communicator::form_levels(int ranks_per_node) {
-  const std::vector<std::string> names = {"the ranks per node"};
-  const std::vector<std::uint64_t> wanted = {static_cast<std::uint64_t>(ranks_per_node)};
+  // Who stages cuts messages otherwise than who does not.
+  const std::vector<std::string> names = {"the ranks per node",
+                                          "whether messages pass through host memory (1: they do)"};
+  const std::vector<std::uint64_t> wanted = {static_cast<std::uint64_t>(ranks_per_node), staged_ ? 1U : 0U};
   require_equal(names, wanted);
   if (ranks_per_node == 1) return;
   if (ranks_per_node < 0 || (ranks_per_node > 0 && size() % ranks_per_node != 0)) {
@@ -122,19 +130,6 @@ void Communicator::form_levels(int ranks_per_node) {
 #endif
   across_ = level(transport_->split(node->rank()));
   node_ = std::move(node);
-}
-
-std::byte* Communicator::host_buffer(HostBytes& buffer, std::size_t bytes, const std::string& label) {
-  if (buffer.size() < bytes) {
-    buffer = HostBytes(Kokkos::view_alloc(Kokkos::WithoutInitializing, label), bytes);
-  }
-  return buffer.data();
-}
-
-void Communicator::reserve_staging(std::size_t pair, std::size_t send_bytes, std::size_t receive_bytes) {
-  if (!staged_) return;
-  (void)host_buffer(host_buffers_.at(pair).send, send_bytes, "kadam::Exchange::send");
-  (void)host_buffer(host_buffers_.at(pair).receive, receive_bytes, "kadam::Exchange::receive");
 }
 
 void Communicator::all_to_all(const ExecutionSpace& exec, Traffic traffic, std::span<const std::byte> send,
@@ -183,20 +178,30 @@ void Communicator::all_gather(const ExecutionSpace& exec, Traffic traffic, std::
 
 void Communicator::all_reduce_sum(const ExecutionSpace& exec, const Vector<float>& values) {
   const std::size_t bytes = values.size() * sizeof(float);
-  auto* target = reinterpret_cast<std::byte*>(values.data());
-  if (staged_) {
-    target = host_buffer(host_buffers_[0].receive, bytes, "kadam::Communicator::all_reduce_sum");
-    detail::copy_bytes<Kokkos::SharedHostPinnedSpace, MemorySpace>(exec, target, bytes_of(values).data(),
-                                                                   bytes);
-  }
-  exec.fence("kadam::Communicator::all_reduce_sum");
-  transport_->all_reduce_sum(reinterpret_cast<float*>(target), values.size());
-  if (staged_) {
-    detail::copy_bytes<MemorySpace, Kokkos::SharedHostPinnedSpace>(exec, bytes_of(values).data(), target,
-                                                                   bytes);
+  if (staging_ != nullptr) {
+    sum_through_host(exec, values);
+  } else {
+    exec.fence("kadam::Communicator::all_reduce_sum");
+    transport_->all_reduce_sum(values.data(), values.size());
   }
   const auto ranks = static_cast<std::size_t>(size());
   counters_->add(Traffic::dense, 2 * (ranks - 1) * bytes / ranks);
+}
+
+/// In parts as long as the memory for staging.
+void Communicator::sum_through_host(const ExecutionSpace& exec, const Vector<float>& values) {
+  reserve_staging();
+  auto* const host = staging_->memory().data();
+  const std::size_t most = std::max<std::size_t>(1, staging_->bytes() / sizeof(float));
+  for (std::size_t first = 0; first < values.size(); first += most) {
+    const std::size_t count = std::min(most, values.size() - first);
+    auto* const place = reinterpret_cast<std::byte*>(values.data() + first);
+    detail::copy_bytes<Kokkos::SharedHostPinnedSpace, MemorySpace>(exec, host, place, count * sizeof(float));
+    exec.fence("kadam::Communicator::all_reduce_sum");
+    transport_->all_reduce_sum(reinterpret_cast<float*>(host), count);
+    detail::copy_bytes<MemorySpace, Kokkos::SharedHostPinnedSpace>(exec, place, host, count * sizeof(float));
+  }
+  exec.fence("kadam::Communicator::all_reduce_sum: host memory is read");
 }
 
 std::vector<double> Communicator::all_gather_values(std::span<const double> values) {

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/comm/device_event.hpp>
 #include <kadam/comm/node_collectives.hpp>
+#include <kadam/comm/staging_pool.hpp>
 #include <kadam/comm/transport.hpp>
 #include <kadam/cost/cost.hpp>
 #include <kadam/execution.hpp>
@@ -104,7 +106,7 @@ template <class View>
                          view.size() * sizeof(typename View::value_type));
 }
 
-/// The one place that fences, stages through the host, counts bytes and moves them.
+/// The one place that waits for kernels, stages through the host, counts bytes and moves them.
 ///
 /// Collective: every exchange, by all ranks of the transport, in the same order. Errors: MpiError where MPI
 /// refuses a call; other ranks may then wait for ever.
@@ -148,8 +150,9 @@ class Communicator {
   /// or with 0 between those that share memory; then over the network, between ranks that have the same
   /// place in their nodes. 1: one level, as without this call. Once, before anything is exchanged.
   ///
-  /// Collective. Errors: std::invalid_argument on all ranks if they give different numbers, if ranks_per_node
-  /// does not divide the number of ranks, or if nodes hold different numbers of ranks.
+  /// Collective. Errors: std::invalid_argument on all ranks if they give different numbers or not all of them
+  /// stage, if ranks_per_node does not divide the number of ranks, or if nodes hold different numbers of
+  /// ranks.
   void form_levels(int ranks_per_node);
   [[nodiscard]] bool has_two_levels() const { return node_ != nullptr; }
   /// The ranks of this node, if there are two levels. Counts bytes for this communicator, as across() does.
@@ -168,19 +171,23 @@ class Communicator {
   }
   [[nodiscard]] int own_chunk() const { return arrangement().own_chunk(); }
 
-  /// Makes room for staging exchanges of up to so many bytes now, so that none allocates when it comes. For
-  /// exchanges larger than that of the first step.
-  void reserve_staging(std::size_t pair, std::size_t send_bytes, std::size_t receive_bytes);
+  /// The pinned host memory that this communicator and its levels stage exchanges through, whatever these
+  /// exchange: 0 where they do not stage. See StagingPool.
+  [[nodiscard]] std::size_t staging_bytes() const { return staging_ == nullptr ? 0 : staging_->bytes(); }
+  /// Allocates it, which else the first exchange does.
+  void reserve_staging() {
+    if (staging_ != nullptr) staging_->allocate();
+  }
 
-  /// Piece r of send goes to rank r, piece r of receive comes from there. Waits for exec, returns when the
-  /// others' pieces are there; the own one is copied on exec.
+  /// Piece r of send goes to rank r, piece r of receive comes from there. Returns when pieces have left and
+  /// kernels on exec can read what came; the own one is copied on exec.
   /// Wire: the sum of the send pieces but the own one.
   void all_to_all(const ExecutionSpace& exec, Traffic traffic, std::span<const std::byte> send,
                   std::span<const Piece> send_pieces, std::span<std::byte> receive,
                   std::span<const Piece> receive_pieces);
 
-  /// Piece r of buffer comes from rank r; the own piece lies there already. Waits for exec, returns when
-  /// done; by collectives(), it is enqueued on exec. Wire: (n - 1) times the own piece.
+  /// Piece r of buffer comes from rank r; the own piece lies there already. Returns as all_to_all() does; by
+  /// collectives(), it is enqueued on exec. Wire: (n - 1) times the own piece.
   void all_gather(const ExecutionSpace& exec, Traffic traffic, std::span<std::byte> buffer,
                   std::span<const Piece> pieces);
 
@@ -205,13 +212,7 @@ class Communicator {
 
  private:
   friend class Exchange;
-  using HostBytes = Kokkos::View<std::byte*, Kokkos::SharedHostPinnedSpace>;
-  /// Host memory for one pair of buffers of an exchange, if it is staged.
-  struct HostBuffers {
-    HostBytes send;
-    HostBytes receive;
-  };
-  static std::byte* host_buffer(HostBytes& buffer, std::size_t bytes, const std::string& label);
+  void sum_through_host(const ExecutionSpace& exec, const Vector<float>& values);
   [[nodiscard]] std::unique_ptr<Communicator> level(std::unique_ptr<Transport> transport) const;
   [[nodiscard]] std::shared_ptr<Communicator> made_of(std::unique_ptr<Transport> transport) const;
 
@@ -223,8 +224,9 @@ class Communicator {
   std::shared_ptr<std::shared_ptr<ExchangeObserver>> observer_ =
       std::make_shared<std::shared_ptr<ExchangeObserver>>();
   std::unique_ptr<Messages> messages_;
-  std::array<HostBuffers, 2> host_buffers_;
-  std::atomic<bool> exchanges_ = false;  ///< an Exchange is at work
+  std::vector<DeviceEvent> events_;       ///< of earlier exchanges
+  std::shared_ptr<StagingPool> staging_;  ///< null: not staged; one for all levels
+  std::atomic<bool> exchanges_ = false;   ///< an Exchange is at work
   std::unique_ptr<Communicator> node_;
   std::unique_ptr<Communicator> across_;
   std::unique_ptr<NodeCollectives> collectives_;

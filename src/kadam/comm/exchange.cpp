@@ -1,6 +1,9 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/comm/direct_route.hpp>
 #include <kadam/comm/exchange.hpp>
+#include <kadam/comm/patience.hpp>
+#include <kadam/comm/staged_route.hpp>
 
 #include <algorithm>
 #include <stdexcept>
@@ -24,18 +27,11 @@ Exchange::Exchange(Communicator& communicator, Traffic traffic, std::span<const 
 
 Exchange::Exchange(std::optional<ExecutionSpace> exec, bool staged, Communicator& communicator,
                    Traffic traffic, std::span<const ExchangeBuffers> buffers)
-    : exec_(std::move(exec)), communicator_(communicator), staged_(staged), traffic_(traffic) {
+    : exec_(std::move(exec)), communicator_(communicator), traffic_(traffic) {
   if (communicator.exchanges_) throw std::logic_error("kadam::Exchange: the communicator is busy");
   std::copy(buffers.begin(), buffers.end(), buffers_.begin());
-  for (std::size_t k = 0; k < buffers.size(); ++k) {
-    places_[k] = {buffers_[k].send.data(), buffers_[k].receive.data()};
-    if (!staged) continue;
-    auto& [send, receive] = communicator.host_buffers_[k];
-    places_[k].send = Communicator::host_buffer(send, buffers_[k].send.size(), "kadam::Exchange::send");
-    places_[k].receive =
-        Communicator::host_buffer(receive, buffers_[k].receive.size(), "kadam::Exchange::receive");
-  }
   if (communicator.messages_ == nullptr) communicator.messages_ = communicator.transport_->messages();
+  route_ = make_route(staged);
   communicator.exchanges_ = true;
   observer_ = *communicator.observer_;
   if (observer_) observer_->exchange_begins(traffic_);
@@ -44,63 +40,68 @@ Exchange::Exchange(std::optional<ExecutionSpace> exec, bool staged, Communicator
 Exchange::~Exchange() {
   if (observer_) observer_->exchange_ends(traffic_);
   communicator_.messages_->give_up();
-  // The next exchange receives into the same host memory.
-  if (staged_) exec_->fence("kadam::Exchange: host memory is read");
   communicator_.exchanges_ = false;
+}
+
+std::unique_ptr<Route> Exchange::make_route(bool staged) {
+  const int rank = communicator_.rank();
+  const int ranks = communicator_.size();
+  Messages& messages = *communicator_.messages_;
+  const auto count = [this](int to, std::size_t bytes) { count_send(to, bytes); };
+  // One rank alone has nobody to stage for.
+  if (!staged || ranks == 1)
+    return std::make_unique<DirectRoute>(count, exec_, rank, ranks, messages, communicator_.events_);
+  communicator_.reserve_staging();
+  return std::make_unique<StagedRoute>(count, *exec_, rank, ranks, messages, *communicator_.staging_,
+                                       communicator_.events_);
 }
 
 void Exchange::receive(std::size_t pair, int from, std::size_t number, const Piece& piece, std::size_t id) {
   if (announced_.size() <= id) announced_.resize(id + 1);
-  announced_[id] = {pair, from, piece};
-  communicator_.messages_->receive(from, tag_of(pair, number), places_[pair].receive + piece.offset_bytes,
-                                   piece.bytes, id);
+  announced_[id] = {from, piece.bytes};
+  route_->receive(from, tag_of(pair, number), buffers_[pair].receive.subspan(piece.offset_bytes, piece.bytes),
+                  id);
 }
 
 void Exchange::send(std::size_t pair, int to, std::size_t number, const Piece& piece) {
-  make_ready(pair, piece);
-  start_send(pair, to, number, piece);
+  route_->send(to, tag_of(pair, number), buffers_[pair].send.subspan(piece.offset_bytes, piece.bytes));
 }
 
 void Exchange::send_to_others(std::size_t pair, std::size_t number, const Piece& piece) {
-  make_ready(pair, piece);
-  const int ranks = communicator_.size();
-  for (int k = 1; k < ranks; ++k) start_send(pair, (communicator_.rank() + k) % ranks, number, piece);
+  route_->send(Route::everyone, tag_of(pair, number),
+               buffers_[pair].send.subspan(piece.offset_bytes, piece.bytes));
 }
 
-void Exchange::make_ready(std::size_t pair, const Piece& piece) {
-  if (staged_) {
-    auto& host = communicator_.host_buffers_[pair].send;
-    detail::copy_bytes<Kokkos::SharedHostPinnedSpace, MemorySpace>(
-        *exec_, host.data() + piece.offset_bytes, buffers_[pair].send.data() + piece.offset_bytes,
-        piece.bytes);
-  }
-  if (exec_) exec_->fence("kadam::Exchange::send");
-}
-
-void Exchange::start_send(std::size_t pair, int to, std::size_t number, const Piece& piece) {
-  communicator_.messages_->send(to, tag_of(pair, number), places_[pair].send + piece.offset_bytes,
-                                piece.bytes, exec_ ? SendMode::standard : SendMode::synchronous);
-  communicator_.counters_->add(traffic_, piece.bytes);
-  if (observer_) observer_->sends(traffic_, to, piece.bytes);
+void Exchange::count_send(int to, std::size_t bytes) {
+  communicator_.counters_->add(traffic_, bytes);
+  if (observer_) observer_->sends(traffic_, to, bytes);
 }
 
 const std::vector<std::size_t>& Exchange::arrivals(bool wait) {
   arrived_.clear();
-  communicator_.messages_->progress(wait, arrived_);
-  for (const std::size_t id : arrived_) {
-    const auto& [pair, from, piece] = announced_[id];
-    if (observer_) observer_->has_arrived(traffic_, from, piece.bytes);
-    if (staged_) {
-      detail::copy_bytes<MemorySpace, Kokkos::SharedHostPinnedSpace>(
-          *exec_, buffers_[pair].receive.data() + piece.offset_bytes,
-          places_[pair].receive + piece.offset_bytes, piece.bytes);
-    }
-  }
+  done_.clear();
+  route_->start();
+  if (wait) wait_for_device();
+  if (done_.empty()) communicator_.messages_->progress(wait, done_);
+  route_->take(done_, arrived_);
+  route_->start();
+  if (!observer_) return arrived_;
+  for (const std::size_t id : arrived_)
+    observer_->has_arrived(traffic_, announced_[id].from, announced_[id].bytes);
   return arrived_;
 }
 
+/// Asks device and messages in turn, until messages are all that can wake this rank, or some are done.
+void Exchange::wait_for_device() {
+  for (const Patience patience = patience_of_program(); route_->waits_for_device(); patience()) {
+    communicator_.messages_->progress(false, done_);
+    if (!done_.empty()) return;
+    route_->start();
+  }
+}
+
 std::size_t Exchange::sending() const {
-  return communicator_.messages_->sending();
+  return route_->waiting() + communicator_.messages_->sending();
 }
 
 }  // namespace kadam

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <kadam/comm/communicator.hpp>
+#include <kadam/comm/route.hpp>
 
 #include <array>
 #include <cstddef>
@@ -21,10 +22,16 @@ struct ExchangeBuffers {
 
 /// Pieces on their way, some of them while others are still computed: what collectives are made of.
 ///
-/// The buffers have to outlive the exchange. What is sent must not be written, what is received not be
-/// touched until it is done. Pieces between the same two ranks and of the same pair of buffers arrive in the
-/// order of their sends. At most one exchange of a communicator at a time; a destroyed one gives up what is
-/// under way.
+/// Nothing waits for the execution space: a piece leaves when its kernels are done, which a mark tells. So
+/// buffers have to outlive the exchange, and
+///   what is sent       must not be written until the send is done; sending() == 0 says it of all. Kernels
+///                      that write it are enqueued on exec before send() is called
+///   what is received   must not be touched until it has arrived, but by kernels that were enqueued on exec
+///                      before the exchange began, or before a send that comes before the answer: an owner
+///                      answers when it has everybody's piece
+/// Pieces between the same two ranks and of the same pair of buffers arrive in the order of their sends. At
+/// most one exchange of a communicator, and of its levels, at a time; a destroyed one gives up what is under
+/// way.
 class Exchange {
  public:
   /// Numbers of pieces are less than this: MPI promises tags up to 32767, there are two pairs of buffers, and
@@ -44,7 +51,7 @@ class Exchange {
 
   /// Announces a piece. id: what arrivals will call it, 0, 1, 2, ...; each at most once.
   void receive(std::size_t pair, int from, std::size_t number, const Piece& piece, std::size_t id);
-  /// Waits for exec, which may still write the piece.
+  /// The piece leaves when exec has done what is enqueued on it now. Waits for nobody.
   void send(std::size_t pair, int to, std::size_t number, const Piece& piece);
   /// The same piece to all other ranks, the next one first.
   void send_to_others(std::size_t pair, std::size_t number, const Piece& piece);
@@ -53,44 +60,29 @@ class Exchange {
   /// is done; if that is sends alone, there are none. Kernels on exec can read the pieces. Valid until the
   /// next call.
   [[nodiscard]] const std::vector<std::size_t>& arrivals(bool wait);
-  /// Sends that are not done.
+  /// Sends that are not done, begun or not.
   [[nodiscard]] std::size_t sending() const;
 
  private:
   Exchange(std::optional<ExecutionSpace> exec, bool staged, Communicator& communicator, Traffic traffic,
            std::span<const ExchangeBuffers> buffers);
-  void make_ready(std::size_t pair, const Piece& piece);
-  void start_send(std::size_t pair, int to, std::size_t number, const Piece& piece);
+  [[nodiscard]] std::unique_ptr<Route> make_route(bool staged);
+  void count_send(int to, std::size_t bytes);
+  void wait_for_device();
   struct Announced {
-    std::size_t pair;
     int from;
-    Piece piece;
-  };
-  struct Place {
-    const std::byte* send = nullptr;
-    std::byte* receive = nullptr;
+    std::size_t bytes;
   };
 
   std::optional<ExecutionSpace> exec_;  ///< none: host memory
   Communicator& communicator_;
-  bool staged_;
   Traffic traffic_;
   std::array<ExchangeBuffers, 2> buffers_;
-  std::array<Place, 2> places_;  ///< what the transport sees: the buffers, or host memory for them
   std::shared_ptr<ExchangeObserver> observer_;
+  std::unique_ptr<Route> route_;
   std::vector<Announced> announced_;
+  Messages::Done done_;
   std::vector<std::size_t> arrived_;
 };
 
-namespace detail {
-
-/// Copies bytes between memory spaces; enqueued on exec.
-template <class To, class From>
-void copy_bytes(const ExecutionSpace& exec, std::byte* to, const std::byte* from, std::size_t bytes) {
-  using Target = Kokkos::View<std::byte*, To, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-  using Source = Kokkos::View<const std::byte*, From, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-  Kokkos::deep_copy(exec, Target(to, bytes), Source(from, bytes));
-}
-
-}  // namespace detail
 }  // namespace kadam

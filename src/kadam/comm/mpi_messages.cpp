@@ -45,12 +45,13 @@ void MpiMessages::start(const Part& part, const MPI_Request& request) {
   parts_.push_back(part);
 }
 
-void MpiMessages::send(int to, int tag, const std::byte* data, std::size_t bytes, SendMode mode) {
+void MpiMessages::send(int to, int tag, const std::byte* data, std::size_t bytes, SendMode mode,
+                       std::size_t id) {
   const auto start_send = mode == SendMode::synchronous ? MPI_Issend : MPI_Isend;
   for_each_part(bytes, largest_bytes_, [&](std::size_t offset, int count) {
     MPI_Request request = MPI_REQUEST_NULL;
     KADAM_MPI(start_send(data + offset, count, MPI_BYTE, to, tag, communicator_, &request));
-    start({false, 0}, request);
+    start({false, id}, request);
     ++sending_;
   });
 }
@@ -65,28 +66,39 @@ void MpiMessages::receive(int from, int tag, std::byte* data, std::size_t bytes,
   });
 }
 
-void MpiMessages::progress(bool wait, std::vector<std::size_t>& arrived) {
+void MpiMessages::receive_any(int from, std::byte* data, std::size_t bytes, std::size_t id) {
+  if (parts_missing_.size() <= id) parts_missing_.resize(id + 1, 0);
+  MPI_Request request = MPI_REQUEST_NULL;
+  const auto most = static_cast<int>(std::min(bytes, largest_bytes_));
+  KADAM_MPI(MPI_Irecv(data, most, MPI_BYTE, from, MPI_ANY_TAG, communicator_, &request));
+  start({true, id}, request);
+  ++parts_missing_[id];
+}
+
+void MpiMessages::progress(bool wait, Done& done) {
   if (requests_.empty()) return;
   finished_.resize(requests_.size());
+  if (statuses_.size() < requests_.size()) statuses_.resize(requests_.size());
   const auto total = static_cast<int>(requests_.size());
   int count = 0;
   if (wait) {
-    KADAM_MPI(MPI_Waitsome(total, requests_.data(), &count, finished_.data(), MPI_STATUSES_IGNORE));
+    KADAM_MPI(MPI_Waitsome(total, requests_.data(), &count, finished_.data(), statuses_.data()));
   } else {
-    KADAM_MPI(MPI_Testsome(total, requests_.data(), &count, finished_.data(), MPI_STATUSES_IGNORE));
+    KADAM_MPI(MPI_Testsome(total, requests_.data(), &count, finished_.data(), statuses_.data()));
   }
   if (count == 0 || count == MPI_UNDEFINED) return;
   finished_.resize(static_cast<std::size_t>(count));
-  for (const int place : finished_) finish(place, arrived);
+  for (std::size_t k = 0; k < finished_.size(); ++k) finish(finished_[k], statuses_[k], done);
   forget_finished();
 }
 
-void MpiMessages::finish(int place, std::vector<std::size_t>& arrived) {
+void MpiMessages::finish(int place, const MPI_Status& status, Done& done) {
   const Part& part = parts_[static_cast<std::size_t>(place)];
   if (!part.is_receive) {
     --sending_;
+    done.sent.push_back(part.id);
   } else if (--parts_missing_[part.id] == 0) {
-    arrived.push_back(part.id);
+    done.arrived.push_back({part.id, status.MPI_TAG});
   }
 }
 

@@ -27,9 +27,11 @@ class MpiMessages final : public Messages {
   MpiMessages(MPI_Comm communicator, std::size_t largest_bytes, bool& gave_up);
   ~MpiMessages() override;
 
-  void send(int to, int tag, const std::byte* data, std::size_t bytes, SendMode mode) override;
+  void send(int to, int tag, const std::byte* data, std::size_t bytes, SendMode mode,
+            std::size_t id) override;
   void receive(int from, int tag, std::byte* data, std::size_t bytes, std::size_t id) override;
-  void progress(bool wait, std::vector<std::size_t>& arrived) override;
+  void receive_any(int from, std::byte* data, std::size_t bytes, std::size_t id) override;
+  void progress(bool wait, Done& done) override;
   [[nodiscard]] std::size_t sending() const override { return sending_; }
   void give_up() override;
 
@@ -40,7 +42,7 @@ class MpiMessages final : public Messages {
     std::size_t id = 0;
   };
   void start(const Part& part, const MPI_Request& request);
-  void finish(int place, std::vector<std::size_t>& arrived);
+  void finish(int place, const MPI_Status& status, Done& done);
   void forget_finished();
 
   MPI_Comm communicator_;
@@ -49,6 +51,7 @@ class MpiMessages final : public Messages {
   std::vector<MPI_Request> requests_;
   std::vector<Part> parts_;                 ///< of requests_
   std::vector<int> finished_;               ///< places in requests_
+  std::vector<MPI_Status> statuses_;        ///< of finished_
   std::vector<std::size_t> parts_missing_;  ///< of a message that is received, by its id
   std::size_t sending_ = 0;
 };

@@ -49,16 +49,16 @@ bool library_is_device_aware() {
 #endif
 }
 
-/// No message of an exchange has it.
-constexpr int gather_tag = 32767;
-static_assert(2 * Exchange::most_numbers <= gather_tag);
+static_assert(2 * Exchange::most_numbers <= 32767, "MPI promises no tag above");
 
-/// Owns an MPI communicator.
+/// Owns an MPI communicator, and one more of the same ranks for all-gathers: a receive of whatever tag must
+/// not take theirs.
 class MpiTransport final : public Transport {
  public:
   MpiTransport(MPI_Comm own, std::size_t largest_message_bytes)
       : communicator_(own), largest_message_bytes_(largest_message_bytes) {
     KADAM_MPI(MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN));
+    KADAM_MPI(MPI_Comm_dup(communicator_, &gathers_));  // with the same way to report errors
     KADAM_MPI(MPI_Comm_rank(communicator_, &rank_));
     KADAM_MPI(MPI_Comm_size(communicator_, &size_));
   }
@@ -68,7 +68,9 @@ class MpiTransport final : public Transport {
   ~MpiTransport() override {
     int finalized = 0;
     MPI_Finalized(&finalized);
-    if (finalized == 0 && !gave_up_) MPI_Comm_free(&communicator_);
+    if (finalized != 0 || gave_up_) return;
+    MPI_Comm_free(&gathers_);
+    MPI_Comm_free(&communicator_);
   }
 
   [[nodiscard]] int rank() const override { return rank_; }
@@ -79,6 +81,7 @@ class MpiTransport final : public Transport {
     KADAM_MPI(MPI_Query_thread(&provided));
     return provided == MPI_THREAD_MULTIPLE;
   }
+  [[nodiscard]] std::size_t longest_message_bytes() const override { return largest_message_bytes_; }
   [[nodiscard]] std::string description() const override {
     return "MPI, " + std::to_string(size_) + (size_ == 1 ? " rank" : " ranks");
   }
@@ -94,19 +97,20 @@ class MpiTransport final : public Transport {
     const auto rank = static_cast<std::size_t>(rank_);
     gathered_.resize(ranks * bytes);
     std::copy_n(all + rank * bytes, bytes, gathered_.data());
-    MpiMessages messages(communicator_, largest_message_bytes_, gave_up_);
-    std::vector<std::size_t> arrived;
+    constexpr int tag = 0;
+    MpiMessages messages(gathers_, largest_message_bytes_, gave_up_);
+    MpiMessages::Done done;
     for (std::size_t have = 1; have < ranks; have *= 2) {
       const std::size_t more = std::min(have, ranks - have) * bytes;
-      messages.receive(static_cast<int>((rank + have) % ranks), gather_tag, gathered_.data() + have * bytes,
-                       more, 0);
-      messages.send(static_cast<int>((rank + ranks - have) % ranks), gather_tag, gathered_.data(), more,
-                    SendMode::standard);
-      arrived.clear();
-      messages.progress(false, arrived);
-      for (const Patience patience = patience_of_program(); arrived.empty() || messages.sending() > 0;) {
+      messages.receive(static_cast<int>((rank + have) % ranks), tag, gathered_.data() + have * bytes, more,
+                       0);
+      messages.send(static_cast<int>((rank + ranks - have) % ranks), tag, gathered_.data(), more,
+                    SendMode::standard, 0);
+      done.clear();
+      messages.progress(false, done);
+      for (const Patience patience = patience_of_program(); done.arrived.empty() || messages.sending() > 0;) {
         patience();
-        messages.progress(false, arrived);
+        messages.progress(false, done);
       }
     }
     for (std::size_t k = 0; k < ranks; ++k) {
@@ -138,6 +142,7 @@ class MpiTransport final : public Transport {
 
  private:
   MPI_Comm communicator_;
+  MPI_Comm gathers_ = MPI_COMM_NULL;
   std::size_t largest_message_bytes_;
   bool gave_up_ = false;
   int rank_ = 0;

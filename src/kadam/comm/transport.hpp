@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -29,13 +30,33 @@ class Messages {
   /// Gives up what is under way, as give_up() does.
   virtual ~Messages() = default;
 
-  virtual void send(int to, int tag, const std::byte* data, std::size_t bytes, SendMode mode) = 0;
-  /// id: what arrivals will call it.
-  virtual void receive(int from, int tag, std::byte* data, std::size_t bytes, std::size_t id) = 0;
+  struct Arrival {
+    std::size_t id = 0;
+    int tag = 0;
+  };
+  /// What progress() has found done.
+  struct Done {
+    std::vector<Arrival> arrived;
+    std::vector<std::size_t> sent;  ///< ids of sends: of one that travels in parts, once for each
 
-  /// Moves what can be moved now. Appends the ids of the messages that have arrived; with `wait` it returns
-  /// only when something is done, a send or a receive, or nothing is under way.
-  virtual void progress(bool wait, std::vector<std::size_t>& arrived) = 0;
+    [[nodiscard]] bool empty() const { return arrived.empty() && sent.empty(); }
+    void clear() {
+      arrived.clear();
+      sent.clear();
+    }
+  };
+
+  /// id: what Done will call it, as below.
+  virtual void send(int to, int tag, const std::byte* data, std::size_t bytes, SendMode mode,
+                    std::size_t id) = 0;
+  virtual void receive(int from, int tag, std::byte* data, std::size_t bytes, std::size_t id) = 0;
+  /// The next message from this rank that no earlier receive is for, whatever its tag; it may be shorter. Not
+  /// for messages that are longer than Transport::longest_message_bytes().
+  virtual void receive_any(int from, std::byte* data, std::size_t bytes, std::size_t id) = 0;
+
+  /// Moves what can be moved now. Appends what is done; with `wait` it returns only when something is done, a
+  /// send or a receive, or nothing is under way.
+  virtual void progress(bool wait, Done& done) = 0;
   /// Sends that are not done; they need progress() as well.
   [[nodiscard]] virtual std::size_t sending() const = 0;
   /// After a failure: forgets what is under way and waits for nobody. What had been sent may arrive or not.
@@ -56,13 +77,18 @@ class Transport {
   [[nodiscard]] virtual bool accepts_device_memory() const = 0;
   /// Whether several threads may exchange at the same time, each over a duplicate of its own.
   [[nodiscard]] virtual bool allows_threads() const = 0;
+  /// Longer messages travel in parts.
+  [[nodiscard]] virtual std::size_t longest_message_bytes() const {
+    return std::numeric_limits<std::size_t>::max();
+  }
   /// One line for people: which transport, between whom.
   [[nodiscard]] virtual std::string description() const = 0;
 
   /// Single messages between any two ranks.
   [[nodiscard]] virtual std::unique_ptr<Messages> messages() = 0;
   /// So many bytes of every rank, rank 0's first; the own ones lie there already. For few bytes, where the
-  /// number of messages counts: log2 n in a row. Collective.
+  /// number of messages counts: log2 n in a row. No receive of messages() takes what belongs to it.
+  /// Collective.
   virtual void all_gather(std::byte* all, std::size_t bytes) = 0;
   /// Sum over ranks, in place, in whatever order the transport likes best. Collective.
   virtual void all_reduce_sum(float* values, std::size_t count) = 0;

@@ -52,6 +52,8 @@ Optimizer::Optimizer(Setup setup, const std::function<AlgorithmCost(const Proble
   at_->sum_space = SumSpace<MemorySpace>(elements());
   at_->segments = segment_table(problem.groups.segments);
   at_->cost = cost_of(problem);
+  at_->cost.memory.workspace_bytes += communicator().staging_bytes();
+  communicator().reserve_staging();
   algorithm_ = make(*at_);
 }
 

@@ -75,9 +75,9 @@ class Optimizer final {
   ///
   /// Ranks may announce different parts, in any order, or nothing; but whoever does has to take a step next,
   /// with the same View, and until then nothing else may be exchanged over the communicator. Each call also
-  /// moves on what earlier ones have started; background exchanges need progress(). Waits for exec where
-  /// something can be sent, for no other rank. Errors: std::invalid_argument as of step(), and for a range
-  /// that is not in it.
+  /// moves on what earlier ones have started; background exchanges need progress(). Waits neither for exec
+  /// nor for another rank: on a device, what exec has not finished leaves in a later call. Errors:
+  /// std::invalid_argument as of step(), and for a range that is not in it.
   void gradient_ready(const ExecutionSpace& exec, const Gradient& gradient, const ElementRange& range);
 
   /// Bits that all ranks are to know of: those of all ranks come back together in the result of the next
