@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/collectives/chunk_gather.hpp>
+#include <kadam/collectives/dense_mean.hpp>
 #include <kadam/collectives/node_level.hpp>
 #include <kadam/collectives/sliced_chunks.hpp>
 #include <kadam/comm/mpi_communicator.hpp>
@@ -201,6 +202,17 @@ TEST(ChunkGather, HandSized) {
   EXPECT_EQ(ChunkGather(levels->arrangement(), 256, 4).cost().bytes(Traffic::dense), 256U);
   EXPECT_EQ(ChunkGather(levels->arrangement(), 256, 4).cost().bytes(Traffic::node), 512U);
   EXPECT_EQ(NodeLevelLayout(levels->arrangement(), 1024).mean().bytes, 2048U);
+}
+
+/// Means by a library of the devices' vendor are made without parts and without kernels.
+TEST(NodeLevelLayout, NeedsNoPartsWhereALibraryMakesTheMeans) {
+  Arrangement ranks = Arrangement::of_nodes(2, 2);
+  const Cost by_messages = DenseMeanLayout(ranks, 1024).cost();
+  ranks.node_by_library = true;
+  const Cost by_library = DenseMeanLayout(ranks, 1024).cost();
+  EXPECT_EQ(by_messages.memory.workspace_bytes - by_library.memory.workspace_bytes, 4U * 1024);
+  EXPECT_EQ(by_messages.work.size() - by_library.work.size(), 1U);
+  EXPECT_EQ(by_library.bytes(Traffic::node), by_messages.bytes(Traffic::node));
 }
 
 }  // namespace

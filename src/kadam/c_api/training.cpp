@@ -87,7 +87,11 @@ kadam_status kadam_consensus(kadam_optimizer* optimizer, const float* parameters
 }
 
 kadam_status kadam_wait(kadam_optimizer* optimizer, kadam_error* error) {
-  return guarded(__func__, error, [&] { usable(optimizer).exec.fence("kadam_wait"); });
+  return guarded(__func__, error, [&] {
+    const kadam_optimizer& of = usable(optimizer);
+    of.optimizer->communicator().settle();
+    of.exec.fence("kadam_wait");
+  });
 }
 
 kadam_status kadam_get_statistics(const kadam_optimizer* optimizer, kadam_statistics* statistics,

@@ -8,7 +8,8 @@ NodeLevelLayout::NodeLevelLayout(const Arrangement& ranks, std::int64_t elements
     : shards_(ranks.shards(elements)),
       shard_(shards_.chunk(ranks.place)),
       place_(ranks.place),
-      widest_(widest) {}
+      widest_(widest),
+      by_library_(ranks.node_by_library) {}
 
 Transfer NodeLevelLayout::mean(NumberFormat format) const {
   return {Pattern::all_to_all, Traffic::node,
@@ -22,6 +23,7 @@ Transfer NodeLevelLayout::gather(std::size_t own_bytes) const {
 void NodeLevelLayout::precede(NumberFormat format, Cost& cost) const {
   if (!exists()) return;
   cost.transfers.insert(cost.transfers.begin(), mean(format));
+  if (by_library_) return;
   cost.work.push_back({cost::dense_mean, static_cast<double>(shard_.elements() * ranks())});
   cost.memory.workspace_bytes += OrderedReduction::memory_bytes(shards_, place_, widest_);
 }
@@ -33,7 +35,8 @@ void NodeLevelLayout::surround(NumberFormat format, std::size_t gathered_bytes, 
 
 NodeLevel::NodeLevel(const ExecutionSpace& exec, Communicator& communicator, const NodeLevelLayout& layout)
     : layout_(layout), communicator_(&communicator) {
-  if (exists()) reduction_ = OrderedReduction(exec, layout.shards(), layout.place(), layout.widest());
+  if (exists() && !layout.by_library())
+    reduction_ = OrderedReduction(exec, layout.shards(), layout.place(), layout.widest());
 }
 
 void NodeLevel::mean_by_library(const ExecutionSpace& exec, Phases& phases,

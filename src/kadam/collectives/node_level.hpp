@@ -31,6 +31,8 @@ class NodeLevelLayout {
   [[nodiscard]] bool exists() const { return ranks() > 1; }
   [[nodiscard]] int place() const { return place_; }
   [[nodiscard]] NumberFormat widest() const { return widest_; }
+  /// Whether means need no parts: Communicator::collectives() makes them.
+  [[nodiscard]] bool by_library() const { return by_library_; }
   [[nodiscard]] const ChunkLayout& shards() const { return shards_; }
   /// What this rank exchanges with other nodes.
   [[nodiscard]] const ElementRange& shard() const { return shard_; }
@@ -49,6 +51,7 @@ class NodeLevelLayout {
   ElementRange shard_;
   int place_ = 0;
   NumberFormat widest_ = NumberFormat::float32;
+  bool by_library_ = false;
 };
 
 /// The dense level of an exchange in two levels: between the g ranks of a node, before and after what ranks
@@ -61,9 +64,9 @@ class NodeLevelLayout {
 /// whole vector, and there is nothing to call. Both are exchanged by messages or, between devices, by
 /// Communicator::collectives(), which may sum in another order.
 ///
-/// Memory: 4 d for the parts of a mean. Wire: (g - 1)/g 4 d bytes per rank for a mean, half of it in 16 bits,
-/// and (g - 1) times the own piece for a gather; all of it stays inside the node. Worked number: d = 1024,
-/// g = 2: 2048 bytes for a mean.
+/// Memory: 4 d for the parts of a mean that goes by messages. Wire: (g - 1)/g 4 d bytes per rank for a mean,
+/// half of it in 16 bits, and (g - 1) times the own piece for a gather; all of it stays inside the node.
+/// Worked number: d = 1024, g = 2: 2048 bytes for a mean.
 class NodeLevel {
  public:
   NodeLevel() = default;
@@ -77,7 +80,7 @@ class NodeLevel {
   /// out <- this rank's shard of the mean over the node. Collective. Shape: out [shard].
   template <Number T>
   void mean(const ExecutionSpace& exec, Phases& phases, const Vector<const T>& values, const Vector<T>& out) {
-    if (communicator_->node().collectives() != nullptr) {
+    if (layout_.by_library()) {
       mean_by_library(exec, phases, values, bytes_of(out));
       return;
     }

@@ -126,9 +126,10 @@ void Communicator::form_levels(int ranks_per_node) {
   }
   if (node->size() == 1) return;
 #ifdef KADAM_ENABLE_NCCL
-  if (!staged_) node->collectives_ = make_nccl_collectives(*node);
+  node->collectives_ = make_nccl_collectives(*node);
 #endif
   across_ = level(transport_->split(node->rank()));
+  watched_ = node->watched_ = across_->watched_ = node->collectives_;
   node_ = std::move(node);
 }
 

@@ -162,12 +162,18 @@ class Communicator {
   [[nodiscard]] Communicator& across() { return has_two_levels() ? *across_ : *this; }
   [[nodiscard]] const Communicator& across() const { return has_two_levels() ? *across_ : *this; }
   /// Of node(): what exchanges inside a node instead of messages; null if nothing does. NCCL, where the
-  /// library was built with it, every rank has a device of its own, and messages are not staged.
+  /// library was built with it and every rank has a device of its own; what MPI takes does not matter.
   [[nodiscard]] NodeCollectives* collectives() { return collectives_.get(); }
+  /// Waits for what collectives() of the node have enqueued, on all levels. To be called before who would
+  /// wait for the execution space: a fence waits for ever when a peer has failed. Errors: std::runtime_error
+  /// then, where the vendor's library sees it; nothing is exchanged by it any more.
+  void settle() {
+    if (watched_ != nullptr) watched_->settle();
+  }
   /// Who exchanges with whom, as layouts ask it.
   [[nodiscard]] Arrangement arrangement() const {
     if (!has_two_levels()) return Arrangement::flat(size(), rank());
-    return {size(), rank(), node_->size(), node_->rank(), across_->rank()};
+    return {size(), rank(), node_->size(), node_->rank(), across_->rank(), node_->collectives_ != nullptr};
   }
   [[nodiscard]] int own_chunk() const { return arrangement().own_chunk(); }
 
@@ -229,7 +235,8 @@ class Communicator {
   std::atomic<bool> exchanges_ = false;   ///< an Exchange is at work
   std::unique_ptr<Communicator> node_;
   std::unique_ptr<Communicator> across_;
-  std::unique_ptr<NodeCollectives> collectives_;
+  std::shared_ptr<NodeCollectives> collectives_;
+  std::shared_ptr<NodeCollectives> watched_;  ///< of the node, on all levels: kernels may wait for it
 };
 
 }  // namespace kadam

@@ -96,6 +96,7 @@ void Exchange::wait_for_device() {
   for (const Patience patience = patience_of_program(); route_->waits_for_device(); patience()) {
     communicator_.messages_->progress(false, done_);
     if (!done_.empty()) return;
+    if (communicator_.watched_ != nullptr) communicator_.watched_->require_peers();
     route_->start();
   }
 }

@@ -1,10 +1,13 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/comm/communicator.hpp>
+#include <kadam/comm/device_event.hpp>
 #include <kadam/comm/node_collectives.hpp>
+#include <kadam/comm/patience.hpp>
 
 #include <array>
 #include <cstring>
+#include <exception>
 #include <nccl.h>
 #include <set>
 #include <stdexcept>
@@ -70,13 +73,22 @@ class NcclCollectives final : public NodeCollectives {
   NcclCollectives(Communicator& ranks, const ncclUniqueId& id) : rank_(ranks.rank()) {
     require_nccl_success(ncclCommInitRank(&communicator_, ranks.size(), id, rank_), "ncclCommInitRank");
   }
-  ~NcclCollectives() override { ncclCommDestroy(communicator_); }
+  /// While an exception is on its way peers may be gone: then nobody is waited for.
+  ~NcclCollectives() override {
+    if (communicator_ == nullptr) return;
+    if (std::uncaught_exceptions() > exceptions_) {
+      ncclCommAbort(communicator_);
+    } else {
+      ncclCommDestroy(communicator_);
+    }
+  }
 
   [[nodiscard]] std::string name() const override { return "NCCL"; }
 
   /// Shards differ in length, so there is a reduction to each owner instead of one reduce-scatter.
   void mean_to_owners(const ExecutionSpace& exec, NumberFormat format, const std::byte* values,
                       std::span<const Piece> pieces, std::byte* out) override {
+    require_peers();
     const std::size_t number_bytes = bytes_per_number(format);
     require_nccl_success(ncclGroupStart(), "ncclGroupStart");
     for (std::size_t r = 0; r < pieces.size(); ++r) {
@@ -88,9 +100,11 @@ class NcclCollectives final : public NodeCollectives {
           "ncclReduce");
     }
     require_nccl_success(ncclGroupEnd(), "ncclGroupEnd");
+    enqueued_.record(exec);
   }
 
   void gather(const ExecutionSpace& exec, std::byte* buffer, std::span<const Piece> pieces) override {
+    require_peers();
     require_nccl_success(ncclGroupStart(), "ncclGroupStart");
     for (std::size_t r = 0; r < pieces.size(); ++r) {
       if (pieces[r].bytes == 0) continue;
@@ -100,11 +114,36 @@ class NcclCollectives final : public NodeCollectives {
                            "ncclBroadcast");
     }
     require_nccl_success(ncclGroupEnd(), "ncclGroupEnd");
+    enqueued_.record(exec);
+  }
+
+  void require_peers() override {
+    if (failure_.empty()) {
+      ncclResult_t state = ncclSuccess;
+      require_nccl_success(ncclCommGetAsyncError(communicator_, &state), "ncclCommGetAsyncError");
+      if (state == ncclSuccess || state == ncclInProgress) return;
+      failure_ = std::string("kadam: NCCL gave up an exchange inside the node: ") + ncclGetErrorString(state);
+#if NCCL_VERSION_CODE >= 21300
+      failure_ += std::string(" (") + ncclGetLastError(communicator_) + ")";
+#endif
+      ncclCommAbort(communicator_);
+      communicator_ = nullptr;
+    }
+    throw std::runtime_error(failure_);
+  }
+
+  void settle() override {
+    for (const Patience patience = patience_of_program(); !enqueued_.is_reached(); patience())
+      require_peers();
+    require_peers();
   }
 
  private:
   int rank_;
   ncclComm_t communicator_ = nullptr;
+  DeviceEvent enqueued_;  ///< behind the last call
+  std::string failure_;   ///< then the communicator is gone
+  int exceptions_ = std::uncaught_exceptions();
 };
 
 }  // namespace

@@ -32,6 +32,12 @@ class NodeCollectives {
                               std::span<const Piece> pieces, std::byte* out) = 0;
   /// Piece r of buffer comes from rank r; the own one lies there already. Collective.
   virtual void gather(const ExecutionSpace& exec, std::byte* buffer, std::span<const Piece> pieces) = 0;
+
+  /// Throws if the library has seen that a peer has failed. It gives up what is enqueued, which else never
+  /// ends, and takes no more. Errors: std::runtime_error with the library's words, also in later calls.
+  virtual void require_peers() = 0;
+  /// Returns when all that is enqueued is done. Errors: as require_peers().
+  virtual void settle() = 0;
 };
 
 /// NCCL between these ranks; null on all of them if some share a device. Collective.

@@ -81,17 +81,18 @@ class ChunkLayout {
 /// With two levels chunks and scale blocks lie where they lie with one; only other ranks own them: place l of
 /// a node gets shard l, the chunks of all ranks with place l.
 struct Arrangement {
-  int ranks = 1;   ///< n
-  int rank = 0;    ///< this one
-  int places = 1;  ///< g, the ranks of a node; 1 with one level
-  int place = 0;   ///< of this rank in its node; 0 with one level
-  int owner = 0;   ///< this rank among those with its place, who own the chunks of its shard
+  int ranks = 1;                 ///< n
+  int rank = 0;                  ///< this one
+  int places = 1;                ///< g, the ranks of a node; 1 with one level
+  int place = 0;                 ///< of this rank in its node; 0 with one level
+  int owner = 0;                 ///< this rank among those with its place, who own the chunks of its shard
+  bool node_by_library = false;  ///< inside a node vectors go by a library of the devices' vendor
 
   /// One level of n ranks, seen from one of them.
-  [[nodiscard]] static Arrangement flat(int ranks, int rank = 0) { return {ranks, rank, 1, 0, rank}; }
+  [[nodiscard]] static Arrangement flat(int ranks, int rank = 0) { return {ranks, rank, 1, 0, rank, false}; }
   /// `nodes` of g ranks, seen from the first.
   [[nodiscard]] static Arrangement of_nodes(int nodes, int places) {
-    return {nodes * places, 0, places, 0, 0};
+    return {nodes * places, 0, places, 0, 0, false};
   }
 
   /// N: the ranks that exchange a shard; with one level all.

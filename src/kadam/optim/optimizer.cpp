@@ -237,6 +237,7 @@ Health Optimizer::health(const ExecutionSpace& exec) {
   health.skipped_steps = skipped_;
   health.inactive_fraction =
       elements() == 0 ? 0.0 : static_cast<double>(inactive_elements()) / static_cast<double>(elements());
+  at_->communicator->settle();
   if (at_->steps > 0 && elements() > 0) algorithm_->add_health(exec, health);
   return health;
 }
@@ -303,6 +304,7 @@ bool Optimizer::agree_on_gradient(const ExecutionSpace& exec, const Gradient& gr
   const auto scope = phases().enter(exec, Phase::check);
   const DenseMean* const mean = algorithm_->next_gradient_mean();
   // A squared norm has a sign to spare, NaN and all.
+  at_->communicator->settle();
   const double sign = mean != nullptr && mean->is_under_way() ? -1.0 : 1.0;
   const std::array<double, 2> own = {std::copysign(at_->squared_norm(exec, gradient), sign),
                                      static_cast<double>(std::exchange(raised_, 0))};

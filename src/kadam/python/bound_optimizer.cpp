@@ -97,7 +97,10 @@ void BoundOptimizer::consensus(nb::handle x, nb::handle out, nb::handle model, n
 }
 
 void BoundOptimizer::wait() {
-  alone([&](Optimizer& /*optimizer*/) { exec().fence("kadam::python::wait"); });
+  alone([&](Optimizer& optimizer) {
+    optimizer.communicator().settle();
+    exec().fence("kadam::python::wait");
+  });
 }
 
 nb::dict BoundOptimizer::statistics() {
