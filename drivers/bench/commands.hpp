@@ -76,4 +76,29 @@ class ExchangeCommand {
   bool json_ = false;
 };
 
+/// kadam-bench steps: what a whole step of each optimizer takes, and how often it calls Kokkos.
+class StepsCommand {
+ public:
+  /// The program writes into this object when it reads its command line.
+  explicit StepsCommand(launch::Options& program);
+  StepsCommand(const StepsCommand&) = delete;
+  StepsCommand& operator=(const StepsCommand&) = delete;
+
+  /// The exit code. Errors: launch::Refused when nothing is wanted, or more tensors than elements.
+  /// Collective.
+  [[nodiscard]] int run(const launch::Session& session) const;
+
+ private:
+  /// Errors: launch::UsageError.
+  [[nodiscard]] std::vector<std::string> wanted_optimizers() const;
+
+  launch::Options options_;
+  std::int64_t elements_ = std::int64_t{1} << 26;
+  std::vector<std::int64_t> tensors_ = {1, 400};
+  std::vector<std::string> only_;
+  int repetitions_ = 21;
+  int seconds_ = 300;
+  bool json_ = false;
+};
+
 }  // namespace kadam::bench

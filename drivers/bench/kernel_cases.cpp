@@ -113,17 +113,20 @@ std::vector<KernelCase> limit_cases(const Vectors& vectors) {
   const std::int64_t d = vectors.elements;
   const std::int64_t tiles = (d + SumOfTile::tile - 1) / SumOfTile::tile;
   const Vector<float> sums("kadam-bench::sums", static_cast<std::size_t>(tiles));
-  return {{update_limit_kernel, 8.0, d, Limit::update, [&](const auto& exec) { scale(exec, vectors.x); }},
-          {read_limit_kernel, 4.0, d, Limit::read,
-           [&, tiles, sums](const auto& exec) {
-             detail::for_each_block("kadam-bench::sum", exec, 0, tiles, SumOfTile{vectors.x, sums});
-           }},
-          {copy_kernel,
-           8.0,
-           d,
-           Limit::update,
-           [&](const auto& exec) { copy(exec, vectors.gradient, vectors.error); },
-           {}}};
+  std::vector<KernelCase> cases = {
+      {update_limit_kernel, 8.0, d, Limit::update, [&](const auto& exec) { scale(exec, vectors.x); }},
+      {read_limit_kernel, 4.0, d, Limit::read,
+       [&, tiles, sums](const auto& exec) {
+         detail::for_each_block("kadam-bench::sum", exec, 0, tiles, SumOfTile{vectors.x, sums});
+       }},
+      {copy_kernel, 8.0, d, Limit::update,
+       [&](const auto& exec) { copy(exec, vectors.gradient, vectors.error); }}};
+  // On a host it is a loop like the copy, and writes around no cache.
+  if (!kernels_run_on_host) {
+    cases.push_back({device_limit_kernel, 8.0, d, Limit::update,
+                     [&](const auto& exec) { Kokkos::deep_copy(exec, vectors.error, vectors.gradient); }});
+  }
+  return cases;
 }
 
 std::vector<KernelCase> small_step_cases() {

@@ -12,7 +12,7 @@
 
 namespace kadam::bench {
 
-/// What a kernel could at best be as fast as, byte for byte.
+/// What a kernel could at best be as fast as, byte for byte: on a device, a deep copy.
 enum class Limit : std::uint8_t {
   none,    ///< bound by something else than memory: a small problem
   update,  ///< reads and writes: an in-place scale
@@ -29,9 +29,10 @@ struct KernelCase {
   std::function<void(const ExecutionSpace&)> prepare = {};  ///< before each run, not timed
 };
 
-/// The in-place scale, the sum and the copy: the limits themselves.
+/// The in-place scale, the sum and the copies: the limits themselves.
 inline constexpr const char* update_limit_kernel = "limit: in-place scale";
 inline constexpr const char* read_limit_kernel = "limit: sum";
+inline constexpr const char* device_limit_kernel = "limit: deep_copy";
 inline constexpr const char* copy_kernel = "copy";
 
 /// The vectors that all cases share, so that large sizes fit in memory. Memory: 30 B per element.
@@ -54,6 +55,7 @@ struct Vectors {
 /// in every run.
 void fill(const ExecutionSpace& exec, const Vector<float>& values, float size, std::uint32_t seed);
 
+/// The deep copy on a device alone.
 [[nodiscard]] std::vector<KernelCase> limit_cases(const Vectors& vectors);
 [[nodiscard]] std::vector<KernelCase> dense_cases(const Vectors& vectors);
 [[nodiscard]] std::vector<KernelCase> lamb_cases(const Vectors& vectors);

@@ -12,13 +12,28 @@
 namespace kadam::bench {
 namespace {
 
-double seconds_of(const ExecutionSpace& exec, const KernelCase& kernel_case, int runs) {
-  if (kernel_case.prepare) kernel_case.prepare(exec);
+using Work = std::function<void(const ExecutionSpace&)>;
+
+/// Of one run in a group between two fences.
+double seconds_of(const ExecutionSpace& exec, const Work& work, int runs) {
   exec.fence("kadam-bench: ready");
   const Kokkos::Timer timer;
-  for (int run = 0; run < runs; ++run) kernel_case.run(exec);
+  for (int run = 0; run < runs; ++run) work(exec);
   exec.fence("kadam-bench: done");
   return timer.seconds() / runs;
+}
+
+double seconds_of(const ExecutionSpace& exec, const KernelCase& one, int runs) {
+  if (runs == 1 || !one.prepare) {
+    if (one.prepare) one.prepare(exec);
+    return seconds_of(exec, one.run, runs);
+  }
+  const double preparations = seconds_of(exec, one.prepare, runs);
+  const Work both = [&](const ExecutionSpace& space) {
+    one.prepare(space);
+    one.run(space);
+  };
+  return std::max(seconds_of(exec, both, runs) - preparations, 1e-9);
 }
 
 /// Two kernels whose times are compared: what a compressed step does instead of something else.
@@ -56,17 +71,20 @@ const KernelResult* find(const std::vector<KernelResult>& results, const char* k
 
 }  // namespace
 
+int runs_in_group(double seconds) {
+  if (seconds >= shortest_group_seconds) return 1;
+  return static_cast<int>(std::ceil(shortest_group_seconds / std::max(seconds, 1e-7)));
+}
+
 std::vector<Timing> measure(const std::vector<KernelCase>& cases, int repetitions,
                             const std::function<void(int)>& progress) {
   const ExecutionSpace exec;
-  constexpr double shortest = 1e-3;
   std::vector<int> runs;
   runs.reserve(cases.size());
   for (const KernelCase& kernel_case : cases) {
     (void)seconds_of(exec, kernel_case, 1);
     const double once = seconds_of(exec, kernel_case, 1);
-    const bool grouped = once < shortest && !kernel_case.prepare;
-    runs.push_back(grouped ? static_cast<int>(std::ceil(shortest / std::max(once, 1e-7))) : 1);
+    runs.push_back(kernels_run_on_host && kernel_case.prepare ? 1 : runs_in_group(once));
   }
   std::vector<std::vector<double>> seconds(cases.size());
   for (int repetition = 0; repetition < repetitions; ++repetition) {
@@ -83,8 +101,9 @@ std::vector<Timing> measure(const std::vector<KernelCase>& cases, int repetition
 
 std::vector<KernelResult> results_of(const std::vector<KernelCase>& cases,
                                      const std::vector<Timing>& timings) {
-  const auto update = bandwidth_of(update_limit_kernel, cases, timings);
-  const auto read = bandwidth_of(read_limit_kernel, cases, timings);
+  const auto copy = bandwidth_of(device_limit_kernel, cases, timings);
+  const auto update = copy ? copy : bandwidth_of(update_limit_kernel, cases, timings);
+  const auto read = copy ? copy : bandwidth_of(read_limit_kernel, cases, timings);
   std::vector<KernelResult> results;
   results.reserve(cases.size());
   for (std::size_t k = 0; k < cases.size(); ++k) {

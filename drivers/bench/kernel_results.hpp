@@ -14,9 +14,17 @@ namespace kadam::bench {
 
 using launch::Timing;
 
+/// Seconds that a group of runs takes at least: a host's clock and, on a device, launches and fences are
+/// little beside it, as they are beside groups between two events.
+inline constexpr double shortest_group_seconds = kernels_run_on_host ? 1e-3 : 1e-2;
+
+/// How many runs make a group, when one alone takes `seconds`.
+[[nodiscard]] int runs_in_group(double seconds);
+
 /// Runs all cases in turn, `repetitions` times, after one run that is not counted: what disturbs the machine
-/// for a while disturbs all of them, and ratios stay true. Runs shorter than a millisecond are timed in
-/// groups. progress(repetition) is called before each turn.
+/// for a while disturbs all of them, and ratios stay true. Short runs are timed in groups, but for those that
+/// need a preparation, on a host: on a device the time of as many preparations is taken off.
+/// progress(repetition) is called before each turn.
 [[nodiscard]] std::vector<Timing> measure(const std::vector<KernelCase>& cases, int repetitions,
                                           const std::function<void(int)>& progress);
 
@@ -29,7 +37,7 @@ struct KernelResult {
   std::optional<double> ratio_to_limit;  ///< 1: as fast as the limit lets its bytes be
 };
 
-/// Ratios to the limits that lie among the cases themselves.
+/// Ratios to the limits that lie among the cases themselves: to the deep copy, where there is one.
 [[nodiscard]] std::vector<KernelResult> results_of(const std::vector<KernelCase>& cases,
                                                    const std::vector<Timing>& timings);
 

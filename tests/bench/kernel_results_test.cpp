@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <cmath>
 #include <sstream>
 
 namespace kadam::bench::results_test {
@@ -46,6 +47,26 @@ TEST(KernelResults, AreComparedWithTheLimitOfTheirKind) {
   EXPECT_DOUBLE_EQ(objects[2]["milliseconds"], 7000.0);
   EXPECT_DOUBLE_EQ(objects[2]["ratio_to_limit"], 0.5);
   EXPECT_TRUE(objects[4]["ratio_to_limit"].is_null());
+}
+
+TEST(KernelResults, OfADeviceAreComparedWithTheDeepCopy) {
+  // 8 bytes in 0.5 s are the limit of updates and of reads.
+  const std::vector<KernelCase> cases = {{update_limit_kernel, 8.0, 100, Limit::update, {}},
+                                         {read_limit_kernel, 4.0, 100, Limit::read, {}},
+                                         {device_limit_kernel, 8.0, 100, Limit::update, {}},
+                                         {"a norm", 4.0, 100, Limit::read, {}}};
+  const auto results = results_of(cases, {{1.0, 0.0}, {0.5, 0.0}, {0.5, 0.0}, {0.25, 0.0}});
+  EXPECT_DOUBLE_EQ(results[0].ratio_to_limit.value(), 0.5);
+  EXPECT_DOUBLE_EQ(results[1].ratio_to_limit.value(), 0.5);
+  EXPECT_DOUBLE_EQ(results[2].ratio_to_limit.value(), 1.0);
+  EXPECT_DOUBLE_EQ(results[3].ratio_to_limit.value(), 1.0);
+}
+
+TEST(KernelResults, AreOfGroupsThatTakeLongEnough) {
+  EXPECT_EQ(runs_in_group(2.0 * shortest_group_seconds), 1);
+  EXPECT_EQ(runs_in_group(shortest_group_seconds / 4.0), 4);
+  EXPECT_EQ(runs_in_group(shortest_group_seconds / 3.5), 4);
+  EXPECT_EQ(runs_in_group(0.0), static_cast<int>(std::ceil(shortest_group_seconds * 1e7)));
 }
 
 }  // namespace

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <bench/exchange_results.hpp>
+#include <kadam/layout/tensor_layout.hpp>
+#include <kadam/options/parameter_groups.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace kadam::bench {
+
+/// Parameters as networks have them: tensor 0 is a matrix, tensor 1 a bias of at most 1024 elements, and so
+/// on in turn. Matrices decay, biases do not: no two neighbours are in one group. Errors:
+/// std::invalid_argument for more tensors than elements.
+[[nodiscard]] TensorLayout alternating_tensors(std::int64_t elements, std::int64_t tensors);
+[[nodiscard]] std::vector<ParameterGroup> alternating_groups(const TensorLayout& layout);
+
+/// A step of an optimizer, past its warm-up.
+struct StepResult {
+  std::string optimizer;
+  std::int64_t elements = 0;
+  std::int64_t tensors = 1;
+  int ranks = 1;
+  Timing seconds;         ///< of the slowest rank
+  double launches = 0.0;  ///< of kernels by this rank in a step, mean of several; so are the others
+  double copies = 0.0;
+  double fences = 0.0;
+  double bytes_sent = 0.0;
+  double spent_seconds = 0.0;  ///< of all runs
+};
+
+/// Makes the optimizer with its defaults and a warm-up of one step, and takes steps with it: short ones in
+/// groups. progress(repetition) is called before each. Collective.
+[[nodiscard]] StepResult measure_step(const std::string& optimizer, const TensorLayout& layout,
+                                      const std::shared_ptr<Communicator>& communicator, const Effort& effort,
+                                      const std::function<void(int)>& progress);
+
+/// For people.
+[[nodiscard]] std::string step_table_head();
+[[nodiscard]] std::string step_table_row(const StepResult& result);
+/// For programs: a JSON object and a newline.
+[[nodiscard]] std::string json_line_of(const StepResult& result);
+
+}  // namespace kadam::bench

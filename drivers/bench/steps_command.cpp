@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <bench/commands.hpp>
+#include <bench/measure_step.hpp>
+#include <kadam/optim/optimizer_names.hpp>
+#include <kadam/version.hpp>
+#include <launch/progress.hpp>
+#include <launch/session.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace kadam::bench {
+namespace {
+
+void say_now(const std::string& text) {
+  fmt::print("{}", text);
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+StepsCommand::StepsCommand(launch::Options& program)
+    : options_(
+          program.add_command("steps", "Measures a step of every optimizer: milliseconds, launches, fences.",
+                              "mpirun -n RANKS kadam-bench steps [--elements N] [--tensors LIST] [--json]")) {
+  options_
+      .add("--elements", "N", elements_,
+           "of all tensors; about 60 bytes of memory each and rank (default\n67108864)")
+      .range(std::int64_t{1}, std::int64_t{1} << 33);
+  options_
+      .add("--tensors", "LIST", tensors_,
+           "how many there are: matrices and biases in turn, in two parameter\n"
+           "groups; several numbers as in 1,400 (default 1,400)")
+      .comma_separated()
+      .range(std::int64_t{1}, std::int64_t{1} << 24);
+  options_.add("--only", "TEXT", only_, "optimizers whose names hold this text; may be repeated")
+      .repeatable();
+  options_.add("--repetitions", "N", repetitions_, "runs of each; the median counts (default 21)")
+      .range(1, 100000);
+  options_
+      .add("--seconds", "S", seconds_,
+           "of runs in all: long steps are repeated less often, but run at least\nonce (default 300)")
+      .range(1, 1000000);
+  options_.add_flag("--json", json_, "a JSON object a line instead of the table");
+}
+
+std::vector<std::string> StepsCommand::wanted_optimizers() const {
+  const std::vector<std::string> all = optimizer_names();
+  std::vector<std::string> wanted = all;
+  std::erase_if(wanted, [&](const std::string& name) { return !is_wanted(name, only_); });
+  if (wanted.empty()) {
+    throw launch::UsageError(
+        fmt::format("no optimizer's name holds '{}': there are {}", only_.front(), fmt::join(all, "; ")));
+  }
+  return wanted;
+}
+
+int StepsCommand::run(const launch::Session& session) const {
+  std::vector<std::string> wanted;
+  std::vector<TensorLayout> layouts;
+  session.prepare([&] {
+    wanted = wanted_optimizers();
+    for (const std::int64_t tensors : tensors_) layouts.push_back(alternating_tensors(elements_, tensors));
+  });
+  const auto& communicator = session.communicator();
+  if (session.is_root() && !json_) {
+    say_now(fmt::format("{}\n\n{}", launch::title_line(*communicator), step_table_head()));
+  }
+  launch::TransientLine line(session.is_root());
+  std::size_t left = wanted.size() * layouts.size();
+  double seconds = seconds_;  // that are left
+  for (const TensorLayout& layout : layouts) {
+    for (const std::string& name : wanted) {
+      const Effort effort = {repetitions_, seconds / static_cast<double>(left)};
+      const StepResult result = measure_step(name, layout, communicator, effort, [&](int repetition) {
+        line.says(fmt::format("{}, {} tensors: run {}", name, layout.tensors().size(), repetition + 1));
+      });
+      line.clear();
+      seconds = std::max(0.0, seconds - result.spent_seconds);
+      --left;
+      if (session.is_root()) say_now(json_ ? json_line_of(result) : step_table_row(result));
+    }
+  }
+  return launch::exit_success;
+}
+
+}  // namespace kadam::bench

@@ -1,0 +1,38 @@
+# SPDX-FileCopyrightText: The Kadam authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""kadam-bench steps, run: steps_test.py KADAM_BENCH LAUNCHER..."""
+import json
+import sys
+
+from expect import expect
+from program import Program
+from refusals import refusals
+
+PROGRAM = Program(sys.argv[1:])
+KEYS = {"optimizer", "elements", "tensors", "ranks", "milliseconds", "spread", "launches", "copies", "fences",
+        "bytes_sent"}
+
+
+def test_every_optimizer():
+    said = PROGRAM.run(2, "steps", "--elements", "20000", "--tensors", "1,20", "--repetitions", "1", "--seconds", "9",
+                       "--json")
+    lines = [json.loads(line) for line in said.splitlines()]
+    expect([(line["tensors"], line["optimizer"]) for line in lines] ==
+           [(tensors, name) for tensors in (1, 20) for name in PROGRAM.known], lines)
+    for line in lines:
+        expect(set(line) == KEYS and line["elements"] == 20000 and line["ranks"] == 2, line)
+        expect(line["milliseconds"] > 0 and line["launches"] >= 1 and line["fences"] >= 1, line)
+        expect(line["optimizer"] != "adam" or line["bytes_sent"] == 4 * 20000, "a mean of float32 in chunks", line)
+
+
+def test_table():
+    table = PROGRAM.run(0, "steps", "--elements", "100", "--tensors", "3", "--repetitions", "1", "--only", "zero_one")
+    rows = [line for line in table.splitlines() if line.startswith("zero_one_adam")]
+    expect("1 rank" in table and len(rows) == 1 and rows[0].split()[1:3] == ["100", "3"], table)
+
+
+test_every_optimizer()
+test_table()
+refusals(PROGRAM, [("101 tensors need as many elements", ["steps", "--elements", "100", "--tensors", "101"], 2),
+                   ("no optimizer's name holds 'sgd'", ["steps", "--only", "sgd"], 0),
+                   ("--tensors", ["steps", "--tensors", "0"], 0)])
