@@ -7,6 +7,7 @@
 #include <launch/optimizer_steps.hpp>
 #include <launch/session.hpp>
 #include <replay/replay_case.hpp>
+#include <replay/trajectory.hpp>
 
 #include <fmt/format.h>
 
@@ -17,32 +18,6 @@ namespace kadam::replay {
 namespace {
 
 using launch::Session;
-
-HostVector<const float> row(const std::vector<float>& values, std::int64_t index, std::int64_t d) {
-  using Unmanaged = Kokkos::View<const float*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-  return Unmanaged(values.data() + index * d, static_cast<std::size_t>(d));
-}
-
-/// The trajectory of this rank: [steps][d].
-std::vector<float> replay(const ReplayCase& recorded, Optimizer& optimizer) {
-  const ExecutionSpace exec;
-  const std::int64_t d = recorded.tensors.elements();
-  const auto parameters = allocate<float>(exec, "kadam-replay::parameters", d);
-  const auto gradient = allocate<float>(exec, "kadam-replay::gradient", d);
-  const launch::RoundedGradient rounded(exec, optimizer.gradient_format(), d);
-  const HostVector<float> snapshot("kadam-replay::snapshot", static_cast<std::size_t>(d));
-  Kokkos::deep_copy(exec, parameters, row(recorded.parameters, 0, d));
-  std::vector<float> trajectory;
-  trajectory.reserve(recorded.gradients.size());
-  for (std::int64_t t = 0; t < recorded.steps; ++t) {
-    Kokkos::deep_copy(exec, gradient, row(recorded.gradients, t, d));
-    optimizer.step(exec, parameters, rounded(exec, gradient));
-    Kokkos::deep_copy(exec, snapshot, parameters);
-    exec.fence("kadam-replay: snapshot");
-    trajectory.insert(trajectory.end(), snapshot.data(), snapshot.data() + d);
-  }
-  return trajectory;
-}
 
 /// [ranks][steps][d] on all ranks; rank 0 writes it.
 std::vector<float> gather(Communicator& communicator, const std::vector<float>& own) {
@@ -56,7 +31,7 @@ std::vector<float> gather(Communicator& communicator, const std::vector<float>& 
   }
   const std::int64_t first = communicator.rank() * length;
   Kokkos::deep_copy(exec, Kokkos::subview(all, Kokkos::make_pair(first, first + length)),
-                    row(own, 0, length));
+                    row_of(own, 0, length));
   communicator.all_gather(exec, Traffic::control, bytes_of(all), pieces);
   std::vector<float> host(static_cast<std::size_t>(ranks * length));
   using Unmanaged = Kokkos::View<float*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
@@ -113,9 +88,9 @@ int run(Session& session, int argc, char** argv) {
     launch::require_learning_rates(*optimizer, recorded.steps);
   });
   const std::size_t sent_before = communicator.bytes_sent().total();
-  const std::vector<float> trajectory = replay(recorded, *optimizer);
+  const std::vector<float> own = trajectory(recorded, *optimizer);
   const std::size_t sent = communicator.bytes_sent().total() - sent_before;
-  const std::vector<float> all = gather(communicator, trajectory);
+  const std::vector<float> all = gather(communicator, own);
   const std::int64_t d = recorded.tensors.elements();
   session.prepare([&] {
     if (!session.is_root()) return;

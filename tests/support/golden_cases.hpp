@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/io/npy.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <ostream>
+#include <string>
+#include <vector>
+
+/// The recorded trajectories of tests/golden, and the rule of tests/golden/compare.py.
+namespace kadam::test {
+
+struct GoldenCase {
+  std::string name;
+  std::filesystem::path folder;
+};
+
+inline std::ostream& operator<<(std::ostream& out, const GoldenCase& golden) {
+  return out << golden.name;
+}
+
+/// In the order of their names. KADAM_TEST_GOLDEN_FOLDER may say in the environment where they are, for a
+/// program that has been carried away from where it was built.
+inline std::vector<GoldenCase> golden_cases() {
+  const char* const elsewhere = std::getenv("KADAM_TEST_GOLDEN_FOLDER");
+  std::vector<GoldenCase> cases;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(elsewhere != nullptr ? elsewhere : KADAM_TEST_GOLDEN_FOLDER)) {
+    if (std::filesystem::exists(entry.path() / "case.json")) {
+      cases.push_back({entry.path().filename().string(), entry.path()});
+    }
+  }
+  std::sort(cases.begin(), cases.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return cases;
+}
+
+/// A row of an array [ranks][steps][d].
+inline std::vector<float> row(const io::NpyArray& array, std::size_t rank, std::size_t step) {
+  const auto d = static_cast<std::size_t>(array.shape[2]);
+  const auto steps = static_cast<std::size_t>(array.shape[1]);
+  const auto begin = array.values.begin() + static_cast<std::ptrdiff_t>((rank * steps + step) * d);
+  return {begin, begin + static_cast<std::ptrdiff_t>(d)};
+}
+
+/// More than this part of the coordinates may never be off.
+inline constexpr double fraction_that_may_be_off = 0.01;
+
+/// The part of the coordinates that is further off than 0.2 % of the mean way gone, or not finite.
+inline double fraction_off(const std::vector<float>& got, const std::vector<float>& expected,
+                           const std::vector<float>& start) {
+  double moved = 0.0;
+  for (std::size_t i = 0; i < start.size(); ++i) {
+    moved += std::fabs(static_cast<double>(expected[i]) - static_cast<double>(start[i]));
+  }
+  moved = moved / static_cast<double>(start.size()) + 1e-12;
+  int off = 0;
+  for (std::size_t i = 0; i < start.size(); ++i) {
+    const double distance = std::fabs(static_cast<double>(got[i]) - static_cast<double>(expected[i]));
+    const double allowed = 2e-3 * moved + 2e-6 * (1.0 + std::fabs(static_cast<double>(expected[i])));
+    if (!(distance <= allowed)) ++off;
+  }
+  return off / static_cast<double>(start.size());
+}
+
+}  // namespace kadam::test
