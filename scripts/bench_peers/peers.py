@@ -9,11 +9,11 @@ import statistics
 import sys
 import time
 
-import numpy
 import torch
 
 DENSITIES = (0.01, 0.001)
 SECONDS_PER_ROUND = 0.5  # of a slow kernel; at least one run
+SECONDS_PER_GROUP = 1e-2  # on a GPU, between two events, as kadam-bench has it between fences
 
 
 def parse():
@@ -75,6 +75,17 @@ def top_k_cases(gradient, threads):
                    lambda k=k: largest_by_rows(gradient.abs(), k, threads))
 
 
+def packed(bits):
+    """8 to a byte. Torch has no operation for it; on a GPU its own are nearer than numpy's."""
+    if not bits.is_cuda:
+        import numpy  # pylint: disable=import-outside-toplevel # not everywhere that has a GPU
+
+        return numpy.packbits(bits.numpy())
+    whole = torch.nn.functional.pad(bits.byte(), (0, -bits.numel() % 8)).view(-1, 8)
+    return whole.mul_(torch.tensor([128, 64, 32, 16, 8, 4, 2, 1], dtype=torch.uint8, device=bits.device)).sum(
+        1, dtype=torch.uint8)
+
+
 def sign_cases(gradient):
     """1-bit Adam's code in plain operations on whole vectors, one scale for all: h = m + e; s = |h| / sqrt(n);
     e = h - s sign(h); bits of the signs, packed."""
@@ -83,10 +94,10 @@ def sign_cases(gradient):
 
     def encode(values):
         compensated = values + error
-        scale = (compensated.norm() / math.sqrt(compensated.numel())).item()
+        scale = compensated.norm() / math.sqrt(compensated.numel())
         positive = compensated >= 0
         torch.sub(compensated, positive.float().sub_(0.5).mul_(2 * scale), out=error)
-        return numpy.packbits(positive.numpy()), scale
+        return packed(positive), scale
 
     def with_momentum():
         m.mul_(0.9).add_(gradient, alpha=0.1)
@@ -103,7 +114,7 @@ def cases_of(arguments):
              *adam_cases(gradient)]
     if arguments.device == "cuda":
         cases.append(("copy", lambda: x.copy_(gradient)))
-        return cases + list(top_k_cases(gradient, 1))
+        return cases + [*top_k_cases(gradient, 1), *sign_cases(gradient)]
     cases += [*top_k_cases(gradient, arguments.threads), *sign_cases(gradient)]
     try:
         cases += deepspeed_cases(gradient)
@@ -114,27 +125,37 @@ def cases_of(arguments):
     return cases
 
 
-def seconds_of(function, device):
-    if device == "cuda":
-        torch.cuda.synchronize()
+def seconds_on_host(function, _runs):
     start = time.perf_counter()
     function()
-    if device == "cuda":
-        torch.cuda.synchronize()
     return time.perf_counter() - start
+
+
+def seconds_on_gpu(function, runs):
+    """Of one run in a group: what a launch takes of the host is hidden behind the runs before it."""
+    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    torch.cuda.synchronize()
+    begin.record()
+    for _ in range(runs):
+        function()
+    end.record()
+    end.synchronize()
+    return 1e-3 * begin.elapsed_time(end) / runs
 
 
 def measure(cases, repetitions, device):
     """All cases in turn, after a run of each that does not count."""
-    wanted = []
+    seconds_of = seconds_on_gpu if device == "cuda" else seconds_on_host
+    wanted, groups = [], []
     for _, function in cases:
-        once = min(seconds_of(function, device) for _ in range(1 if device == "cpu" else 2))
+        once = min(seconds_of(function, 1) for _ in range(1 if device == "cpu" else 2))
         wanted.append(min(repetitions, max(1, math.ceil(SECONDS_PER_ROUND / once))))
+        groups.append(max(1, math.ceil(SECONDS_PER_GROUP / once)))
     seconds = [[] for _ in cases]
     for repetition in range(repetitions):
         for k, (_, function) in enumerate(cases):
             if repetition < wanted[k]:
-                seconds[k].append(seconds_of(function, device))
+                seconds[k].append(seconds_of(function, groups[k]))
     return seconds
 
 
