@@ -13,6 +13,7 @@ left to do. Programs are in build/bin (release) or build-<preset>/bin.
   --preset NAME                   release (default), developer, debug, asan, tsan, host-teams, no-mpi, mpich, cuda, hip,
                                   hip-apu or install: see CMakePresets.json
   --backend NAME                  cuda or hip: the same as --preset NAME
+  --architecture NAME             of the GPU: 80, 90, gfx942, ...: builds Kokkos for it (default 90, gfx90a)
   --build FOLDER                  build there (default: build, or build-<preset> for all but release)
   --target NAME                   build only this target (may be repeated)
   --kokkos-source PATH            build Kokkos from this folder or tarball
@@ -44,6 +45,7 @@ source "$here/internal/python.sh"
 source "$here/internal/kokkos.sh"
 
 preset=release
+architecture=''
 folder=''
 targets=()
 kokkos_source=''
@@ -57,10 +59,11 @@ reconfigure=false
 
 while (($#)); do
   case $1 in
-    --preset | --backend | --build | --target | --kokkos-source | --kokkos-kernels-source | --jobs)
+    --preset | --backend | --architecture | --build | --target | --kokkos-source | --kokkos-kernels-source | --jobs)
       (($# > 1)) || stop "$1 needs a value; see scripts/setup.sh --help."
       ;;&
     --preset | --backend) preset=$2 && shift 2 ;;
+    --architecture) architecture=$2 && shift 2 ;;
     --build) folder=$(realpath -m "$2") || exit; shift 2 ;;
     --target) targets+=("$2") && shift 2 ;;
     --kokkos-source) kokkos_source=$2 && shift 2 ;;
@@ -82,6 +85,10 @@ if ! grep -q "\"configurePreset\": \"$preset\"" "$KADAM_ROOT/CMakePresets.json";
   stop "There is no preset $preset; see scripts/setup.sh --help."
 fi
 folder=${folder:-$(build_folder "$preset")}
+if [[ -n $architecture ]]; then
+  [[ $preset == cuda || $preset == hip ]] || stop "--architecture is that of a GPU: with --backend cuda or hip."
+  choose_architecture "$architecture"
+fi
 mkdir -p "$folder"
 
 # ---- what the user said to CMake, now and earlier ---------------------------------------------------------

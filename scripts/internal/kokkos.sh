@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Finds Kokkos and Kokkos Kernels, or builds them once per user. Sourced, never run.
 #
-# Reads:  backend (host|cuda|hip), checked, native (true|false), fresh (true|false), jobs, kokkos_source,
-#         kokkos_kernels_source, user_cmake_arguments
+# Reads:  backend (host|cuda|hip), architecture (of a GPU, or nothing), checked, native (true|false), fresh (true|false),
+#         jobs, kokkos_source, kokkos_kernels_source, user_cmake_arguments
 # Writes: kokkos_dir, kokkos_kernels_dir, the folders of their CMake packages
 
 # ---- an installed Kokkos ------------------------------------------------------------------------------------
@@ -69,6 +69,29 @@ unpack_source() {
 source_version() {
   sed -n "s/^ *set *( *$2_VERSION_\(MAJOR\|MINOR\|PATCH\) \+\([0-9]\+\) *).*/\2/Ip" "$1/CMakeLists.txt" |
     head -n 3 | paste -s -d .
+}
+
+# ---- the GPU ------------------------------------------------------------------------------------------------
+
+# choose_architecture NAME: what everything is built for: a compute capability without its point (90), or gfx90a.
+# shellcheck disable=SC2034 # read below
+choose_architecture() {
+  local generation
+  if [[ $1 =~ ^gfx[1-9][0-9a-f]+$ ]]; then
+    KADAM_HIP_KOKKOS_ARCH=Kokkos_ARCH_AMD_${1^^}
+    return
+  fi
+  case $1 in
+    7[02]) generation=VOLTA ;;
+    75) generation=TURING ;;
+    8[067]) generation=AMPERE ;;
+    89) generation=ADA ;;
+    90) generation=HOPPER ;;
+    100 | 120) generation=BLACKWELL ;;
+    *) stop "Kokkos is not known to have an option for the architecture $1; 70 to 120 and gfx90a are of the kind." ;;
+  esac
+  KADAM_CUDA_ARCHITECTURE=$1
+  KADAM_CUDA_KOKKOS_ARCH=Kokkos_ARCH_$generation$1
 }
 
 # ---- builds -------------------------------------------------------------------------------------------------
@@ -181,7 +204,8 @@ ensure_kokkos() {
   rm -rf "$KADAM_CACHE"/temporary.* # of a setup that was stopped: we hold the lock
   if [[ $fresh == true ]]; then rm -rf "$KADAM_CACHE"/sources/*; fi
   kokkos_dir='' kokkos_kernels_dir=''
-  if [[ -z $kokkos_source ]]; then
+  # One that is there has its own architecture.
+  if [[ -z $kokkos_source && -z $architecture ]]; then
     probe_installed
   fi
   if [[ -n $kokkos_dir ]]; then

@@ -20,6 +20,8 @@ CMAKE = r"""#!/bin/bash
 case "$*" in
   *probe*) echo "-- kadam-probe Kokkos $PREFIX/kokkos"; echo "-- kadam-probe KokkosKernels $PREFIX/kernels" ;;
   *--preset*) printf '%s\n' "$*" >"$PREFIX/configured" ;;
+  *CMAKE_INSTALL_PREFIX*) printf '%s\n' "$*" >>"$PREFIX/dependencies" ;;
+  --install*) mkdir -p "$DESTDIR$(sed -n 's/.*-DCMAKE_INSTALL_PREFIX=\([^ ]*\) .*/\1/p' "$PREFIX/dependencies" | tail -n 1)" ;;
 esac
 """
 
@@ -101,6 +103,27 @@ def a_compiler_of_the_environment_is_one_that_was_said(checkout):
     checkout.run("setup.sh", "--no-install", "--")
 
 
+def an_architecture_has_a_kokkos_of_its_own(checkout):
+    """Not the one that CMake would find, which has been built for another."""
+    sources = checkout.folder / "sources"
+    for name, variable in (("kokkos", "Kokkos"), ("kokkos-kernels", "KokkosKernels")):
+        (sources / name).mkdir(parents=True)
+        (sources / name / "CMakeLists.txt").write_text(
+            "".join(f"set({variable}_VERSION_{part} 4)\n" for part in ("MAJOR", "MINOR", "PATCH")))
+    checkout.add("nvcc", "#!/bin/sh\n")
+    checkout.add("c++", "#!/bin/sh\n")
+    for architecture, words in (("80", ["Kokkos_ARCH_AMPERE80=ON", "CMAKE_CUDA_ARCHITECTURES=80"]),
+                                ("gfx942", ["Kokkos_ARCH_AMD_GFX942=ON", "Kokkos_ENABLE_HIP=ON"])):
+        backend = "hip" if architecture.startswith("gfx") else "cuda"
+        line = checkout.configured("setup.sh", "--no-install", "--backend", backend, "--architecture", architecture,
+                                   "--kokkos-source", str(sources / "kokkos"),
+                                   "--kokkos-kernels-source", str(sources / "kokkos-kernels"), CXX="c++")
+        expect(f"-DKokkos_DIR={checkout.folder}/cache/kadam/installed/kokkos-4.4.4-{backend}" in line, line)
+        dependencies = (checkout.folder / "dependencies").read_text()
+        for word in words:
+            expect(word in dependencies, word, "is missing in", dependencies)
+
+
 def users_build_without_warnings_as_errors(checkout):
     presets = (checkout.folder / "checkout" / "CMakePresets.json").read_text()
     expect(presets.count("KADAM_ENABLE_WARNINGS_AS_ERRORS") == 1, "in one preset alone")
@@ -120,7 +143,9 @@ def an_apu_is_told_from_a_gpu(checkout):
 
 def a_wrong_word_is_told(checkout):
     for arguments, words in ((("--preset", "relaese"), "There is no preset relaese"), (("--jobs",), "--jobs needs a value"),
-                             (("--wrong",), "Unknown option --wrong")):
+                             (("--wrong",), "Unknown option --wrong"),
+                             (("--architecture", "80"), "with --backend cuda or hip"),
+                             (("--backend", "cuda", "--architecture", "37"), "the architecture 37")):
         done = checkout.run("setup.sh", "--no-install", *arguments)
         expect(done.returncode == 1 and words in done.stderr, done)
     expect(not (checkout.folder / "checkout" / "build-relaese").exists(), "nothing is left of it")
@@ -159,7 +184,8 @@ def without_apt_it_goes_on_once_all_is_there(checkout):
 
 def main():
     for check in (arguments_hold_until_others_are_given, a_compiler_of_the_environment_is_one_that_was_said,
-                  users_build_without_warnings_as_errors, an_apu_is_told_from_a_gpu, a_wrong_word_is_told,
+                  an_architecture_has_a_kokkos_of_its_own, users_build_without_warnings_as_errors,
+                  an_apu_is_told_from_a_gpu, a_wrong_word_is_told,
                   without_apt_the_names_of_packages_are_said, without_apt_it_goes_on_once_all_is_there):
         with tempfile.TemporaryDirectory() as folder:
             checkout = Checkout(folder)
