@@ -1,27 +1,36 @@
 #!/usr/bin/env bash
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Everything that only a GPU can tell: the tests on it, and the kernels against its memory.
-# shellcheck disable=SC2317 # functions that others call by their name
+# Everything that only a GPU can tell: its kernels against its memory, and the tests on it.
 set -euo pipefail
 
 usage() {
   cat <<'TEXT'
-scripts/gpu_check.sh [options]
+scripts/gpu_check.sh [options] [-- CMAKE_ARGUMENT...]
+scripts/gpu_check.sh --pack FILE [options] [-- CMAKE_ARGUMENT...]
+scripts/gpu_check.sh --report FOLDER [--write]
 
-Builds Kadam for the GPU of this machine, runs the tests on it, measures every kernel against a copy in its memory
-and, where a PyTorch that sees the GPU can be imported, against PyTorch's Adam and top-k. Downloads and installs
-nothing. Without a GPU it does nothing and exits with 77. Call it again to go on where it was stopped. Options:
+Builds kadam-bench and tests for the GPU of this machine (nvcc or hipcc in PATH), measures and tests on it, and prints
+what came out. Without a GPU it does nothing and exits with 77. Call it again to go on where it was stopped.
 
-  --sources FOLDER  what --collect made (default: the sources that scripts/setup.sh keeps, and what is installed)
-  --collect FOLDER  copies all that the build needs to FOLDER, for a machine without a network, and stops; the
-                    machine that it is called on needs no GPU, but Debian's packages (scripts/setup.sh)
-  --elements N      of a vector (default 67108864)
-  --jobs N          compile N files at a time (default: one per core)
-  --out FOLDER      for figures and logs (default results/gpu)
-  --write           also puts the table into docs/performance.md
-  --dry-run         prints the commands instead of running them
-  --help            this text
+For a machine that has a GPU and no compiler, and perhaps nothing else:
+  scripts/gpu_check.sh --pack gpu-check.tar.xz       here; at most 60 MiB
+  tar -xf gpu-check.tar.xz                           there
+  kadam-gpu-check/gpu_check.sh --run --out FOLDER    there; --help says the stages; again to go on
+  scripts/gpu_check.sh --report FOLDER               here, with the folder
+
+  --pack FILE          a .tar.xz or .tar.gz with all that --run needs beside a driver, a shell and coreutils
+  --report FOLDER      prints tables of what --run left in it
+  --write              also puts them into docs/performance.md
+  --backend NAME       cuda (default), hip or host, which is for trying it without a GPU
+  --architecture NAME  of the GPU: 80, 90, gfx942, ... (default: that of the GPU here; for --pack 90, gfx90a)
+  --build FOLDER       build there (default build-gpu-ARCHITECTURE)
+  --no-build           take what is built there
+  --jobs N             compile N files at a time (default: one per core)
+  --out FOLDER         for figures and logs (default results/gpu)
+  --from FOLDER, --minutes N, --again, --elements N, --only STAGE...
+                       as those of --run
+  --help               this text
 TEXT
 }
 
@@ -30,35 +39,40 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$here/internal/common.sh"
 # shellcheck source=scripts/internal/kokkos.sh
 source "$here/internal/kokkos.sh"
+# shellcheck source=scripts/gpu_check/bundle.sh
+source "$here/gpu_check/bundle.sh"
 
-sources=''
-collect=''
-elements=67108864
-jobs=$(nproc)
+pack='' report='' backend='' architecture='' folder='' build=true jobs=$(nproc)
 out=$KADAM_ROOT/results/gpu
-dry_run=false
-write=()
+write=() run_arguments=() cmake_arguments=()
 while (($#)); do
   case $1 in
-    --sources | --collect | --elements | --jobs | --out)
+    --pack | --report | --backend | --architecture | --build | --jobs | --out | --from | --minutes | --elements | --only)
       (($# > 1)) || stop "$1 needs a value; see scripts/gpu_check.sh --help."
       ;;&
-    --elements | --jobs)
+    --jobs | --minutes | --elements)
       [[ $2 =~ ^[1-9][0-9]*$ ]] || stop "$1 needs a number from 1 on, not $2."
       ;;&
-    --sources) sources=$2 && shift 2 ;;
-    --collect) collect=$2 && shift 2 ;;
-    --elements) elements=$2 && shift 2 ;;
+    --pack) pack=$2 && shift 2 ;;
+    --report) report=$2 && shift 2 ;;
+    --backend) backend=$2 && shift 2 ;;
+    --architecture) architecture=$2 && shift 2 ;;
+    --build) folder=$(realpath -m "$2") && shift 2 ;;
+    --no-build) build=false && shift ;;
     --jobs) jobs=$2 && shift 2 ;;
     --out) out=$2 && shift 2 ;;
+    --from | --minutes | --elements) run_arguments+=("$1" "$2") && shift 2 ;;
+    --again) run_arguments+=("$1") && shift ;;
     --write) write=(--write) && shift ;;
-    --dry-run) dry_run=true && shift ;;
+    --only) run_arguments+=("$@") && break ;;
+    --run) stop "--run is for the script in a bundle that --pack made: kadam-gpu-check/gpu_check.sh --run." ;;
     --help | -h) usage && exit ;;
+    --) shift && cmake_arguments=("$@") && break ;;
     *) stop "Unknown option $1; see scripts/gpu_check.sh --help." ;;
   esac
 done
 
-# ---- the GPU ------------------------------------------------------------------------------------------------
+say_report() { python3 "$here/gpu_check/main.py" "${write[@]}" "$1"; }
 
 # Of the first one: writes backend (cuda|hip), gpu (its name) and architecture (90, gfx90a). False without one.
 find_gpu() {
@@ -76,183 +90,62 @@ find_gpu() {
   return 1
 }
 
-# The option that builds Kokkos for it.
-kokkos_architecture() {
-  local generation
-  if [[ $backend == hip ]]; then
-    echo "Kokkos_ARCH_AMD_${architecture^^}"
-    return
+# NCCL takes one rank per GPU, and there is one.
+build_programs_for_gpu() {
+  local preset=$backend target arguments=()
+  if [[ $backend == host ]]; then
+    preset=release
+  elif [[ -n $architecture ]]; then
+    arguments=(--architecture "$architecture")
   fi
-  case $architecture in
-    7[02]) generation=VOLTA ;;
-    75) generation=TURING ;;
-    8[067]) generation=AMPERE ;;
-    89) generation=ADA ;;
-    90) generation=HOPPER ;;
-    100 | 120) generation=BLACKWELL ;;
-    *) stop "Kokkos is not known to have an option for compute capability ${architecture%?}.${architecture: -1}." ;;
-  esac
-  echo "Kokkos_ARCH_$generation$architecture"
+  for target in "${bundle_programs[@]}"; do arguments+=(--target "$target"); done
+  "$here/setup.sh" --preset "$preset" --build "$folder" --jobs "$jobs" "${arguments[@]}" "$@" -- \
+    -DKADAM_ENABLE_NCCL=OFF -DKADAM_ENABLE_NATIVE_ARCH=OFF -DKADAM_ENABLE_FORTRAN=OFF -DKADAM_ENABLE_PYTHON=OFF \
+    -DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=6 "${cmake_arguments[@]}"
 }
 
-# ---- what the build needs -----------------------------------------------------------------------------------
-
-kept_sources=$KADAM_CACHE/sources/$KADAM_CARRIER-$KADAM_CARRIER_VERSION
-prefix_packages=(libfmt-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libgtest-dev zlib1g-dev)
-
-# The files of a Debian package that a compiler, CMake and the loader want, and the libraries that links name.
-files_of_package() {
-  local file
-  dpkg -L "$1" 2>/dev/null | grep -E '^/usr/(include|lib|share/cmake)/' | while read -r file; do
-    if [[ -L $file ]]; then
-      printf '%s\n' "${file%%.so*}".so*
-    elif [[ -f $file ]]; then
-      echo "$file"
-    fi
-  done
-}
-
-collect_into() {
-  local folder=$1 package files
-  [[ -d $kept_sources ]] || stop "There are no sources to collect: call scripts/setup.sh first."
-  mkdir -p "$folder/prefix"
-  cp -r "$kept_sources/kokkos" "$kept_sources/kokkos-kernels" "$folder"
-  for package in "${prefix_packages[@]}"; do
-    mapfile -t files < <(files_of_package "$package")
-    ((${#files[@]})) || stop "$package is not installed: call scripts/setup.sh first."
-    tar -C / --dereference -cf - "${files[@]#/}" | tar -C "$folder/prefix" -xf - --strip-components=1
-  done
-  say "Collected in $folder: $(du -sh "$folder" | cut -f 1)."
-}
-
-# Nothing is fetched here.
-fetch_sources() {
-  carried_sources=${sources:-$kept_sources}
-  [[ -d $carried_sources/kokkos && -d $carried_sources/kokkos-kernels ]] ||
-    stop "$carried_sources has no kokkos and kokkos-kernels: call scripts/setup.sh, or give --sources (see --help)."
-}
-
-# ---- the steps ----------------------------------------------------------------------------------------------
-
-print_command() {
-  local words=("$@")
-  if [[ $1 == into ]]; then words=("${@:3}"); fi
-  printf '%q ' "${words[@]}"
-  if [[ $1 == into ]]; then printf '> %q' "$2"; fi
-  printf '\n'
-}
-
-# into FILE COMMAND...
-into() { "${@:2}" >"$1"; }
-
-# step LOG WHAT COMMAND...: runs it, or prints it.
-step() {
-  if [[ $dry_run == true ]]; then
-    print_command "${@:3}"
-  else
-    say "$2."
-    run_logged "$out/$1" "$2" "${@:3}"
-  fi
-}
-
-if [[ $dry_run == true ]]; then
-  install_once() {
-    installed=$folder/$1
-    print_command cmake -S "$3" -B "$installed-build" "${@:4}"
-    print_command cmake --build "$installed-build" --parallel "$jobs"
-    print_command cmake --install "$installed-build" --prefix "$installed"
-  }
-fi
-
-# shellcheck disable=SC2034 # scripts/internal/kokkos.sh reads these
-choose_compilers() {
-  native=false checked=false fresh=false kokkos_source='' kokkos_kernels_source='' user_cmake_arguments=()
-  KADAM_CUDA_ARCHITECTURE=$architecture
-  KADAM_CUDA_KOKKOS_ARCH=$kokkos_option
-  KADAM_HIP_KOKKOS_ARCH=$kokkos_option
-  compiler=${CXX:-c++}
-  compiler_arguments=()
-  if [[ $backend == hip && -z ${CXX:-} ]]; then
-    compiler=hipcc
-    if [[ -x $KADAM_HIP_COMPILER ]]; then
-      compiler=$KADAM_HIP_COMPILER
-      compiler_arguments=(-DCMAKE_CXX_FLAGS="$KADAM_HIP_FLAGS")
-    fi
-    compiler_arguments+=(-DCMAKE_CXX_COMPILER="$compiler")
-  fi
-}
-
-prepare_kokkos() {
-  build_kokkos
-  build_kokkos_kernels
-  if [[ $dry_run == false ]]; then printf '%s\n' "$kokkos_dir" "$kokkos_kernels_dir" >"$folder/kadam-dependencies"; fi
-}
-
-build_kadam() {
-  local mpi=OFF arguments=() dependencies=("$kokkos_dir" "$kokkos_kernels_dir")
-  if [[ $dry_run == false ]]; then mapfile -t dependencies <"$folder/kadam-dependencies"; fi
-  if command -v mpicxx >/dev/null && command -v mpirun >/dev/null; then mpi=ON; fi
-  if [[ -n $sources ]]; then arguments+=(-DCMAKE_PREFIX_PATH="$sources/prefix"); fi
-  step configure.log "Configuring Kadam for $gpu" cmake -S "$KADAM_ROOT" -B "$folder" -G Ninja \
-    -DCMAKE_BUILD_TYPE=Release -DKADAM_ENABLE_MPI="$mpi" -DKokkos_DIR="${dependencies[0]}" \
-    -DKokkosKernels_DIR="${dependencies[1]}" -DPython3_EXECUTABLE="$python" "${compiler_arguments[@]}" \
-    "${arguments[@]}"
-  step build.log "Building the programs and the tests" \
-    cmake --build "$folder" --parallel "$jobs" --target all kadam_tests
-}
-
-# One at a time: they share the GPU. A test that fails does not keep the kernels from being measured.
-run_tests() {
-  step tests.log "Running the tests" \
-    ctest --test-dir "$folder" --output-on-failure --no-tests=error --output-junit "$out/tests.xml"
-}
-
-measure() {
-  local torch=(python3 "$here/bench_peers/peers.py" --device cuda --elements "$elements" --repetitions 21)
-  step kernels.log "Measuring the kernels" \
-    into "$out/kernels.jsonl" "$folder/bin/kadam-bench" kernels --json --elements "$elements"
-  if [[ $dry_run == true ]] || python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
-    step peers.log "Measuring PyTorch" into "$out/peers.jsonl" "${torch[@]}"
-  fi
-}
-
-if [[ -n $collect ]]; then
-  collect_into "$collect"
+if [[ -n $report ]]; then
+  [[ -d $report/state ]] || stop "$report is not what a run left: it has no folder 'state'."
+  say_report "$report"
   exit
 fi
-if ! find_gpu; then
-  echo "kadam: No GPU here (neither nvidia-smi nor rocminfo shows one): nothing was built or run."
-  exit 77
-fi
-kokkos_option=$(kokkos_architecture)
-if [[ $backend == cuda && $dry_run == false ]] && ! command -v nvcc >/dev/null; then
-  stop "There is $gpu, but no nvcc in PATH (CUDA 12 or later) to compile for it."
-fi
-if [[ -n $sources ]]; then sources=$(cd "$sources" && pwd); fi
-folder=$KADAM_ROOT/build-gpu-$architecture
-python=$(command -v python3)
-if [[ -x $KADAM_CACHE/python/bin/python ]]; then python=$KADAM_CACHE/python/bin/python; fi
-mkdir -p "$KADAM_CACHE/installed" # with the lock, and the header that nvcc is given
-if [[ $dry_run == false ]]; then
-  mkdir -p "$out" "$folder"
-  rm -f "$out/tests.xml" "$out/kernels.jsonl" "$out/peers.jsonl"
+case ${backend:-cuda} in cuda | hip | host) ;; *) stop "There is no backend $backend: cuda, hip or host." ;; esac
+
+if [[ -n $pack ]]; then
+  case $pack in *.tar.xz | *.tar.gz) ;; *) stop "--pack $pack: expected a name that ends in .tar.xz or .tar.gz." ;; esac
+  backend=${backend:-cuda}
+  if [[ -n $architecture ]]; then choose_architecture "$architecture"; fi
+  folder=${folder:-$KADAM_ROOT/build-gpu-${architecture:-$backend}}
+  if [[ $build == true ]]; then build_programs_for_gpu; fi
+  pack_bundle "$pack"
+  exit
 fi
 
-choose_compilers
-if [[ $dry_run == true ]]; then
-  prepare_kokkos
-else
-  kokkos_dir='' kokkos_kernels_dir=''
-  with_lock "$KADAM_CACHE/lock" prepare_kokkos
+if [[ $backend != host ]]; then
+  wanted=("$backend" "$architecture")
+  if ! find_gpu; then
+    echo "kadam: No GPU here (neither nvidia-smi nor rocminfo shows one): nothing was built or run."
+    exit 77
+  fi
+  if [[ ${wanted[0]:-$backend} != "$backend" || ${wanted[1]:-$architecture} != "$architecture" ]]; then
+    echo "kadam: The GPU here is another one ($gpu, $architecture): nothing was built or run."
+    exit 77
+  fi
+  choose_architecture "$architecture"
 fi
-build_kadam
+folder=${folder:-$KADAM_ROOT/build-gpu-${architecture:-$backend}}
+if [[ $build == true ]]; then
+  if [[ $backend == cuda ]] && ! command -v nvcc >/dev/null; then
+    stop "There is $gpu, but no nvcc in PATH (CUDA 12 or later): --pack on another machine needs none here."
+  fi
+  if ! command -v mpicxx >/dev/null || ! command -v mpirun >/dev/null; then
+    bundle_programs=(kadam-bench kernels_test)
+    cmake_arguments+=(-DKADAM_ENABLE_MPI=OFF)
+  fi
+  build_programs_for_gpu --no-install
+fi
+prepare_run_here "$folder/gpu-check"
 status=0
-(run_tests) || status=$?
-measure
-report=(python3 "$here/gpu_check/main.py" --gpu "$gpu" --elements "$elements" --figures "$out" "${write[@]}")
-if [[ $dry_run == true ]]; then
-  print_command "${report[@]}"
-else
-  "${report[@]}"
-fi
+"$folder/gpu-check/gpu_check.sh" --run --out "$out" "${run_arguments[@]}" || status=$?
+say_report "$out"
 exit "$status"

@@ -29,7 +29,7 @@ StepsCommand::StepsCommand(launch::Options& program)
                               "mpirun -n RANKS kadam-bench steps [--elements N] [--tensors LIST] [--json]")) {
   options_
       .add("--elements", "N", elements_,
-           "of all tensors; about 60 bytes of memory each and rank (default\n67108864)")
+           "of all tensors; about 40 bytes of memory each and rank (default\n67108864)")
       .range(std::int64_t{1}, std::int64_t{1} << 33);
   options_
       .add("--tensors", "LIST", tensors_,

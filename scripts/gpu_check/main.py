@@ -1,11 +1,11 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What scripts/gpu_check.sh found out, as Markdown."""
+"""What a run of scripts/gpu_check.sh left in a folder, as Markdown: a part of it where a part is there."""
 import argparse
 import json
 import pathlib
+import re
 import sys
-import xml.etree.ElementTree
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
 import report  # noqa: E402
@@ -16,39 +16,81 @@ PAIRS = (
     ("copy", "copy"),
     ("adam_update", "torch Adam, fused"),
     ("adam_update", "torch Adam, foreach"),
-    ("top-k of all, 1 %", "torch.topk of g.abs(), 1 %"),
-    ("top-k of all, 1 %", "torch.topk without the abs, 1 %"),
-    ("top-k of all, 0.1 %", "torch.topk of g.abs(), 0.1 %"),
-    ("top-k of all, 0.1 %", "torch.topk without the abs, 0.1 %"),
+    *((f"top-k of all, {density}", f"{peer}, {density}")
+      for density in ("1 %", "0.1 %") for peer in ("torch.topk of g.abs()", "torch.topk without the abs")),
+    ("encode sign, momentum fused", "torch: momentum, error feedback, sign, pack"),
+    ("encode sign, momentum fused", "torch: error feedback, sign, pack"),
 )
 
 
 def parse():
-    parser = argparse.ArgumentParser(prog="scripts/gpu_check.sh", description=__doc__)
-    parser.add_argument("--gpu", required=True)
-    parser.add_argument("--elements", type=int, required=True)
-    parser.add_argument("--figures", type=pathlib.Path, required=True)
+    parser = argparse.ArgumentParser(prog="scripts/gpu_check.sh --report", description=__doc__)
+    parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--write", action="store_true")
     return parser.parse_args()
 
 
-def read(path):
-    """The JSON objects of a file, by their kernel; none where there is no file."""
+def objects(path):
+    """The JSON objects of a file, a line each; not a last one that was cut off."""
     if not path.exists():
-        return {}
-    objects = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("{")]
-    return {one["kernel"]: one for one in objects}
+        return []
+    whole = path.read_text(encoding="utf-8", errors="replace")
+    return [json.loads(line) for line in whole[:whole.rfind("\n") + 1].splitlines() if line.startswith("{")]
 
 
-def tests_text(path):
-    if not path.exists():
-        return "The tests were not run."
-    suite = xml.etree.ElementTree.parse(path).getroot()
-    failed, skipped = (int(suite.get(key, "0")) for key in ("failures", "skipped"))
-    failed_names = ", ".join(case.get("name") for case in suite.iter("testcase") if case.get("status") == "fail")
-    passed = int(suite.get("tests")) - failed - skipped - int(suite.get("disabled", "0"))
-    return (f"Tests on it: {passed} passed, {failed} failed{f' ({failed_names})' if failed else ''}"
-            f"{f', {skipped} skipped' if skipped else ''}.")
+def files(folder, pattern):
+    """Those whose names have numbers, in their order: the numbers and the objects of each that has some."""
+    found = [(tuple(map(int, re.findall(r"\d+", path.stem))), objects(path)) for path in folder.glob(pattern)]
+    return sorted((numbers, lines) for numbers, lines in found if lines)
+
+
+def settings(folder):
+    path = folder / "settings"
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    return dict(re.findall(r"^(\w+)='(.*)'$", text, re.M))
+
+
+def gpu(folder, said):
+    """The first line of what nvidia-smi says, by the names of its columns."""
+    path = folder / "gpu.csv"
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    if len(lines) < 2:
+        return f"a device of {said.get('backend', 'an unknown kind')}"
+    values = dict(zip((name.split(" [")[0].strip() for name in lines[0].split(",")),
+                      (value.strip() for value in lines[1].split(","))))
+    return (f"{values.get('name')}, driver {values.get('driver_version')}, at most "
+            f"{values.get('clocks.max.sm') or values.get('clocks.max.current.sm')} "
+            f"and {values.get('clocks.max.mem') or values.get('clocks.max.current.memory')} (memory)")
+
+
+def states(folder):
+    """Of each unit: passed, failed or begun, and why."""
+    found = {}
+    for path in sorted((folder / "state").glob("*")):
+        words = path.read_text(encoding="utf-8").split(maxsplit=2)
+        if words and path.suffix != ".new":
+            found[path.name] = (words[0], words[2].strip() if len(words) > 2 else "")
+    return found
+
+
+def tests_text(folder, found):
+    """GoogleTest's own words are counted: a program that was cut off has passed those that it says."""
+    ended = {unit: state for unit, state in found.items() if (folder / f"{unit}.out").exists()}
+    if not ended:
+        return "No tests were run."
+    passed, failed, skipped = 0, set(), 0
+    for unit in ended:
+        said = (folder / f"{unit}.out").read_text(encoding="utf-8", errors="replace")
+        passed += len(re.findall(r"^\[       OK \]", said, re.M))
+        failed.update(re.findall(r"^\[  FAILED  \] ([^\s,]+).* \(\d+ ms\)$", said, re.M))
+        skipped += len(re.findall(r"^\[  SKIPPED \] \S+ \(", said, re.M))
+    text = f"Tests on it: {passed} passed, {len(failed)} failed"
+    if failed:
+        text += f" ({', '.join(sorted(failed))})"
+    if skipped:
+        text += f", {skipped} skipped"
+    cut = [unit for unit, (state, _) in ended.items() if state == "begun"]
+    return text + (f"; not to their end: {', '.join(cut)}." if cut else ".")
 
 
 def rate(one):
@@ -57,13 +99,39 @@ def rate(one):
     return moved / one["milliseconds"] / 1e6 if moved else None
 
 
-def kernels_table(kernels):
-    copy = rate(kernels["copy"])
-    rows = [("kernel", "ms", "spread", "B/element", "GB/s", "to copy")]
-    for one in kernels.values():
-        own = rate(one)
-        rows.append((one["kernel"], f"{one['milliseconds']:.4g}", f"{100 * one['spread']:.1f} %",
-                     *((f"{one['bytes_per_element']:.2f}", f"{own:.0f}", f"{own / copy:.2f}") if own else "---")))
+def kernels_table(sizes):
+    """A row for each kernel of any size; three columns for each size."""
+    head = ["kernel", "B/element"]
+    for (size,), _ in sizes:
+        head += [f"d = {report.power_of_two(size)}: ms", "GB/s", "to limit"]
+    by_size = [{one["kernel"]: one for one in lines} for _, lines in sizes]
+    rows = [tuple(head)]
+    for name in dict.fromkeys(name for kernels in by_size for name in kernels):
+        some = next(kernels[name] for kernels in by_size if name in kernels)
+        row = [name, f"{some['bytes_per_element']:.2f}" if some["bytes_per_element"] else "-"]
+        for kernels in by_size:
+            one = kernels.get(name)
+            own = rate(one) if one else None
+            ratio = one["ratio_to_limit"] if one else None
+            row += [f"{one['milliseconds']:.4g}" if one else "-", f"{own:.0f}" if own else "-",
+                    f"{ratio:.2f}" if ratio else "-"]
+        rows.append(tuple(row))
+    return report.markdown(rows)
+
+
+def steps_table(runs):
+    """A row for each optimizer; columns for each number of ranks and tensors."""
+    head = ["optimizer"]
+    for (ranks, tensors), _ in runs:
+        head += [f"{ranks} rank{'s' * (ranks > 1)}, {tensors} tensor{'s' * (tensors > 1)}: ms", "launches", "fences"]
+    rows = [tuple(head)]
+    by_run = [{one["optimizer"]: one for one in lines} for _, lines in runs]
+    for name in dict.fromkeys(name for steps in by_run for name in steps):
+        row = [name]
+        for steps in by_run:
+            one = steps.get(name)
+            row += [f"{one['milliseconds']:.4g}", f"{one['launches']:.3g}", f"{one['fences']:.3g}"] if one else "---"
+        rows.append(tuple(row))
     return report.markdown(rows)
 
 
@@ -73,21 +141,48 @@ def peers_table(kernels, peers):
         if kadam in kernels and peer in peers:
             own, other = kernels[kadam]["milliseconds"], peers[peer]["milliseconds"]
             rows.append((kadam, f"{own:.4g}", peer, f"{other:.4g}", f"{other / own:.3g}"))
+    return report.markdown(rows) if len(rows) > 1 else None
+
+
+def exchange_table(ways):
+    rows = [("exchange, 2 ranks on one GPU", "elements", "way", "ms", "MB sent", "encode ms", "decode ms")]
+    for way, lines in ways:
+        for one in lines:
+            rows.append((one["exchange"], f"{one['elements']:,}", way, f"{1e3 * one['seconds']:.4g}",
+                         f"{one['bytes_sent'] / 1e6:.4g}", f"{1e3 * one['encode_seconds']:.3g}",
+                         f"{1e3 * one['decode_seconds']:.3g}"))
     return report.markdown(rows)
+
+
+def stages_text(found):
+    failed = [f"{unit} ({why})" if why else unit for unit, (state, why) in found.items() if state == "failed"]
+    return f"Failed: {'; '.join(failed)}." if failed else None
+
+
+def text_of(folder):
+    said = settings(folder)
+    found = states(folder)
+    kernels = files(folder, "kernels-*.jsonl")
+    parts = [f"{said.get('measured', 'no date')}, {gpu(folder, said)}, float32, {said.get('commit', 'commit unknown')}. "
+             f"{tests_text(folder, found)}", stages_text(found)]
+    if kernels:
+        parts.append(kernels_table(kernels))
+    steps = files(folder, "steps-*.jsonl")
+    if steps:
+        sizes = sorted({one["elements"] for _, lines in steps for one in lines})
+        parts += [f"A step of each optimizer, d = {', '.join(map(report.power_of_two, sizes))}:", steps_table(steps)]
+    for (size,), lines in files(folder, "torch-*.jsonl"):
+        own = next((one for numbers, one in kernels if numbers == (size,)), [])
+        parts.append(peers_table({one["kernel"]: one for one in own}, {one["kernel"]: one for one in lines}))
+    ways = [(way, objects(folder / f"exchange-{way}.jsonl")) for way in ("staged", "direct")]
+    if any(lines for _, lines in ways):
+        parts.append(exchange_table(ways))
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def main():
     arguments = parse()
-    kernels = read(arguments.figures / "kernels.jsonl")
-    peers = read(arguments.figures / "peers.jsonl")
-    if "copy" not in kernels:
-        sys.exit(f"kadam: {arguments.figures / 'kernels.jsonl'} has no measurements")
-    day, commit = report.today_and_commit()
-    parts = [f"{day}, {arguments.gpu}, d = {report.power_of_two(arguments.elements)}, float32, {commit}. "
-             f"{tests_text(arguments.figures / 'tests.xml')}", kernels_table(kernels)]
-    if peers:
-        parts.append(peers_table(kernels, peers))
-    text = "\n\n".join(parts) + "\n"
+    text = text_of(arguments.folder)
     print(text, end="")
     if arguments.write:
         report.put_between_markers(report.DOCUMENT, "gpu_check", text)
