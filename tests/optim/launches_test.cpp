@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/comm/mpi_communicator.hpp>
+#include <kadam/optim/make_optimizer.hpp>
+#include <support/host_views.hpp>
+#include <support/random_vectors.hpp>
+#include <support/smallest_options.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+/// A step with hundreds of tensors in alternating groups is a few launches, and waits a few times: what a
+/// GPU's queue sees, through Kokkos Tools.
+namespace kadam::launches_test {
+namespace {
+
+std::vector<std::string> launches;
+std::vector<std::string> fences;
+
+void record_kernel(const char* label, std::uint32_t /*device*/, std::uint64_t* /*id*/) {
+  launches.emplace_back(label);
+}
+void record_copy(Kokkos::Tools::SpaceHandle /*to*/, const char* label, const void* /*data*/,
+                 Kokkos::Tools::SpaceHandle /*from*/, const char* /*from_label*/, const void* /*from_data*/,
+                 std::uint64_t bytes) {
+  if (bytes > 0) launches.emplace_back(std::string("copy to ") + label);
+}
+/// Kokkos fences before it calls a tool; without a tool it does not.
+void record_fence(const char* label, std::uint32_t /*device*/, std::uint64_t* /*id*/) {
+  const std::string text = label;
+  if (text.find("Kokkos Profile Tool Fence") == std::string::npos) fences.push_back(text);
+}
+
+class Tools {
+ public:
+  Tools() {
+    namespace tools = Kokkos::Tools::Experimental;
+    launches.clear();
+    fences.clear();
+    tools::set_begin_parallel_for_callback(record_kernel);
+    tools::set_begin_parallel_reduce_callback(record_kernel);
+    tools::set_begin_parallel_scan_callback(record_kernel);
+    tools::set_begin_deep_copy_callback(record_copy);
+    tools::set_begin_fence_callback(record_fence);
+  }
+  ~Tools() {
+    namespace tools = Kokkos::Tools::Experimental;
+    tools::set_begin_parallel_for_callback(nullptr);
+    tools::set_begin_parallel_reduce_callback(nullptr);
+    tools::set_begin_parallel_scan_callback(nullptr);
+    tools::set_begin_deep_copy_callback(nullptr);
+    tools::set_begin_fence_callback(nullptr);
+  }
+  Tools(const Tools&) = delete;
+  Tools& operator=(const Tools&) = delete;
+};
+
+std::string listed(const std::vector<std::string>& labels) {
+  std::string text;
+  for (const std::string& label : labels) text += "\n  " + label;
+  return text;
+}
+
+constexpr std::int64_t tensors = 400;
+constexpr std::int64_t tensor_elements = 300;
+
+TensorLayout many_tensors() {
+  std::vector<Tensor> list;
+  for (std::int64_t k = 0; k < tensors; ++k) {
+    list.push_back({(k % 2 == 0 ? "weight" : "bias") + std::to_string(k), k * tensor_elements,
+                    (k + 1) * tensor_elements});
+  }
+  return TensorLayout(list);
+}
+
+class LaunchesTest : public testing::TestWithParam<std::string> {};
+
+/// As far as one slice per rank goes, which is so on devices up to 4 MiB of message for each.
+TEST_P(LaunchesTest, AStepIsAFewLaunches) {
+  MpiOptions options;
+  options.exchange.piece_bytes = std::size_t{1} << 24U;
+  const auto communicator = make_mpi_communicator(MPI_COMM_WORLD, options);
+  // A slice of each rank is encoded, and decoded, by a launch of its own.
+  const auto ranks = static_cast<std::size_t>(communicator->size());
+  const std::size_t most_launches = 12 + 2 * (std::max<std::size_t>(ranks, 2) - 2);
+  constexpr std::size_t most_fences = 3;
+  const TensorLayout layout = many_tensors();
+  const std::int64_t d = layout.elements();
+  const auto optimizer =
+      make_optimizer(GetParam(), test::options_with_warmup(GetParam(), 3), layout, communicator,
+                     {{.tensors = "bias*", .lr_scale = 2.0, .weight_decay = 0.1}});
+  const auto parameters = test::to_device(test::random_vector(d, 2));
+  const ExecutionSpace exec;
+  std::string phase;
+  std::map<std::string, int> steps_of;
+  for (std::int64_t t = 1; t <= 10; ++t) {
+    const auto gradient = test::to_device(test::random_gradient(d, communicator->rank(), t));
+    const Tools tools;
+    const StepResult result = optimizer->step(exec, parameters, gradient);
+    // The first step of a phase may prepare it; what the last one of a warm-up does is not done again.
+    const bool is_new = phase != result.phase;
+    phase = result.phase;
+    if (is_new || (phase == "warm-up" && t == 3)) continue;
+    ++steps_of[phase];
+    ASSERT_LE(launches.size(), most_launches) << phase << listed(launches);
+    ASSERT_LE(fences.size(), most_fences) << phase << listed(fences);
+    RecordProperty("launches_" + phase, static_cast<int>(launches.size()));
+    RecordProperty("fences_" + phase, static_cast<int>(fences.size()));
+  }
+  EXPECT_FALSE(steps_of.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(AllOptimizers, LaunchesTest, testing::ValuesIn(optimizer_names()),
+                         [](const auto& test_info) { return test_info.param; });
+
+}  // namespace
+}  // namespace kadam::launches_test
