@@ -37,7 +37,8 @@ ContinuedLoad<Momentum, MemorySpace> momentum_of(const Numbers<MemorySpace>& gra
 }
 
 Update update_of(const Vectors& vectors, const HalfCopy<MemorySpace>& copy) {
-  return {{segment_table({Segment{{0, vectors.elements}}}), {1e-3, 1e-8}}, {{vectors.x, vectors.v}, copy}};
+  return {{segment_table({Segment{{0, vectors.elements}}}), AdamApplyOf::make(1e-3, 1e-8, 1.0, 1.0)},
+          {{vectors.x, vectors.v}, copy}};
 }
 
 /// y = ema(m, g) fused in, with m in the message of the step before: reads g and the error, writes the error.

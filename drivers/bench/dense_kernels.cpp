@@ -30,12 +30,10 @@ BySegment<MemorySpace, RuleOf> one_segment(const Vectors& vectors, const RuleOf&
   return {segments(vectors.elements, 1, 0.0), rule_of};
 }
 
-constexpr AdamApplyOf apply_of{gamma, eps, 0.9, 0.9};
-
 BySegment<MemorySpace, AdamStepOf> adam_step(const Vectors& vectors, std::int64_t count,
                                              double weight_decay) {
   return {segments(vectors.elements, count, weight_decay),
-          {Ema::make(0.9), Ema::make(0.999), 1.0F, apply_of}};
+          {Ema::make(0.9), Ema::make(0.999), 1.0F, AdamApplyOf::make(gamma, eps, 0.9, 0.9)}};
 }
 
 KernelCase adam(const char* name, const Vectors& vectors, std::int64_t count, double weight_decay) {
@@ -72,7 +70,7 @@ KernelCase mean_of_parts(const Vectors& vectors) {
 
 KernelCase accumulate_direction_case(const Vectors& vectors) {
   const MomentUpdate moments{Ema::make(0.9), Ema::make(0.999), 1.0F};
-  const AdamDirectionOf direction{1.0, gamma, eps, 0.9, 0.9};
+  const auto direction = AdamDirectionOf::make(1.0, gamma, eps, 0.9, 0.9);
   const auto rule = one_segment(vectors, MomentsAndDirectionOf{moments, direction});
   return {"accumulate_adam_direction", 28.0, vectors.elements, Limit::update,
           [&vectors, rule](const auto& exec) {
@@ -85,7 +83,7 @@ KernelCase local_step_case(const Vectors& vectors) {
   LocalStepOf step;
   step.first = Ema::make(0.9);
   step.gamma = gamma;
-  step.eps = eps;
+  step.eps = static_cast<float>(eps);
   const auto rule = one_segment(vectors, step);
   return {"local step of 0/1 Adam", 36.0, vectors.elements, Limit::update,
           [&vectors, rule](const auto& exec) {

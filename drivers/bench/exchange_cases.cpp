@@ -78,7 +78,7 @@ class FrozenStep {
       : elements_(at.elements),
         mean_(ExecutionSpace{}, make_quantiser(code), at.communicator, at.elements, scale_block),
         gradient_(own_vector("kadam-bench::gradient", at, 1e-2F)),
-        update_{{segment_table({Segment{{0, at.elements}}}), {1e-3, 1e-8}},
+        update_{{segment_table({Segment{{0, at.elements}}}), AdamApplyOf::make(1e-3, 1e-8, 1.0, 1.0)},
                 {common_vector("kadam-bench::x", at, 1.0F), common_vector("kadam-bench::v", at, 1e-6F)}} {}
 
   void operator()(const ExecutionSpace& exec, Phases& phases) {

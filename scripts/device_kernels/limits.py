@@ -13,16 +13,16 @@ class Limit:
 # What they need, up to the next unit of 8 in which registers are given out, or to the one after it where that is near.
 # Kokkos' scan over bins keeps its 8-byte sums on the stack, once for each thread.
 LIMITS = {
-    "AccumulateAdamDirection": Limit(24),
-    "AccumulateLocalMomentum": Limit(24),
-    "AdamUpdate": Limit(32),
+    "AccumulateLocalMomentum": Limit(64),
+    "AdamDirectionOf": Limit(64),
+    "AdamStepOf": Limit(80),
     "AddScaledMomentum": Limit(32),
     "ClearIfKept": Limit(32),
     "ContinueValues": Limit(32),
     "CountCoordinate": Limit(32),
     "DecodeBlock float8": Limit(40),
     "DecodeBlock sign": Limit(32),
-    "DecodeBlock sign WithCopy": Limit(40),
+    "DecodeBlock sign WithCopy": Limit(48),
     "DecodeBlock uniform4": Limit(32),
     "DecodeByteError": Limit(32),
     "EncodeBlock float8 ContinuedSource": Limit(128),
@@ -44,6 +44,8 @@ LIMITS = {
     "LambTrustRatios": Limit(40),
     "MeanOfBlock uniform4": Limit(64),
     "MeanOfSentBlock": Limit(56),
+    "MomentUpdate": Limit(56),
+    "MomentsAndDirectionOf": Limit(72),
     "MomentumNorms": Limit(40),
     "OnebitLambApply": Limit(32),
     "OnebitLambNorms": Limit(48),
@@ -51,9 +53,11 @@ LIMITS = {
     "OrderedMeanOfElement": Limit(32),
     "RaiseVarianceOfBlock": Limit(40),
     "ScaleElement": Limit(16),
-    "ScaleNumbers": Limit(16),
+    "RoundInto": Limit(48),
+    "ScaleNumbers": Limit(40),
     "SelectBlock": Limit(80),
     "SelectPart": Limit(64),
+    "StepAhead": Limit(48),
     "SubtractMeanOfPart": Limit(48),
     "SumMarks": Limit(64, stack=8),
     "SumTile MagnitudeOf": Limit(40),
@@ -64,19 +68,15 @@ LIMITS = {
     "TallyDigit 2": Limit(32),
     "TallyGroups": Limit(56),
     "TallyGroupsAgain": Limit(32),
-    "UpdateMoments": Limit(24),
     "VisitEntry AddEntry": Limit(32),
     "VisitEntry CountSender": Limit(40),
     "VisitEntry SubtractEntry": Limit(32),
     "VisitEntry SubtractSum": Limit(32),
-    "WriteCopy": Limit(16),
-    "accumulate_direction": Limit(24),
+    "WeightDecayOf": Limit(48),
+    "WriteWorkingParameters": Limit(56),
     "apply_delayed_mean": Limit(24),
     "count_zeros": Limit(32),
-    "decay_weights": Limit(16),
     "fold_corrections": Limit(24),
-    "step_ahead": Limit(24),
-    "write_working_parameters": Limit(24),
 }
 
 
@@ -97,8 +97,9 @@ class Hot:
 HELD = 16
 SCALE = 1 / HELD
 HOT = [
-    # x, m, v, g; x, m, v
-    Hot("AdamUpdate", r"AdamUpdate<float, void", {32: 4}, {32: 3}, read_bytes=16, written_bytes=12),
+    # x, m, v, g; x, m, v: four elements at a time
+    Hot("AdamStepOf", r"AdamStepOf>, kadam::detail::ElementArrays<(kadam::ElementArray<float, true>, ){3}"
+        r"kadam::ElementArray<float const, true> ?>", {128: 1}, {128: 0.75}, read_bytes=16, written_bytes=12),
     # error, gradient, the word of the code before, and, where there is a mask, its two words
     Hot("EncodeBlock sign ContinuedSource", r"EncodeBlock<kadam::SignQuantiser, kadam::detail::ContinuedSource",
         {32: 5 + SCALE}, {32: 1}, held=HELD),

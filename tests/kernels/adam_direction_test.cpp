@@ -32,9 +32,9 @@ struct DirectionState {
   void add_direction(const test::HostSegments& segments, double keep, double gamma, double c1, double c2) {
     const auto inverse_c2 = static_cast<float>(1.0 / c2);
     segments.for_each_element([&](const std::int64_t segment, const std::size_t i) {
-      const double rate = gamma * segments.factors[static_cast<std::size_t>(segment)].lr_scale;
+      const double lr_scale = segments.factors[static_cast<std::size_t>(segment)].lr_scale;
       target[i] = static_cast<float>(keep) * target[i] +
-                  static_cast<float>(rate / c1) * m[i] / (std::sqrt(v[i] * inverse_c2) + eps);
+                  static_cast<float>(gamma / c1 * lr_scale) * m[i] / (std::sqrt(v[i] * inverse_c2) + eps);
     });
   }
 };
@@ -89,8 +89,8 @@ TYPED_TEST(AdamDirectionTest, BothAtOnceAreEquivalentToReference) {
         const auto segments = keep == 1.0 ? test::HostSegments::whole(n) : test::HostSegments::of(n);
         DirectionState wanted = TestFixture::random_state(n);
         const auto got = TestFixture::copy_of(wanted);
-        const AdamDirectionOf direction{keep, this->gamma, static_cast<double>(DirectionState::eps), this->c1,
-                                        this->c2};
+        const auto direction = AdamDirectionOf::make(
+            keep, this->gamma, static_cast<double>(DirectionState::eps), this->c1, this->c2);
         wanted.update_moments(values);
         wanted.add_direction(segments, keep, this->gamma, this->c1, this->c2);
         accumulate_adam_direction(
@@ -114,7 +114,8 @@ TYPED_TEST(AdamDirectionTest, MomentsAloneAndDirectionAloneAreEquivalentToRefere
       wanted.update_moments(values);
       update_moments(TypeParam{}, moments_of_test, got.m, got.v, numbers);
       TestFixture::expect_same(got, wanted, "n " + std::to_string(n) + " " + format);
-      const AdamDirectionOf direction{0.5, 0.1, static_cast<double>(DirectionState::eps), 0.19, 0.3};
+      const auto direction =
+          AdamDirectionOf::make(0.5, 0.1, static_cast<double>(DirectionState::eps), 0.19, 0.3);
       wanted.add_direction(segments, 0.5, 0.1, 0.19, 0.3);
       accumulate_direction(TypeParam{}, test::by_segment<Space>(segments, direction), ConstFloats(got.m),
                            ConstFloats(got.v), got.target);

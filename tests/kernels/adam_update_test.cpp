@@ -66,7 +66,7 @@ struct AdamState {
       m[i] = 0.9F * m[i] + static_cast<float>(1.0 - 0.9) * g;
       v[i] = 0.999F * v[i] + static_cast<float>(1.0 - 0.999) * (g * g);
       x[i] = static_cast<float>(1.0 - gamma * lambda) * x[i] -
-             static_cast<float>(gamma / 0.19) * m[i] /
+             static_cast<float>(0.02 / 0.19 * lr_scale) * m[i] /
                  (std::sqrt(v[i] * static_cast<float>(1.0 / 0.002)) + 1e-3F);
     });
   }
@@ -78,7 +78,8 @@ TYPED_TEST(AdamUpdateTest, SegmentsAreEquivalentToReference) {
   for (const std::int64_t n : test::sizes) {
     const auto segments = test::HostSegments::of(n);
     const auto rule = test::by_segment<Space>(
-        segments, AdamStepOf{Ema::make(0.9), Ema::make(0.999), 0.375F, {0.02, 1e-3, 0.19, 0.002}});
+        segments,
+        AdamStepOf{Ema::make(0.9), Ema::make(0.999), 0.375F, AdamApplyOf::make(0.02, 1e-3, 0.19, 0.002)});
     const auto gradient = test::random_gradient(n, 0, 1);
     test::for_each_format<Space>(gradient, [&](const auto& numbers, const auto& values, const char* format) {
       AdamState wanted{test::vector_with_nan(n, 1), test::random_vector(n, 2), test::random_variance(n, 3)};

@@ -11,8 +11,7 @@
 namespace kadam {
 namespace {
 
-constexpr LocalStepOf local_rule{
-    {0.9F, static_cast<float>(1.0 - 0.9)}, 0.375F, 0.02, 0.7, 1.0 / 3.0, static_cast<double>(1e-3F)};
+constexpr LocalStepOf local_rule{{0.9F, static_cast<float>(1.0 - 0.9)}, 0.375F, 0.02, 0.7, 3.0F, 1e-3F};
 
 TEST(LocalStep, HandSized) {
   LocalStep rule;
@@ -65,7 +64,7 @@ TYPED_TEST(LocalStepTest, WorkingParametersAreEquivalentToReference) {
     segments.for_each_element([&](const std::int64_t segment, const std::size_t i) {
       const auto& [lr_scale, lambda] = segments.factors[static_cast<std::size_t>(segment)];
       wanted[i] = static_cast<float>(1.0 - lambda * 0.7 * lr_scale) * x[i];
-      if (v[i] > 0.0F) wanted[i] -= u[i] / (std::sqrt(v[i] * static_cast<float>(1.0 / (1.0 / 3.0))) + 1e-3F);
+      if (v[i] > 0.0F) wanted[i] -= u[i] / (std::sqrt(v[i] * 3.0F) + 1e-3F);
     });
     const auto out = test::to_device<Space>(std::vector<float>(x.size(), -7.0F));
     write_working_parameters<TypeParam, Space>(TypeParam{}, test::by_segment<Space>(segments, local_rule),

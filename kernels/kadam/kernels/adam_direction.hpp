@@ -37,8 +37,7 @@ struct AdamDirection {
   float eps = 0.0F;
 
   /// keep: decay of what is there; gamma: learning rate; c1, c2: bias corrections 1 - beta^t (1: none).
-  [[nodiscard]] static KOKKOS_FORCEINLINE_FUNCTION AdamDirection make(double keep, double gamma, double eps,
-                                                                      double c1, double c2) {
+  static AdamDirection make(double keep, double gamma, double eps, double c1, double c2) {
     return {static_cast<float>(keep), static_cast<float>(gamma / c1), static_cast<float>(1.0 / c2),
             static_cast<float>(eps)};
   }
@@ -51,17 +50,21 @@ struct AdamDirection {
   }
 };
 
-/// AdamDirection of a segment.
+/// AdamDirection of a segment; divided on the host, as AdamApplyOf.
 struct AdamDirectionOf {
-  double keep = 1.0;
-  double gamma = 0.0;  ///< the learning rate, before the segment's factor
-  double eps = 0.0;
-  double c1 = 1.0;
-  double c2 = 1.0;
+  float keep = 1.0F;
+  double step = 0.0;  ///< gamma / c1, before the segment's factor
+  float inverse_c2 = 1.0F;
+  float eps = 0.0F;
+
+  /// As AdamDirection::make().
+  [[nodiscard]] static AdamDirectionOf make(double keep, double gamma, double eps, double c1, double c2) {
+    return {static_cast<float>(keep), gamma / c1, static_cast<float>(1.0 / c2), static_cast<float>(eps)};
+  }
 
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION AdamDirection operator()(std::int64_t /*segment*/,
                                                                      const SegmentFactors& factors) const {
-    return AdamDirection::make(keep, gamma * factors.lr_scale, eps, c1, c2);
+    return {keep, static_cast<float>(step * factors.lr_scale), inverse_c2, eps};
   }
 };
 

@@ -26,8 +26,7 @@ struct AdamApply {
   float eps = 0.0F;
 
   /// gamma: learning rate; lambda: weight decay; c1, c2: bias corrections 1 - beta^t (1: none).
-  [[nodiscard]] static KOKKOS_FORCEINLINE_FUNCTION AdamApply make(double gamma, double lambda, double eps,
-                                                                  double c1, double c2) {
+  static AdamApply make(double gamma, double lambda, double eps, double c1, double c2) {
     return {static_cast<float>(1.0 - gamma * lambda), static_cast<float>(gamma / c1),
             static_cast<float>(1.0 / c2), static_cast<float>(eps)};
   }
@@ -49,16 +48,23 @@ struct Ema {
   }
 };
 
-/// AdamApply of a segment.
+/// AdamApply of a segment. What is divided is divided on the host: in a kernel, a division in double would
+/// ask for as many registers as all else.
 struct AdamApplyOf {
   double gamma = 0.0;  ///< the learning rate, before the segment's factor
-  double eps = 0.0;
-  double c1 = 1.0;
-  double c2 = 1.0;
+  double step = 0.0;   ///< gamma / c1
+  float inverse_c2 = 1.0F;
+  float eps = 0.0F;
+
+  /// gamma: learning rate; c1, c2: bias corrections 1 - beta^t (1: none).
+  [[nodiscard]] static AdamApplyOf make(double gamma, double eps, double c1, double c2) {
+    return {gamma, gamma / c1, static_cast<float>(1.0 / c2), static_cast<float>(eps)};
+  }
 
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION AdamApply operator()(std::int64_t /*segment*/,
                                                                  const SegmentFactors& factors) const {
-    return AdamApply::make(gamma * factors.lr_scale, factors.weight_decay, eps, c1, c2);
+    return {static_cast<float>(1.0 - gamma * factors.lr_scale * factors.weight_decay),
+            static_cast<float>(step * factors.lr_scale), inverse_c2, eps};
   }
 };
 

@@ -146,15 +146,19 @@ struct ElementLoop {
   KOKKOS_FORCEINLINE_FUNCTION void walk(const TeamBlockMember<Team>& member, std::int64_t first,
                                         std::int64_t last, const Apply& apply) const {
     if (!are_aligned) {
+      KADAM_DO_NOT_UNROLL
       for (std::int64_t i = first + member.rank(); i < last; i += member.threads()) arrays.at(i, apply);
       return;
     }
     const std::int64_t from = Kokkos::min((first + at_a_time - 1) / at_a_time * at_a_time, last);
     const std::int64_t to = Kokkos::max(last / at_a_time * at_a_time, from);
+    KADAM_DO_NOT_UNROLL
     for (std::int64_t i = from + at_a_time * member.rank(); i < to; i += at_a_time * member.threads()) {
       arrays.from(i, apply);
     }
+    KADAM_DO_NOT_UNROLL
     for (std::int64_t i = first + member.rank(); i < from; i += member.threads()) arrays.at(i, apply);
+    KADAM_DO_NOT_UNROLL
     for (std::int64_t i = to + member.rank(); i < last; i += member.threads()) arrays.at(i, apply);
   }
 };

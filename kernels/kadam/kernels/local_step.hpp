@@ -42,8 +42,8 @@ struct LocalStepOf {
   float gradient_scale = 1.0F;
   double gamma = 0.0;      ///< the learning rate, before the segment's factor
   double gamma_sum = 0.0;  ///< Gamma, likewise
-  double c2 = 1.0;
-  double eps = 0.0;
+  float inverse_c2 = 1.0F;
+  float eps = 0.0F;
 
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION LocalStep operator()(std::int64_t /*segment*/,
                                                                  const SegmentFactors& factors) const {
@@ -51,8 +51,8 @@ struct LocalStepOf {
             gradient_scale,
             static_cast<float>(gamma * factors.lr_scale),
             static_cast<float>(1.0 - factors.weight_decay * gamma_sum * factors.lr_scale),
-            static_cast<float>(1.0 / c2),
-            static_cast<float>(eps)};
+            inverse_c2,
+            eps};
   }
 };
 

@@ -59,8 +59,8 @@ Gradient Step::mean_gradient(DenseMean& mean) const {
 }
 
 BySegment<MemorySpace, AdamStepOf> Step::adam_rule(double c1, double c2) const {
-  return by_segment(AdamStepOf{
-      Ema::make(common.beta1), Ema::make(common.beta2), gradient_scale(), {gamma(), common.eps, c1, c2}});
+  return by_segment(AdamStepOf{Ema::make(common.beta1), Ema::make(common.beta2), gradient_scale(),
+                               AdamApplyOf::make(gamma(), common.eps, c1, c2)});
 }
 
 BySegment<MemorySpace, AdamStepOf> Step::adam_rule() const {

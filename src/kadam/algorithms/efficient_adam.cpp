@@ -61,8 +61,8 @@ void EfficientAdam::advance(Step& step) {
 void EfficientAdam::accumulate(const Step& step) {
   const auto scope = step.enter(Phase::encode);
   const MomentUpdate moments{Ema::make(common().beta1), Ema::make(common().beta2), step.gradient_scale()};
-  const AdamDirectionOf direction{1.0, step.gamma(), common().eps, step.first_correction(),
-                                  step.second_correction()};
+  const auto direction = AdamDirectionOf::make(1.0, step.gamma(), common().eps, step.first_correction(),
+                                               step.second_correction());
   accumulate_adam_direction(step.exec, step.by_segment(MomentsAndDirectionOf{moments, direction}), moments_.m,
                             moments_.v, step.gradient, mean_.compressed().accumulator());
 }

@@ -23,7 +23,7 @@ void write_first_input(const ExecutionSpace& exec, const Load& load, const Activ
 /// An update by the AdamApply of each segment. Corrections are folded into m and v.
 template <class Update>
 UpdateBySegment<MemorySpace, AdamApplyOf, Update> by_adam(const Step& step, const Update& update) {
-  return {step.by_segment(AdamApplyOf{step.gamma(), step.common.eps}), update};
+  return {step.by_segment(AdamApplyOf::make(step.gamma(), step.common.eps, 1.0, 1.0)), update};
 }
 
 /// m <- m (sqrt(v) + eps) for active elements.

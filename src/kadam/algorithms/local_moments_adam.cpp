@@ -160,8 +160,8 @@ void LocalMomentsAdam::accumulate(Step& step, double keep, const Vector<float>& 
     average_variance(step);
   }
   const auto scope = step.enter(Phase::encode);
-  const AdamDirectionOf direction{keep, step.gamma(), common().eps, step.first_correction(),
-                                  step.second_correction()};
+  const auto direction = AdamDirectionOf::make(keep, step.gamma(), common().eps, step.first_correction(),
+                                               step.second_correction());
   if (needs_variance) {
     accumulate_direction(step.exec, step.by_segment(direction), Vector<const float>(m),
                          Vector<const float>(v), residual);

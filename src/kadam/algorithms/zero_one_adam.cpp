@@ -238,8 +238,8 @@ LocalStepOf ZeroOneAdam::local_rule() const {
   LocalStepOf rule;
   rule.first = Ema::make(common().beta1);
   rule.gamma_sum = gamma_sum_;
-  rule.c2 = common().second_correction(variance_steps_);
-  rule.eps = common().eps;
+  rule.inverse_c2 = static_cast<float>(1.0 / common().second_correction(variance_steps_));
+  rule.eps = static_cast<float>(common().eps);
   return rule;
 }
 

@@ -33,6 +33,15 @@
 #define KADAM_UNROLL _Pragma("GCC unroll 16")
 #endif
 
+// A loop whose rounds are long enough: unrolled, a thread would need registers that other threads want.
+#if defined(__CUDA_ARCH__) || defined(__clang__)
+#define KADAM_DO_NOT_UNROLL _Pragma("unroll 1")
+#elif defined(__CUDACC__)
+#define KADAM_DO_NOT_UNROLL
+#else
+#define KADAM_DO_NOT_UNROLL _Pragma("GCC unroll 1")
+#endif
+
 namespace kadam::detail {
 
 template <class Exec>
