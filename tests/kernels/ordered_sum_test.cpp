@@ -4,9 +4,11 @@
 #include <kernels/execution_spaces.hpp>
 #include <support/host_views.hpp>
 #include <support/random_vectors.hpp>
+#include <support/recorded_work.hpp>
 
 #include <cmath>
 #include <limits>
+#include <string>
 #include <vector>
 
 namespace kadam {
@@ -51,6 +53,29 @@ TYPED_TEST(OrderedSumTest, IsFiniteExactlyWhenAllValuesAre) {
           std::isfinite(sum_of<TypeParam>(10000, SquareOf<Space>{test::to_device<Space>(poisoned)})));
     }
   }
+}
+
+/// More than one tile to a part on a GPU; the space of one sum serves the next, of any length.
+TYPED_TEST(OrderedSumTest, IsEquivalentToReferenceInLongVectors) {
+  using Space = typename TypeParam::memory_space;
+  const std::int64_t n = (1 << 25) + 4097;
+  const Kokkos::View<float*, Space> ones("ones", static_cast<std::size_t>(n));
+  Kokkos::deep_copy(ones, 1.0F);
+  const SumSpace<Space> space(n);
+  for (const std::int64_t count : {n, std::int64_t{1}, n - 1, std::int64_t{0}, std::int64_t{1} << 24, n})
+    EXPECT_EQ(ordered_sum(TypeParam{}, count, MagnitudeOf<Space>{ones}, space), static_cast<double>(count));
+}
+
+TYPED_TEST(OrderedSumTest, IsOneKernelAndOneWait) {
+  using Space = typename TypeParam::memory_space;
+  const std::int64_t n = 100000;
+  const Kokkos::View<float*, Space> values("values", static_cast<std::size_t>(n));
+  const SumSpace<Space> space(n);
+  (void)ordered_sum(TypeParam{}, n, MagnitudeOf<Space>{values}, space);  // Kokkos makes room for its own
+  const test::RecordedWork work;
+  (void)ordered_sum(TypeParam{}, n, MagnitudeOf<Space>{values}, space);
+  EXPECT_EQ(work.launches(), std::vector<std::string>{"kadam::ordered_sum"});
+  EXPECT_EQ(work.fences(), std::vector<std::string>{"kadam::ordered_sum"});
 }
 
 TEST(OrderedSum, DoesNotDependOnTheExecutionSpaceOfTheHost) {

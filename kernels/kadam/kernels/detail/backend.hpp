@@ -10,8 +10,8 @@
 #include <type_traits>
 
 /// All that is chosen per backend: how much a CPU thread or a GPU team works on at a time, and hints that one
-/// compiler understands and another does not. Results depend on sum_lanes and team_threads (the order of a
-/// sum), on nothing else here, and on no number of threads. One build is an exception:
+/// compiler understands and another does not. Results depend on sum_lanes, team_threads and sum_parts (the
+/// order of a sum), on nothing else here, and on no number of threads. One build is an exception:
 /// KADAM_ENABLE_HOST_TEAMS lets teams of OpenMP's threads take a GPU's way, so that tests without a GPU can
 /// run it.
 
@@ -90,6 +90,9 @@ inline constexpr std::int64_t sparse_elements_at_a_time = std::int64_t{1} << 22;
 
 /// GPU: parts that a long vector is cut in to select from it. A CPU takes one per thread.
 inline constexpr std::int64_t top_k_parts = 512;
+
+/// GPU: partial sums of a long vector, at most. A CPU takes one per tile.
+inline constexpr std::int64_t sum_parts = 4096;
 
 /// Asks a CPU for elements that are read soon: while a block is summed and packed in cache, memory would
 /// wait. A hint.

@@ -239,13 +239,19 @@ struct TeamBlockMember {
     return Kokkos::bit_cast<float>(largest > 0 ? largest : 0);
   }
 
-  template <class Predicate>
-  KOKKOS_FORCEINLINE_FUNCTION std::int64_t count(std::int64_t count, const Predicate& predicate) const {
+  /// The sum of integers.
+  template <class Function>
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t total(std::int64_t count, const Function& function) const {
     std::int64_t total = 0;
     Kokkos::parallel_reduce(
         Kokkos::TeamThreadRange(team, count),
-        [&](const std::int64_t k, std::int64_t& partial) { partial += predicate(k) ? 1 : 0; }, total);
+        [&](const std::int64_t k, std::int64_t& partial) { partial += function(k); }, total);
     return total;
+  }
+
+  template <class Predicate>
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t count(std::int64_t count, const Predicate& predicate) const {
+    return total(count, [&](const std::int64_t k) { return predicate(k) ? 1 : 0; });
   }
 
   /// The visits are concurrent; what they are told is the same as on a CPU.
