@@ -37,6 +37,21 @@ TYPED_TEST(ActiveMaskTest, WordsStartAtAnyElement) {
   EXPECT_EQ(shifted.word(2), mask.word(66));
 }
 
+TYPED_TEST(ActiveMaskTest, HasTheBitsOfLongVectors) {
+  using Space = typename TypeParam::memory_space;
+  for (const std::int64_t elements : test::sizes) {
+    const Kokkos::View<std::uint32_t*, Space> words(
+        "words", static_cast<std::size_t>(ActiveMask<Space>::words_for(elements)));
+    Kokkos::deep_copy(words, 0xdeadbeefU);
+    fill_active_mask(TypeParam{}, words, elements, EveryThird{});
+    Kokkos::fence();
+    std::vector<std::uint32_t> wanted(words.extent(0), 0);
+    for (std::int64_t i = 0; i < elements; i += 3)
+      wanted[static_cast<std::size_t>(i / 32)] |= 1U << static_cast<unsigned>(i % 32);
+    EXPECT_EQ(test::to_host(words), wanted) << elements;
+  }
+}
+
 TEST(ActiveMask, AnEmptyMaskIsAllActive) {
   const ActiveMask<Kokkos::HostSpace> mask;
   EXPECT_TRUE(mask.all_active());

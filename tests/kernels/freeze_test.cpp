@@ -3,7 +3,9 @@
 #include <kadam/kernels/freeze.hpp>
 #include <kernels/execution_spaces.hpp>
 #include <support/host_views.hpp>
+#include <support/recorded_work.hpp>
 
+#include <string>
 #include <vector>
 
 namespace kadam {
@@ -21,6 +23,16 @@ TYPED_TEST(FreezeTest, FoldsTheCorrectionsAndSilencesCoordinatesWithoutVariance)
   EXPECT_EQ(test::to_host(m), (std::vector<float>{2.0F, 0.0F, -6.0F}));
   EXPECT_EQ(test::to_host(v), (std::vector<float>{2.0F, 0.0F, 4.0F}));
   EXPECT_EQ(count_zeros(TypeParam{}, v), 1);
+}
+
+TYPED_TEST(FreezeTest, CountsZerosInOneKernel) {
+  using Space = typename TypeParam::memory_space;
+  const Kokkos::View<float*, Space> v("v", 100000);
+  (void)count_zeros(TypeParam{}, v);  // Kokkos makes room for its own first
+  const test::RecordedWork work;
+  EXPECT_EQ(count_zeros(TypeParam{}, v), 100000);
+  EXPECT_EQ(work.launches(), std::vector<std::string>{"kadam::count_zeros"});
+  EXPECT_LE(work.fences().size(), 1U);
 }
 
 TYPED_TEST(FreezeTest, RaisesSmallVariancesOfABlockButNotThoseThatAreZero) {

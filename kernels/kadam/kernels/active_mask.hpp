@@ -68,6 +68,44 @@ struct FillActiveMask {
   }
 };
 
+/// The same by teams: neighbouring threads look at neighbouring elements, and a team packs what its threads
+/// found.
+template <class Mask, class Predicate>
+struct FillActiveMaskOfTile {
+  static constexpr std::int64_t tile_words = 128;  ///< one for each thread of a team
+
+  Mask mask;
+  Predicate active;
+  std::int64_t elements;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t tile) const {
+    constexpr std::int64_t at_a_time = tile_words;
+    auto* const is_active = member.template scratch<std::uint8_t>(32 * at_a_time);
+    const std::int64_t first = tile * at_a_time;
+    const std::int64_t words = Kokkos::min(at_a_time, static_cast<std::int64_t>(mask.extent(0)) - first);
+    // First all that a thread holds, then what it leads to: memory is busy meanwhile.
+    for (std::int64_t held = 0; held < 32 * words; held += member.held()) {
+      bool own[held_elements];
+      member.for_each_held(held, 32 * words, [&](const int j, const std::int64_t k) {
+        const std::int64_t element = 32 * first + k;
+        own[j] = element < elements && active(element);
+      });
+      member.for_each_held(held, 32 * words, [&](const int j, const std::int64_t k) {
+        is_active[k] = static_cast<std::uint8_t>(own[j]);
+      });
+    }
+    member.barrier();
+    member.for_each(words, [&](const std::int64_t w) {
+      std::uint32_t word = 0;
+      for (unsigned bit = 0; bit < 32; ++bit) word |= std::uint32_t{is_active[32 * w + bit]} << bit;
+      mask(first + w) = word;
+    });
+  }
+
+  [[nodiscard]] static int scratch_bytes(int /*threads*/) { return static_cast<int>(32 * tile_words) + 8; }
+};
+
 }  // namespace detail
 
 /// Sets the bit of every element in [0, elements) for which active(element) holds.
@@ -76,10 +114,17 @@ struct FillActiveMask {
 template <class Exec, class MemorySpace, class Predicate>
 void fill_active_mask(const Exec& exec, const Kokkos::View<std::uint32_t*, MemorySpace>& mask,
                       std::int64_t elements, const Predicate& active) {
-  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-  Kokkos::parallel_for(
-      "kadam::fill_active_mask", Policy(exec, 0, static_cast<std::int64_t>(mask.extent(0))),
-      detail::FillActiveMask<Kokkos::View<std::uint32_t*, MemorySpace>, Predicate>{mask, active, elements});
+  using Mask = Kokkos::View<std::uint32_t*, MemorySpace>;
+  const auto words = static_cast<std::int64_t>(mask.extent(0));
+  if constexpr (detail::one_thread_per_block<Exec>) {
+    using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+    Kokkos::parallel_for("kadam::fill_active_mask", Policy(exec, 0, words),
+                         detail::FillActiveMask<Mask, Predicate>{mask, active, elements});
+  } else {
+    using Tile = detail::FillActiveMaskOfTile<Mask, Predicate>;
+    detail::for_each_block("kadam::fill_active_mask", exec, 0,
+                           (words + Tile::tile_words - 1) / Tile::tile_words, Tile{mask, active, elements});
+  }
 }
 
 }  // namespace kadam

@@ -14,6 +14,12 @@ namespace kadam {
 struct SupportOverlap {
   std::int64_t touched = 0;
   std::int64_t shared = 0;
+
+  KOKKOS_INLINE_FUNCTION SupportOverlap& operator+=(const SupportOverlap& other) {
+    touched += other.touched;
+    shared += other.shared;
+    return *this;
+  }
 };
 
 namespace detail {
@@ -32,9 +38,9 @@ struct CountSender {
 template <class MemorySpace>
 struct CountCoordinate {
   Kokkos::View<const std::uint8_t*, MemorySpace> senders;
-  KOKKOS_FUNCTION void operator()(const std::int64_t i, std::int64_t& touched, std::int64_t& shared) const {
-    touched += senders(i) > 0 ? 1 : 0;
-    shared += senders(i) > 1 ? 1 : 0;
+  KOKKOS_FUNCTION void operator()(const std::int64_t i, SupportOverlap& overlap) const {
+    overlap.touched += senders(i) > 0 ? 1 : 0;
+    overlap.shared += senders(i) > 1 ? 1 : 0;
   }
 };
 
@@ -55,8 +61,7 @@ template <class Exec, class MemorySpace>
   using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
   SupportOverlap overlap;
   Kokkos::parallel_reduce("kadam::support_overlap", Policy(exec, 0, messages.map.elements),
-                          detail::CountCoordinate<MemorySpace>{senders}, overlap.touched, overlap.shared);
-  exec.fence("kadam::support_overlap");
+                          detail::CountCoordinate<MemorySpace>{senders}, overlap);
   return overlap;
 }
 
