@@ -74,6 +74,10 @@ inline constexpr int team_threads = 128;
 /// with 5 the compiler would spill.
 inline constexpr unsigned teams_at_a_time = 4;
 
+/// GPU: the same for selecting from a long vector, where a team waits for its own memory as well; with 7 the
+/// compiler would spill.
+inline constexpr unsigned top_k_teams_at_a_time = 6;
+
 /// GPU: elements that a thread holds in registers. A team holds a block of 2048 between two looks at it. On a
 /// CPU a team of one thread has to hold whole words, too.
 #ifdef KADAM_ENABLE_HOST_TEAMS
@@ -88,11 +92,23 @@ inline constexpr int host_team_threads = 4;
 /// GPU: elements whose sparse sums are worked on at a time. A CPU takes one block per thread.
 inline constexpr std::int64_t sparse_elements_at_a_time = std::int64_t{1} << 22;
 
-/// GPU: parts that a long vector is cut in to select from it. A CPU takes one per thread.
-inline constexpr std::int64_t top_k_parts = 512;
+/// GPU: parts that a long vector is cut in to select from it, at most, and elements of one, at least. 2048
+/// teams are two to three times what the 132 multiprocessors of an H200 take at a time, so that none is idle
+/// for long at the end; a shorter part would cost more for its counts than for its elements. The number
+/// follows from the elements alone, so that a plan knows the memory. A CPU takes one part per thread.
+inline constexpr std::int64_t top_k_parts = 2048;
+inline constexpr std::int64_t top_k_part_elements = 8192;
 
 /// GPU: partial sums of a long vector, at most. A CPU takes one per tile.
 inline constexpr std::int64_t sum_parts = 4096;
+
+/// ++count, for a counter in memory of the team. Kokkos' atomic operations would take that for memory of the
+/// whole GPU, which is slower; CUDA's and HIP's own find out which it is.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION void increment_in_scratch(T& count) {
+  KOKKOS_IF_ON_DEVICE((atomicAdd(&count, T{1});))
+  KOKKOS_IF_ON_HOST((Kokkos::atomic_inc(&count);))
+}
 
 /// Asks a CPU for elements that are read soon: while a block is summed and packed in cache, memory would
 /// wait. A hint.

@@ -254,25 +254,21 @@ struct TeamBlockMember {
     return total(count, [&](const std::int64_t k) { return predicate(k) ? 1 : 0; });
   }
 
-  /// The visits are concurrent; what they are told is the same as on a CPU.
+  /// The visits are concurrent; what they are told is the same as on a CPU. Returns the sum of all marks.
   template <class Mark, class Visit>
-  KOKKOS_FORCEINLINE_FUNCTION void for_each_marked(std::int64_t count, const Mark& mark,
-                                                   const Visit& visit) const {
-    Kokkos::parallel_scan(Kokkos::TeamThreadRange(team, count),
-                          [&](const std::int64_t k, std::int64_t& before, const bool is_final) {
-                            const std::int64_t own = mark(k);
-                            if (is_final && own != 0) visit(k, before);
-                            before += own;
-                          });
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t for_each_marked(std::int64_t count, const Mark& mark,
+                                                           const Visit& visit) const {
+    std::int64_t total = 0;
+    Kokkos::parallel_scan(
+        Kokkos::TeamThreadRange(team, count),
+        [&](const std::int64_t k, std::int64_t& before, const bool is_final) {
+          const std::int64_t own = mark(k);
+          if (is_final && own != 0) visit(k, before);
+          before += own;
+        },
+        total);
     team.team_barrier();
-  }
-
-  template <class Bins, class BinOf>
-  KOKKOS_FORCEINLINE_FUNCTION void tally(std::int64_t count, const Bins& bins, const BinOf& bin_of) const {
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, count), [&](const std::int64_t k) {
-      const std::int64_t bin = bin_of(k);
-      if (bin >= 0) Kokkos::atomic_inc(&bins(bin));
-    });
+    return total;
   }
 
   /// Atomic, and yet the same in every run: the order of bits does not matter.
@@ -303,10 +299,21 @@ struct TeamBlockLoop {
   }
 };
 
+/// Teams of this functor that a multiprocessor takes at a time at least.
+template <class Function>
+[[nodiscard]] constexpr unsigned least_teams() {
+  if constexpr (requires { Function::least_teams; }) {
+    return Function::least_teams;
+  } else {
+    return teams_at_a_time;
+  }
+}
+
 /// function(member, block) for every block in [first, last).
 ///
 /// Function: a functor whose call operator is a template over the member and can run on the device. Its
-/// static scratch_bytes(threads of a team), if there is such a function, is what scratch() gives out.
+/// static scratch_bytes(threads of a team), if there is such a function, is what scratch() gives out; its
+/// static least_teams takes the place of teams_at_a_time.
 template <class Exec, class Function>
 void for_each_block(const std::string& label, const Exec& exec, std::int64_t first, std::int64_t last,
                     const Function& function) {
@@ -321,7 +328,7 @@ void for_each_block(const std::string& label, const Exec& exec, std::int64_t fir
     static_assert(sizeof(TeamBlockLoop<Function>) <= 3800, "more than the arguments of a kernel may take");
     const int team_size =
         runs_on_host<Exec> ? Kokkos::min(host_team_threads, exec.concurrency()) : team_threads;
-    using Bounds = Kokkos::LaunchBounds<team_threads, teams_at_a_time>;
+    using Bounds = Kokkos::LaunchBounds<team_threads, least_teams<Function>()>;
     Kokkos::TeamPolicy<Exec, Bounds> policy(exec, static_cast<int>(last - first), team_size);
     if constexpr (requires { Function::scratch_bytes(team_size); }) {
       policy.set_scratch_size(0,

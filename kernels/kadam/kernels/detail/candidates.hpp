@@ -160,7 +160,7 @@ class TeamCandidates {
     std::int32_t* const counts = words_;
     member.for_each(bins + 2, [&](const std::int64_t bin) { counts[bin] = 0; });
     member.for_each(elements,
-                    [&](const std::int64_t i) { Kokkos::atomic_inc(&counts[magnitude(i) >> shift]); });
+                    [&](const std::int64_t i) { increment_in_scratch(counts[magnitude(i) >> shift]); });
     member.for_each_marked(
         bins, [&](const std::int64_t i) { return std::int64_t{counts[bins - 1 - i]}; },
         [&](const std::int64_t i, const std::int64_t before) {

@@ -15,18 +15,26 @@ namespace kadam::detail {
 /// Elements that share one "largest magnitude": two cache lines of them, a bit each in a 32-bit mask.
 inline constexpr std::int64_t top_k_group = 32;
 
+[[nodiscard]] inline std::int64_t top_k_groups(std::int64_t elements) {
+  return (elements + top_k_group - 1) / top_k_group;
+}
+
 /// An element that may be among the k largest.
 struct Candidate {
   std::uint32_t index;
   float value;
 };
 
-/// Where the k largest elements of a long block may be, in parts of whole groups, one per thread or team.
+/// How often each digit occurs in each part of a vector: [part][bin].
+template <class MemorySpace>
+using Histograms = Kokkos::View<std::uint32_t**, Kokkos::LayoutRight, MemorySpace>;
+
+/// Where the k largest elements of a long block may be, in parts of whole groups, one per thread.
 ///
 /// k groups have an element at or above the k-th largest of the groups' largest, so the k largest elements
-/// are in groups that reach it. On a CPU these elements are listed, part by part: to come back to a third of
-/// the cache lines for each digit would cost more than to read all of them. A list has room for a 32nd
-/// of its part; a part with more (many equal ones) has no list.
+/// are in groups that reach it. These elements are listed, part by part: to come back to a third of the cache
+/// lines for each digit would cost more than to read all of them. A list has room for a 32nd of its part; a
+/// part with more (many equal ones) has no list.
 template <class MemorySpace>
 struct GroupedBlock {
   Kokkos::View<const float*, MemorySpace> values;

@@ -30,49 +30,4 @@ struct FoundDigits {
   std::int64_t wanted;  ///< how many with these digits are among the k largest
 };
 
-/// How often each digit occurs in each part of a vector: [part][bin].
-template <class MemorySpace>
-using Histograms = Kokkos::View<std::uint32_t**, Kokkos::LayoutRight, MemorySpace>;
-
-/// found(next): one digit more, by a scan over its bins from the largest down.
-template <class MemorySpace>
-struct FindDigit {
-  Histograms<MemorySpace> histograms;
-  Kokkos::View<FoundDigits*, MemorySpace> found;
-  FoundDigits start;  ///< for the first digit
-  int previous;       ///< found() so far; -1: start
-  int next;
-  int bits;
-
-  KOKKOS_FUNCTION void operator()(const std::int64_t i, std::int64_t& before, const bool is_final) const {
-    const std::int64_t bin = (std::int64_t{1} << bits) - 1 - i;
-    std::int64_t own = 0;
-    for (std::int64_t part = 0; part < histograms.extent_int(0); ++part) own += histograms(part, bin);
-    if (is_final) {
-      const FoundDigits so_far = previous < 0 ? start : found(previous);
-      if (before < so_far.wanted && before + own >= so_far.wanted) {
-        found(next) = {(so_far.prefix << bits) | static_cast<std::int32_t>(bin), so_far.wanted - before};
-      }
-    }
-    before += own;
-  }
-};
-
-/// marks(part) <- the sum of MagnitudeCut::mark over all parts before it, from the last digit's histograms.
-template <class MemorySpace>
-struct SumMarks {
-  Histograms<MemorySpace> histograms;
-  Kokkos::View<const FoundDigits*, MemorySpace> found;
-  Kokkos::View<std::int64_t*, MemorySpace> marks;
-
-  KOKKOS_FUNCTION void operator()(const std::int64_t part, std::int64_t& before, const bool is_final) const {
-    constexpr std::int64_t bins = MagnitudeDigit<2>::bins;
-    const std::int64_t threshold = found(4).prefix & (bins - 1);
-    std::int64_t above = 0;
-    for (std::int64_t bin = threshold + 1; bin <= bins; ++bin) above += histograms(part, bin);
-    if (is_final) marks(part) = before;
-    before += (above << 32) + histograms(part, threshold);
-  }
-};
-
 }  // namespace kadam::detail

@@ -1,0 +1,387 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/kernels/detail/block_loop.hpp>
+#include <kadam/kernels/detail/grouped_block.hpp>
+#include <kadam/kernels/detail/team_tally.hpp>
+#include <kadam/kernels/top_k.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+/// LargeTopK by the teams of a GPU, each with a part of the vector: five kernels, between which nobody waits
+/// for the host. Lanes are elements: neighbouring threads read neighbouring ones.
+namespace kadam::detail {
+
+/// Groups whose elements a team of so many threads holds: whole ones.
+[[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t team_groups(std::int64_t threads) {
+  static_assert(held_elements * team_threads % top_k_group == 0);
+  return threads * held_elements / top_k_group;
+}
+
+/// A long block in parts of whole groups, one for each team.
+template <class MemorySpace>
+struct TopKParts {
+  /// Groups that are looked at together for those that reach a bound.
+  static constexpr std::int64_t groups_at_a_time = 512;
+
+  Kokkos::View<const float*, MemorySpace> values;
+  Kokkos::View<std::int32_t*, MemorySpace> largest;  ///< magnitude of each group
+  std::int64_t parts;
+  std::int64_t part_groups;
+
+  [[nodiscard]] KOKKOS_FUNCTION std::int64_t elements() const {
+    return static_cast<std::int64_t>(values.extent(0));
+  }
+  [[nodiscard]] KOKKOS_FUNCTION std::int64_t first_group(std::int64_t part) const {
+    constexpr std::int64_t size = top_k_group;
+    return Kokkos::min(part * part_groups, (elements() + size - 1) / size);
+  }
+
+  /// visit(first, count) for the groups of a part whose largest magnitude reaches the bound, some at a time
+  /// and in order: list[0, count) are their numbers from group `first` on.
+  template <class Member, class Visit>
+  KOKKOS_FORCEINLINE_FUNCTION void for_each_reaching(const Member& member, std::int64_t part,
+                                                     std::int32_t bound, std::uint32_t* list,
+                                                     const Visit& visit) const {
+    constexpr std::int64_t at_a_time = groups_at_a_time;
+    const std::int64_t end = first_group(part + 1);
+    for (std::int64_t first = first_group(part); first < end; first += at_a_time) {
+      const std::int64_t count = member.for_each_marked(
+          Kokkos::min(at_a_time, end - first),
+          [&](const std::int64_t g) { return std::int64_t{largest(first + g) >= bound ? 1 : 0}; },
+          [&](const std::int64_t g, const std::int64_t before) {
+            list[before] = static_cast<std::uint32_t>(g);
+          });
+      if (count == 0) continue;
+      visit(first, count);
+      member.barrier();  // the next ones take the place of these
+    }
+  }
+
+  /// Element t of the listed groups; behind the last group's end there may be none of the block.
+  [[nodiscard]] static KOKKOS_FORCEINLINE_FUNCTION std::int64_t element(std::int64_t first,
+                                                                        const std::uint32_t* list,
+                                                                        std::int64_t t) {
+    constexpr std::int64_t size = top_k_group;
+    return (first + list[t / size]) * size + t % size;
+  }
+};
+
+/// The first digit of all elements, and the largest magnitude of every group.
+template <class MemorySpace>
+struct TallyElements {
+  static constexpr unsigned least_teams = top_k_teams_at_a_time;
+
+  TopKParts<MemorySpace> block;
+  DigitSearch<MemorySpace> search;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t part) const {
+    constexpr std::int64_t size = top_k_group;
+    auto* const memory = member.template scratch<std::uint32_t>(words(member.threads()));
+    const TeamTally<0> tally(member, memory);
+    const std::int64_t end = Kokkos::min(block.first_group(part + 1) * size, block.elements());
+    for (std::int64_t first = block.first_group(part) * size; first < end; first += member.held()) {
+      look_at(member, first, Kokkos::min(member.held(), end - first), tally, memory + tally.words);
+    }
+    search.finish(member, tally, block.parts);
+  }
+
+  [[nodiscard]] static int scratch_bytes(int threads) { return static_cast<int>(words(threads)) * 4 + 8; }
+
+ private:
+  /// In memory of the team each group takes a word more than it needs: else those who look for the largest
+  /// of a group would all ask the same bank.
+  static constexpr std::int64_t group_words = top_k_group + 1;
+  [[nodiscard]] static KOKKOS_FORCEINLINE_FUNCTION std::uint32_t place_of(std::int64_t k) {
+    const auto element = static_cast<std::uint32_t>(k);  // 32 bits: fewer registers
+    return element + element / static_cast<std::uint32_t>(top_k_group);
+  }
+
+  [[nodiscard]] static KOKKOS_FUNCTION std::int64_t words(std::int64_t threads) {
+    return TeamTally<0>::words + team_groups(threads) * group_words;
+  }
+
+  template <class Member>
+  KOKKOS_FORCEINLINE_FUNCTION void look_at(const Member& member, std::int64_t first, std::int64_t count,
+                                           const TeamTally<0>& tally, std::uint32_t* magnitudes) const {
+    constexpr std::int64_t size = top_k_group;
+    std::int32_t own[held_elements];
+    member.for_each_held(
+        0, count, [&](const int j, const std::int64_t k) { own[j] = magnitude_of(block.values(first + k)); });
+    member.for_each_held(0, count, [&](const int j, const std::int64_t k) {
+      magnitudes[place_of(k)] = static_cast<std::uint32_t>(own[j]);
+      tally.count(MagnitudeDigit<0>::bin(own[j], 0));
+    });
+    member.barrier();
+    member.for_each((count + size - 1) / size, [&](const std::int64_t g) {
+      std::uint32_t largest = 0;
+      for (std::int64_t k = 0; k < Kokkos::min(size, count - g * size); ++k) {
+        largest = Kokkos::max(largest, magnitudes[g * group_words + k]);
+      }
+      block.largest(first / size + g) = static_cast<std::int32_t>(largest);
+    });
+  }
+};
+
+/// A further digit, of the elements whose higher digits are those found.
+template <class MemorySpace, int Digit>
+struct TallyReaching {
+  static constexpr unsigned least_teams = top_k_teams_at_a_time;
+
+  TopKParts<MemorySpace> block;
+  DigitSearch<MemorySpace> search;
+  Kokkos::View<std::uint32_t**, Kokkos::LayoutRight, MemorySpace>
+      rows;  ///< counts of each part, if it has rows
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t part) const {
+    constexpr std::int64_t size = top_k_group;
+    auto* const memory = member.template scratch<std::uint32_t>(words);
+    const TeamTally<Digit> tally(member, memory);
+    std::uint32_t* const list = memory + tally.words;
+    const std::int32_t prefix = search.found(Digit - 1).prefix;
+    const std::int32_t bound = prefix << MagnitudeDigit<Digit - 1>::shift;
+    block.for_each_reaching(member, part, bound, list,
+                            [&](const std::int64_t group, const std::int64_t count) {
+                              for (std::int64_t first = 0; first < count * size; first += member.held()) {
+                                look_at(member, group, list, first, count * size, prefix, tally);
+                              }
+                            });
+    if (rows.extent(0) > 0) {
+      member.for_each(tally.words, [&](const std::int64_t bin) { rows(part, bin) = tally[bin]; });
+    }
+    search.finish(member, tally, block.parts);
+  }
+
+  [[nodiscard]] static int scratch_bytes(int /*threads*/) { return static_cast<int>(words) * 4 + 8; }
+
+ private:
+  static constexpr std::int64_t words = TeamTally<Digit>::words + TopKParts<MemorySpace>::groups_at_a_time;
+
+  /// First all loads, then what they lead to: memory is busy meanwhile.
+  template <class Member>
+  KOKKOS_FORCEINLINE_FUNCTION void look_at(const Member& member, std::int64_t group,
+                                           const std::uint32_t* list, std::int64_t first, std::int64_t end,
+                                           std::int32_t prefix, const TeamTally<Digit>& tally) const {
+    std::int32_t own[held_elements];
+    member.for_each_held(first, end, [&](const int j, const std::int64_t t) {
+      const std::int64_t i = block.element(group, list, t);
+      own[j] = i < block.elements() ? magnitude_of(block.values(i)) : -1;
+    });
+    member.for_each_held(first, end, [&](const int j, const std::int64_t) {
+      const std::int32_t bin = MagnitudeDigit<Digit>::bin(own[j], prefix);
+      if (bin >= 0) tally.count(bin);
+    });
+  }
+};
+
+/// marks(part) <- the sum of MagnitudeCut::mark over a part, from the last digit's counts of it; and zeros
+/// for the part's share of the message's words that take the bits of indices.
+template <class MemorySpace>
+struct MarkPart {
+  Kokkos::View<const std::uint32_t**, Kokkos::LayoutRight, MemorySpace> rows;
+  Kokkos::View<const FoundDigits*, MemorySpace> found;
+  Kokkos::View<std::int64_t*, MemorySpace> marks;
+  Words<MemorySpace> message;
+  std::int64_t parts;
+  std::int64_t first_word;
+  std::int64_t words;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t part) const {
+    constexpr std::int64_t bins = MagnitudeDigit<2>::bins;
+    const std::int64_t threshold = found(2).prefix & (bins - 1);
+    const std::int64_t sum = member.total(bins + 1, [&](const std::int64_t bin) {
+      const auto own = std::int64_t{rows(part, bin)};
+      return bin > threshold ? own << 32 : (bin == threshold ? own : 0);
+    });
+    member.once([&] { marks(part) = sum; });
+    const std::int64_t first = words * part / parts;
+    member.for_each(words * (part + 1) / parts - first,
+                    [&](const std::int64_t w) { message(first_word + first + w) = 0; });
+  }
+};
+
+/// Writes the selected elements of a part, in order.
+template <class MemorySpace>
+struct SelectReaching {
+  static constexpr unsigned least_teams = top_k_teams_at_a_time;
+
+  TopKParts<MemorySpace> block;
+  SparseMap::Block place;
+  EntryWriter<MemorySpace> writer;
+  Kokkos::View<const FoundDigits*, MemorySpace> found;
+  Kokkos::View<const std::int64_t*, MemorySpace> marks;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t part) const {
+    constexpr std::int64_t size = top_k_group;
+    const MagnitudeCut cut{found(2).prefix, found(2).wanted};
+    const Tile tile(member);
+    std::int64_t before = member.total(part, [&](const std::int64_t p) { return marks(p); });
+    block.for_each_reaching(member, part, cut.threshold, tile.list,
+                            [&](const std::int64_t group, const std::int64_t count) {
+                              for (std::int64_t first = 0; first < count * size; first += member.held()) {
+                                before += select(member, tile, group, first, count * size, cut, before);
+                              }
+                            });
+  }
+
+  [[nodiscard]] static int scratch_bytes(int threads) {
+    return static_cast<int>(Tile::words(threads) * sizeof(std::int64_t)) + 8;
+  }
+
+ private:
+  /// What a team knows of the elements that it holds, in its memory.
+  struct Tile {
+    std::int64_t* before;  ///< marks before each group of the tile
+    std::uint32_t* above;  ///< a bit for each of a group's elements that is above the threshold
+    std::uint32_t* equal;  ///< or equal to it
+    std::uint32_t* list;   ///< groups that reach the threshold
+    std::uint8_t* mark;    ///< of each element: 2 above, 1 equal
+
+    template <class Member>
+    KOKKOS_FUNCTION explicit Tile(const Member& member)
+        : before(member.template scratch<std::int64_t>(words(member.threads()))),
+          above(reinterpret_cast<std::uint32_t*>(before + team_groups(member.threads()))),
+          equal(above + team_groups(member.threads())),
+          list(equal + team_groups(member.threads())),
+          mark(reinterpret_cast<std::uint8_t*>(list + TopKParts<MemorySpace>::groups_at_a_time)) {}
+
+    /// Of 8 bytes.
+    [[nodiscard]] static KOKKOS_FUNCTION std::int64_t words(std::int64_t threads) {
+      constexpr std::int64_t listed = TopKParts<MemorySpace>::groups_at_a_time;
+      return 2 * team_groups(threads) + (listed + 1) / 2 + (threads * held_elements + 7) / 8;
+    }
+  };
+
+  /// Selects from elements [first, end) of the listed groups as many as the team holds; returns their marks.
+  template <class Member>
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t select(const Member& member, const Tile& tile, std::int64_t group,
+                                                  std::int64_t first, std::int64_t end,
+                                                  const MagnitudeCut& cut, std::int64_t before) const {
+    constexpr std::int64_t size = top_k_group;
+    // A zero behind the block's end comes after all elements that equal a threshold of 0: it is not selected.
+    float own[held_elements];
+    member.for_each_held(first, end, [&](const int j, const std::int64_t t) {
+      const std::int64_t i = block.element(group, tile.list, t);
+      own[j] = i < block.elements() ? block.values(i) : 0.0F;
+    });
+    member.for_each_held(first, end, [&](const int j, const std::int64_t t) {
+      const std::int32_t magnitude = magnitude_of(own[j]);
+      const bool is_above = magnitude > cut.threshold;
+      const bool is_equal = magnitude == cut.threshold;
+      tile.mark[t - first] = static_cast<std::uint8_t>(is_above ? 2 : (is_equal ? 1 : 0));
+    });
+    member.barrier();
+    const std::int64_t groups = (Kokkos::min(member.held(), end - first) + size - 1) / size;
+    member.for_each(groups, [&](const std::int64_t g) { fill_masks(tile, g); });
+    const std::int64_t total = member.for_each_marked(
+        groups, [&](const std::int64_t g) { return marks_of(tile.above[g], tile.equal[g]); },
+        [&](const std::int64_t g, const std::int64_t marks_before) { tile.before[g] = marks_before; });
+    member.for_each_held(first, end, [&](const int j, const std::int64_t t) {
+      const std::int64_t g = (t - first) / size;
+      const std::uint32_t bit = 1U << static_cast<unsigned>(t % size);
+      if (((tile.above[g] | tile.equal[g]) & bit) == 0) return;
+      const std::int64_t own_before =
+          before + tile.before[g] + marks_of(tile.above[g] & (bit - 1), tile.equal[g] & (bit - 1));
+      if (cut.selects(magnitude_of(own[j]), own_before))
+        writer.write(member, place, cut.selected(own_before), block.element(group, tile.list, t), own[j]);
+    });
+    return total;
+  }
+
+  static KOKKOS_FORCEINLINE_FUNCTION void fill_masks(const Tile& tile, std::int64_t g) {
+    std::uint32_t above = 0;
+    std::uint32_t equal = 0;
+    for (unsigned e = 0; e < top_k_group; ++e) {
+      const std::uint32_t mark = tile.mark[g * top_k_group + e];
+      above |= (mark >> 1U) << e;
+      equal |= (mark & 1U) << e;
+    }
+    tile.above[g] = above;
+    tile.equal[g] = equal;
+  }
+
+  /// As sums of MagnitudeCut::mark() are.
+  [[nodiscard]] static KOKKOS_FORCEINLINE_FUNCTION std::int64_t marks_of(std::uint32_t above,
+                                                                         std::uint32_t equal) {
+    return (std::int64_t{Kokkos::Experimental::popcount_builtin(above)} << 32) +
+           Kokkos::Experimental::popcount_builtin(equal);
+  }
+};
+
+[[nodiscard]] inline std::int64_t team_top_k_parts(std::int64_t elements) {
+  constexpr std::int64_t size = top_k_part_elements;
+  return std::clamp((elements + size - 1) / size, std::int64_t{1}, top_k_parts);
+}
+
+template <class Exec>
+class TeamLargeTopK {
+ public:
+  using MemorySpace = typename Exec::memory_space;
+
+  TeamLargeTopK() = default;
+  TeamLargeTopK(const Exec& exec, std::int64_t elements)
+      : largest_(uninitialised(exec, "kadam::LargeTopK::largest"),
+                 static_cast<std::size_t>(top_k_groups(elements))),
+        counts_(Kokkos::view_alloc(exec, "kadam::LargeTopK::counts"),
+                static_cast<std::size_t>(TeamTally<0>::bins)),
+        found_(uninitialised(exec, "kadam::LargeTopK::found"), 3),
+        done_(Kokkos::view_alloc(exec, "kadam::LargeTopK::done")),
+        rows_(uninitialised(exec, "kadam::LargeTopK::rows"),
+              static_cast<std::size_t>(team_top_k_parts(elements)),
+              static_cast<std::size_t>(TeamTally<2>::words)),
+        marks_(uninitialised(exec, "kadam::LargeTopK::marks"),
+               static_cast<std::size_t>(team_top_k_parts(elements))) {}
+
+  void select(const Exec& exec, const SparseMap::Block& place, const EntryWriter<MemorySpace>& writer) const {
+    const std::int64_t parts = team_top_k_parts(place.elements);
+    const auto elements = Kokkos::make_pair(place.first_element, place.first_element + place.elements);
+    const TopKParts<MemorySpace> block{.values = Kokkos::subview(writer.values, elements),
+                                       .largest = largest_,
+                                       .parts = parts,
+                                       .part_groups = (top_k_groups(place.elements) + parts - 1) / parts};
+    const DigitSearch<MemorySpace> search{counts_, found_, done_, place.shape.entries};
+    for_each_block("kadam::LargeTopK::tally", exec, 0, parts, TallyElements<MemorySpace>{block, search});
+    for_each_block("kadam::LargeTopK::tally_reaching", exec, 0, parts,
+                   TallyReaching<MemorySpace, 1>{block, search, {}});
+    for_each_block("kadam::LargeTopK::tally_reaching", exec, 0, parts,
+                   TallyReaching<MemorySpace, 2>{block, search, rows_});
+    for_each_block("kadam::LargeTopK::mark", exec, 0, parts,
+                   MarkPart<MemorySpace>{rows_, found_, marks_, writer.message, parts, place.first_index_word,
+                                         place.shape.index_words()});
+    for_each_block("kadam::LargeTopK::select", exec, 0, parts,
+                   SelectReaching<MemorySpace>{block, place, writer, found_, marks_});
+  }
+
+ private:
+  static auto uninitialised(const Exec& exec, const std::string& label) {
+    return Kokkos::view_alloc(exec, Kokkos::WithoutInitializing, label);
+  }
+
+  Kokkos::View<std::int32_t*, MemorySpace> largest_;
+  Kokkos::View<std::uint32_t*, MemorySpace> counts_;
+  Kokkos::View<FoundDigits*, MemorySpace> found_;
+  Kokkos::View<std::uint32_t, MemorySpace> done_;
+  Kokkos::View<std::uint32_t**, Kokkos::LayoutRight, MemorySpace> rows_;
+  Kokkos::View<std::int64_t*, MemorySpace> marks_;
+};
+
+/// Bytes that a TeamLargeTopK for blocks of so many elements holds.
+[[nodiscard]] inline std::size_t team_large_top_k_bytes(std::int64_t elements) {
+  constexpr auto row_bytes = static_cast<std::size_t>(TeamTally<2>::words) * sizeof(std::uint32_t);
+  return static_cast<std::size_t>(top_k_groups(elements)) * sizeof(std::int32_t) +
+         static_cast<std::size_t>(team_top_k_parts(elements)) * (row_bytes + sizeof(std::int64_t)) +
+         static_cast<std::size_t>(TeamTally<0>::bins) * sizeof(std::uint32_t) + 3 * sizeof(FoundDigits) +
+         sizeof(std::uint32_t);
+}
+
+}  // namespace kadam::detail
