@@ -6,6 +6,7 @@
 # Reads:  backend (host|cuda|hip), architecture (of a GPU, or nothing), checked, native (true|false), fresh (true|false),
 #         jobs, kokkos_source, kokkos_kernels_source, user_cmake_arguments
 # Writes: kokkos_dir, kokkos_kernels_dir, the folders of their CMake packages
+# shellcheck disable=SC2154 # who calls the functions that read these sets them
 
 # ---- an installed Kokkos ------------------------------------------------------------------------------------
 
