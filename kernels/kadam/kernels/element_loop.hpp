@@ -18,16 +18,22 @@
 /// arrays are aligned for that; else one.
 namespace kadam {
 
+namespace detail {
+
+/// Neighbours that a GPU's thread takes at a time.
+inline constexpr std::int64_t pack_elements = 4;
+
+}  // namespace detail
+
 /// An array of such a loop: const T is read; T is written, and read before where `is_read`.
 template <class T, bool is_read>
 struct ElementArray {
-  static constexpr std::int64_t at_a_time = 4;
   static constexpr bool reads = is_read;
   static constexpr bool writes = !std::is_const_v<T>;
 
   /// Neighbours that travel together.
-  struct alignas(at_a_time * sizeof(T)) Pack {
-    std::remove_const_t<T> values[at_a_time];
+  struct alignas(detail::pack_elements * sizeof(T)) Pack {
+    std::remove_const_t<T> values[detail::pack_elements];
   };
 
   T* data;
@@ -37,14 +43,17 @@ struct ElementArray {
   }
 };
 
+/// The array of a View whose elements the rule gets as const T&.
 template <class View>
 [[nodiscard]] auto reads(const View& view) {
   return ElementArray<const typename View::non_const_value_type, true>{view.data()};
 }
+/// The same as T&, which the rule reads and writes.
 template <class View>
 [[nodiscard]] auto updates(const View& view) {
   return ElementArray<typename View::non_const_value_type, true>{view.data()};
 }
+/// The same as T&, which the rule writes without reading it.
 template <class View>
 [[nodiscard]] auto writes(const View& view) {
   return ElementArray<typename View::non_const_value_type, false>{view.data()};
@@ -66,7 +75,7 @@ struct ElementArrays {
   KOKKOS_FORCEINLINE_FUNCTION void from(const std::int64_t /*i*/, const Function& function,
                                         Packs&... packs) const {
     KADAM_UNROLL
-    for (int k = 0; k < 4; ++k) function(packs.values[k]...);
+    for (int k = 0; k < pack_elements; ++k) function(packs.values[k]...);
   }
 };
 
@@ -83,7 +92,7 @@ struct ElementArrays<First, Rest...> {
                                       Elements&... elements) const {
     rest.at(i, function, elements..., first.data[i]);
   }
-  /// The same for elements i to i + 3, each array read and written at once. i is a multiple of 4.
+  /// The same for a pack of elements from i on, each array read and written at once.
   template <class Function, class... Packs>
   KOKKOS_FORCEINLINE_FUNCTION void from(const std::int64_t i, const Function& function,
                                         Packs&... packs) const {
@@ -118,7 +127,6 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_rule(const BySegment<MemorySpace, Rule
 template <class Rule, class Arrays>
 struct ElementLoop {
   static constexpr std::int64_t block_elements = 2048;
-  static constexpr std::int64_t at_a_time = 4;
 
   Rule rule;
   std::int64_t elements;
@@ -150,10 +158,11 @@ struct ElementLoop {
       for (std::int64_t i = first + member.rank(); i < last; i += member.threads()) arrays.at(i, apply);
       return;
     }
-    const std::int64_t from = Kokkos::min((first + at_a_time - 1) / at_a_time * at_a_time, last);
-    const std::int64_t to = Kokkos::max(last / at_a_time * at_a_time, from);
+    const std::int64_t from = Kokkos::min((first + pack_elements - 1) / pack_elements * pack_elements, last);
+    const std::int64_t to = Kokkos::max(last / pack_elements * pack_elements, from);
     KADAM_DO_NOT_UNROLL
-    for (std::int64_t i = from + at_a_time * member.rank(); i < to; i += at_a_time * member.threads()) {
+    for (std::int64_t i = from + pack_elements * member.rank(); i < to;
+         i += pack_elements * member.threads()) {
       arrays.from(i, apply);
     }
     KADAM_DO_NOT_UNROLL

@@ -149,6 +149,9 @@ struct UpdateByRule {
   { update.inactive(i, rule); }
 };
 
+template <class Update, class Rule>
+UpdateByRule(const Update&, const Rule&) -> UpdateByRule<Update, Rule>;
+
 /// function(update with the format and the rule at hand, first element, end) for the parts of [begin, end)
 /// that have one rule each.
 template <class Apply, class Function>
@@ -163,9 +166,7 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_apply(const UpdateBySegment<MemorySpac
   with_format(apply.update, [&](const auto& typed_update) {
     apply.rules.for_each_in(begin, end,
                             [&](const auto& rule, const std::int64_t first, const std::int64_t last) {
-                              using Update_ = std::remove_cvref_t<decltype(typed_update)>;
-                              using Rule_ = std::remove_cvref_t<decltype(rule)>;
-                              function(UpdateByRule<Update_, Rule_>{typed_update, rule}, first, last);
+                              function(UpdateByRule{typed_update, rule}, first, last);
                             });
   });
 }
