@@ -132,7 +132,7 @@ DeviceEvent::~DeviceEvent() = default;
 void DeviceEvent::record(const ExecutionSpace& exec) {
   if constexpr (!launches_wait<ExecutionSpace>) exec.fence("kadam::DeviceEvent::record");
   (void)exec;
-  questions_left_ = late_by_;
+  questions_left_ = late_by;
 }
 
 bool DeviceEvent::is_reached() {

@@ -11,7 +11,7 @@ StagingPool::StagingPool(int ranks, std::size_t longest_bytes)
       slot_bytes_(std::min(longest_bytes, std::max(most_bytes_each_way / slots_, least_slot_bytes))) {}
 
 void StagingPool::allocate() {
-  if (memory_.size() > 0) return;
+  if (memory_.is_allocated()) return;
   memory_ = Bytes(Kokkos::view_alloc(Kokkos::WithoutInitializing, "kadam::StagingPool"), bytes());
   sends_.resize(slots_);
   receives_.resize(slots_);

@@ -20,7 +20,7 @@ namespace kadam::detail {
 
 /// Groups whose elements a team of so many threads holds: whole ones.
 [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t team_groups(std::int64_t threads) {
-  static_assert(held_elements * team_threads % top_k_group == 0);
+  static_assert(std::int64_t{held_elements} * team_threads % top_k_group == 0);
   return threads * held_elements / top_k_group;
 }
 
