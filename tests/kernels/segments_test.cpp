@@ -34,6 +34,20 @@ struct AddTwice {
   }
 };
 
+/// out(i) <- value times the number of the segment.
+template <class Space>
+struct StoreSegment {
+  Kokkos::View<float*, Space> out;
+  KOKKOS_FUNCTION void operator()(const std::int64_t i, const float value, const NameSegment& rule) const {
+    out(i) = value * rule.segment;
+  }
+};
+template <class Space>
+struct OneByOne {
+  UpdateBySegment<Space, NameSegmentOf, StoreSegment<Space>> update;
+  KOKKOS_FUNCTION void operator()(const std::int64_t i) const { update(i, 2.0F); }
+};
+
 template <class Exec>
 class SegmentsTest : public testing::Test {};
 TYPED_TEST_SUITE(SegmentsTest, test::ExecutionSpaces);
@@ -76,6 +90,27 @@ TYPED_TEST(SegmentsTest, APartOfTheVectorFindsItsSegments) {
     segments.for_each_element([&](const std::int64_t segment, const std::size_t i) {
       if (static_cast<std::int64_t>(i) < offset) return;
       ASSERT_EQ(got[i - static_cast<std::size_t>(offset)], static_cast<float>(segment))
+          << "offset " << offset << " element " << i;
+    });
+  }
+}
+
+/// Elements that are looked up alone: those that are kept out of compression.
+TYPED_TEST(SegmentsTest, AnElementAloneHasTheRuleOfItsSegment) {
+  using Space = typename TypeParam::memory_space;
+  const std::int64_t n = 20000;
+  const auto segments = test::HostSegments::of(n);
+  for (const std::int64_t offset : {0, 5001}) {
+    auto rule = test::by_segment<Space>(segments, NameSegmentOf{});
+    rule.offset = offset;
+    const auto out = test::to_device<Space>(std::vector<float>(static_cast<std::size_t>(n - offset), -1.0F));
+    Kokkos::parallel_for("kadam::test", Kokkos::RangePolicy<TypeParam>(0, n - offset),
+                         OneByOne<Space>{{rule, {out}}});
+    Kokkos::fence();
+    const std::vector<float> got = test::to_host(out);
+    segments.for_each_element([&](const std::int64_t segment, const std::size_t i) {
+      if (static_cast<std::int64_t>(i) < offset) return;
+      ASSERT_EQ(got[i - static_cast<std::size_t>(offset)], static_cast<float>(2 * segment))
           << "offset " << offset << " element " << i;
     });
   }

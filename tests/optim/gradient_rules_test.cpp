@@ -109,6 +109,20 @@ TEST_P(GradientRules, ATensorWithoutLearningRateStaysBitForBit) {
   for (std::size_t i = 100; i < 120; ++i) EXPECT_EQ(got[i], start[i]) << i;
 }
 
+/// Gradients do not depend on parameters here: decay is all that can make a difference.
+TEST_P(GradientRules, WeightsOfAGroupDecayWhereTheOptimizersDoNot) {
+  OptionMap options = options_for(GetParam());
+  options["weight_decay"] = 0.0;
+  // A dense warm-up would make the difference before any sparse step.
+  if (optimizer_traits(GetParam()).sparse) options["warmup_steps"] = 0;
+  const auto without = run(GetParam(), options, 6, -1, {});
+  const auto with = run(GetParam(), options, 6, -1, {{.tensors = "*.bias", .weight_decay = 0.3}});
+  for (std::size_t i = 100; i < 120; ++i) {
+    const bool has_something_to_lose = std::fabs(without[i]) > 0.01F;
+    EXPECT_TRUE(with[i] != without[i] || !has_something_to_lose) << i;
+  }
+}
+
 TEST_P(GradientRules, RanksWithDifferentOptionsAreToldAtConstruction) {
   OptionMap options = options_for(GetParam());
   if (rank_ == size_ - 1) options["beta2"] = 0.99;
