@@ -4,9 +4,8 @@
 #include <kadam/optim/make_optimizer.hpp>
 #include <support/host_views.hpp>
 #include <support/random_vectors.hpp>
+#include <support/recorded_work.hpp>
 #include <support/smallest_options.hpp>
-
-#include <Kokkos_Core.hpp>
 
 #include <gtest/gtest.h>
 
@@ -21,47 +20,6 @@
 /// GPU's queue sees, through Kokkos Tools.
 namespace kadam::launches_test {
 namespace {
-
-std::vector<std::string> launches;
-std::vector<std::string> fences;
-
-void record_kernel(const char* label, std::uint32_t /*device*/, std::uint64_t* /*id*/) {
-  launches.emplace_back(label);
-}
-void record_copy(Kokkos::Tools::SpaceHandle /*to*/, const char* label, const void* /*data*/,
-                 Kokkos::Tools::SpaceHandle /*from*/, const char* /*from_label*/, const void* /*from_data*/,
-                 std::uint64_t bytes) {
-  if (bytes > 0) launches.emplace_back(std::string("copy to ") + label);
-}
-/// Kokkos fences before it calls a tool; without a tool it does not.
-void record_fence(const char* label, std::uint32_t /*device*/, std::uint64_t* /*id*/) {
-  const std::string text = label;
-  if (text.find("Kokkos Profile Tool Fence") == std::string::npos) fences.push_back(text);
-}
-
-class Tools {
- public:
-  Tools() {
-    namespace tools = Kokkos::Tools::Experimental;
-    launches.clear();
-    fences.clear();
-    tools::set_begin_parallel_for_callback(record_kernel);
-    tools::set_begin_parallel_reduce_callback(record_kernel);
-    tools::set_begin_parallel_scan_callback(record_kernel);
-    tools::set_begin_deep_copy_callback(record_copy);
-    tools::set_begin_fence_callback(record_fence);
-  }
-  ~Tools() {
-    namespace tools = Kokkos::Tools::Experimental;
-    tools::set_begin_parallel_for_callback(nullptr);
-    tools::set_begin_parallel_reduce_callback(nullptr);
-    tools::set_begin_parallel_scan_callback(nullptr);
-    tools::set_begin_deep_copy_callback(nullptr);
-    tools::set_begin_fence_callback(nullptr);
-  }
-  Tools(const Tools&) = delete;
-  Tools& operator=(const Tools&) = delete;
-};
 
 std::string listed(const std::vector<std::string>& labels) {
   std::string text;
@@ -103,8 +61,10 @@ TEST_P(LaunchesTest, AStepIsAFewLaunches) {
   std::map<std::string, int> steps_of;
   for (std::int64_t t = 1; t <= 10; ++t) {
     const auto gradient = test::to_device(test::random_gradient(d, communicator->rank(), t));
-    const Tools tools;
+    const test::RecordedWork recorded;
     const StepResult result = optimizer->step(exec, parameters, gradient);
+    const std::vector<std::string>& launches = test::RecordedWork::launches();
+    const std::vector<std::string>& fences = test::RecordedWork::fences();
     // The first step of a phase may prepare it; what the last one of a warm-up does is not done again.
     const bool is_new = phase != result.phase;
     phase = result.phase;
