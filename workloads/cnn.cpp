@@ -22,7 +22,7 @@ Cnn::Cnn(const CnnOptions& options, const DataShape& shape, TensorLayoutBuilder 
       first_(builder, "convolution.0", shape.channels, options.first_channels),
       second_(builder, "convolution.1", options.first_channels, options.second_channels),
       output_(builder, "output", (shape.height / 4) * (shape.width / 4) * options.second_channels,
-              shape.classes) {
+              shape.classes, false) {
   if (shape.height < 4 || shape.width < 4) {
     throw std::invalid_argument("kadam::workloads::Cnn: images of " + std::to_string(shape.height) + " x " +
                                 std::to_string(shape.width) +

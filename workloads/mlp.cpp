@@ -28,7 +28,7 @@ Mlp::Mlp(const MlpOptions& options, std::int64_t inputs, std::int64_t classes)
     layers_.emplace_back(builder, "layers." + std::to_string(layers_.size()), width, hidden);
     width = hidden;
   }
-  layers_.emplace_back(builder, "layers." + std::to_string(layers_.size()), width, classes);
+  layers_.emplace_back(builder, "layers." + std::to_string(layers_.size()), width, classes, false);
   set_tensors(builder);
 }
 

@@ -153,7 +153,7 @@ void TransformerBlock::backward(const ExecutionSpace& exec, const Vector<const f
 }
 
 TransformerHead::TransformerHead(TensorLayoutBuilder& layout, std::int64_t width, std::int64_t classes)
-    : norm_(layout, "output_norm", width), output_(layout, "output", width, classes) {}
+    : norm_(layout, "output_norm", width), output_(layout, "output", width, classes, false) {}
 
 void TransformerHead::initialise(const Initialiser& initialiser, double deviation) const {
   norm_.initialise(initialiser);

@@ -78,6 +78,15 @@ std::int64_t to_count(const fs::path& file, const json& object, const char* key,
   return value;
 }
 
+std::vector<std::int64_t> to_shape(const fs::path& file, const json& list) {
+  std::vector<std::int64_t> shape;
+  for (const json& extent : list) {
+    if (!extent.is_number_integer()) refuse(file, "'shape': expected a list of extents, got " + list.dump());
+    shape.push_back(extent.get<std::int64_t>());
+  }
+  return shape;
+}
+
 TensorLayout to_layout(const fs::path& file, const json& object) {
   if (!object.contains("tensors") || !object["tensors"].is_array()) refuse(file, "expected a list 'tensors'");
   std::vector<Tensor> tensors;
@@ -85,8 +94,14 @@ TensorLayout to_layout(const fs::path& file, const json& object) {
     if (!entry.is_object() || !entry.contains("name") || !entry["name"].is_string()) {
       refuse(file, "expected tensors with 'name', 'begin' and 'end', got " + entry.dump());
     }
-    tensors.push_back({entry["name"].get<std::string>(), to_count(file, entry, "begin", 0),
-                       to_count(file, entry, "end", 0)});
+    Tensor tensor{entry["name"].get<std::string>(), to_count(file, entry, "begin", 0),
+                  to_count(file, entry, "end", 0)};
+    if (entry.contains("shape")) tensor.shape = to_shape(file, entry["shape"]);
+    if (entry.contains("spectral")) {
+      if (!entry["spectral"].is_boolean()) refuse(file, "'spectral': expected true or false");
+      tensor.spectral = entry["spectral"].get<bool>();
+    }
+    tensors.push_back(std::move(tensor));
   }
   try {
     return TensorLayout(std::move(tensors));

@@ -4,8 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace kadam {
 namespace {
@@ -24,6 +27,24 @@ TEST(TensorLayout, NoTensorsHaveNoElements) {
   EXPECT_EQ(TensorLayout().elements(), 0);
 }
 
+TEST(TensorLayout, ShapesSayWhichTensorsAreMatrices) {
+  TensorLayoutBuilder builder;
+  builder.add("convolution", {8, 3, 5, 5});
+  builder.add("embedding", {6, 4}, false);
+  builder.add("row", {1, 7});
+  builder.add("column", {7, 1});
+  builder.add("flat", 12);
+  builder.add("none", {0, 3});
+  const TensorLayout layout = builder.build();
+  const std::vector<Tensor>& tensors = layout.tensors();
+  EXPECT_EQ(tensors[0].rows(), 8);
+  EXPECT_EQ(tensors[0].columns(), 75);
+  EXPECT_TRUE(tensors[0].is_matrix() && tensors[0].spectral);
+  EXPECT_TRUE(tensors[1].is_matrix() && !tensors[1].spectral);
+  for (const std::size_t k : {2, 3, 4, 5}) EXPECT_FALSE(tensors[k].is_matrix()) << tensors[k].name;
+  EXPECT_EQ(layout.elements(), 600 + 24 + 7 + 7 + 12);
+}
+
 std::string refusal(std::vector<Tensor> tensors) {
   try {
     const TensorLayout layout(std::move(tensors));
@@ -39,6 +60,14 @@ TEST(TensorLayout, RefusalsNameTheTensor) {
   EXPECT_NE(refusal({{"a", 0, 4}, {"overlap", 3, 8}}).find("'overlap'"), std::string::npos);
   EXPECT_NE(refusal({{"a", 0, 4}, {"a", 4, 8}}).find("named 'a'"), std::string::npos);
   EXPECT_NE(refusal({{"back", 0, -1}}).find("ends before it begins"), std::string::npos);
+  EXPECT_NE(refusal({{"w", 0, 5, {2, 3}}}).find("'w' [0, 5) has the shape 2 x 3"), std::string::npos);
+  EXPECT_NE(refusal({{"w", 0, 6, {-2, -3}}}).find("the shape -2 x -3"), std::string::npos);
+}
+
+TEST(TensorLayout, BuilderRefusesExtentsThatNobodyCanCount) {
+  TensorLayoutBuilder builder;
+  EXPECT_THROW(builder.add("negative", {2, -1}), std::invalid_argument);
+  EXPECT_THROW(builder.add("huge", {std::int64_t{1} << 40, std::int64_t{1} << 40}), std::invalid_argument);
 }
 
 }  // namespace

@@ -154,7 +154,7 @@ TokenGradientScratch::TokenGradientScratch(Arena& arena, std::int64_t rows, std:
 TokenEmbedding::TokenEmbedding(TensorLayoutBuilder& layout, std::int64_t vocabulary, std::int64_t width)
     : vocabulary_(vocabulary),
       width_(width),
-      table_(layout.add("token_embedding.weight", vocabulary * width)) {}
+      table_(layout.add("token_embedding.weight", {vocabulary, width}, false)) {}
 
 void TokenEmbedding::initialise(const Initialiser& initialiser, double deviation) const {
   initialiser.normal(table_, vocabulary_ * width_, deviation);
@@ -182,7 +182,7 @@ void TokenEmbedding::backward(const ExecutionSpace& exec, const Vector<const std
 PositionEmbedding::PositionEmbedding(TensorLayoutBuilder& layout, std::int64_t positions, std::int64_t width)
     : positions_(positions),
       width_(width),
-      table_(layout.add("position_embedding.weight", positions * width)) {}
+      table_(layout.add("position_embedding.weight", {positions, width}, false)) {}
 
 void PositionEmbedding::initialise(const Initialiser& initialiser, double deviation) const {
   initialiser.normal(table_, positions_ * width_, deviation);

@@ -44,10 +44,10 @@ void multiply_small_atb(const ExecutionSpace& exec, const Matrix<const float>& a
 }  // namespace
 
 Linear::Linear(TensorLayoutBuilder& layout, const std::string& name, std::int64_t inputs,
-               std::int64_t outputs)
+               std::int64_t outputs, bool spectral)
     : inputs_(inputs),
       outputs_(outputs),
-      weight_(layout.add(name + ".weight", inputs * outputs)),
+      weight_(layout.add(name + ".weight", {outputs, inputs}, spectral)),
       bias_(layout.add(name + ".bias", outputs)) {}
 
 void Linear::initialise(const Initialiser& initialiser, double deviation) const {

@@ -15,7 +15,9 @@ namespace kadam::workloads {
 /// Holds offsets into the parameter vector and nothing else.
 class Linear {
  public:
-  Linear(TensorLayoutBuilder& layout, const std::string& name, std::int64_t inputs, std::int64_t outputs);
+  /// spectral: false for the output layer of a model, which muon leaves to Adam.
+  Linear(TensorLayoutBuilder& layout, const std::string& name, std::int64_t inputs, std::int64_t outputs,
+         bool spectral = true);
 
   /// W normal with the given deviation, b zero.
   void initialise(const Initialiser& initialiser, double deviation) const;

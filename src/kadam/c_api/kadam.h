@@ -88,6 +88,10 @@ void kadam_setup_reals(kadam_setup* setup, const char* option, int count, const 
 
 /* The next tensor of the flat vector of parameters. */
 void kadam_setup_tensor(kadam_setup* setup, const char* name, int64_t elements);
+/* The same with its extents, the last one varying fastest: optimizers that treat matrices as such see
+ * shape[0] rows. spectral: 0 for embeddings and output layers, which muon leaves to Adam; else 1. */
+void kadam_setup_shaped_tensor(kadam_setup* setup, const char* name, int dimensions, const int64_t* shape,
+                               int spectral);
 /* Tensors whose names fit a pattern (* stands for any characters; the first group that fits counts) have
  * another learning rate and weight decay (NAN: the optimizer's), and are exchanged as an exact mean if dense
  * is not 0. */

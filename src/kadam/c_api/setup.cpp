@@ -103,6 +103,19 @@ void kadam_setup_tensor(kadam_setup* setup, const char* name, int64_t elements) 
   });
 }
 
+void kadam_setup_shaped_tensor(kadam_setup* setup, const char* name, int dimensions, const int64_t* shape,
+                               int spectral) {
+  change(__func__, setup, [&](kadam_setup& of) {
+    const std::string text = &required(name, "the name of a tensor");
+    if (dimensions < 1) {
+      throw std::invalid_argument("kadam_setup_shaped_tensor: tensor " + text + " has " +
+                                  std::to_string(dimensions) + " dimensions; expected 1 or more");
+    }
+    const std::int64_t* const extents = &required(shape, "the extents of a tensor");
+    of.tensors.add(text, std::vector<std::int64_t>(extents, extents + dimensions), spectral != 0);
+  });
+}
+
 void kadam_setup_group(kadam_setup* setup, const char* tensors, double lr_scale, double weight_decay,
                        int dense) {
   change(__func__, setup, [&](kadam_setup& of) {

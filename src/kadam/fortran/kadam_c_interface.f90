@@ -105,6 +105,14 @@ module kadam_c_interface
       character(kind=c_char), intent(in) :: name(*)
       integer(c_int64_t), value :: elements
     end subroutine
+    subroutine c_setup_shaped_tensor(setup, name, dimensions, shape, spectral) &
+        bind(c, name='kadam_setup_shaped_tensor')
+      import :: c_char, c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: setup
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int), value :: dimensions, spectral
+      integer(c_int64_t), intent(in) :: shape(*)
+    end subroutine
     subroutine c_setup_group(setup, tensors, lr_scale, weight_decay, dense) bind(c, name='kadam_setup_group')
       import :: c_char, c_double, c_int, c_ptr
       type(c_ptr), value :: setup

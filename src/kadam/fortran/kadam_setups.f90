@@ -24,7 +24,8 @@ module kadam_setups
     !> An option by name: a number, a logical, a text, or a rank-1 array of real64.
     generic :: set => set_real32, set_real64, set_int32, set_int64, set_logical, set_text, set_reals
     !> The next tensor of the flat vector of parameters.
-    generic :: tensor => tensor_int32, tensor_int64
+    !> It has so many elements, or this shape, as shape() says it.
+    generic :: tensor => tensor_int32, tensor_int64, tensor_shape_int32, tensor_shape_int64
     procedure :: group => setup_group
     procedure :: ranks_per_node => setup_ranks_per_node
     procedure :: gpu_aware => setup_gpu_aware
@@ -33,7 +34,7 @@ module kadam_setups
     !> c_f_pointer() made of the device pointer, which is passed on and never read here.
     procedure :: use_device_memory => setup_use_device_memory
     procedure, private :: set_real32, set_real64, set_int32, set_int64, set_logical, set_text, set_reals
-    procedure, private :: tensor_int32, tensor_int64
+    procedure, private :: tensor_int32, tensor_int64, tensor_shape_int32, tensor_shape_int64
   end type
 
 contains
@@ -116,6 +117,28 @@ contains
     character(len=*), intent(in) :: name
     integer(int32), intent(in) :: elements
     call this%tensor_int64(name, int(elements, int64))
+  end subroutine
+
+  !> Extents go to C in reverse: there the last one varies fastest. spectral: .false. for embeddings and output
+  !> layers, which muon leaves to Adam.
+  subroutine tensor_shape_int64(this, name, shape, spectral)
+    class(kadam_setup), intent(inout) :: this
+    character(len=*), intent(in) :: name
+    integer(int64), intent(in) :: shape(:)
+    logical, intent(in), optional :: spectral
+    logical :: is_spectral
+    is_spectral = .true.
+    if (present(spectral)) is_spectral = spectral
+    call c_setup_shaped_tensor(this%handle, c_text(name), size(shape, kind=c_int), &
+                               int(shape(size(shape):1:-1), c_int64_t), merge(1_c_int, 0_c_int, is_spectral))
+  end subroutine
+
+  subroutine tensor_shape_int32(this, name, shape, spectral)
+    class(kadam_setup), intent(inout) :: this
+    character(len=*), intent(in) :: name
+    integer(int32), intent(in) :: shape(:)
+    logical, intent(in), optional :: spectral
+    call this%tensor_shape_int64(name, int(shape, int64), spectral)
   end subroutine
 
   !> Tensors whose names fit a pattern (* stands for any characters) have another learning rate or weight decay,

@@ -8,20 +8,30 @@
 
 namespace kadam {
 
-/// One named tensor: elements [begin, end) of the flat parameter vector. May be empty.
+/// One named tensor: elements [begin, end) of the flat parameter vector, row-major. May be empty.
+///
+/// A tensor of two or more dimensions is seen as a matrix of shape[0] rows; it counts as one if it has two
+/// rows and two columns or more. Worked number: a convolution of shape 8 x 3 x 5 x 5 is a matrix 8 x 75.
 struct Tensor {
   std::string name;
   std::int64_t begin = 0;
   std::int64_t end = 0;
+  std::vector<std::int64_t> shape = {};  ///< extents; empty: one dimension
+  bool spectral =
+      true;  ///< false keeps a matrix, such as an embedding or an output layer, from muon's update
 
   [[nodiscard]] std::int64_t elements() const { return end - begin; }
+  [[nodiscard]] std::int64_t rows() const { return shape.size() < 2 ? elements() : shape.front(); }
+  [[nodiscard]] std::int64_t columns() const { return rows() == 0 ? 0 : elements() / rows(); }
+  [[nodiscard]] bool is_matrix() const { return rows() >= 2 && columns() >= 2; }
   friend bool operator==(const Tensor&, const Tensor&) = default;
 };
 
 /// The named tensors of a model, one after the other in one flat vector of d float32 elements.
 ///
-/// Errors: the constructor throws std::invalid_argument when tensors overlap, leave a gap, are out of order
-/// or share a name. Worked number: {{"w", 0, 6}, {"b", 6, 8}} has d = 8.
+/// Errors: the constructor throws std::invalid_argument when tensors overlap, leave a gap, are out of order,
+/// share a name, or have other elements than their shape says. Worked number: {{"w", 0, 6}, {"b", 6, 8}} has
+/// d = 8.
 class TensorLayout {
  public:
   TensorLayout() = default;
@@ -41,6 +51,8 @@ class TensorLayout {
 class TensorLayoutBuilder {
  public:
   std::int64_t add(std::string name, std::int64_t elements);
+  /// Errors: std::invalid_argument for a negative extent, or elements beyond 64 bits.
+  std::int64_t add(std::string name, std::vector<std::int64_t> shape, bool spectral = true);
   [[nodiscard]] TensorLayout build() const { return TensorLayout(tensors_); }
 
  private:

@@ -15,6 +15,17 @@
 namespace kadam {
 namespace {
 
+std::string text_of(const TensorLayout& layout, bool with_shapes) {
+  std::string text;
+  for (const Tensor& tensor : layout.tensors()) {
+    text += tensor.name + ":" + std::to_string(tensor.end);
+    if (with_shapes && tensor.is_matrix())
+      text += "/" + std::to_string(tensor.rows()) + (tensor.spectral ? "s" : "");
+    text += ";";
+  }
+  return text;
+}
+
 [[noreturn]] void refuse_state(const StateSource& source, const std::string& why) {
   throw std::runtime_error("the state of " + source.algorithm() + " " + why);
 }
@@ -35,6 +46,10 @@ void add_traffic(const StepPhase& phase, const PlannedExchange& exchange, const 
 }
 
 }  // namespace
+
+std::uint64_t hash_of(const TensorLayout& layout) {
+  return hash_of(text_of(layout, false));
+}
 
 Optimizer::Optimizer(Setup setup, const std::function<AlgorithmCost(const Problem&)>& cost_of,
                      const std::function<std::unique_ptr<Algorithm>(Workplace&)>& make)
@@ -72,14 +87,14 @@ void Optimizer::require_agreement() {
       "the version of the messages' layout: all need the same build of Kadam",
       "the algorithm (hash)",
       "d, the number of parameters",
-      "the tensors' names and sizes (hash)",
+      "the tensors' names, sizes and shapes (hash)",
       "the options (hash)",
       "the parameter groups (hash)",
       "the length of exchanged pieces (bytes)"};
   const std::array<std::uint64_t, 7> values = {wire_format_version,
                                                kadam::hash_of(name_),
                                                static_cast<std::uint64_t>(elements()),
-                                               kadam::hash_of(layout()),
+                                               kadam::hash_of(text_of(layout(), true)),
                                                kadam::hash_of(options_),
                                                kadam::hash_of(groups_text()),
                                                at_->communicator->piece_bytes()};

@@ -15,13 +15,9 @@
 
 namespace kadam {
 
-/// Equal where tensors have the same names and lengths in the same order: what ranks agree on, and what a
-/// checkpoint is told by to be of another model.
-[[nodiscard]] inline std::uint64_t hash_of(const TensorLayout& layout) {
-  std::string text;
-  for (const Tensor& tensor : layout.tensors()) text += tensor.name + ":" + std::to_string(tensor.end) + ";";
-  return hash_of(text);
-}
+/// Equal where tensors have the same names and lengths in the same order: what tells a checkpoint to be of
+/// another model.
+[[nodiscard]] std::uint64_t hash_of(const TensorLayout& layout);
 
 /// Bytes that this rank sends in the steps of one phase: at every step t with (t - after) mod every = 0.
 struct PlannedTraffic {

@@ -64,11 +64,15 @@ std::int64_t count_of(const std::string& name, nb::handle value) {
   return *count;
 }
 
-std::int64_t elements_of(const std::string& name, nb::handle value) {
-  if (!nb::isinstance<nb::sequence>(value) || nb::isinstance<nb::str>(value)) return count_of(name, value);
-  std::int64_t elements = 1;
-  for (const nb::handle extent : value) elements *= count_of(name, extent);
-  return elements;
+void add_tensor(TensorLayoutBuilder& layout, const std::string& name, nb::handle value) {
+  const std::string argument = "tensor '" + name + "'";
+  if (!nb::isinstance<nb::sequence>(value) || nb::isinstance<nb::str>(value)) {
+    layout.add(name, count_of(argument, value));
+    return;
+  }
+  std::vector<std::int64_t> shape;
+  for (const nb::handle extent : value) shape.push_back(count_of(argument, extent));
+  layout.add(name, std::move(shape));
 }
 
 /// None stands for a field that is not given.
@@ -99,8 +103,7 @@ TensorLayout tensors_from(nb::handle tensors) {
   TensorLayoutBuilder layout;
   for (const auto& [key, value] : nb::borrow<nb::dict>(tensors)) {
     if (!nb::isinstance<nb::str>(key)) refuse("tensors", "names that are texts", key);
-    const std::string name = nb::cast<std::string>(key);
-    layout.add(name, elements_of("tensor '" + name + "'", value));
+    add_tensor(layout, nb::cast<std::string>(key), value);
   }
   return layout.build();
 }
