@@ -5,6 +5,7 @@
 #include <kadam/kernels/sparse_accumulate.hpp>
 #include <kadam/kernels/support_overlap.hpp>
 #include <kadam/kernels/top_k.hpp>
+#include <kadam/kernels/two_levels.hpp>
 #include <kadam/wire/sparse_message.hpp>
 
 #include <fmt/format.h>
@@ -15,6 +16,15 @@ namespace kadam::bench {
 namespace {
 
 constexpr std::int64_t select_block = 4096;
+
+constexpr double index_bytes = 1.5;  // of 12 bits
+constexpr double entry_bytes = 4.0 + index_bytes;
+
+/// Of the cache lines that entries at random places touch, read and written, per element of the vector.
+double touched_bytes(double density) {
+  constexpr int per_line = 16;
+  return 8.0 * (1.0 - std::pow(1.0 - density, per_line));
+}
 
 std::string name_of(const char* kernel, double density) {
   return fmt::format("{}, {} %", kernel, 100.0 * density);
@@ -36,6 +46,25 @@ KernelCase top_k(const Vectors& vectors, double density) {
             select_top_k(exec, message.map(), vectors.error, Selected::becomes_zero, vectors.words);
           },
           refill(vectors)};
+}
+
+/// What was selected as a message with two levels; of the residual it takes what that says.
+KernelCase two_levels(const Vectors& vectors, double density) {
+  const SparseMessage selected(vectors.elements, select_block, density);
+  const SparseMessage message(vectors.elements, select_block, density, SparseValues::two_levels);
+  const ExecutionSpace exec;
+  const auto size = static_cast<std::int64_t>(selected.total_bytes() / sizeof(std::uint32_t));
+  const Words<MemorySpace> entries = allocate<std::uint32_t>(exec, "kadam-bench::entries", size);
+  fill(exec, vectors.error, 1e-3F, 4);
+  select_top_k(exec, selected.map(), vectors.error, Selected::stays, entries);
+  exec.fence("kadam-bench: selected entries");
+  return {name_of("encode_two_levels", density),
+          density * (entry_bytes + 14.0 / 8.0) + touched_bytes(density), vectors.elements, Limit::update,
+          [&vectors, selected, message, entries](const auto& on) {
+            encode_two_levels<ExecutionSpace, MemorySpace>(
+                on, selected.map(), entries, message.map(),
+                reinterpret_cast<std::uint8_t*>(vectors.words.data()), vectors.error);
+          }};
 }
 
 /// Of the whole vector.
@@ -69,22 +98,13 @@ struct Received {
   [[nodiscard]] Words<MemorySpace> of(int rank) const {
     return Kokkos::subview(words, Kokkos::make_pair(rank * stride, (rank + 1) * stride));
   }
-  [[nodiscard]] SparseMessages<MemorySpace> all() const { return {message.map(), words, ranks, stride}; }
+  [[nodiscard]] SparseMessages<MemorySpace> all() const { return {message.map(), words, ranks, 4 * stride}; }
 
   static constexpr int ranks = 8;
   SparseMessage message;
   std::int64_t stride;
   Words<MemorySpace> words;
 };
-
-constexpr double index_bytes = 1.5;  // of 12 bits
-constexpr double entry_bytes = 4.0 + index_bytes;
-
-/// Of the cache lines that entries at random places touch, read and written, per element of the vector.
-double touched_bytes(double density) {
-  constexpr int per_line = 16;
-  return 8.0 * (1.0 - std::pow(1.0 - density, per_line));
-}
 
 /// x <- x - mean of 8 messages. The bytes are those of one pass over x.
 KernelCase accumulate(const Vectors& vectors, const Received& received, double density) {
@@ -139,15 +159,11 @@ KernelCase overlap(const Vectors& vectors, const Received& received, double dens
 std::vector<KernelCase> sparse_cases(const Vectors& vectors) {
   constexpr double density = 0.01;
   const Received received(vectors, vectors.elements, density);
-  return {top_k(vectors, density),
-          top_k(vectors, 0.001),
-          global_top_k(vectors, density),
-          global_top_k(vectors, 0.001),
-          accumulate(vectors, received, density),
-          region_mean(vectors, density),
-          subtract(vectors, received, density),
-          clear(vectors, received, density),
-          overlap(vectors, received, density)};
+  return {top_k(vectors, density),           top_k(vectors, 0.001),
+          two_levels(vectors, 0.03),         global_top_k(vectors, density),
+          global_top_k(vectors, 0.001),      accumulate(vectors, received, density),
+          region_mean(vectors, density),     subtract(vectors, received, density),
+          clear(vectors, received, density), overlap(vectors, received, density)};
 }
 
 }  // namespace kadam::bench

@@ -25,10 +25,12 @@ struct Case {
   std::int64_t select_block;
   double density;
   Staging staging;
+  SparseValues values = SparseValues::exact;
 
-  [[nodiscard]] SparseOptions options() const { return {density, select_block, exchange}; }
+  [[nodiscard]] bool has_two_levels() const { return values == SparseValues::two_levels; }
+  [[nodiscard]] SparseOptions options() const { return {density, select_block, exchange, values}; }
   [[nodiscard]] reference::SparseMean reference_mean() const {
-    return {density, select_block, exchange == SparseExchange::owner};
+    return {density, select_block, has_two_levels(), exchange == SparseExchange::owner};
   }
 };
 
@@ -116,6 +118,9 @@ TEST_P(SparseMeanTest, SendsAsManyBytesAsItsFormula) {
   const std::size_t blocks = 12;
   const SparseMean own(exec_, {0.01, 4096, SparseExchange::own}, 4096 * 12, *communicator_);
   const SparseMean owner(exec_, {0.01, 4096, SparseExchange::owner}, 4096 * 12, *communicator_);
+  const SparseMean levels(exec_, {0.01, 4096, SparseExchange::own, SparseValues::two_levels}, 4096 * 12 + 100,
+                          *communicator_);
+  EXPECT_EQ(levels.layout().cost(1).bytes(Traffic::sparse), (n - 1) * (blocks * 80 + 10));
   EXPECT_EQ(own.layout().cost(1).bytes(Traffic::sparse), (n - 1) * blocks * 228);
   EXPECT_EQ(owner.layout().cost(1).bytes(Traffic::sparse), 2 * (n - 1) * (blocks / n) * 228);
 }
@@ -153,23 +158,38 @@ TEST_P(SparseMeanTest, RefusesALongSelectBlock) {
                std::invalid_argument);
 }
 
-INSTANTIATE_TEST_SUITE_P(Exchanges, SparseMeanTest,
-                         testing::Values(Case{SparseExchange::own, 64, 0.05, Staging::automatic},
-                                         Case{SparseExchange::own, 4096, 0.01, Staging::always},
-                                         Case{SparseExchange::own, 0, 0.02, Staging::automatic},
-                                         Case{SparseExchange::own, 100, 1.0, Staging::automatic},
-                                         Case{SparseExchange::owner, 64, 0.05, Staging::always},
-                                         Case{SparseExchange::owner, 1000, 0.01, Staging::automatic},
-                                         Case{SparseExchange::owner, 1, 0.01, Staging::automatic},
-                                         Case{SparseExchange::owner, 0, 0.02, Staging::always},
-                                         Case{SparseExchange::owner, 0, 1.0, Staging::automatic}),
-                         [](const auto& test_info) {
-                           const Case& its = test_info.param;
-                           std::string name = its.exchange == SparseExchange::own ? "own" : "owner";
-                           name.append("_block_").append(std::to_string(its.select_block));
-                           name.append(its.density == 1.0 ? "_all" : "");
-                           return name.append(its.staging == Staging::always ? "_staged" : "");
-                         });
+TEST_P(SparseMeanTest, RefusesTwoLevelsOfOwnersAndLongBlocks) {
+  const auto make_with = [&](SparseExchange exchange, std::int64_t block) {
+    return SparseMean(exec_, {0.01, block, exchange, SparseValues::two_levels}, 10, *communicator_);
+  };
+  EXPECT_THROW(make_with(SparseExchange::owner, 64), std::invalid_argument);
+  EXPECT_THROW(make_with(SparseExchange::own, 0), std::invalid_argument);
+  EXPECT_THROW(make_with(SparseExchange::own, 4097), std::invalid_argument);
+  EXPECT_NO_THROW(make_with(SparseExchange::own, 4096));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Exchanges, SparseMeanTest,
+    testing::Values(Case{SparseExchange::own, 64, 0.05, Staging::automatic},
+                    Case{SparseExchange::own, 4096, 0.01, Staging::always},
+                    Case{SparseExchange::own, 0, 0.02, Staging::automatic},
+                    Case{SparseExchange::own, 100, 1.0, Staging::automatic},
+                    Case{SparseExchange::own, 64, 0.05, Staging::always, SparseValues::two_levels},
+                    Case{SparseExchange::own, 4096, 1.0 / 64, Staging::automatic, SparseValues::two_levels},
+                    Case{SparseExchange::own, 100, 1.0, Staging::automatic, SparseValues::two_levels},
+                    Case{SparseExchange::owner, 64, 0.05, Staging::always},
+                    Case{SparseExchange::owner, 1000, 0.01, Staging::automatic},
+                    Case{SparseExchange::owner, 1, 0.01, Staging::automatic},
+                    Case{SparseExchange::owner, 0, 0.02, Staging::always},
+                    Case{SparseExchange::owner, 0, 1.0, Staging::automatic}),
+    [](const auto& test_info) {
+      const Case& its = test_info.param;
+      std::string name = its.exchange == SparseExchange::own ? "own" : "owner";
+      name.append("_block_").append(std::to_string(its.select_block));
+      name.append(its.density == 1.0 ? "_all" : "");
+      name.append(its.has_two_levels() ? "_two_levels" : "");
+      return name.append(its.staging == Staging::always ? "_staged" : "");
+    });
 
 }  // namespace
 }  // namespace kadam::sparse_mean_test

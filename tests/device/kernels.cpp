@@ -24,6 +24,7 @@
 #include <kadam/kernels/step_ahead.hpp>
 #include <kadam/kernels/support_overlap.hpp>
 #include <kadam/kernels/top_k.hpp>
+#include <kadam/kernels/two_levels.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -166,11 +167,13 @@ void launch_loco(const Exec& exec, const Vectors& at) {
   encode_byte_error(exec, at.map, ConstFloats(at.x), true, error);
 }
 
-/// large_top_k.hpp, sparse_accumulate.hpp, support_overlap.hpp, top_k.hpp
+/// large_top_k.hpp, sparse_accumulate.hpp, support_overlap.hpp, top_k.hpp, two_levels.hpp
 void launch_sparse(const Exec& exec, const Vectors& at) {
   select_top_k(exec, at.sparse, at.x, Selected::becomes_zero, at.message);
   LargeTopK<Exec>(exec, at.sparse.elements)(exec, at.sparse, 0, at.x, Selected::becomes_zero, at.message);
   subtract_mean_of_messages(exec, at.sparse_messages(), at.error, at.x);
+  encode_two_levels(exec, at.sparse, at.sent(), at.sparse, reinterpret_cast<std::uint8_t*>(at.message.data()),
+                    at.x);
   mean_of_messages(exec, at.sparse_messages(), at.x);
   subtract_message(exec, at.sparse, at.sent(), at.x);
   clear_kept(exec, at.sparse, at.sent(), at.sent(), at.x);

@@ -19,7 +19,8 @@ TEST(WireFormatPage, ShowsTheBytesThatAreSent) {
        {"1 bit, mean_abs    " + test::example_of_codes(SignQuantiser{SignScale::mean_abs}),
         "4 bits             " + test::example_of_codes(UniformQuantiser<4>{}),
         "float8             " + test::example_of_codes(Float8Quantiser{}),
-        "k = 2, w = 2       " + test::example_of_largest_entries()}) {
+        "k = 2, w = 2       " + test::example_of_largest_entries(),
+        "two levels         " + test::example_of_two_levels()}) {
     EXPECT_NE(page.find("\n" + line + "\n"), std::string::npos) << KADAM_WIRE_FORMAT_PAGE << " lacks\n"
                                                                 << line;
   }

@@ -49,7 +49,7 @@ struct Messages {
   [[nodiscard]] Words<Space> of(int rank) const {
     return Kokkos::subview(words, Kokkos::make_pair(rank * stride, (rank + 1) * stride));
   }
-  [[nodiscard]] SparseMessages<Space> all() const { return {message.map(), words, ranks, stride}; }
+  [[nodiscard]] SparseMessages<Space> all() const { return {message.map(), words, ranks, 4 * stride}; }
 
   /// Summed in rank order in float32, times 1/n; and which elements were sent.
   void mean_into(std::vector<float>& mean, std::vector<bool>& sent) const {

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -35,6 +36,32 @@ inline Entries decode_sparse(const std::vector<std::uint32_t>& words, std::int64
       entries.emplace_back(begin + index, std::bit_cast<float>(words.at(word + p)));
     }
     word += k + (k * bits + 31) / 32;
+  }
+  return entries;
+}
+
+/// The same of a message with two levels: block after block, two magnitudes, then entries of 14 bits, padded
+/// to a byte.
+inline Entries decode_two_levels(const std::vector<std::uint8_t>& bytes, std::int64_t elements,
+                                 std::int64_t block, double density) {
+  Entries entries;
+  std::size_t byte = 0;
+  for (std::int64_t begin = 0; begin < elements; begin += block) {
+    const std::int64_t length = std::min(block, elements - begin);
+    const auto wanted = static_cast<std::int64_t>(density * static_cast<double>(length) + 0.5);
+    const auto k = static_cast<std::size_t>(std::min(length, std::max<std::int64_t>(1, wanted)));
+    float levels[2];
+    std::memcpy(levels, &bytes.at(byte + 7) - 7, sizeof(levels));
+    for (std::size_t p = 0; p < k; ++p) {
+      std::uint32_t entry = 0;
+      for (std::size_t b = 0; b < 14; ++b) {
+        const std::size_t place = p * 14 + b;
+        entry |= (bytes.at(byte + 8 + place / 8) >> (place % 8) & 1U) << b;
+      }
+      const float magnitude = levels[entry >> 13U];
+      entries.emplace_back(begin + (entry & 4095U), (entry >> 12U & 1U) != 0 ? -magnitude : magnitude);
+    }
+    byte += 8 + (14 * k + 7) / 8;
   }
   return entries;
 }

@@ -78,7 +78,7 @@ struct SparseCase {
     const SupportOverlap got =
         support_overlap(Exec{},
                         SparseMessages<Space>{message.map(), test::to_device<Space>(words), ranks,
-                                              static_cast<std::int64_t>(stride)},
+                                              static_cast<std::int64_t>(4 * stride)},
                         room);
     const std::string where = "n " + std::to_string(n) + " ranks " + std::to_string(ranks);
     EXPECT_EQ(got.touched, std::count_if(senders.begin(), senders.end(), [](int k) { return k > 0; }))

@@ -127,6 +127,10 @@ std::vector<OptionMap> option_sets(const std::string& name) {
       sets.back()["variance_sync_interval"] = 2;
       sets.back()["variance_delay"] = 1;
     }
+    if (option.name == "value_bits") {
+      sets.push_back(options);
+      sets.back()["value_bits"] = 2;
+    }
     if (option.name != "exchange") continue;
     for (const std::int64_t select_block : {64, 0}) {
       sets.push_back(options);

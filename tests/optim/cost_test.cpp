@@ -138,6 +138,23 @@ TEST(OptimizerCost, WorkOfASparseStepByHand) {
   EXPECT_EQ(last_work("locally_accumulated_adam", decaying, 8192), expected);
 }
 
+/// An entry is 14 bits instead of 32 and its index, and is looked at once more.
+TEST(OptimizerCost, OfTwoLevelsByHand) {
+  const OptionMap options = {{"density", 0.01}, {"variance_sync_interval", 0}, {"value_bits", 2}};
+  EXPECT_EQ(last_work("locally_accumulated_adam", options, 8192), (Elements{{"check", 8192.0},
+                                                                            {"accumulate_direction", 8192.0},
+                                                                            {"top_k_percent", 8192.0},
+                                                                            {"sparse_sum", 164.0 + 82.0}}));
+  const AlgorithmCost cost =
+      optimizer_cost("divisible_adam", {{"density", 0.01}, {"value_bits", 2}}, 8192, Arrangement::flat(4));
+  std::size_t sparse_bytes = 0;
+  for (const PlannedExchange& exchange : cost.phases.back().exchanges) {
+    for (const Transfer& transfer : exchange.transfers)
+      sparse_bytes += transfer.traffic == Traffic::sparse ? transfer.bytes : 0;
+  }
+  EXPECT_EQ(sparse_bytes, 3U * 160U);
+}
+
 TEST(OptimizerCost, MemoryOfASparseStepByHand) {
   // d = 8192, n = 2: two blocks of 4096, each with a message of 228 B; regions of one block.
   const auto memory_of = [](const char* exchange) {
@@ -155,6 +172,10 @@ TEST(OptimizerCost, MemoryOfASparseStepByHand) {
   EXPECT_EQ(memory_of("own").workspace_bytes, variance + 2 * 456 + 32768);
   // The region's message from both; the own message, and what is kept of all; the mean of the region.
   EXPECT_EQ(memory_of("owner").workspace_bytes, variance + 2 * 228 + 2 * 456 + 16384);
+  // Two blocks of 80 B from both ranks, and the exact message.
+  const AlgorithmCost levels = optimizer_cost(
+      "locally_accumulated_adam", {{"density", 0.01}, {"value_bits", 2}}, 8192, Arrangement::flat(2));
+  EXPECT_EQ(levels.memory.workspace_bytes, variance + 2 * 160 + 456 + 32768);
 }
 
 TEST(OptimizerCost, StateOfShardsByHand) {

@@ -60,6 +60,8 @@ TEST_F(Laws, NothingThatAResidualHoldsBackIsLost) {
   std::vector<std::pair<std::string, OptionMap>> runs;
   for (const std::string& name : test::optimizers_that(&OptimizerTraits::sparse)) {
     runs.emplace_back(name, sparse);
+    OptionMap two_levels = {{"density", 0.03}, {"warmup_steps", 2}, {"value_bits", 2}, {"select_block", 128}};
+    runs.emplace_back(name, two_levels);
     if (has_option(name, "background_steps")) runs.emplace_back(name, automatic);
   }
   for (const auto& [name, options] : runs) {

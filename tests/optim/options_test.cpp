@@ -111,6 +111,15 @@ TEST(Options, WrongTypesAndRangesSayWhatIsExpected) {
     EXPECT_TRUE(contains(refusal(name, {{"exchange", "ring"}}),
                          "option 'exchange': expected \"own\" or \"owner\", got \"ring\""));
     EXPECT_EQ(refusal(name, {{"exchange", "owner"}}), "accepted");
+    EXPECT_EQ(refusal(name, {{"value_bits", 2}}), "accepted");
+    EXPECT_EQ(refusal(name, {{"value_bits", 32}, {"exchange", "owner"}, {"select_block", 0}}), "accepted");
+    EXPECT_TRUE(contains(refusal(name, {{"value_bits", 4}}), "'value_bits': expected 32 or 2, got 4"));
+    EXPECT_TRUE(contains(refusal(name, {{"value_bits", 2}, {"exchange", "owner"}}),
+                         "'value_bits': 2 goes with exchange = \"own\""));
+    for (const std::int64_t block : {0, 4097}) {
+      EXPECT_TRUE(contains(refusal(name, {{"value_bits", 2}, {"select_block", block}}),
+                           "'value_bits': 2 goes with a select_block from 1 to 4096"));
+    }
   }
   EXPECT_TRUE(contains(refusal("lamb", {{"trust_min", 2.0}, {"trust_max", 1.0}}), "trust_min <= trust_max"));
 }

@@ -5,6 +5,7 @@
 #include <reference/block_code.hpp>
 #include <reference/option_reader.hpp>
 #include <reference/simulated_ranks.hpp>
+#include <reference/two_levels.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -42,10 +43,11 @@ inline std::vector<std::size_t> largest_in(const std::vector<float>& values, Chu
 struct SparseMean {
   double density = 0.01;
   std::int64_t select_block = 4096;  ///< 0: one block for all, or one per owner
+  bool two_levels = false;           ///< of a value its sign is sent and one bit; what that leaves stays
   bool by_owner = false;             ///< the owner of a block applies only the largest of its mean
   Undecided undecided = {};          ///< in the last exchange
 
-  /// Entries that are applied become 0 in the residuals of those who sent them.
+  /// What is applied is taken from the residuals of those who sent it.
   std::vector<float> operator()(Ranks& residual) {
     undecided.clear();
     if (residual.size() == 1) {
@@ -60,9 +62,17 @@ struct SparseMean {
     const std::vector<Chunk> blocks = blocks_of(elements, static_cast<int>(residual.size()));
     for (const Chunk& block : blocks) {
       for (std::size_t r = 0; r < residual.size(); ++r) {
-        for (const std::size_t i : largest_in(residual[r], block, density, &undecided)) {
-          sent[r][i] = residual[r][i];
+        const std::vector<std::size_t> largest = largest_in(residual[r], block, density, &undecided);
+        const TwoLevels levels = TwoLevels::of(residual[r], largest);
+        for (const std::size_t i : largest) {
+          sent[r][i] = two_levels ? levels.decoded(residual[r][i]) : residual[r][i];
           selected[r][i] = true;
+          const float a = std::fabs(residual[r][i]);
+          const auto border = static_cast<float>(levels.border);
+          if (two_levels && levels.high != levels.low &&
+              is_near_tie(std::max(a, border), std::min(a, border))) {
+            undecided.push_back(i);
+          }
         }
       }
     }
@@ -74,7 +84,7 @@ struct SparseMean {
     for (std::size_t i = 0; i < mean.size(); ++i) {
       if (!applied[i]) mean[i] = 0.0F;
       for (std::size_t r = 0; r < residual.size(); ++r) {
-        if (applied[i] && selected[r][i]) residual[r][i] = 0.0F;
+        if (applied[i] && selected[r][i]) residual[r][i] -= sent[r][i];
       }
     }
     return mean;
@@ -100,6 +110,7 @@ struct SparseMean {
 inline SparseMean make_sparse_mean(OptionReader& read, double density) {
   return {.density = read.number("density", density),
           .select_block = read.count("select_block", 4096),
+          .two_levels = read.count("value_bits", 32) == 2,
           .by_owner = read.is("exchange", "owner")};
 }
 

@@ -32,8 +32,20 @@ std::string layouts() {
       for (const double density : {0.001, 0.01, 0.37}) {
         const SparseMessage message(d, 4096, density);
         for (int r = 0; r < ranks; ++r) add(text, message.piece(message.region(ranks, r)));
-        text += std::to_string(message.map().block(0).first_index_word) + "\n";
+        text += std::to_string(message.map().block(0).first_index_word()) + "\n";
       }
+    }
+  }
+  return text;
+}
+
+/// Where the blocks of messages with two levels lie.
+std::string level_layouts() {
+  std::string text;
+  for (const std::int64_t d : {1, 301, 5000, 100003}) {
+    for (const double density : {0.001, 1.0 / 64, 0.37}) {
+      const SparseMessage message(d, 1000, density, SparseValues::two_levels);
+      for (int r = 0; r < 8; ++r) add(text, message.piece(message.region(8, r)));
     }
   }
   return text;
@@ -44,12 +56,14 @@ std::string encoded_examples() {
   std::string text = test::example_of_codes(SignQuantiser{SignScale::mean_abs}) + "\n";
   for_each_code([&](const auto& code) { text += test::example_of_codes(code) + "\n"; });
   return text + test::example_of_codes(IdentityQuantiser{}) + "\n" + test::example_of_largest_entries() +
-         "\n";
+         "\n" + test::example_of_two_levels() + "\n";
 }
 
 TEST(WireFormatVersion, GoesUpWithEveryChangeOfALayout) {
   EXPECT_EQ(wire_format_version, 1U);
   EXPECT_EQ(hash_of(layouts()), 11029578151239257922U)
+      << "the byte layout of messages has changed: raise wire_format_version, and put this number here";
+  EXPECT_EQ(hash_of(level_layouts()), 16932259375571537160U)
       << "the byte layout of messages has changed: raise wire_format_version, and put this number here";
   EXPECT_EQ(encoded_examples(),
             "00000040 05000000   0000803f 01000000\n"
@@ -59,7 +73,8 @@ TEST(WireFormatVersion, GoesUpWithEveryChangeOfALayout) {
             "0683c13c fe55d42a   0402013c fe000000\n"
             "b76ddb3b 7ef179f9   2549123b 7e000000\n"
             "00004040 000080bf   00000040 000000c0   0000803f\n"
-            "000040c0 00000040 09000000   0000803f 000080c0 0c000000\n")
+            "000040c0 00000040 09000000   0000803f 000080c0 0c000000\n"
+            "00000040 00004040 01b00000   0000803f 00008040 00c0000c\n")
       << "the bytes of messages have changed: raise wire_format_version, and put these here";
 }
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <stdexcept>
 #include <vector>
@@ -19,9 +20,34 @@ TEST(SparseMessage, HandSized) {
   // Two blocks of 100 (3 entries, 7 bits: 4 words) and one of 33 (1 entry, 6 bits: 2 words).
   const SparseMessage uneven(233, 100, 0.03);
   EXPECT_EQ(uneven.total_bytes(), 40U);
-  EXPECT_EQ(uneven.map().block(2).first_word, 8);
-  EXPECT_EQ(uneven.map().block(2).first_index_word, 9);
+  EXPECT_EQ(uneven.map().block(2).first_word(), 8);
+  EXPECT_EQ(uneven.map().block(2).first_index_word(), 9);
   EXPECT_EQ(uneven.map().entries(), 7);
+}
+
+TEST(SparseMessage, WithTwoLevelsIsPaddedToAByte) {
+  const SparseMessage message(4096, 4096, 0.01, SparseValues::two_levels);
+  EXPECT_EQ(message.map().full.entries, 41);
+  EXPECT_EQ(message.total_bytes(), 80U);  // 8 and 574 bits
+  // Two blocks of 100 (3 entries, 42 bits: 6 bytes) and one of 33 (1 entry: 2 bytes).
+  const SparseMessage uneven(233, 100, 0.03, SparseValues::two_levels);
+  EXPECT_EQ(uneven.map().block(1).first_byte, 14);
+  EXPECT_EQ(uneven.map().block(2).first_byte, 28);
+  EXPECT_EQ(uneven.total_bytes(), 38U);
+  EXPECT_EQ(uneven.piece({100, 233}), (Piece{14, 24}));
+  for (const std::int64_t d : {1, 1000, 5000, 20000}) {
+    for (const double density : {0.001, 1.0 / 64, 0.37, 1.0}) {
+      std::size_t bytes = 0;
+      for (std::int64_t begin = 0; begin < d; begin += 4096) {
+        const std::int64_t k = SparseMessage::entries_of(std::min<std::int64_t>(4096, d - begin), density);
+        bytes += static_cast<std::size_t>(8 + (14 * k + 7) / 8);
+      }
+      EXPECT_EQ(SparseMessage(d, 4096, density, SparseValues::two_levels).total_bytes(), bytes);
+    }
+  }
+  EXPECT_THROW(SparseMessage(5000, 4097, 0.1, SparseValues::two_levels), std::invalid_argument);
+  EXPECT_THROW(SparseMessage(5000, 0, 0.1, SparseValues::two_levels), std::invalid_argument);
+  EXPECT_EQ(SparseMessage(5000, 0, 0.1).map().blocks, 1);
 }
 
 TEST(SparseMessage, SendsAtLeastOneEntryAndAtMostTheBlock) {
@@ -51,9 +77,9 @@ TEST(SparseMessage, BlocksShareNoWordAndLeaveNoneOut) {
           EXPECT_EQ(place.first_element, covered);
           covered += place.elements;
           for (std::int64_t w = 0; w < place.shape.entries; ++w)
-            ++owners.at(static_cast<std::size_t>(place.first_word + w));
+            ++owners.at(static_cast<std::size_t>(place.first_word() + w));
           for (std::int64_t w = 0; w < place.shape.index_words(); ++w)
-            ++owners.at(static_cast<std::size_t>(place.first_index_word + w));
+            ++owners.at(static_cast<std::size_t>(place.first_index_word() + w));
           EXPECT_GE(std::int64_t{1} << place.shape.index_bits, place.elements);
         }
         EXPECT_EQ(covered, d);
@@ -78,9 +104,9 @@ TEST(SparseMessage, RegionsCutTheMessageBetweenBlocks) {
           EXPECT_EQ(piece.offset_bytes, byte);
           const auto map = message.map_of(message.region(ranks, r));
           EXPECT_EQ(map.elements, region.elements());
-          std::int64_t words = 0;
-          for (std::int64_t b = 0; b < map.blocks; ++b) words += map.block(b).shape.words();
-          EXPECT_EQ(piece.bytes, static_cast<std::size_t>(4 * words));
+          std::int64_t bytes = 0;
+          for (std::int64_t b = 0; b < map.blocks; ++b) bytes += map.block(b).shape.bytes();
+          EXPECT_EQ(piece.bytes, static_cast<std::size_t>(bytes));
           element = region.end;
           byte += piece.bytes;
         }

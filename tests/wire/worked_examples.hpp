@@ -5,6 +5,7 @@
 #include <kadam/execution.hpp>
 #include <kadam/kernels/block_coder.hpp>
 #include <kadam/kernels/top_k.hpp>
+#include <kadam/kernels/two_levels.hpp>
 #include <kadam/wire/block_message.hpp>
 #include <kadam/wire/sparse_message.hpp>
 #include <support/host_views.hpp>
@@ -54,6 +55,20 @@ inline std::string example_of_largest_entries() {
   const Words<MemorySpace> words("words", message.total_bytes() / 4);
   const auto e = to_device<MemorySpace>(std::vector<float>{0.1F, -3.0F, 2.0F, 0.5F, 1.0F, 0.0F, 0.0F, -4.0F});
   select_top_k(ExecutionSpace{}, message.map(), e, Selected::stays, words);
+  Kokkos::fence();
+  return hex(words, 3);
+}
+
+/// The same with two levels.
+inline std::string example_of_two_levels() {
+  const SparseMessage exact(8, 4, 0.5);
+  const SparseMessage message(8, 4, 0.5, SparseValues::two_levels);
+  const Words<MemorySpace> selected("selected", exact.total_bytes() / 4);
+  const Words<MemorySpace> words("words", message.total_bytes() / 4);
+  const auto e = to_device<MemorySpace>(std::vector<float>{0.1F, -3.0F, 2.0F, 0.5F, 1.0F, 0.0F, 0.0F, -4.0F});
+  select_top_k(ExecutionSpace{}, exact.map(), e, Selected::stays, selected);
+  encode_two_levels<ExecutionSpace, MemorySpace>(ExecutionSpace{}, exact.map(), selected, message.map(),
+                                                 reinterpret_cast<std::uint8_t*>(words.data()), e);
   Kokkos::fence();
   return hex(words, 3);
 }

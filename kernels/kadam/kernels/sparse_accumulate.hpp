@@ -18,13 +18,19 @@
 /// rank order. Hence no atomics, and results that do not depend on the number of threads.
 namespace kadam {
 
-/// Sparse messages of the same layout, one per rank.
+/// Sparse messages of the same layout, one per rank. Exact values lie at whole words.
 template <class MemorySpace>
 struct SparseMessages {
   SparseMap map;
   ConstWords<MemorySpace> words;
   int ranks = 1;
-  std::int64_t stride_words = 0;  ///< between the messages of consecutive ranks
+  std::int64_t stride_bytes = 0;  ///< between the messages of consecutive ranks
+  std::int64_t first_byte = 0;    ///< of the first rank's message
+
+  /// The byte at which the message of a rank begins.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t offset(std::int64_t rank) const {
+    return first_byte + rank * stride_bytes;
+  }
 };
 
 namespace detail {
@@ -59,7 +65,7 @@ struct SubtractMeanOfPart {
     for (std::int64_t rank = 0; rank < messages.ranks; ++rank) {
       prefetch(x.data() + block.first_element + rank * share, share);
       SparseMap::for_each_entry(
-          member, block, messages.words, rank * messages.stride_words,
+          member, block, messages.words, messages.offset(rank),
           [&](const std::int64_t index, const float value) { of_part[index] += value; });
     }
   }
@@ -78,7 +84,7 @@ struct SubtractMeanOfPart {
       return;
     }
     for (std::int64_t rank = 0; rank < messages.ranks; ++rank) {
-      SparseMap::for_each_entry(member, block, messages.words, rank * messages.stride_words,
+      SparseMap::for_each_entry(member, block, messages.words, messages.offset(rank),
                                 [&](const std::int64_t index, const float /*value*/) {
                                   of_block[index] -= of_part[index] * inverse_ranks;
                                   of_part[index] = 0.0F;  // another rank's entry changes nothing any more
@@ -129,7 +135,7 @@ struct MeanOfSentBlock {
     const SparseMap::Block block = messages.map.block(index);
     member.for_each(block.elements, [&](const std::int64_t k) { mean(block.first_element + k) = 0.0F; });
     for (std::int64_t rank = 0; rank < messages.ranks; ++rank) {
-      SparseMap::for_each_entry(member, block, messages.words, rank * messages.stride_words,
+      SparseMap::for_each_entry(member, block, messages.words, messages.offset(rank),
                                 [&](const std::int64_t in_block, const float value) {
                                   mean(block.first_element + in_block) += value;
                                 });
@@ -183,9 +189,9 @@ template <class Exec, class MemorySpace, class Function>
 void for_each_entry(const std::string& label, const Exec& exec, const SparseMessages<MemorySpace>& messages,
                     int rank, const Function& function) {
   using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-  Kokkos::parallel_for(label, Policy(exec, 0, messages.map.entries()),
-                       VisitEntry<MemorySpace, Function>{messages.map, messages.words,
-                                                         rank * messages.stride_words, function});
+  Kokkos::parallel_for(
+      label, Policy(exec, 0, messages.map.entries()),
+      VisitEntry<MemorySpace, Function>{messages.map, messages.words, messages.offset(rank), function});
 }
 
 }  // namespace detail

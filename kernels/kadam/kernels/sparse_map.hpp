@@ -10,28 +10,52 @@
 
 namespace kadam {
 
-/// Where the select blocks of a vector lie: in elements, and in the 32-bit words of a sparse message.
+/// How a sparse message says the values of its entries: as they are, or as one of two magnitudes with a sign.
+enum class SparseValues : std::uint8_t { exact, two_levels };
+
+/// Where the select blocks of a vector lie: in elements, and in the bytes of a sparse message.
 ///
-/// Every block sends the same number of entries (the last one, if shorter, fewer): their values, then their
-/// indices inside the block, packed in as few bits as the longest one needs and padded to whole words.
+/// Every block sends the same number of entries (the last one, if shorter, fewer). Exact: their values, then
+/// their indices inside the block, packed in as few bits as the longest one needs and padded to whole words.
+/// Two levels: the lower and the higher magnitude as float32, then an entry of 14 bits for each element,
+/// padded to a byte: its index in the lowest 12 bits, whether it is negative, whether it has the higher
+/// magnitude.
 struct SparseMap {
+  /// Bits of an entry with two levels, and those of them that are its index.
+  static constexpr std::int64_t level_entry_bits = 14;
+  static constexpr std::int64_t level_index_bits = 12;
+  /// Bytes of the two magnitudes.
+  static constexpr std::int64_t level_bytes = 8;
+
   /// What a block sends.
   struct Shape {
     std::int64_t entries = 0;
     std::int64_t index_bits = 0;
+    SparseValues values = SparseValues::exact;
 
+    /// Of exact values.
     [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int64_t index_words() const {
       return (entries * index_bits + 31) / 32;
     }
-    [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int64_t words() const { return entries + index_words(); }
+    [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int64_t bytes() const {
+      constexpr std::int64_t bits = level_entry_bits;
+      constexpr std::int64_t magnitudes = level_bytes;
+      return values == SparseValues::exact ? 4 * (entries + index_words())
+                                           : magnitudes + (entries * bits + 7) / 8;
+    }
   };
 
   struct Block {
     std::int64_t first_element;
     std::int64_t elements;
-    std::int64_t first_word;        ///< of the values
-    std::int64_t first_index_word;  ///< of the indices
+    std::int64_t first_byte;
     Shape shape;
+
+    /// Of exact values: the words of the values, and of the indices.
+    [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int64_t first_word() const { return first_byte / 4; }
+    [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int64_t first_index_word() const {
+      return first_word() + shape.entries;
+    }
   };
 
   /// One entry of a message.
@@ -52,12 +76,12 @@ struct SparseMap {
 
   [[nodiscard]] KOKKOS_INLINE_FUNCTION Block block(std::int64_t index) const {
     const std::int64_t first = index * block_elements;
-    const std::int64_t word = index * full.words();
     const Shape shape = index + 1 == blocks ? last : full;
-    return {first, Kokkos::min(block_elements, elements - first), word, word + shape.entries, shape};
+    return {first, Kokkos::min(block_elements, elements - first), index * full.bytes(), shape};
   }
 
-  /// Index of entry `position` inside its block. Shape: words is the message, from its word 0 on.
+  /// Index of entry `position` inside its block of exact values. Shape: words is the message, from its byte 0
+  /// on; offset, in bytes, is a multiple of 4.
   template <class WordView>
   [[nodiscard]] static KOKKOS_FORCEINLINE_FUNCTION std::int64_t index_at(const Block& block,
                                                                          const WordView& words,
@@ -65,7 +89,7 @@ struct SparseMap {
                                                                          std::int64_t position) {
     const std::int64_t bits = block.shape.index_bits;
     const std::int64_t bit = position * bits;
-    const std::int64_t word = offset + block.first_index_word + (bit >> 5);
+    const std::int64_t word = offset / 4 + block.first_index_word() + (bit >> 5);
     const auto shift = static_cast<unsigned>(bit & 31);
     std::uint64_t both = 0;
     if (bits > 0) both = words(word);
@@ -80,13 +104,22 @@ struct SparseMap {
   static KOKKOS_FORCEINLINE_FUNCTION void for_each_entry(const Member& member, const Block& block,
                                                          const WordView& words, std::int64_t offset,
                                                          const Visit& visit) {
+    if (block.shape.values == SparseValues::two_levels) {
+      const Levels levels(block, words, offset);
+      member.for_each(block.shape.entries, [&](const std::int64_t position) {
+        const std::uint32_t entry = levels.entry(position);
+        visit(Levels::index(entry), levels.value(entry));
+      });
+      return;
+    }
+    const std::int64_t first_word = offset / 4 + block.first_word();
     const auto value_at = [&](const std::int64_t position) {
-      return number_in(words(offset + block.first_word + position));
+      return number_in(words(first_word + position));
     };
     if constexpr (Member::is_one_thread) {
       const std::int64_t bits = block.shape.index_bits;
       const std::uint64_t mask = (std::uint64_t{1} << static_cast<unsigned>(bits)) - 1;
-      std::int64_t word = offset + block.first_index_word;
+      std::int64_t word = offset / 4 + block.first_index_word();
       std::uint64_t ahead = 0;
       std::int64_t bits_ahead = 0;
       for (std::int64_t position = 0; position < block.shape.entries; ++position) {
@@ -105,18 +138,63 @@ struct SparseMap {
     }
   }
 
-  /// Entry `position` of a block. `offset`: the word of the View at which the message starts.
+  /// Entry `position` of a block. `offset`: the byte of the View at which the message starts.
   template <class WordView>
   [[nodiscard]] static KOKKOS_FORCEINLINE_FUNCTION Entry entry(const Block& block, const WordView& words,
                                                                std::int64_t offset, std::int64_t position) {
+    if (block.shape.values == SparseValues::two_levels) {
+      const Levels levels(block, words, offset);
+      const std::uint32_t entry = levels.entry(position);
+      return {block.first_element + Levels::index(entry), levels.value(entry)};
+    }
     return {block.first_element + index_at(block, words, offset, position),
-            number_in(words(offset + block.first_word + position))};
+            number_in(words(offset / 4 + block.first_word() + position))};
   }
 
   /// The block of an entry that is counted through the whole message.
   [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int64_t block_of_entry(std::int64_t number) const {
     return number / full.entries;
   }
+
+ private:
+  /// A block with two levels. It begins at any byte, and its neighbours may be on their way: it is read byte
+  /// by byte.
+  class Levels {
+   public:
+    template <class WordView>
+    KOKKOS_FORCEINLINE_FUNCTION Levels(const Block& block, const WordView& words, std::int64_t offset)
+        : bytes_(reinterpret_cast<const std::uint8_t*>(words.data()) + offset + block.first_byte),
+          low_(number_in(word(bytes_))),
+          high_(number_in(word(bytes_ + 4))) {}
+
+    [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::uint32_t entry(std::int64_t position) const {
+      constexpr std::int64_t bits = level_entry_bits;
+      const std::int64_t bit = position * bits;
+      const std::uint8_t* const first = bytes_ + level_bytes + bit / 8;
+      const auto shift = static_cast<unsigned>(bit % 8);
+      std::uint32_t taken = first[0] | std::uint32_t{first[1]} << 8U;
+      if (shift > 2) taken |= std::uint32_t{first[2]} << 16U;
+      return taken >> shift & ((1U << static_cast<unsigned>(bits)) - 1U);
+    }
+    [[nodiscard]] static KOKKOS_FORCEINLINE_FUNCTION std::int64_t index(std::uint32_t entry) {
+      return entry & ((1U << static_cast<unsigned>(level_index_bits)) - 1U);
+    }
+    [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float value(std::uint32_t entry) const {
+      constexpr auto sign = static_cast<unsigned>(level_index_bits);
+      const float magnitude = (entry >> (sign + 1U)) != 0 ? high_ : low_;
+      return (entry >> sign & 1U) != 0 ? -magnitude : magnitude;
+    }
+
+   private:
+    [[nodiscard]] static KOKKOS_FORCEINLINE_FUNCTION std::uint32_t word(const std::uint8_t* bytes) {
+      return bytes[0] | std::uint32_t{bytes[1]} << 8U | std::uint32_t{bytes[2]} << 16U |
+             std::uint32_t{bytes[3]} << 24U;
+    }
+
+    const std::uint8_t* bytes_;
+    float low_;
+    float high_;
+  };
 };
 
 }  // namespace kadam

@@ -37,11 +37,11 @@ struct EntryWriter {
   template <class Member>
   KOKKOS_FORCEINLINE_FUNCTION void write(const Member& member, const SparseMap::Block& block,
                                          std::int64_t position, std::int64_t index, float value) const {
-    message(block.first_word + position) = Kokkos::bit_cast<std::uint32_t>(value);
+    message(block.first_word() + position) = Kokkos::bit_cast<std::uint32_t>(value);
     if (selected == Selected::becomes_zero) values(block.first_element + index) = 0.0F;
     if (index == 0) return;  // a block of one element has no index words at all
     const std::int64_t bit = position * block.shape.index_bits;
-    const std::int64_t word = block.first_index_word + (bit >> 5);
+    const std::int64_t word = block.first_index_word() + (bit >> 5);
     const std::uint64_t bits = static_cast<std::uint64_t>(index) << static_cast<unsigned>(bit & 31);
     const auto low = static_cast<std::uint32_t>(bits);
     const auto high = static_cast<std::uint32_t>(bits >> 32);
@@ -60,7 +60,7 @@ struct SelectBlock {
     const SparseMap::Block block = map.block(index);
     const Words<MemorySpace> message = writer.message;
     member.for_each(block.shape.index_words(),
-                    [&](const std::int64_t w) { message(block.first_index_word + w) = 0; });
+                    [&](const std::int64_t w) { message(block.first_index_word() + w) = 0; });
     const Kokkos::View<float*, MemorySpace> values = writer.values;
     const auto magnitude = [&](const std::int64_t k) {
       return magnitude_of(values(block.first_element + k));

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
 
 namespace kadam {
@@ -66,11 +67,22 @@ void LocalMomentsAdam::Options::describe(OptionFields& fields) {
   fields.add_choice<SparseExchange>(
       "exchange", exchange, {{"own", SparseExchange::own}, {"owner", SparseExchange::owner}},
       "own: every rank sums all that is sent; owner: each a region, and selects again");
+  fields.add("value_bits", value_bits,
+             "32: values are sent as they are; 2: their sign and one of two magnitudes, the rest stays");
 }
 
 void LocalMomentsAdam::Options::validate(std::string_view owner) const {
   require_option(variance_delay == 0 || variance_delay < variance_sync_interval, owner,
                  "option 'variance_delay': expected 0 (at once), or fewer steps than variance_sync_interval");
+  require_option(value_bits == 32 || value_bits == 2, owner,
+                 "option 'value_bits': expected 32 or 2, got " + std::to_string(value_bits));
+  if (value_bits == 32) return;
+  require_option(exchange == SparseExchange::own, owner,
+                 "option 'value_bits': 2 goes with exchange = \"own\": an owner would send the mean with two "
+                 "magnitudes again, and nobody would keep what that loses");
+  require_option(
+      select_block > 0 && select_block <= SparseMessage::largest_level_block, owner,
+      "option 'value_bits': 2 goes with a select_block from 1 to 4096, got " + std::to_string(select_block));
 }
 
 /// Exact means of the variance now and then. If they are not delayed, the step waits for them.

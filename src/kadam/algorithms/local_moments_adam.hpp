@@ -68,10 +68,14 @@ class LocalMomentsAdam : public Algorithm {
     Progress progress = Progress::thread;  ///< of what travels in the background
     double step_ahead = 0.0;
     SparseExchange exchange = SparseExchange::own;
+    std::int64_t value_bits = 32;  ///< 2: SparseValues::two_levels
 
     void describe(OptionFields& fields);
     void validate(std::string_view owner) const;
-    [[nodiscard]] SparseOptions sparse() const { return {density, select_block, exchange}; }
+    [[nodiscard]] SparseOptions sparse() const {
+      return {density, select_block, exchange,
+              value_bits == 2 ? SparseValues::two_levels : SparseValues::exact};
+    }
     [[nodiscard]] bool delays_variance(const Arrangement& ranks) const {
       return variance_delay > 0 && ranks.ranks > 1;
     }

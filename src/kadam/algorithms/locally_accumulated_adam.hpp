@@ -12,6 +12,7 @@ namespace kadam {
 ///   t <= warmup: adam.  Then m, v of the own gradient; v <- dense mean if t mod T_v = 0
 ///   e <- gamma_e e + gamma (m/c1) / (sqrt(v/c2) + eps)
 ///   of every select_block elements the k = max(1, floor(density len + 1/2)) largest |e| are sent: e <- 0
+///     with value_bits = 2: their sign and one of two magnitudes: e <- e - what was sent
 ///   x <- (1 - gamma lambda) x - (1/n) sum of what was sent, in rank order
 ///
 /// gamma_e = residual_decay, T_v = variance_sync_interval. A coordinate sent every k steps as a lump of k

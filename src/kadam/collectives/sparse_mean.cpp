@@ -7,6 +7,7 @@
 #include <kadam/kernels/large_top_k.hpp>
 #include <kadam/kernels/sparse_accumulate.hpp>
 #include <kadam/kernels/support_overlap.hpp>
+#include <kadam/kernels/two_levels.hpp>
 #include <kadam/layout/chunk_layout.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -25,6 +26,14 @@ std::int64_t block_of(const SparseOptions& options, std::int64_t elements, int r
   if (options.select_block < 0 || options.select_block > SparseMessage::largest_select_block) {
     throw std::invalid_argument(
         "kadam::SparseMean: expected a select_block from 0 (one block) to 65536 elements, got " +
+        std::to_string(options.select_block));
+  }
+  if (options.values == SparseValues::two_levels &&
+      (options.exchange == SparseExchange::owner || options.select_block == 0 ||
+       options.select_block > SparseMessage::largest_level_block)) {
+    throw std::invalid_argument(
+        "kadam::SparseMean: two levels go with exchange own and a select_block from 1 to 4096 elements, "
+        "got " +
         std::to_string(options.select_block));
   }
   if (options.select_block > 0 || options.exchange == SparseExchange::own) return options.select_block;
@@ -55,14 +64,14 @@ struct GatherSteps {
 /// Every rank's message goes to all, slice by slice: one is encoded, another decoded, while others travel.
 ///
 /// slices: of the one message, Slice::sent being where it lies in it. Rank r's message lies r times
-/// message_bytes behind the start of the buffers, on both sides; the own one is made in place.
+/// stride_bytes behind the start of the buffers, on both sides; the own one is made in place.
 void pipelined_gather(const ExecutionSpace& exec, Phases& phases, const std::vector<Slice>& slices,
-                      std::size_t message_bytes, Communicator& communicator, Exchange& exchange,
+                      std::size_t stride_bytes, Communicator& communicator, Exchange& exchange,
                       const GatherSteps& steps) {
   const int ranks = communicator.size();
   const int rank = communicator.rank();
   const auto of_rank = [&](int r, const Slice& slice) -> Piece {
-    return {static_cast<std::size_t>(r) * message_bytes + slice.sent.offset_bytes, slice.sent.bytes};
+    return {static_cast<std::size_t>(r) * stride_bytes + slice.sent.offset_bytes, slice.sent.bytes};
   };
   for (std::size_t s = 0; s < slices.size(); ++s) {
     for (int k = 1; k < ranks; ++k) {
@@ -103,10 +112,17 @@ SparseMeanLayout::SparseMeanLayout(const SparseOptions& options, std::int64_t el
     : options_(options),
       ranks_(ranks),
       rank_(rank),
-      message_(elements, block_of(options, elements, ranks), options.density) {}
+      message_(elements, block_of(options, elements, ranks), options.density, options.values) {
+  if (has_two_levels()) selected_ = SparseMessage(elements, options.select_block, options.density);
+}
 
 std::size_t SparseMeanLayout::received_bytes() const {
   return has_owners() ? message_.piece(own_region()).bytes : message_.total_bytes();
+}
+
+std::size_t SparseMeanLayout::stride_bytes() const {
+  constexpr std::size_t word = sizeof(std::uint32_t);
+  return (received_bytes() + word - 1) / word * word;
 }
 
 /// Densities between 1 and 0.1 % cost something in between; the nearer one counts.
@@ -125,7 +141,9 @@ Cost SparseMeanLayout::cost(std::int64_t threads) const {
     return cost;
   }
   cost.work = {{selection(), elements}};
-  cost.memory.workspace_bytes = received_bytes() * static_cast<std::size_t>(ranks_);
+  if (has_two_levels())
+    cost.work.push_back({cost::sparse_sum, static_cast<double>(message_.map().entries())});
+  cost.memory.workspace_bytes = stride_bytes() * static_cast<std::size_t>(ranks_) + selected_.total_bytes();
   if (selects_together()) {
     cost.memory.workspace_bytes +=
         LargeTopK<ExecutionSpace>::workspace_bytes(threads, message_.map().block_elements);
@@ -165,7 +183,11 @@ SparseMean::SparseMean(const ExecutionSpace& exec, const SparseOptions& options,
     : layout_(options, elements, communicator.size(), communicator.rank()), communicator_(&communicator) {
   if (layout_.ranks() == 1) return;
   received_ = allocate<std::uint32_t>(exec, "kadam::SparseMean::received",
-                                      words_of(layout_.received_bytes()) * layout_.ranks());
+                                      words_of(layout_.stride_bytes()) * layout_.ranks());
+  if (layout_.has_two_levels()) {
+    selected_ = allocate<std::uint32_t>(exec, "kadam::SparseMean::selected",
+                                        words_of(layout_.selected().total_bytes()));
+  }
   if (layout_.selects_together())
     large_top_k_ = LargeTopK<ExecutionSpace>(exec, layout_.message().map().block_elements);
   if (layout_.has_owners()) {
@@ -204,9 +226,9 @@ void SparseMean::deliver(const ExecutionSpace& exec, Phases& phases, const Vecto
 
 void SparseMean::deliver_to_all(const ExecutionSpace& exec, Phases& phases, const Vector<float>& residual,
                                 const Vector<float>& x) {
-  const std::size_t bytes = layout_.message().total_bytes();
+  const std::size_t stride = layout_.stride_bytes();
   const Words<MemorySpace> own =
-      part_of(received_, Piece{static_cast<std::size_t>(layout_.rank()) * bytes, bytes});
+      part_of(received_, Piece{static_cast<std::size_t>(layout_.rank()) * stride, stride});
   GatherSteps steps;
   steps.encode = [&](const Slice& slice) {
     const auto scope = phases.enter(exec, Phase::encode);
@@ -218,8 +240,7 @@ void SparseMean::deliver_to_all(const ExecutionSpace& exec, Phases& phases, cons
   };
   const ExchangeBuffers buffers{bytes_of(received_), bytes_of(received_)};
   Exchange exchange(exec, *communicator_, Traffic::sparse, {&buffers, 1});
-  pipelined_gather(exec, phases, slices_.of_chunk(0), layout_.message().total_bytes(), *communicator_,
-                   exchange, steps);
+  pipelined_gather(exec, phases, slices_.of_chunk(0), stride, *communicator_, exchange, steps);
 }
 
 void SparseMean::deliver_by_owners(const ExecutionSpace& exec, Phases& phases, const Vector<float>& residual,
@@ -254,7 +275,7 @@ void SparseMean::deliver_by_owners(const ExecutionSpace& exec, Phases& phases, c
 
 void SparseMean::cut_into_slices(std::size_t piece_bytes) {
   const SparseMap& map = layout_.message().map();
-  const auto block_bytes = static_cast<std::size_t>(map.full.words()) * sizeof(std::uint32_t);
+  const auto block_bytes = static_cast<std::size_t>(map.full.bytes());
   const auto region_of = [&](int r) {
     return layout_.has_owners() ? layout_.message().region(layout_.ranks(), r)
                                 : ElementRange{0, map.elements};
@@ -267,6 +288,16 @@ void SparseMean::cut_into_slices(std::size_t piece_bytes) {
 void SparseMean::select(const ExecutionSpace& exec, const ElementRange& range, const Vector<float>& values,
                         Selected selected, const Words<MemorySpace>& message) const {
   const SparseMap map = layout_.message().map_of(range);
+  if (layout_.has_two_levels()) {
+    const SparseMap exact = layout_.selected().map_of(range);
+    const Words<MemorySpace> entries = part_of(selected_, layout_.selected().piece(range));
+    select_top_k(exec, exact, values, Selected::stays, entries);
+    encode_two_levels<ExecutionSpace, MemorySpace>(
+        exec, exact, entries, map,
+        reinterpret_cast<std::uint8_t*>(message.data()) + layout_.message().piece(range).offset_bytes,
+        values);
+    return;
+  }
   const Words<MemorySpace> place = part_of(message, layout_.message().piece(range));
   if (!layout_.selects_together()) {
     select_top_k(exec, map, values, selected, place);
@@ -280,10 +311,9 @@ void SparseMean::select(const ExecutionSpace& exec, const ElementRange& range, c
 SparseMessages<MemorySpace> SparseMean::received_messages(const ElementRange& range) const {
   const std::size_t begin =
       layout_.has_owners() ? layout_.message().piece(layout_.own_region()).offset_bytes : 0;
-  const std::size_t first = layout_.message().piece(range).offset_bytes - begin;
-  const std::size_t rest = received_.size() * sizeof(std::uint32_t) - first;
-  return {layout_.message().map_of(range), part_of(received_, Piece{first, rest}), layout_.ranks(),
-          words_of(layout_.received_bytes())};
+  return {layout_.message().map_of(range), received_, layout_.ranks(),
+          static_cast<std::int64_t>(layout_.stride_bytes()),
+          static_cast<std::int64_t>(layout_.message().piece(range).offset_bytes - begin)};
 }
 
 std::optional<double> SparseMean::overlap(const ExecutionSpace& exec) {

@@ -12,17 +12,16 @@
 namespace kadam {
 namespace {
 
-constexpr std::int64_t word_bytes = 4;
-
-SparseMap::Shape shape_of(std::int64_t block_elements, double density) {
+SparseMap::Shape shape_of(std::int64_t block_elements, double density, SparseValues values) {
   const auto largest_index = static_cast<std::uint64_t>(block_elements - 1);
   return {SparseMessage::entries_of(block_elements, density),
-          static_cast<std::int64_t>(std::bit_width(largest_index))};
+          static_cast<std::int64_t>(std::bit_width(largest_index)), values};
 }
 
 }  // namespace
 
-SparseMessage::SparseMessage(std::int64_t elements, std::int64_t select_block, double density) {
+SparseMessage::SparseMessage(std::int64_t elements, std::int64_t select_block, double density,
+                             SparseValues values) {
   if (elements < 0 || select_block < 0) {
     throw std::invalid_argument("kadam::SparseMessage: expected 0 or more elements and a select block of 0 " +
                                 std::string("(the whole vector) or more elements, got ") +
@@ -40,9 +39,15 @@ SparseMessage::SparseMessage(std::int64_t elements, std::int64_t select_block, d
                                 std::to_string(map_.block_elements) +
                                 " elements has indices of more than 32 bits: choose a shorter select_block");
   }
+  if (values == SparseValues::two_levels && map_.block_elements > largest_level_block) {
+    throw std::invalid_argument("kadam::SparseMessage: a select block of " +
+                                std::to_string(map_.block_elements) +
+                                " elements has indices of more than 12 bits, which values of 2 bits do not "
+                                "go with: choose a select_block of at most 4096");
+  }
   map_.blocks = (elements + map_.block_elements - 1) / map_.block_elements;
-  map_.full = shape_of(map_.block_elements, density);
-  map_.last = shape_of(elements - (map_.blocks - 1) * map_.block_elements, density);
+  map_.full = shape_of(map_.block_elements, density, values);
+  map_.last = shape_of(elements - (map_.blocks - 1) * map_.block_elements, density, values);
 }
 
 std::int64_t SparseMessage::entries_of(std::int64_t block_elements, double density) {
@@ -52,9 +57,8 @@ std::int64_t SparseMessage::entries_of(std::int64_t block_elements, double densi
 
 std::size_t SparseMessage::offset_bytes(std::int64_t block) const {
   if (map_.blocks == 0) return 0;
-  const std::int64_t words =
-      block < map_.blocks ? block * map_.full.words() : (block - 1) * map_.full.words() + map_.last.words();
-  return static_cast<std::size_t>(words * word_bytes);
+  return static_cast<std::size_t>(block < map_.blocks ? block * map_.full.bytes()
+                                                      : (block - 1) * map_.full.bytes() + map_.last.bytes());
 }
 
 std::size_t SparseMessage::total_bytes() const {

@@ -16,18 +16,24 @@ namespace kadam {
 /// A block of L elements sends k = max(1, floor(density L + 1/2)) entries.
 /// Wire: block after block, the k float32 values, then the k indices inside the block in bit_width(L - 1)
 /// bits each, the first in the lowest bits of the first 32-bit word, padded to whole words; little-endian.
-/// Entries are in ascending order of their index. There is no header: every size follows from the options.
-/// Worked number: 4096 elements, density 0.01: k = 41; 41 values and 41 x 12 bits in 16 words = 228 bytes.
+/// With two levels: two float32, the lower and the higher magnitude, then k entries of 14 bits, the index in
+/// the lowest 12, a bit for negative ones, a bit for those of the higher magnitude; padded to a byte. Entries
+/// are in ascending order of their index. There is no header: every size follows from the options. Worked
+/// number: 4096 elements, density 0.01: k = 41; 41 values and 41 x 12 bits in 16 words = 228 bytes; with two
+/// levels 8 bytes and 41 x 14 bits in 72 bytes = 80 bytes.
 class SparseMessage {
  public:
   /// The longest block that one thread or team selects from.
   static constexpr std::int64_t largest_select_block = 65536;
+  /// The longest block whose indices fit an entry with two levels.
+  static constexpr std::int64_t largest_level_block = std::int64_t{1} << SparseMap::level_index_bits;
 
   SparseMessage() = default;
   /// select_block = 0: the whole vector is one block.
   /// Errors: std::invalid_argument unless elements >= 0, 0 <= select_block, 0 < density <= 1 and a block's
-  /// indices fit 32 bits.
-  SparseMessage(std::int64_t elements, std::int64_t select_block, double density);
+  /// indices fit 32 bits, with two levels 12.
+  SparseMessage(std::int64_t elements, std::int64_t select_block, double density,
+                SparseValues values = SparseValues::exact);
 
   /// k of a block of so many elements.
   [[nodiscard]] static std::int64_t entries_of(std::int64_t block_elements, double density);

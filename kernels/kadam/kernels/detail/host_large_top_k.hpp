@@ -115,7 +115,7 @@ struct SelectPart {
     const bool is_last = part + 1 == static_cast<std::int64_t>(marks.extent(0));
     const std::int64_t begin = cut.selected(marks(part));
     const std::int64_t end = is_last ? place.shape.entries : cut.selected(marks(part + 1));
-    const std::uint32_t* indices = writer.message.data() + place.first_index_word;
+    const std::uint32_t* indices = writer.message.data() + place.first_index_word();
     return {indices + begin * place.shape.index_bits / 32, indices + end * place.shape.index_bits / 32};
   }
 };
@@ -159,7 +159,7 @@ class HostLargeTopK {
     Kokkos::parallel_scan("kadam::LargeTopK::sum_marks", Policy(exec, 0, parts_),
                           SumMarks<MemorySpace>{histograms_, found_, marks_});
     const auto index_words =
-        Kokkos::make_pair(place.first_index_word, place.first_index_word + place.shape.index_words());
+        Kokkos::make_pair(place.first_index_word(), place.first_index_word() + place.shape.index_words());
     Kokkos::deep_copy(exec, Kokkos::subview(writer.message, index_words), 0U);
     for_each_block("kadam::LargeTopK::select", exec, 0, parts_,
                    SelectPart<MemorySpace>{block, place, writer, marks_});

@@ -356,8 +356,8 @@ class TeamLargeTopK {
     for_each_block("kadam::LargeTopK::tally_reaching", exec, 0, parts,
                    TallyReaching<MemorySpace, 2>{block, search, rows_});
     for_each_block("kadam::LargeTopK::mark", exec, 0, parts,
-                   MarkPart<MemorySpace>{rows_, found_, marks_, writer.message, parts, place.first_index_word,
-                                         place.shape.index_words()});
+                   MarkPart<MemorySpace>{rows_, found_, marks_, writer.message, parts,
+                                         place.first_index_word(), place.shape.index_words()});
     for_each_block("kadam::LargeTopK::select", exec, 0, parts,
                    SelectReaching<MemorySpace>{block, place, writer, found_, marks_});
   }
