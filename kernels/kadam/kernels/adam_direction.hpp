@@ -89,6 +89,30 @@ struct MomentsAndDirectionOf {
   }
 };
 
+/// The first moment and the direction of one segment, from a variance that is known.
+struct MomentumAndDirection {
+  Ema first;
+  float gradient_scale = 1.0F;  ///< of clipping
+  AdamDirection direction;
+
+  template <Number T>
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const float& v, float& m, const T& gradient,
+                                              float& target) const {
+    m = first(m, gradient_scale * to_float(gradient));
+    direction(m, v, target);
+  }
+};
+struct MomentumAndDirectionOf {
+  Ema first;
+  float gradient_scale = 1.0F;
+  AdamDirectionOf direction;
+
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION MomentumAndDirection
+  operator()(std::int64_t segment, const SegmentFactors& factors) const {
+    return {first, gradient_scale, direction(segment, factors)};
+  }
+};
+
 /// Both at once. Rule: MomentsAndDirection, or BySegment with a MomentsAndDirectionOf.
 /// Memory: reads m, v, g, target, writes m, v, target: 28 B per element; 26 B for a gradient of 16 bits.
 template <class Exec, class Rule, class MemorySpace>

@@ -107,6 +107,29 @@ struct AdamStepOf {
   }
 };
 
+/// AdamStep from a variance that is known.
+struct MomentumStep {
+  Ema first;
+  float gradient_scale = 1.0F;  ///< of clipping
+  AdamApply apply;
+
+  template <Number T>
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const float& v, float& x, float& m, const T& gradient) const {
+    m = first(m, gradient_scale * to_float(gradient));
+    x = apply(x, m, v);
+  }
+};
+struct MomentumStepOf {
+  Ema first;
+  float gradient_scale = 1.0F;
+  AdamApplyOf apply;
+
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION MomentumStep operator()(std::int64_t segment,
+                                                                    const SegmentFactors& factors) const {
+    return {first, gradient_scale, apply(segment, factors)};
+  }
+};
+
 /// Dense Adam / AdamW on all elements (Kingma and Ba 2015; Loshchilov and Hutter 2019), with x rounded into a
 /// copy if there is one. Rule: AdamStep, or BySegment with an AdamStepOf.
 ///

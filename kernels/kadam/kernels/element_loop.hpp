@@ -124,6 +124,29 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_rule(const BySegment<MemorySpace, Rule
   rule.for_each_in(begin, end, visit);
 }
 
+/// pack(i) for whole packs of [first, last), one per thread of a team at a time, and single(i) for what lies
+/// before and behind them, or for all where arrays are not aligned.
+template <class Team, class Pack, class Single>
+KOKKOS_FORCEINLINE_FUNCTION void for_each_pack(const TeamBlockMember<Team>& member, std::int64_t first,
+                                               std::int64_t last, bool are_aligned, const Pack& pack,
+                                               const Single& single) {
+  if (!are_aligned) {
+    KADAM_DO_NOT_UNROLL
+    for (std::int64_t i = first + member.rank(); i < last; i += member.threads()) single(i);
+    return;
+  }
+  const std::int64_t from = Kokkos::min((first + pack_elements - 1) / pack_elements * pack_elements, last);
+  const std::int64_t to = Kokkos::max(last / pack_elements * pack_elements, from);
+  KADAM_DO_NOT_UNROLL
+  for (std::int64_t i = from + pack_elements * member.rank(); i < to; i += pack_elements * member.threads()) {
+    pack(i);
+  }
+  KADAM_DO_NOT_UNROLL
+  for (std::int64_t i = first + member.rank(); i < from; i += member.threads()) single(i);
+  KADAM_DO_NOT_UNROLL
+  for (std::int64_t i = to + member.rank(); i < last; i += member.threads()) single(i);
+}
+
 template <class Rule, class Arrays>
 struct ElementLoop {
   static constexpr std::int64_t block_elements = 2048;
@@ -143,32 +166,11 @@ struct ElementLoop {
           if constexpr (Member::is_one_thread) {
             member.for_each(last - first, [&](const std::int64_t k) { arrays.at(first + k, apply); });
           } else {
-            walk(member, first, last, apply);
+            for_each_pack(
+                member, first, last, are_aligned, [&](const std::int64_t i) { arrays.from(i, apply); },
+                [&](const std::int64_t i) { arrays.at(i, apply); });
           }
         });
-  }
-
- private:
-  /// Whole packs, one per thread at a time, and what lies before and behind them.
-  template <class Team, class Apply>
-  KOKKOS_FORCEINLINE_FUNCTION void walk(const TeamBlockMember<Team>& member, std::int64_t first,
-                                        std::int64_t last, const Apply& apply) const {
-    if (!are_aligned) {
-      KADAM_DO_NOT_UNROLL
-      for (std::int64_t i = first + member.rank(); i < last; i += member.threads()) arrays.at(i, apply);
-      return;
-    }
-    const std::int64_t from = Kokkos::min((first + pack_elements - 1) / pack_elements * pack_elements, last);
-    const std::int64_t to = Kokkos::max(last / pack_elements * pack_elements, from);
-    KADAM_DO_NOT_UNROLL
-    for (std::int64_t i = from + pack_elements * member.rank(); i < to;
-         i += pack_elements * member.threads()) {
-      arrays.from(i, apply);
-    }
-    KADAM_DO_NOT_UNROLL
-    for (std::int64_t i = first + member.rank(); i < from; i += member.threads()) arrays.at(i, apply);
-    KADAM_DO_NOT_UNROLL
-    for (std::int64_t i = to + member.rank(); i < last; i += member.threads()) arrays.at(i, apply);
   }
 };
 

@@ -138,7 +138,7 @@ void DivisibleAdam::describe_state(const ExecutionSpace& exec, StateFields& fiel
   fields.number("background_steps", background_steps_);
   fields.number("background_from", background_from_);
   fields.number("chooses_background_steps", chooses_background_steps_);
-  if (has_dense_state()) return;
+  if (owes_nothing()) return;
   fields.common_parameters(x_);
   fields.of_each_rank("residual", residual_);
   fields.of_each_rank("in_flight", in_flight_);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <kadam/algorithms/algorithm.hpp>
+#include <kadam/algorithms/factored_variance.hpp>
 #include <kadam/algorithms/grouped_mean.hpp>
 
 namespace kadam {
@@ -14,8 +15,9 @@ namespace kadam {
 ///
 /// No warm-up. A rank's own v is larger than that of the mean gradient when noise dominates, by up to n:
 /// learning rates of dense Adam do not transfer, try up to sqrt(n) times as much. Learning rate 0 adds
-/// nothing, but what is owed from earlier steps is still delivered. Clipping: by the root mean square of the
-/// ranks' norms. Tensors kept dense exchange the exact mean of their y.
+/// nothing, but what is owed from earlier steps is still delivered. With variance = "factored" v is made of
+/// factors, which become those of all ranks every variance_sync_interval steps (FactoredVariance). Clipping:
+/// by the root mean square of the ranks' norms. Tensors kept dense exchange the exact mean of their y.
 ///
 /// Memory: 12 d + 4 d/n state bytes for n > 1. Wire: CompressedMean's bytes.
 /// Worked number: d = 10^6, n = 4, 4 bits, block 2048: 753 kB per step.
@@ -24,9 +26,17 @@ class EfficientAdam final : public Algorithm {
   struct Options {
     CommonOptions common;
     CodecOptions codec{.code = "uniform4"};
+    Variance variance = Variance::own;
+    StepsOrAuto variance_sync_interval{0, true};  ///< auto: 10, of a factored variance
 
     void describe(OptionFields& fields);
-    void validate(std::string_view owner) const { codec.validate(owner); }
+    void validate(std::string_view owner) const;
+    [[nodiscard]] bool factors_variance() const { return variance == Variance::factored; }
+    /// T_v; 0: never.
+    [[nodiscard]] std::int64_t variance_interval() const {
+      if (!factors_variance()) return 0;
+      return variance_sync_interval.automatic ? 10 : variance_sync_interval.steps;
+    }
   };
 
   EfficientAdam(const Options& options, Workplace& at);
@@ -35,12 +45,18 @@ class EfficientAdam final : public Algorithm {
   void advance(Step& step) override;
   void describe_state(const ExecutionSpace& exec, StateFields& fields) override;
   void add_health(const ExecutionSpace& exec, Health& health) override;
+  void adopt_state(const ExecutionSpace& exec, const StateFields& fields,
+                   const Restoration& restoration) override;
 
  private:
   /// worker error += y
   void accumulate(const Step& step);
+  void accumulate_by_factors(const Step& step, const AdamDirectionOf& direction);
 
-  Moments moments_;
+  std::int64_t variance_interval_;
+  bool factors_variance_;
+  Moments moments_;  ///< with factors without v
+  FactoredVariance factored_variance_;
   GroupedMean mean_;
 };
 

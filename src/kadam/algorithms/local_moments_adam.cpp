@@ -54,8 +54,9 @@ void LocalMomentsAdam::Options::describe(OptionFields& fields) {
   fields.add("density", density, Range::above(0.0).up_to(1.0), "part of the residual that is sent");
   fields.add("select_block", select_block, Range::at_least(0).up_to(65536),
              "elements of which the largest are sent (0: all at once)");
+  add_variance(fields, variance);
   fields.add("variance_sync_interval", variance_sync_interval, Range::at_least(0),
-             "steps between exact means of the variance (0: never)");
+             "steps between exact means of the variance (0: never), or auto: 50, with a factored one 10");
   fields.add("variance_delay", variance_delay, Range::at_least(0),
              "steps after which such a mean is applied, travelling meanwhile (0: at once)");
   fields.add_choice<Progress>(
@@ -72,8 +73,12 @@ void LocalMomentsAdam::Options::describe(OptionFields& fields) {
 }
 
 void LocalMomentsAdam::Options::validate(std::string_view owner) const {
-  require_option(variance_delay == 0 || variance_delay < variance_sync_interval, owner,
+  require_option(variance_delay == 0 || variance_delay < variance_interval(), owner,
                  "option 'variance_delay': expected 0 (at once), or fewer steps than variance_sync_interval");
+  require_option(
+      variance_delay == 0 || !factors_variance(), owner,
+      "option 'variance_delay': goes with variance = \"own\": the means of factors are too short to "
+      "travel in the background");
   require_option(value_bits == 32 || value_bits == 2, owner,
                  "option 'value_bits': expected 32 or 2, got " + std::to_string(value_bits));
   if (value_bits == 32) return;
@@ -87,7 +92,19 @@ void LocalMomentsAdam::Options::validate(std::string_view owner) const {
 
 /// Exact means of the variance now and then. If they are not delayed, the step waits for them.
 void LocalMomentsAdam::Options::add_variance_means(const Problem& problem, AlgorithmCost& cost) const {
-  const std::int64_t every = variance_sync_interval;
+  const std::int64_t every = variance_interval();
+  if (factors_variance()) {
+    const Cost mean = FactoredVariance::cost(problem.layout.tensors(), problem.ranks, problem.threads);
+    cost.memory += mean.memory;
+    for (StepPhase& phase : cost.phases) phase.add({cost::check, problem.all()});  // squares: a read
+    if (every == 0) return;
+    PlannedExchange when;
+    when.every = every;
+    cost.phases.back().add(mean, when);
+    for (const Work& work : FactoredVariance::work_of_average(problem.layout.tensors()))
+      cost.phases.back().add({work.kernel, work.elements / static_cast<double>(every)});
+    return;
+  }
   if (every == 0) return;
   StepPhase& phase = cost.phases.back();
   const auto add = [&](const Kernel& kernel, double vectors) {
@@ -114,7 +131,7 @@ void LocalMomentsAdam::Options::add_variance_means(const Problem& problem, Algor
 AlgorithmCost LocalMomentsAdam::cost(const Options& options, const Problem& problem) {
   const Arrangement& ranks = problem.ranks;
   AlgorithmCost cost;
-  cost.memory = {problem.vectors(2),
+  cost.memory = {problem.vectors(options.factors_variance() ? 1 : 2),
                  DenseMeanLayout(ranks, problem.elements()).cost().memory.workspace_bytes};
   StepPhase phase;
   phase.name = "compressed";
@@ -142,11 +159,17 @@ AlgorithmCost LocalMomentsAdam::cost(const Options& options, const Problem& prob
 LocalMomentsAdam::LocalMomentsAdam(const Options& options, Workplace& at)
     : Algorithm(at),
       warmup_steps_(options.warmup_steps),
-      variance_sync_interval_(options.variance_sync_interval),
+      variance_sync_interval_(options.variance_interval()),
       variance_delay_(options.variance_delay),
-      delays_variance_(options.delays_variance(at.problem.ranks)) {
+      delays_variance_(options.delays_variance(at.problem.ranks)),
+      factors_variance_(options.factors_variance()) {
   const ExecutionSpace exec;
-  moments_ = Moments::zeros(exec, "kadam::LocalMomentsAdam", elements());
+  if (factors_variance_) {
+    moments_.m = allocate_zeros<float>(exec, "kadam::LocalMomentsAdam::m", elements());
+    factored_variance_ = FactoredVariance(exec, layout().tensors(), communicator());
+  } else {
+    moments_ = Moments::zeros(exec, "kadam::LocalMomentsAdam", elements());
+  }
   dense_mean_ = DenseMean(exec, communicator(), elements());
   kept_dense_ = DenseSubset(exec, communicator(), groups().dense);
   sparse_mean_ = SparseMean(exec, options.sparse(), elements(), communicator());
@@ -158,12 +181,34 @@ LocalMomentsAdam::LocalMomentsAdam(const Options& options, Workplace& at)
 
 void LocalMomentsAdam::warm_up(Step& step) {
   step.result.phase = "warm-up";
-  dense_adam_step(step, dense_mean_, moments_);
+  if (factors_variance_) {
+    warm_up_by_factors(step);
+  } else {
+    dense_adam_step(step, dense_mean_, moments_);
+  }
+}
+
+void LocalMomentsAdam::warm_up_by_factors(Step& step) {
+  const Gradient g = step.mean_gradient(dense_mean_);
+  const auto scope = step.enter(Phase::decode);
+  step.result.gradient_scale = clip_factor_of(step.exec, g);
+  factored_variance_.update(step.exec, g, Ema::make(common().beta2), step.gradient_scale());
+  const auto apply =
+      AdamApplyOf::make(step.gamma(), common().eps, step.first_correction(), step.second_correction());
+  momentum_update(step.exec,
+                  step.by_segment(MomentumStepOf{Ema::make(common().beta1), step.gradient_scale(), apply}),
+                  factored_variance_.factors(), step.x(), moments_.m, g);
 }
 
 void LocalMomentsAdam::accumulate(Step& step, double keep, const Vector<float>& residual) {
   step.result.phase = "compressed";
   step.result.gradient_scale = clip_factor(step.result.gradient_norm);
+  const auto direction = AdamDirectionOf::make(keep, step.gamma(), common().eps, step.first_correction(),
+                                               step.second_correction());
+  if (factors_variance_) {
+    accumulate_by_factors(step, direction, residual);
+    return;
+  }
   const auto& [m, v] = moments_;
   const MomentUpdate update{Ema::make(common().beta1), Ema::make(common().beta2), step.gradient_scale()};
   const bool needs_variance = is_variance_step(step.t) || arrives_variance(step.t);
@@ -172,8 +217,6 @@ void LocalMomentsAdam::accumulate(Step& step, double keep, const Vector<float>& 
     average_variance(step);
   }
   const auto scope = step.enter(Phase::encode);
-  const auto direction = AdamDirectionOf::make(keep, step.gamma(), common().eps, step.first_correction(),
-                                               step.second_correction());
   if (needs_variance) {
     accumulate_direction(step.exec, step.by_segment(direction), Vector<const float>(m),
                          Vector<const float>(v), residual);
@@ -181,6 +224,19 @@ void LocalMomentsAdam::accumulate(Step& step, double keep, const Vector<float>& 
     accumulate_adam_direction(step.exec, step.by_segment(MomentsAndDirectionOf{update, direction}), m, v,
                               step.gradient, residual);
   }
+}
+
+void LocalMomentsAdam::accumulate_by_factors(const Step& step, const AdamDirectionOf& direction,
+                                             const Vector<float>& residual) {
+  {
+    const auto scope = step.enter(Phase::encode);
+    factored_variance_.update(step.exec, step.gradient, Ema::make(common().beta2), step.gradient_scale());
+  }
+  if (is_variance_step(step.t)) factored_variance_.average(step.exec, step.phases);
+  const auto scope = step.enter(Phase::encode);
+  const MomentumAndDirectionOf rule{Ema::make(common().beta1), step.gradient_scale(), direction};
+  accumulate_momentum_direction(step.exec, step.by_segment(rule), factored_variance_.factors(), moments_.m,
+                                step.gradient, residual);
 }
 
 void LocalMomentsAdam::average_variance(const Step& step) {
@@ -199,7 +255,10 @@ void LocalMomentsAdam::average_variance(const Step& step) {
 
 void LocalMomentsAdam::describe_state(const ExecutionSpace& exec, StateFields& fields) {
   fields.number("awaits_variance", awaits_variance_);
-  if (has_dense_state()) {
+  if (factors_variance_) {
+    fields.of_each_rank("m", moments_.m);
+    factored_variance_.describe_state(fields);
+  } else if (has_dense_state()) {
     moments_.describe_state(fields);
   } else {
     moments_.describe_own_state(fields);
@@ -213,11 +272,12 @@ void LocalMomentsAdam::describe_state(const ExecutionSpace& exec, StateFields& f
   }
 }
 
-void LocalMomentsAdam::adopt_state(const ExecutionSpace& /*exec*/, const StateFields& /*fields*/,
+void LocalMomentsAdam::adopt_state(const ExecutionSpace& exec, const StateFields& /*fields*/,
                                    const Restoration& /*restoration*/) {
   // One rank, or options without a delay: the ranks' variances have their mean already, or are not to have
   // one.
   awaits_variance_ = awaits_variance_ && delays_variance_;
+  if (factors_variance_) factored_variance_.adopt_state(exec);
 }
 
 void LocalMomentsAdam::poll_background() {
@@ -241,7 +301,8 @@ void LocalMomentsAdam::deliver_largest(const Step& step, const Vector<float>& re
 
 void LocalMomentsAdam::add_health(const ExecutionSpace& exec, Health& health) {
   if (steps_taken() <= warmup_steps_) return;
-  health.variance_spread = spread_over_ranks(one_norm(exec, moments_.v));
+  health.variance_spread =
+      spread_over_ranks(factors_variance_ ? factored_variance_.sum(exec) : one_norm(exec, moments_.v));
   health.support_overlap = sparse_mean_.overlap(exec);
   const BackgroundSeconds background = background_seconds();
   if (background.running > 0.0) health.background_hidden = background.hidden_fraction();

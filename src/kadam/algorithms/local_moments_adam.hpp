@@ -3,6 +3,7 @@
 #pragma once
 
 #include <kadam/algorithms/algorithm.hpp>
+#include <kadam/algorithms/factored_variance.hpp>
 #include <kadam/collectives/background_mean.hpp>
 #include <kadam/collectives/dense_mean.hpp>
 #include <kadam/collectives/phases.hpp>
@@ -55,7 +56,8 @@ class DelayedVarianceMean {
 /// afterwards. Tensors kept dense deliver their whole residual, as an exact mean, at every step.
 ///
 /// Every T_v steps the variances of all ranks become their mean: at once, or, with variance_delay = k, in the
-/// background, k steps later (DelayedVarianceMean: 8 d + 4 d bytes more).
+/// background, k steps later (DelayedVarianceMean: 8 d + 4 d bytes more). With variance = "factored" the
+/// factors of the variance do (FactoredVariance), whose mean is short enough to wait for.
 class LocalMomentsAdam : public Algorithm {
  public:
   struct Options {
@@ -63,7 +65,8 @@ class LocalMomentsAdam : public Algorithm {
     std::int64_t warmup_steps = 0;
     double density = 0.01;
     std::int64_t select_block = 4096;
-    std::int64_t variance_sync_interval = 50;
+    Variance variance = Variance::own;
+    StepsOrAuto variance_sync_interval{0, true};  ///< auto: 50, with a factored variance 10
     std::int64_t variance_delay = 0;
     Progress progress = Progress::thread;  ///< of what travels in the background
     double step_ahead = 0.0;
@@ -75,6 +78,12 @@ class LocalMomentsAdam : public Algorithm {
     [[nodiscard]] SparseOptions sparse() const {
       return {density, select_block, exchange,
               value_bits == 2 ? SparseValues::two_levels : SparseValues::exact};
+    }
+    [[nodiscard]] bool factors_variance() const { return variance == Variance::factored; }
+    /// T_v
+    [[nodiscard]] std::int64_t variance_interval() const {
+      if (!variance_sync_interval.automatic) return variance_sync_interval.steps;
+      return factors_variance() ? 10 : 50;
     }
     [[nodiscard]] bool delays_variance(const Arrangement& ranks) const {
       return variance_delay > 0 && ranks.ranks > 1;
@@ -90,11 +99,12 @@ class LocalMomentsAdam : public Algorithm {
 
   void add_health(const ExecutionSpace& exec, Health& health) override;
   [[nodiscard]] DenseMean* next_gradient_mean() override { return warms_up() ? &dense_mean_ : nullptr; }
-  /// The warm-up does, in its update.
-  [[nodiscard]] bool writes_model() const override { return warms_up(); }
+  /// The warm-up does, in its update, but from a factored variance.
+  [[nodiscard]] bool writes_model() const override { return warms_up() && !factors_variance_; }
   void poll_background() override;
   void describe_state(const ExecutionSpace& exec, StateFields& fields) override;
-  [[nodiscard]] bool has_dense_state() const override { return steps_taken() <= warmup_steps_; }
+  /// Other algorithms know no factors.
+  [[nodiscard]] bool has_dense_state() const override { return owes_nothing() && !factors_variance_; }
   void adopt_state(const ExecutionSpace& exec, const StateFields& fields,
                    const Restoration& restoration) override;
 
@@ -103,6 +113,8 @@ class LocalMomentsAdam : public Algorithm {
   [[nodiscard]] virtual BackgroundSeconds background_seconds() const;
 
   [[nodiscard]] bool warms_up() const { return steps_taken() < warmup_steps_; }
+  /// Whether all steps so far were those of the warm-up.
+  [[nodiscard]] bool owes_nothing() const { return steps_taken() <= warmup_steps_; }
   [[nodiscard]] std::int64_t warmup_steps() const { return warmup_steps_; }
   /// `adam` on the mean gradient, which feeds m and v of every rank.
   void warm_up(Step& step);
@@ -121,6 +133,10 @@ class LocalMomentsAdam : public Algorithm {
   [[nodiscard]] bool arrives_variance(std::int64_t step) const {
     return awaits_variance_ && is_variance_step(step - variance_delay_);
   }
+  /// The warm-up's update, and accumulate(), with a factored variance.
+  void warm_up_by_factors(Step& step);
+  void accumulate_by_factors(const Step& step, const AdamDirectionOf& direction,
+                             const Vector<float>& residual);
   /// What a step does with v between its update and its use: the mean at once, or its start, or its end.
   void average_variance(const Step& step);
 
@@ -128,7 +144,9 @@ class LocalMomentsAdam : public Algorithm {
   std::int64_t variance_sync_interval_;
   std::int64_t variance_delay_;
   bool delays_variance_;
-  Moments moments_;
+  bool factors_variance_;
+  Moments moments_;  ///< with factors without v
+  FactoredVariance factored_variance_;
   DenseMean dense_mean_;
   DenseSubset kept_dense_;
   SparseMean sparse_mean_;

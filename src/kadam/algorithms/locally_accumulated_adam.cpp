@@ -62,7 +62,7 @@ void LocallyAccumulatedAdam::consensus(const ExecutionSpace& exec, const Vector<
 
 void LocallyAccumulatedAdam::describe_state(const ExecutionSpace& exec, StateFields& fields) {
   LocalMomentsAdam::describe_state(exec, fields);
-  if (has_dense_state()) return;
+  if (owes_nothing()) return;
   fields.of_each_rank("residual", e_);
   if (steps_ahead_) fields.common_parameters(x_);
 }

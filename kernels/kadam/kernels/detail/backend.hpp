@@ -10,10 +10,10 @@
 #include <type_traits>
 
 /// All that is chosen per backend: how much a CPU thread or a GPU team works on at a time, and hints that one
-/// compiler understands and another does not. Results depend on sum_lanes, team_threads and sum_parts (the
-/// order of a sum), on nothing else here, and on no number of threads. One build is an exception:
-/// KADAM_ENABLE_HOST_TEAMS lets teams of OpenMP's threads take a GPU's way, so that tests without a GPU can
-/// run it.
+/// compiler understands and another does not. Results depend on sum_lanes, team_threads, sum_parts and the
+/// panels of a variance (the order of a sum), on nothing else here, and on no number of threads. One build is
+/// an exception: KADAM_ENABLE_HOST_TEAMS lets teams of OpenMP's threads take a GPU's way, so that tests
+/// without a GPU can run it.
 
 #if defined(__clang__)
 #define KADAM_SIMD _Pragma("clang loop vectorize(assume_safety)")
@@ -98,6 +98,14 @@ inline constexpr std::int64_t sparse_elements_at_a_time = std::int64_t{1} << 22;
 /// follows from the elements alone, so that a plan knows the memory. A CPU takes one part per thread.
 inline constexpr std::int64_t top_k_parts = 2048;
 inline constexpr std::int64_t top_k_part_elements = 8192;
+
+/// Elements of a panel of a matrix whose squares are summed together, for a factored variance. CPU: rows of
+/// so many columns at most, whose sums are then in the innermost cache. GPU: about a square, which the team
+/// holds in its memory; a side of a narrow one is no longer than `longest`.
+inline constexpr std::int64_t variance_panel_elements = 32768;
+inline constexpr std::int64_t variance_panel_columns = 1024;
+inline constexpr std::int64_t variance_team_side = 64;
+inline constexpr std::int64_t variance_team_longest = 256;
 
 /// GPU: partial sums of a long vector, at most. A CPU takes one per tile.
 inline constexpr std::int64_t sum_parts = 4096;

@@ -1,0 +1,505 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/kernels/adam_direction.hpp>
+#include <kadam/kernels/adam_update.hpp>
+#include <kadam/kernels/detail/backend.hpp>
+#include <kadam/kernels/detail/block_loop.hpp>
+#include <kadam/kernels/element_loop.hpp>
+#include <kadam/kernels/numbers.hpp>
+#include <kadam/kernels/segments.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace kadam {
+
+/// A tensor with a variance: rows x columns elements of a vector from `begin` on, row-major. It is a matrix
+/// if it has two or more of each.
+struct VarianceShape {
+  std::int64_t begin = 0;
+  std::int64_t rows = 0;
+  std::int64_t columns = 1;
+
+  [[nodiscard]] bool is_matrix() const { return rows >= 2 && columns >= 2; }
+  [[nodiscard]] std::int64_t elements() const { return rows * columns; }
+};
+
+/// What stands for the variance of some tensors: of a matrix the factors R, a number for each row, and C, one
+/// for each column; of other tensors v itself.
+///
+///   v_jk = R_j C_k / mean(R);   0 where mean(R) = 0
+///
+/// One vector holds all R, then all C, then the others' v: a mean over ranks is one mean of it. Tables say
+/// which is where, so that one launch does for all tensors.
+/// Memory: 4 B per value. Sums: 8 B for every row and column of a panel, of 32768 elements on a CPU, of 4096
+/// on a GPU; tables: 32 B per 2048 elements and per 1024 values, 24 B per panel, 80 B per matrix.
+template <class MemorySpace>
+struct VarianceFactors {
+  /// Elements between two looks at the tables, and values.
+  static constexpr std::int64_t tile_elements = 2048;
+  static constexpr std::int64_t tile_values = 1024;
+
+  struct Matrix {
+    std::int64_t begin;
+    std::int64_t rows;
+    std::int64_t columns;
+    std::int64_t first_row;     ///< value that is R of its first row
+    std::int64_t first_column;  ///< and C of its first column
+    std::int64_t row_sums;      ///< sums of its rows, in each panel of columns after the other
+    std::int64_t column_sums;   ///< sums of its columns, in each panel of rows after the other
+    std::int64_t panel_rows;
+    std::int64_t panel_columns;
+
+    [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int64_t panels_across() const {
+      return (columns + panel_columns - 1) / panel_columns;
+    }
+    [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int64_t panels_down() const {
+      return (rows + panel_rows - 1) / panel_rows;
+    }
+  };
+  /// A part of a matrix whose squares are summed together.
+  struct Panel {
+    std::int64_t matrix;
+    std::int64_t row;
+    std::int64_t column;
+  };
+  /// Neighbours of one tensor. matrix: its number, or -1, and then `value` is the first one's v.
+  struct Tile {
+    std::int64_t begin;
+    std::int64_t elements;
+    std::int64_t matrix;
+    std::int64_t value;
+  };
+  enum class Kind : std::int32_t { row, column, element };
+  /// Neighbours among the values. begin: number of the row or column in its matrix, or of the element.
+  struct ValueTile {
+    std::int64_t value;
+    std::int64_t begin;
+    std::int64_t matrix;
+    std::int32_t count;
+    Kind kind;
+  };
+
+  Kokkos::View<float*, MemorySpace> values;
+  Kokkos::View<float*, MemorySpace> means;  ///< of R of each matrix
+  Kokkos::View<double*, MemorySpace> sums;
+  Kokkos::View<Matrix*, MemorySpace> matrices;
+  Kokkos::View<Panel*, MemorySpace> panels;
+  Kokkos::View<Tile*, MemorySpace> tiles;
+  Kokkos::View<ValueTile*, MemorySpace> value_tiles;
+  std::int64_t rows = 0;     ///< of all matrices: so many values are R
+  std::int64_t columns = 0;  ///< and so many after them C
+
+  /// R_j / mean(R). In this order nothing that fits a float32 is lost: a product of both could be too small.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float row_ratio(std::int64_t matrix, std::int64_t row) const {
+    const float mean = means(matrix);
+    return mean > 0.0F ? values(matrices(matrix).first_row + row) / mean : 0.0F;
+  }
+
+  /// For the kernels of Exec. Waits for its copies.
+  template <class Exec>
+  [[nodiscard]] static VarianceFactors make(const std::vector<VarianceShape>& shapes) {
+    const Tables tables(shapes, !detail::one_thread_per_block<Exec>);
+    VarianceFactors factors;
+    factors.rows = tables.rows;
+    factors.columns = tables.columns;
+    factors.values = {"kadam::VarianceFactors::values", static_cast<std::size_t>(tables.values)};
+    factors.means = {"kadam::VarianceFactors::means", tables.matrices.size()};
+    factors.sums = {"kadam::VarianceFactors::sums", static_cast<std::size_t>(tables.sums)};
+    factors.matrices = copy_of("kadam::VarianceFactors::matrices", tables.matrices);
+    factors.panels = copy_of("kadam::VarianceFactors::panels", tables.panels);
+    factors.tiles = copy_of("kadam::VarianceFactors::tiles", tables.tiles);
+    factors.value_tiles = copy_of("kadam::VarianceFactors::value_tiles", tables.value_tiles);
+    return factors;
+  }
+  /// Rows and columns of the matrices, elements of the others.
+  [[nodiscard]] static std::int64_t value_count(const std::vector<VarianceShape>& shapes) {
+    std::int64_t count = 0;
+    for (const VarianceShape& shape : shapes)
+      count += shape.is_matrix() ? shape.rows + shape.columns : shape.elements();
+    return count;
+  }
+  /// Beside the values. by_teams: on a GPU.
+  [[nodiscard]] static std::size_t workspace_bytes(const std::vector<VarianceShape>& shapes, bool by_teams) {
+    const Tables tables(shapes, by_teams);
+    return tables.matrices.size() * (sizeof(float) + sizeof(Matrix)) +
+           static_cast<std::size_t>(tables.sums) * sizeof(double) + tables.panels.size() * sizeof(Panel) +
+           tables.tiles.size() * sizeof(Tile) + tables.value_tiles.size() * sizeof(ValueTile);
+  }
+
+ private:
+  struct Tables {
+    std::vector<Matrix> matrices;
+    std::vector<Panel> panels;
+    std::vector<Tile> tiles;
+    std::vector<ValueTile> value_tiles;
+    std::int64_t rows = 0;
+    std::int64_t columns = 0;
+    std::int64_t values = 0;
+    std::int64_t sums = 0;
+
+    Tables(const std::vector<VarianceShape>& shapes, bool by_teams) {
+      for (const VarianceShape& shape : shapes) {
+        if (!shape.is_matrix()) continue;
+        rows += shape.rows;
+        columns += shape.columns;
+      }
+      std::int64_t next_row = 0;
+      std::int64_t next_column = rows;
+      values = rows + columns;
+      for (const VarianceShape& shape : shapes) {
+        if (shape.is_matrix()) {
+          add_matrix(shape, by_teams, next_row, next_column);
+          next_row += shape.rows;
+          next_column += shape.columns;
+        } else {
+          add_tiles(shape, -1, values);
+          add_values(Kind::element, -1, values, shape.begin, shape.elements());
+          values += shape.elements();
+        }
+      }
+    }
+
+    void add_matrix(const VarianceShape& shape, bool by_teams, std::int64_t first_row,
+                    std::int64_t first_column) {
+      const auto number = static_cast<std::int64_t>(matrices.size());
+      const auto [panel_rows, panel_columns] = panel_of(shape, by_teams);
+      Matrix matrix{shape.begin, shape.rows, shape.columns, first_row,    first_column,
+                    sums,        0,          panel_rows,    panel_columns};
+      sums += matrix.panels_across() * matrix.rows;
+      matrix.column_sums = sums;
+      sums += matrix.panels_down() * matrix.columns;
+      matrices.push_back(matrix);
+      for (std::int64_t row = 0; row < shape.rows; row += panel_rows) {
+        for (std::int64_t column = 0; column < shape.columns; column += panel_columns)
+          panels.push_back({number, row, column});
+      }
+      add_tiles(shape, number, 0);
+      add_values(Kind::row, number, first_row, 0, shape.rows);
+      add_values(Kind::column, number, first_column, 0, shape.columns);
+    }
+    void add_tiles(const VarianceShape& shape, std::int64_t matrix, std::int64_t value) {
+      for (std::int64_t i = 0; i < shape.elements(); i += tile_elements) {
+        tiles.push_back({shape.begin + i, std::min(tile_elements, shape.elements() - i), matrix, value + i});
+      }
+    }
+    void add_values(Kind kind, std::int64_t matrix, std::int64_t value, std::int64_t begin,
+                    std::int64_t count) {
+      for (std::int64_t i = 0; i < count; i += tile_values) {
+        value_tiles.push_back({value + i, begin + i, matrix,
+                               static_cast<std::int32_t>(std::min(tile_values, count - i)), kind});
+      }
+    }
+    /// Rows and columns: long rows for the thread of a CPU; for a team about as many of both.
+    static std::pair<std::int64_t, std::int64_t> panel_of(const VarianceShape& shape, bool by_teams) {
+      if (!by_teams) {
+        const std::int64_t across = std::min(shape.columns, detail::variance_panel_columns);
+        return {std::min(shape.rows, detail::variance_panel_elements / across), across};
+      }
+      constexpr std::int64_t side = detail::variance_team_side;
+      constexpr std::int64_t elements = side * side;
+      constexpr std::int64_t longest = detail::variance_team_longest;
+      const std::int64_t across =
+          std::min({shape.columns, longest, std::max(side, elements / std::min(shape.rows, side))});
+      return {std::min({shape.rows, longest, elements / across}), across};
+    }
+  };
+
+  template <class T>
+  static Kokkos::View<T*, MemorySpace> copy_of(const char* label, const std::vector<T>& list) {
+    const Kokkos::View<T*, MemorySpace> view(label, list.size());
+    Kokkos::deep_copy(view,
+                      Kokkos::View<const T*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
+                          list.data(), list.size()));
+    return view;
+  }
+};
+
+namespace detail {
+
+/// The squares of one panel: a sum for each of its rows and columns, in double.
+template <Number T, class MemorySpace>
+struct SumSquaresOfPanel {
+  VarianceFactors<MemorySpace> factors;
+  float gradient_scale;
+  Kokkos::View<const T*, MemorySpace> gradient;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
+    const auto panel = factors.panels(index);
+    const auto matrix = factors.matrices(panel.matrix);
+    const std::int64_t rows = Kokkos::min(matrix.panel_rows, matrix.rows - panel.row);
+    const std::int64_t columns = Kokkos::min(matrix.panel_columns, matrix.columns - panel.column);
+    const std::int64_t first = matrix.begin + panel.row * matrix.columns + panel.column;
+    double* const row_sums =
+        factors.sums.data() + matrix.row_sums + panel.column / matrix.panel_columns * matrix.rows + panel.row;
+    double* const column_sums = factors.sums.data() + matrix.column_sums +
+                                panel.row / matrix.panel_rows * matrix.columns + panel.column;
+    if constexpr (Member::is_one_thread) {
+      double of_column[variance_panel_columns];
+      for (std::int64_t k = 0; k < columns; ++k) of_column[k] = 0.0;
+      for (std::int64_t row = 0; row < rows; ++row) {
+        const std::int64_t begin = first + row * matrix.columns;
+        row_sums[row] = member.sum(columns, [&](const std::int64_t k) { return square(scaled(begin + k)); });
+        member.for_each(columns, [&](const std::int64_t k) { of_column[k] += square(scaled(begin + k)); });
+      }
+      member.for_each(columns, [&](const std::int64_t k) { column_sums[k] = of_column[k]; });
+    } else {
+      // An odd stride: else threads that take a row each would all ask the same bank.
+      const std::int64_t stride = columns | 1;
+      auto* const tile = member.template scratch<float>(scratch_elements);
+      member.for_each(rows * columns, [&](const std::int64_t k) {
+        const std::int64_t row = static_cast<std::uint32_t>(k) / static_cast<std::uint32_t>(columns);
+        const std::int64_t column = k - row * columns;
+        tile[row * stride + column] = scaled(first + row * matrix.columns + column);
+      });
+      member.for_each(rows + columns, [&](const std::int64_t k) {
+        const bool is_row = k < rows;
+        const float* const line = is_row ? tile + k * stride : tile + (k - rows);
+        const std::int64_t step = is_row ? 1 : stride;
+        const std::int64_t count = is_row ? columns : rows;
+        double sum = 0.0;
+        for (std::int64_t i = 0; i < count; ++i) sum += square(line[i * step]);
+        (is_row ? row_sums[k] : column_sums[k - rows]) = sum;
+      });
+    }
+  }
+
+  [[nodiscard]] static int scratch_bytes(int /*threads*/) {
+    return static_cast<int>(scratch_elements * sizeof(float)) + 8;
+  }
+
+ private:
+  static constexpr std::int64_t scratch_elements =
+      variance_team_side * variance_team_side + variance_team_longest;
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float scaled(std::int64_t i) const {
+    return gradient_scale * to_float(gradient(i));
+  }
+  [[nodiscard]] static KOKKOS_FORCEINLINE_FUNCTION double square(float value) {
+    return static_cast<double>(value) * static_cast<double>(value);
+  }
+};
+
+/// The values, from the sums of panels or from the elements themselves.
+template <Number T, class MemorySpace>
+struct UpdateVarianceValues {
+  using Factors = VarianceFactors<MemorySpace>;
+  Factors factors;
+  Ema second;
+  float gradient_scale;
+  Kokkos::View<const T*, MemorySpace> gradient;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
+    const auto tile = factors.value_tiles(index);
+    float* const values = factors.values.data() + tile.value;
+    if (tile.kind == Factors::Kind::element) {
+      member.for_each(tile.count, [&](const std::int64_t k) {
+        const float g = gradient_scale * to_float(gradient(tile.begin + k));
+        values[k] = second(values[k], g * g);
+      });
+      return;
+    }
+    const auto matrix = factors.matrices(tile.matrix);
+    const bool is_row = tile.kind == Factors::Kind::row;
+    const std::int64_t stride = is_row ? matrix.rows : matrix.columns;
+    const std::int64_t across = is_row ? matrix.columns : matrix.rows;
+    const std::int64_t panels = is_row ? matrix.panels_across() : matrix.panels_down();
+    const double* const sums =
+        factors.sums.data() + (is_row ? matrix.row_sums : matrix.column_sums) + tile.begin;
+    member.for_each(tile.count, [&](const std::int64_t k) {
+      double sum = 0.0;
+      for (std::int64_t panel = 0; panel < panels; ++panel) sum += sums[panel * stride + k];
+      values[k] = second(values[k], static_cast<float>(sum / static_cast<double>(across)));
+    });
+  }
+};
+
+template <class MemorySpace>
+struct MeanOfRows {
+  VarianceFactors<MemorySpace> factors;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
+    const auto matrix = factors.matrices(index);
+    const double sum = member.sum(
+        matrix.rows, [&](const std::int64_t row) { return factors.values(matrix.first_row + row); });
+    member.once([&] { factors.means(index) = static_cast<float>(sum / static_cast<double>(matrix.rows)); });
+  }
+};
+
+/// rule(v, element of each array) for the elements of one tile.
+template <class Rules, class Arrays, class MemorySpace>
+struct VarianceLoop {
+  using Tile = typename VarianceFactors<MemorySpace>::Tile;
+
+  VarianceFactors<MemorySpace> factors;
+  Rules rules;
+  Arrays arrays;
+  bool are_aligned;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
+    const Tile tile = factors.tiles(index);
+    const auto rule = rules.rule_at(rules.segments.segment_of(tile.begin + rules.offset));
+    const auto apply = [&](const float& v, auto&... element) { rule(v, element...); };
+    if constexpr (Member::is_one_thread) {
+      for_each_row(tile, [&](const std::int64_t first, const std::int64_t count, const float ratio,
+                             const float* numbers) {
+        member.for_each(count, [&](const std::int64_t k) {
+          const float v = ratio * numbers[k];
+          arrays.at(first + k, apply, v);
+        });
+      });
+    } else {
+      for_each_pack(
+          member, tile.begin, tile.begin + tile.elements, are_aligned,
+          [&](const std::int64_t i) {
+            VariancePack v;
+            find(tile, i, v.values);
+            arrays.from(i, apply, v);
+          },
+          [&](const std::int64_t i) {
+            float v[1];
+            find(tile, i, v);
+            arrays.at(i, apply, v[0]);
+          });
+    }
+  }
+
+ private:
+  struct VariancePack {
+    float values[pack_elements];
+  };
+
+  /// visit(first element, count, factor, numbers) for the parts of a tile that lie in one row each: v is the
+  /// factor times the numbers.
+  template <class Visit>
+  KOKKOS_FORCEINLINE_FUNCTION void for_each_row(const Tile& tile, const Visit& visit) const {
+    if (tile.matrix < 0) {
+      visit(tile.begin, tile.elements, 1.0F, factors.values.data() + tile.value);
+      return;
+    }
+    const auto matrix = factors.matrices(tile.matrix);
+    const std::int64_t end = tile.begin + tile.elements;
+    for (std::int64_t i = tile.begin; i < end;) {
+      const std::int64_t row = (i - matrix.begin) / matrix.columns;
+      const std::int64_t column = i - matrix.begin - row * matrix.columns;
+      const std::int64_t count = Kokkos::min(matrix.columns - column, end - i);
+      visit(i, count, factors.row_ratio(tile.matrix, row),
+            factors.values.data() + matrix.first_column + column);
+      i += count;
+    }
+  }
+
+  /// v of some neighbours from element i on, which are all in the tile.
+  template <std::size_t count>
+  KOKKOS_FORCEINLINE_FUNCTION void find(const Tile& tile, std::int64_t i, float (&v)[count]) const {
+    if (tile.matrix < 0) {
+      KADAM_UNROLL
+      for (std::size_t k = 0; k < count; ++k)
+        v[k] = factors.values(tile.value + (i - tile.begin) + static_cast<std::int64_t>(k));
+      return;
+    }
+    const auto matrix = factors.matrices(tile.matrix);
+    std::int64_t row = quotient(i - matrix.begin, matrix.columns);
+    std::int64_t column = i - matrix.begin - row * matrix.columns;
+    float ratio = factors.row_ratio(tile.matrix, row);
+    KADAM_UNROLL
+    for (std::size_t k = 0; k < count; ++k) {
+      v[k] = ratio * factors.values(matrix.first_column + column);
+      if (k + 1 < count && ++column == matrix.columns) {
+        column = 0;
+        ratio = factors.row_ratio(tile.matrix, ++row);
+      }
+    }
+  }
+  /// A GPU divides numbers of 32 bits several times as fast.
+  [[nodiscard]] static KOKKOS_FORCEINLINE_FUNCTION std::int64_t quotient(std::int64_t number,
+                                                                         std::int64_t divisor) {
+    if (number >> 32 != 0) return number / divisor;
+    return static_cast<std::uint32_t>(number) / static_cast<std::uint32_t>(divisor);
+  }
+};
+
+}  // namespace detail
+
+/// mean(R) of every matrix, after its R has changed. Memory: 4 B per row.
+template <class Exec, class MemorySpace>
+void find_row_means(const Exec& exec, const VarianceFactors<MemorySpace>& factors) {
+  detail::for_each_block("kadam::find_row_means", exec, 0,
+                         static_cast<std::int64_t>(factors.matrices.extent(0)),
+                         detail::MeanOfRows<MemorySpace>{factors});
+}
+
+/// R <- ema(R, row means of g^2), C <- ema(C, column means of g^2), the others' v <- ema(v, g^2); g is scaled
+/// first.
+///
+/// Three kernels for all tensors: squares by panels, values, means. Sums in double, in an order that does not
+/// depend on threads, each mean rounded once.
+/// Shape: the vector of the gradient that the shapes were said for.
+/// Memory: reads g once, and 16 B for each row and column of a panel: 4.5 B per element at most, but for
+/// matrices that are narrower than 64.
+template <class Exec, class MemorySpace>
+void update_variance(const Exec& exec, const VarianceFactors<MemorySpace>& factors, const Ema& second,
+                     float gradient_scale, const std::type_identity_t<Numbers<MemorySpace>>& gradient) {
+  gradient.visit([&]<class T, class... P>(const Kokkos::View<const T*, P...>& g) {
+    detail::for_each_block("kadam::sum_squares", exec, 0, static_cast<std::int64_t>(factors.panels.extent(0)),
+                           detail::SumSquaresOfPanel<T, MemorySpace>{factors, gradient_scale, g});
+    detail::for_each_block("kadam::update_variance", exec, 0,
+                           static_cast<std::int64_t>(factors.value_tiles.extent(0)),
+                           detail::UpdateVarianceValues<T, MemorySpace>{factors, second, gradient_scale, g});
+  });
+  find_row_means(exec, factors);
+}
+
+/// rule(v, element of each array) for every element of the tensors, by the rule of its segment: one launch.
+/// v is made of its factors where it is used. Shape: a segment has whole tensors.
+template <class Exec, class MemorySpace, class RuleOf, class... Arrays>
+void for_each_with_variance(const std::string& label, const Exec& exec,
+                            const VarianceFactors<MemorySpace>& factors,
+                            const BySegment<MemorySpace, RuleOf>& rules, const Arrays&... arrays) {
+  const auto list = detail::element_arrays(arrays...);
+  using Loop =
+      detail::VarianceLoop<BySegment<MemorySpace, RuleOf>, std::remove_const_t<decltype(list)>, MemorySpace>;
+  detail::for_each_block(label, exec, 0, static_cast<std::int64_t>(factors.tiles.extent(0)),
+                         Loop{factors, rules, list, list.are_aligned()});
+}
+
+/// m <- ema(m, g);  target <- keep target + step m / (sqrt(v inverse_c2) + eps).
+/// Memory: reads m, g, target, writes m, target: 20 B per element; 18 B for a gradient of 16 bits.
+template <class Exec, class MemorySpace>
+void accumulate_momentum_direction(const Exec& exec,
+                                   const BySegment<MemorySpace, MomentumAndDirectionOf>& rules,
+                                   const VarianceFactors<MemorySpace>& factors,
+                                   const Kokkos::View<float*, MemorySpace>& m,
+                                   const std::type_identity_t<Numbers<MemorySpace>>& gradient,
+                                   const Kokkos::View<float*, MemorySpace>& target) {
+  gradient.visit([&](const auto& g) {
+    for_each_with_variance("kadam::accumulate_momentum_direction", exec, factors, rules, updates(m), reads(g),
+                           updates(target));
+  });
+}
+
+/// m <- ema(m, g), then Adam's update of x. Memory: reads x, m, g, writes x, m: 20 B per element; 18 B for a
+/// gradient of 16 bits.
+template <class Exec, class MemorySpace>
+void momentum_update(const Exec& exec, const BySegment<MemorySpace, MomentumStepOf>& rules,
+                     const VarianceFactors<MemorySpace>& factors, const Kokkos::View<float*, MemorySpace>& x,
+                     const Kokkos::View<float*, MemorySpace>& m,
+                     const std::type_identity_t<Numbers<MemorySpace>>& gradient) {
+  gradient.visit([&](const auto& g) {
+    for_each_with_variance("kadam::momentum_update", exec, factors, rules, updates(x), updates(m), reads(g));
+  });
+}
+
+}  // namespace kadam
