@@ -4,6 +4,7 @@ include(GNUInstallDirs)
 
 option(KADAM_ENABLE_MPI "Build the MPI transport (off: one rank only)" ON)
 option(KADAM_ENABLE_NCCL "Use NCCL inside a node (CUDA and MPI only)" OFF)
+option(KADAM_ENABLE_KOKKOS_KERNELS "Leave matrix products to Kokkos Kernels; programs have it anyway" OFF)
 option(KADAM_ENABLE_CHECKPOINT "Save and restore (needs the headers of nlohmann_json, to build)" ON)
 option(KADAM_ENABLE_FORTRAN "Build the Fortran module (needs MPI's mpi_f08)" OFF)
 option(KADAM_ENABLE_PYTHON "Build the Python module (needs nanobind)" OFF)
@@ -18,6 +19,7 @@ option(KADAM_ENABLE_HOST_TEAMS "Let teams of OpenMP's threads take a GPU's way t
 set(KADAM_SANITIZERS "" CACHE STRING "What to build with, as -fsanitize= has it: address,undefined or thread")
 
 if(KADAM_ENABLE_DRIVERS)
+  set(KADAM_ENABLE_KOKKOS_KERNELS ON)
   set(KADAM_ENABLE_WORKLOADS ON)  # kadam-train trains them
 endif()
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)

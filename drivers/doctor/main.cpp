@@ -90,6 +90,7 @@ std::vector<std::string> words_of(const OptimizerTraits& traits) {
   if (traits.freezes) words.emplace_back("freezes the variance");
   if (traits.local_moments) words.emplace_back("moments of each rank");
   if (traits.shards) words.emplace_back("moments in shards");
+  if (traits.matrices) words.emplace_back("treats matrices as such");
   if (traits.ranks_differ) words.emplace_back("ranks may differ between synchronisations");
   if (traits.needs_warmup) words.push_back("needs " + traits.warmup);
   return words;
@@ -119,6 +120,7 @@ std::string optimizers_as_json() {
                    {"shards", traits.shards},
                    {"per_tensor", traits.per_tensor},
                    {"ranks_differ", traits.ranks_differ},
+                   {"matrices", traits.matrices},
                    {"codes", traits.codes},
                    {"options", options_of(name)}});
   }

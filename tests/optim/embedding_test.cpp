@@ -26,7 +26,7 @@ constexpr std::int64_t steps = 8;
 const TensorLayout layout({{"a", 0, 1000}, {"b", 1000, d}});
 
 std::unique_ptr<Optimizer> make(const std::string& name) {
-  return make_optimizer(name, test::options_with_warmup(name, 3), layout,
+  return make_optimizer(name, test::options_that_agree(name, 3), layout,
                         make_mpi_communicator(MPI_COMM_WORLD));
 }
 

@@ -23,7 +23,7 @@ constexpr std::int64_t warmup = 3;
 const TensorLayout layout({{"a", 0, 100}, {"b.bias", 100, 120}, {"c", 120, d}});
 
 OptionMap options_for(const std::string& name) {
-  OptionMap options = test::options_with_warmup(name, warmup);
+  OptionMap options = test::options_that_agree(name, warmup);
   options["lr"] = 0.01;
   return options;
 }

@@ -52,12 +52,12 @@ TEST_P(LaunchesTest, AStepIsAFewLaunches) {
   constexpr std::size_t most_fences = 3;
   const TensorLayout layout = many_tensors();
   const std::int64_t d = layout.elements();
-  const auto optimizer =
-      make_optimizer(GetParam(), test::options_with_warmup(GetParam(), 3), layout, communicator,
-                     {{.tensors = "bias*", .lr_scale = 2.0, .weight_decay = 0.1}});
+  OptionMap chosen = test::options_with_warmup(GetParam(), 3);
+  if (has_option(GetParam(), "sync_interval")) chosen["sync_interval"] = 2;
+  const auto optimizer = make_optimizer(GetParam(), chosen, layout, communicator,
+                                        {{.tensors = "bias*", .lr_scale = 2.0, .weight_decay = 0.1}});
   const auto parameters = test::to_device(test::random_vector(d, 2));
   const ExecutionSpace exec;
-  std::string phase;
   std::map<std::string, int> steps_of;
   for (std::int64_t t = 1; t <= 10; ++t) {
     const auto gradient = test::to_device(test::random_gradient(d, communicator->rank(), t));
@@ -66,16 +66,18 @@ TEST_P(LaunchesTest, AStepIsAFewLaunches) {
     const std::vector<std::string>& launches = test::RecordedWork::launches();
     const std::vector<std::string>& fences = test::RecordedWork::fences();
     // The first step of a phase may prepare it; what the last one of a warm-up does is not done again.
-    const bool is_new = phase != result.phase;
-    phase = result.phase;
+    const std::string phase = result.phase;
+    const bool is_new = ++steps_of[phase] == 1;
     if (is_new || (phase == "warm-up" && t == 3)) continue;
-    ++steps_of[phase];
-    ASSERT_LE(launches.size(), most_launches) << phase << listed(launches);
+    // A round may have a second exchange, of factors of the variance; it is not every step.
+    const std::size_t more = phase == "round" ? 2 : 0;
+    ASSERT_LE(launches.size(), most_launches + more) << phase << listed(launches);
     ASSERT_LE(fences.size(), most_fences) << phase << listed(fences);
     RecordProperty("launches_" + phase, static_cast<int>(launches.size()));
     RecordProperty("fences_" + phase, static_cast<int>(fences.size()));
   }
-  EXPECT_FALSE(steps_of.empty());
+  EXPECT_TRUE(
+      std::any_of(steps_of.begin(), steps_of.end(), [](const auto& steps) { return steps.second > 1; }));
 }
 
 INSTANTIATE_TEST_SUITE_P(AllOptimizers, LaunchesTest, testing::ValuesIn(optimizer_names()),

@@ -25,7 +25,7 @@ class ModelTest : public testing::TestWithParam<std::string> {
   const Vector<float> parameters_ = test::to_device(test::random_vector(d, 2));
 
   [[nodiscard]] std::unique_ptr<Optimizer> optimizer(const std::string& format) const {
-    OptionMap options = test::options_with_warmup(GetParam(), 3);
+    OptionMap options = test::options_that_agree(GetParam(), 3);
     options["lr"] = 0.01;
     options["weight_decay"] = 0.1;
     options["gradients"] = format;

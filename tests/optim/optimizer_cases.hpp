@@ -65,7 +65,11 @@ inline std::vector<OptimizerCase> dense_cases() {
           {"adam_uncorrected", "adam", {{"bias_correction", false}}},
           {"adam_rates", "adam", {{"lr", falling_rates()}, {"weight_decay", 0.05}}},
           {"lamb", "lamb", {{"weight_decay", 0.01}}},
-          {"lamb_rates", "lamb", {{"lr", falling_rates()}, {"trust_max", 0.5}}}};
+          {"lamb_rates", "lamb", {{"lr", falling_rates()}, {"trust_max", 0.5}}},
+          {"muon", "muon", {{"weight_decay", 0.05}}},
+          {"muon_of_some",
+           "muon",
+           {{"matrices", "norm,b*"}, {"lr", falling_rates()}, {"beta1", 0.8}, {"bias_correction", false}}}};
 }
 
 /// With other warm-ups a sign can be decided by rounding at a step, and its whole block is nudged.
@@ -385,12 +389,81 @@ inline std::vector<OptimizerCase> divisible_adam_cases() {
   };
 }
 
+inline std::vector<OptimizerCase> local_rounds_cases() {
+  using enum Part;
+  const std::int64_t short_round = 4;
+  return {
+      {"local_adam",
+       "local_adam",
+       {{"variance", "own"}, {"sync_interval", short_round}, {"weight_decay", 0.02}},
+       {groups, rules, two_levels}},
+      {"local_adam_topk",
+       "local_adam",
+       {{"variance", "own"},
+        {"sync_interval", 3},
+        {"code", "topk"},
+        {"density", 0.1},
+        {"block", 128},
+        {"residual_decay", 0.95},
+        {"outer_lr", 0.7},
+        {"outer_momentum", 0.5},
+        {"step_ahead", 0.5},
+        {"weight_decay", 0.02}},
+       {every_event, groups, other_ranks, rules, two_levels}},
+      {"local_adam_exact",
+       "local_adam",
+       {{"variance", "own"},
+        {"sync_interval", 6},
+        {"code", "none"},
+        {"outer_lr", 0.7},
+        {"outer_momentum", 0.9}},
+       {every_event, other_ranks, two_levels}},
+      {"local_adam_ahead",
+       "local_adam",
+       {{"variance", "own"},
+        {"sync_interval", short_round},
+        {"block", 64},
+        {"step_ahead", 0.7},
+        {"residual_decay", 0.9}},
+       {every_event, other_ranks}},
+      {"local_adam_every_step",
+       "local_adam",
+       {{"variance", "own"}, {"sync_interval", 1}, {"code", "uniform4"}, {"eps", 1.0}}},
+      // The third round has no learning rate.
+      {"local_adam_pause",
+       "local_adam",
+       {{"variance", "own"}, {"sync_interval", short_round}, {"lr", rates_with_pauses({6, 9, 10, 11, 12})}},
+       {every_event}},
+      {"local_adam_agreed",
+       "local_adam",
+       {{"variance", "own"}, {"sync_interval", 5}, {"nonfinite", "each_step"}, {"bias_correction", false}},
+       {rules}},
+      {"local_muon",
+       "local_muon",
+       {{"sync_interval", short_round}, {"weight_decay", 0.02}},
+       {every_event, other_ranks, rules, two_levels}},
+      {"local_muon_of_some",
+       "local_muon",
+       {{"sync_interval", 3},
+        {"code", "uniform4"},
+        {"block", 128},
+        {"matrices", "norm,b*"},
+        {"lr", falling_rates()}},
+       {two_levels}},
+      {"local_muon_flushed",
+       "local_muon",
+       {{"sync_interval", 5}, {"code", "topk"}, {"density", 0.1}, {"outer_momentum", 0.6}},
+       {},
+       12},
+  };
+}
+
 /// All of them; the learning rate is 0.01 where none is given.
 inline std::vector<OptimizerCase> optimizer_cases() {
   std::vector<OptimizerCase> all;
   for (const auto& family :
        {dense_cases(), frozen_variance_cases(), zero_one_adam_cases(), efficient_adam_cases(), loco_cases(),
-        locally_accumulated_adam_cases(), divisible_adam_cases()}) {
+        locally_accumulated_adam_cases(), divisible_adam_cases(), local_rounds_cases()}) {
     all.insert(all.end(), family.begin(), family.end());
   }
   for (auto& each : all) each.options.try_emplace("lr", 0.01);

@@ -89,6 +89,18 @@ TEST_P(OptimizerTraitsTest, Memory) {
   EXPECT_EQ(one_tensor.state_bytes < 2 * sizeof(float) * d, traits_.shards);  // m and v whole
 }
 
+TEST_P(OptimizerTraitsTest, Matrices) {
+  const auto make_with = [&](const std::vector<std::int64_t>& shape) {
+    TensorLayoutBuilder builder;
+    builder.add("w", shape);
+    return make_optimizer(name_, warmed_up_, builder.build(),
+                          std::make_shared<Communicator>(std::make_unique<test::PretendTransport>(ranks)));
+  };
+  const MemoryUse as_vector = make_with({d})->memory();
+  const MemoryUse as_matrix = make_with({100, d / 100})->memory();
+  EXPECT_EQ(as_matrix.state_bytes != as_vector.state_bytes, traits_.matrices);
+}
+
 INSTANTIATE_TEST_SUITE_P(AllOptimizers, OptimizerTraitsTest, testing::ValuesIn(optimizer_names()),
                          [](const auto& test_info) { return test_info.param; });
 

@@ -29,7 +29,8 @@ using test::SimulatedRun;
 using test::steps_per_case;
 
 /// Tensors "edge.n" hold the first element of the second chunk on n ranks, "norm" begins within a chunk, and
-/// "long" has more than one tile of LAMB's, if d is large.
+/// "long" has more than one tile of LAMB's, if d is large. Those that have a shape are high, wide and square
+/// matrices.
 TensorLayout layout_of(std::int64_t d) {
   using Lengths = std::vector<std::int64_t>;
   const Lengths lengths = d == 9000  ? Lengths{20, 1980, 0, 100, 195, 15, 30, 660, 30, 1500, 30, 4440}
@@ -37,10 +38,18 @@ TensorLayout layout_of(std::int64_t d) {
                                      : Lengths{1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
   const char* const names[] = {"first",  "half", "none",   "norm", "still",  "undecayed",
                                "edge.4", "b",    "edge.3", "c",    "edge.2", "long"};
+  const std::map<std::pair<std::string, std::int64_t>, std::vector<std::int64_t>> shapes = {
+      {{"half", 1980}, {44, 45}}, {{"norm", 100}, {10, 10}},  {{"b", 660}, {33, 4, 5}},
+      {{"c", 1500}, {10, 150}},   {{"long", 4440}, {74, 60}}, {{"norm", 10}, {2, 5}},
+      {{"b", 42}, {6, 7}},        {{"c", 18}, {9, 2}},        {{"long", 78}, {13, 6}}};
   std::vector<Tensor> tensors;
   std::int64_t begin = 0;
   for (std::size_t k = 0; k < lengths.size(); ++k) {
     tensors.push_back({names[k], begin, begin + lengths[k]});
+    if (const auto shape = shapes.find({names[k], lengths[k]}); shape != shapes.end()) {
+      tensors.back().shape = shape->second;
+      tensors.back().spectral = tensors.back().name != "long";
+    }
     begin += lengths[k];
   }
   return TensorLayout(tensors);

@@ -45,7 +45,7 @@ TEST(OptionValues, AreMadeOfWhatIsWritten) {
 }
 
 TEST(Options, UnknownNamesListWhatExists) {
-  EXPECT_TRUE(contains(refusal("adamax", {}), "'adamax': choose one of adam, lamb, onebit_adam, apmsqueeze"));
+  EXPECT_TRUE(contains(refusal("adamax", {}), "'adamax': choose one of adam, lamb, muon, onebit_adam"));
   const std::string text = refusal("adam", {{"beta3", 0.9}});
   EXPECT_TRUE(contains(text, "adam has no option 'beta3'")) << text;
   EXPECT_TRUE(contains(text, "beta1, beta2, eps")) << text;

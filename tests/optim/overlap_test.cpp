@@ -113,7 +113,7 @@ class OverlapTest : public testing::TestWithParam<std::tuple<std::string, std::s
   }
   [[nodiscard]] std::unique_ptr<Optimizer> optimizer(const std::shared_ptr<Communicator>& communicator,
                                                      std::int64_t warmup = 12) const {
-    OptionMap options = test::options_with_warmup(name_, warmup);
+    OptionMap options = test::options_that_agree(name_, warmup);
     options["lr"] = 0.01;
     options["weight_decay"] = 0.1;
     options["clip_norm"] = 3.0;

@@ -46,7 +46,8 @@ inline reference::World world_of(const OptimizerCase& optimizer_case, const Tens
                                  int ranks_per_node) {
   reference::World world{ranks, layout.elements(), {}, ranks_per_node, {}};
   for (const Tensor& tensor : layout.tensors()) {
-    world.tensors.push_back({tensor.begin, tensor.end, tensor.name});
+    world.tensors.push_back(
+        {tensor.begin, tensor.end, tensor.name, 1.0, {}, false, tensor.shape, tensor.spectral});
   }
   for (const ParameterGroup& group : optimizer_case.groups) {
     world.groups.push_back({group.tensors, group.lr_scale, group.weight_decay, group.dense});

@@ -22,6 +22,7 @@ struct Code {
   bool mean_abs = false;      ///< scale of the sign code
   std::int64_t block = 2048;
   int ranks_per_node = 1;  ///< more than 1: what is compressed is the mean of a node
+  float slack = 1.0F;      ///< of what is undecided
 };
 
 /// The largest number that is decoded from a code whose scale is 1.
@@ -58,7 +59,7 @@ inline std::vector<float> quantise_block(const Code& code, const std::vector<flo
     for (std::size_t i = 0; i < h.size(); ++i) {
       if (!active[i]) continue;
       q[i] = h[i] >= 0.0F ? s : -s;
-      if (undecided != nullptr && is_near_zero(h[i], s)) undecided->push_back(i);
+      if (undecided != nullptr && is_near_zero(h[i], s, code.slack)) undecided->push_back(i);
     }
     return q;
   }
@@ -74,7 +75,7 @@ inline std::vector<float> quantise_block(const Code& code, const std::vector<flo
     const float quotient = h[i] / scale;
     const float spacing = spacing_at(code, quotient);
     q[i] = std::clamp(std::nearbyint(quotient / spacing) * spacing, -limit, limit) * scale;
-    if (undecided != nullptr && is_near_half(h[i], spacing * scale)) undecided->push_back(i);
+    if (undecided != nullptr && is_near_half(h[i], spacing * scale, code.slack)) undecided->push_back(i);
   }
   return q;
 }

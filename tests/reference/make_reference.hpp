@@ -7,8 +7,10 @@
 #include <reference/efficient_adam.hpp>
 #include <reference/frozen_variance_adam.hpp>
 #include <reference/lamb.hpp>
+#include <reference/local_rounds.hpp>
 #include <reference/locally_accumulated_adam.hpp>
 #include <reference/loco.hpp>
+#include <reference/muon.hpp>
 #include <reference/onebit_lamb.hpp>
 #include <reference/zero_one_adam.hpp>
 
@@ -22,7 +24,8 @@ inline constexpr Reference references[] = {
     adam_reference,           lamb_reference,        onebit_adam_reference,
     apmsqueeze_reference,     onebit_lamb_reference, zero_one_adam_reference,
     efficient_adam_reference, loco_reference,        locally_accumulated_adam_reference,
-    divisible_adam_reference,
+    divisible_adam_reference, muon_reference,        local_adam_reference,
+    local_muon_reference,
 };
 
 /// The reference of an algorithm, with its options by the names that configurations have.

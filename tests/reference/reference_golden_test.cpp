@@ -47,8 +47,11 @@ TEST_P(ReferenceGoldenTest, FollowsTheRecordedTrajectory) {
   ASSERT_EQ(gradients.shape, expected.shape);
 
   reference::World world{static_cast<int>(ranks), static_cast<std::int64_t>(start.size())};
-  for (const auto& tensor : record["tensors"])
+  for (const auto& tensor : record["tensors"]) {
     world.tensors.push_back({tensor["begin"], tensor["end"], tensor["name"]});
+    world.tensors.back().shape = tensor.value("shape", std::vector<std::int64_t>());
+    world.tensors.back().spectral = tensor.value("spectral", true);
+  }
   for (const auto& group : record.value("groups", nlohmann::json::array())) {
     reference::Group rules{group["tensors"], group.value("lr_scale", 1.0), {}, group.value("dense", false)};
     if (group.contains("weight_decay")) rules.weight_decay = group["weight_decay"].get<double>();

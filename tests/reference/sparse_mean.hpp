@@ -19,7 +19,7 @@ namespace kadam::reference {
 /// max(1, floor(density len + 1/2)) indices of the largest magnitudes in a block; ties: the lower index.
 /// undecided: gets the last of them and the first that is not, if rounding alone parted them.
 inline std::vector<std::size_t> largest_in(const std::vector<float>& values, Chunk block, double density,
-                                           Undecided* undecided = nullptr) {
+                                           Undecided* undecided = nullptr, float slack = 1.0F) {
   std::vector<std::size_t> order(static_cast<std::size_t>(block.end - block.begin));
   std::iota(order.begin(), order.end(), static_cast<std::size_t>(block.begin));
   const auto wanted = static_cast<std::size_t>(std::floor(density * static_cast<double>(order.size()) + 0.5));
@@ -32,7 +32,7 @@ inline std::vector<std::size_t> largest_in(const std::vector<float>& values, Chu
                       return of_a > of_b || (of_a == of_b && a < b);
                     });
   if (undecided != nullptr && sorted > k &&
-      is_near_tie(std::fabs(values[order[k - 1]]), std::fabs(values[order[k]]))) {
+      is_near_tie(std::fabs(values[order[k - 1]]), std::fabs(values[order[k]]), slack)) {
     undecided->insert(undecided->end(), {order[k - 1], order[k]});
   }
   order.resize(k);
@@ -44,6 +44,7 @@ struct SparseMean {
   double density = 0.01;
   std::int64_t select_block = 4096;  ///< 0: one block for all, or one per owner
   bool two_levels = false;           ///< of a value its sign is sent and one bit; what that leaves stays
+  float slack = 1.0F;                ///< of what is undecided
   bool by_owner = false;             ///< the owner of a block applies only the largest of its mean
   Undecided undecided = {};          ///< in the last exchange
 
@@ -62,7 +63,7 @@ struct SparseMean {
     const std::vector<Chunk> blocks = blocks_of(elements, static_cast<int>(residual.size()));
     for (const Chunk& block : blocks) {
       for (std::size_t r = 0; r < residual.size(); ++r) {
-        const std::vector<std::size_t> largest = largest_in(residual[r], block, density, &undecided);
+        const std::vector<std::size_t> largest = largest_in(residual[r], block, density, &undecided, slack);
         const TwoLevels levels = TwoLevels::of(residual[r], largest);
         for (const std::size_t i : largest) {
           sent[r][i] = two_levels ? levels.decoded(residual[r][i]) : residual[r][i];
@@ -70,7 +71,7 @@ struct SparseMean {
           const float a = std::fabs(residual[r][i]);
           const auto border = static_cast<float>(levels.border);
           if (two_levels && levels.high != levels.low &&
-              is_near_tie(std::max(a, border), std::min(a, border))) {
+              is_near_tie(std::max(a, border), std::min(a, border), slack)) {
             undecided.push_back(i);
           }
         }

@@ -20,6 +20,13 @@ struct Tensor {
   double lr_scale = 1.0;
   std::optional<double> weight_decay = {};  ///< instead of the optimizer's
   bool dense = false;                       ///< kept out of compression
+  std::vector<std::int64_t> shape = {};     ///< empty: one dimension
+  bool spectral = true;
+
+  /// As a matrix: the first extent by the rest.
+  [[nodiscard]] std::int64_t rows() const { return shape.size() < 2 ? end - begin : shape[0]; }
+  [[nodiscard]] std::int64_t columns() const { return rows() == 0 ? 0 : (end - begin) / rows(); }
+  [[nodiscard]] bool is_matrix() const { return rows() > 1 && columns() > 1; }
 };
 
 struct Group {

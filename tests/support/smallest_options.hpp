@@ -15,4 +15,11 @@ inline OptionMap options_with_warmup(const std::string& name, std::int64_t steps
   return traits.warmup.empty() ? OptionMap{} : OptionMap{{traits.warmup, steps}};
 }
 
+/// The same where ranks hear of each other's gradients before every step, as most optimizers do.
+inline OptionMap options_that_agree(const std::string& name, std::int64_t steps) {
+  OptionMap options = options_with_warmup(name, steps);
+  if (has_option(name, "nonfinite")) options["nonfinite"] = "each_step";
+  return options;
+}
+
 }  // namespace kadam::test

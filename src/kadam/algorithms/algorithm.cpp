@@ -10,8 +10,16 @@
 
 namespace kadam {
 
-Problem Problem::of_elements(std::int64_t elements, const Arrangement& ranks, const CommonOptions& common) {
-  Problem problem{TensorLayout({{"all", 0, elements}}), {}, ranks, 0};
+Problem Problem::of_elements(std::int64_t elements, const Arrangement& ranks, const CommonOptions& common,
+                             bool as_matrices) {
+  constexpr std::int64_t side = 1024;
+  TensorLayoutBuilder tensors;
+  std::int64_t left = elements;
+  for (; as_matrices && left >= side * side; left -= side * side) {
+    tensors.add("matrix " + std::to_string(left), {side, side});
+  }
+  tensors.add("all", left);
+  Problem problem{tensors.build(), {}, ranks, 0};
   problem.groups = resolve_groups(problem.layout, {}, common.weight_decay, 0);
   return problem;
 }

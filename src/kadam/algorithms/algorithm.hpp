@@ -33,9 +33,10 @@ struct Problem {
   Arrangement ranks;
   std::int64_t threads = 0;  ///< of a CPU that each rank has; 0: a GPU
 
-  /// One tensor of so many elements in one group, on a GPU: what a plan knows.
+  /// One tensor of so many elements in one group, on a GPU: what a plan knows. as_matrices: square ones of
+  /// side 1024, as far as elements go, for algorithms to which a matrix is more than its elements.
   [[nodiscard]] static Problem of_elements(std::int64_t elements, const Arrangement& ranks,
-                                           const CommonOptions& common);
+                                           const CommonOptions& common, bool as_matrices = false);
 
   /// d
   [[nodiscard]] std::int64_t elements() const { return layout.elements(); }
@@ -118,6 +119,9 @@ class Algorithm {
 
   /// A step on finite gradients.
   virtual void advance(Step& step) = 0;
+  /// Whether ranks look at their gradients each for itself: a step then costs no message, its gradient_norm
+  /// is this rank's own, and advance() has to mind Step::is_finite, and to tell Step::raised now and then.
+  [[nodiscard]] virtual bool agrees_in_rounds() const { return false; }
   /// Whether advance() writes the model, in the pass that updates the parameters. For those that do not, a
   /// kernel of its own does it after the step: 6 B per element instead of 2.
   [[nodiscard]] virtual bool writes_model() const { return false; }

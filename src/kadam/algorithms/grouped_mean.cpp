@@ -77,6 +77,14 @@ GroupedMean::GroupedMean(const ExecutionSpace& exec, const CodecOptions& codec, 
 
 StepPhase GroupedMean::phase(const char* name, const CodecOptions& codec, const Problem& problem,
                              MemoryUse& use) {
+  StepPhase phase;
+  phase.name = name;
+  phase.add({cost::check, problem.all()});
+  add(codec, problem, phase, use);
+  return phase;
+}
+
+void GroupedMean::add(const CodecOptions& codec, const Problem& problem, StepPhase& phase, MemoryUse& use) {
   const CompressedMeanLayout layout(problem.ranks, make_quantiser(codec.code, codec.scale),
                                     problem.elements(), codec.block);
   const Cost compressed = layout.cost();
@@ -84,13 +92,9 @@ StepPhase GroupedMean::phase(const char* name, const CodecOptions& codec, const 
   use += compressed.memory;
   use += kept.memory;
   use.workspace_bytes += CompressedCoordinates::memory_bytes(problem.elements());
-  StepPhase phase;
-  phase.name = name;
-  phase.add({cost::check, problem.all()});
   phase.add(compressed, Hiding::pieces);
   phase.add(kept, Hiding::nothing);
   phase.add(layout.decoding());
-  return phase;
 }
 
 }  // namespace kadam

@@ -101,8 +101,9 @@ class GroupedMean {
     kept_.decode(step.exec, update);
   }
 
-  /// A step with one such exchange and the decoding: what else there is, is the algorithm's. Adds to `use`
-  /// what the mean holds.
+  /// Adds one such exchange and the decoding to a phase, and to `use` what the mean holds.
+  static void add(const CodecOptions& codec, const Problem& problem, StepPhase& phase, MemoryUse& use);
+  /// A step with one such exchange: what else there is, is the algorithm's.
   [[nodiscard]] static StepPhase phase(const char* name, const CodecOptions& codec, const Problem& problem,
                                        MemoryUse& use);
 

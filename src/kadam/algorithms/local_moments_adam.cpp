@@ -11,19 +11,7 @@
 #include <utility>
 
 namespace kadam {
-namespace {
-
-/// x <- x - mean;  residual <- 0: nothing is left for the selection.
-struct DeliverAll {
-  Vector<float> x;
-  Vector<float> residual;
-  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean) const {
-    x(i) -= mean;
-    residual(i) = 0.0F;
-  }
-};
-
-}  // namespace
+namespace {}  // namespace
 
 DelayedVarianceMean::DelayedVarianceMean(const ExecutionSpace& exec,
                                          const std::shared_ptr<Communicator>& communicator,
@@ -295,7 +283,7 @@ void LocalMomentsAdam::deliver_largest(const Step& step, const Vector<float>& re
     decay_weights(step.exec, step.by_segment(WeightDecayOf{step.gamma()}), x);
   }
   kept_dense_.exchange(step.exec, step.phases, ElementOf<MemorySpace>{residual});
-  kept_dense_.decode(step.exec, DeliverAll{x, residual});
+  kept_dense_.decode(step.exec, DeliverWhole{x, residual});
   sparse_mean_.deliver(step.exec, step.phases, residual, x);
 }
 

@@ -66,13 +66,16 @@ struct StepResult {
   double gradient_norm = 0.0;   ///< root mean square of the ranks' gradient norms, before clipping
   double gradient_scale = 1.0;  ///< factor that clipping put on the gradient
   std::uint32_t raised = 0;     ///< bits that ranks have raised since their last step: the same on all ranks
+  /// Steps that ranks have skipped each for itself since they last told each other, all ranks together: of
+  /// optimizers that agree in rounds. Such a step counts; the same on all ranks.
+  std::int64_t skipped_alone = 0;
 };
 
 /// One step of an algorithm: what it works with, and what it reports.
 struct Step {
   const ExecutionSpace& exec;
   const Parameters& parameters;
-  const Gradient& gradient;  ///< this rank's own, finite everywhere
+  const Gradient& gradient;  ///< this rank's own, finite everywhere unless is_finite says otherwise
   std::int64_t t;            ///< 1, 2, ...
   StepResult& result;        ///< has learning_rate and gradient_norm; the algorithm sets the rest
   const CommonOptions& common;
@@ -80,6 +83,8 @@ struct Step {
   const SegmentTable<MemorySpace>& segments;  ///< of the groups, for kernels
   Communicator& communicator;
   Phases& phases;
+  std::uint32_t& raised;  ///< by this rank, and not told yet: where Algorithm::agrees_in_rounds()
+  bool is_finite = true;  ///< false only there
 
   [[nodiscard]] const Vector<float>& x() const { return parameters.master(); }
   /// gamma, of which each segment has its own multiple.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/collectives/compressed_mean.hpp>
 #include <kadam/collectives/pipelined_reduction.hpp>
+#include <kadam/kernels/element_loop.hpp>
 #include <kadam/kernels/element_of.hpp>
 
 #include <array>
@@ -15,6 +16,17 @@ struct WriteValue {
   KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float value) const {
     out(i) = value;
   }
+};
+
+struct Multiply {
+  float factor;
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(float& value) const { value *= factor; }
+};
+
+/// to <- to + times from
+struct AddMultiple {
+  float times;
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const float& from, float& to) const { to += times * from; }
 };
 
 }  // namespace
@@ -178,6 +190,28 @@ void CompressedMean::exchange_in_two_levels(const ExecutionSpace& exec, Phases& 
   if (!arrived) return;
   const auto scope = phases.enter(exec, Phase::decode);
   arrived({0, chunks_of_all().elements()});
+}
+
+void CompressedMean::scale_errors(const ExecutionSpace& exec, float factor) const {
+  for (const Vector<float>& error : {state_.worker_error, state_.server_error}) {
+    for_each_element("kadam::CompressedMean::scale_errors", exec, static_cast<std::int64_t>(error.extent(0)),
+                     Multiply{factor}, updates(error));
+  }
+}
+
+void CompressedMean::add_owed(const ExecutionSpace& exec, const Vector<float>& target) const {
+  const auto add = [&](std::int64_t begin, int times, const Vector<float>& error) {
+    const auto count = static_cast<std::int64_t>(error.extent(0));
+    const auto part = Kokkos::subview(target, Kokkos::make_pair(begin, begin + count));
+    for_each_element("kadam::CompressedMean::add_owed", exec, count, AddMultiple{static_cast<float>(times)},
+                     reads(error), updates(part));
+  };
+  // In two levels an error is that of a node, and lies on one of its ranks.
+  const std::int64_t shard = node_.shard().begin;
+  add(shard, layout_.node().ranks(), state_.worker_error);
+  if (!layout_.compresses()) return;
+  add(shard + layout_.chunks().chunk(layout_.owner()).begin,
+      layout_.node().ranks() * layout_.chunks().ranks(), state_.server_error);
 }
 
 void CompressedMean::describe_state(StateFields& fields) const {

@@ -91,6 +91,11 @@ class CompressedMean {
   void exchange(const ExecutionSpace& exec, Phases& phases, const Vector<const float>& y,
                 const ActiveMask<MemorySpace>& active, const Arrived& arrived = {});
 
+  /// Multiplies what ranks and owners keep.
+  void scale_errors(const ExecutionSpace& exec, float factor) const;
+  /// Adds to `target` of this rank so much that the mean over ranks grows by what is owed: (1/n) sum we + se.
+  void add_owed(const ExecutionSpace& exec, const Vector<float>& target) const;
+
   /// The same for a y that goes on from the last exchange: load(i, out of element i of that exchange).
   template <class Load>
   void exchange_continued(const ExecutionSpace& exec, Phases& phases, const Load& load,
@@ -111,6 +116,8 @@ class CompressedMean {
     });
   }
 
+  /// What this rank owes: of the whole vector, in two levels of its shard.
+  [[nodiscard]] const Vector<float>& worker_error() const { return state_.worker_error; }
   /// Where to add y for exchange_accumulated(): the worker error, or in two levels a vector of zeros.
   [[nodiscard]] const Vector<float>& accumulator() const {
     return node_.exists() ? input_ : state_.worker_error;

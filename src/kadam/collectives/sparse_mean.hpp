@@ -67,6 +67,17 @@ class SparseMeanLayout {
   SparseMessage selected_;  ///< with two levels
 };
 
+/// Delivers the mean of an element's whole residual, where it is kept out of the selection:
+/// x <- x - mean;  residual <- 0.
+struct DeliverWhole {
+  Vector<float> x;
+  Vector<float> residual;
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean) const {
+    x(i) -= mean;
+    residual(i) = 0.0F;
+  }
+};
+
 /// Delivers the largest entries of every rank's residual (Locally Accumulated Adam).
 ///
 ///   own:   in every select block: send the k = max(1, floor(density len + 1/2)) largest |e|;  e <- 0 there

@@ -50,6 +50,8 @@ inline constexpr Kernel top_k_all_percent{"top_k_all_percent", 8.0};    ///< of 
 inline constexpr Kernel top_k_all_permille{"top_k_all_permille", 8.0};  ///< and about 0.1 %
 inline constexpr Kernel sparse_sum{"sparse_sum", 100.0};                ///< per entry that came from any rank
 inline constexpr Kernel sparse_apply{"sparse_apply", 200.0};  ///< per entry that came back from an owner
+/// Per multiplication and addition; not bound by memory: a GPU does 100 in the time of a byte.
+inline constexpr Kernel matrix_product{"matrix_product", 0.1};
 
 /// All that have no code.
 inline constexpr std::array plain_kernels = {check,
@@ -69,7 +71,8 @@ inline constexpr std::array plain_kernels = {check,
                                              top_k_all_percent,
                                              top_k_all_permille,
                                              sparse_sum,
-                                             sparse_apply};
+                                             sparse_apply,
+                                             matrix_product};
 
 /// Those of a code with so many bits an element.
 [[nodiscard]] constexpr Kernel encode(std::string_view code, int bits) {  ///< with error feedback

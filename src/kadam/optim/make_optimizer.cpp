@@ -5,8 +5,10 @@
 #include <kadam/algorithms/efficient_adam.hpp>
 #include <kadam/algorithms/frozen_variance_adam.hpp>
 #include <kadam/algorithms/lamb.hpp>
+#include <kadam/algorithms/local_rounds.hpp>
 #include <kadam/algorithms/locally_accumulated_adam.hpp>
 #include <kadam/algorithms/loco.hpp>
+#include <kadam/algorithms/muon.hpp>
 #include <kadam/algorithms/onebit_lamb.hpp>
 #include <kadam/algorithms/zero_one_adam.hpp>
 #include <kadam/optim/register_optimizer.hpp>
@@ -25,6 +27,7 @@ std::deque<AlgorithmRow>& algorithms() {
   static std::deque<AlgorithmRow> all = {
       algorithm_row<Adam>("adam", {.dense = true}),
       algorithm_row<Lamb>("lamb", {.dense = true, .per_tensor = true}),
+      algorithm_row<Muon>("muon", {.dense = true, .matrices = true}),
       algorithm_row<FrozenVarianceAdam, FrozenVarianceAdam::OnebitAdam>(
           "onebit_adam", {.warmup = "warmup_steps", .needs_warmup = true, .freezes = true}),
       algorithm_row<FrozenVarianceAdam, FrozenVarianceAdam::Apmsqueeze>(
@@ -43,6 +46,10 @@ std::deque<AlgorithmRow>& algorithms() {
       algorithm_row<DivisibleAdam>(
           "divisible_adam",
           {.warmup = "warmup_steps", .sparse = true, .local_moments = true, .ranks_differ = true}),
+      algorithm_row<LocalRounds, LocalRounds::LocalAdam>(
+          "local_adam", {.local_moments = true, .per_tensor = true, .matrices = true, .ranks_differ = true}),
+      algorithm_row<LocalRounds, LocalRounds::LocalMuon>(
+          "local_muon", {.local_moments = true, .matrices = true, .ranks_differ = true}),
   };
   return all;
 }

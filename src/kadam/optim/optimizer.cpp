@@ -110,7 +110,10 @@ StepResult Optimizer::step(const ExecutionSpace& exec, const Parameters& paramet
   StepResult result;
   result.step = at_->steps;
   if (elements() == 0) return result;
-  const bool is_under_way = agree_on_gradient(exec, gradient, result);
+  const bool is_alone = algorithm_->agrees_in_rounds();
+  if (is_alone) look_at_own_gradient(exec, gradient, result);
+  const bool is_finite = std::isfinite(result.gradient_norm);
+  const bool is_under_way = !is_alone && agree_on_gradient(exec, gradient, result);
   if (result.skipped) {
     // Messages that have left must not meet those of a later exchange.
     if (is_under_way) (void)algorithm_->next_gradient_mean()->of_gradient(exec, phases(), gradient);
@@ -119,9 +122,11 @@ StepResult Optimizer::step(const ExecutionSpace& exec, const Parameters& paramet
     return result;
   }
   result.learning_rate = at_->common.learning_rate.at(at_->steps + 1);
-  Step next{exec,        parameters,          gradient,      at_->steps + 1, result,
-            at_->common, at_->problem.groups, at_->segments, communicator(), phases()};
+  Step next{
+      exec,          parameters,     gradient, at_->steps + 1, result,   at_->common, at_->problem.groups,
+      at_->segments, communicator(), phases(), raised_,        is_finite};
   algorithm_->advance(next);
+  skipped_ += result.skipped_alone;
   if (!algorithm_->writes_model()) write_model(exec, parameters);
   synchronised_ = result.synchronised;
   result.step = ++at_->steps;
@@ -313,6 +318,12 @@ void Optimizer::write_model(const ExecutionSpace& exec, const Parameters& parame
   if (!parameters.copy().exists()) return;
   const auto scope = phases().enter(exec, Phase::decode);
   write_copy<ExecutionSpace, MemorySpace>(exec, parameters.master(), parameters.copy());
+}
+
+void Optimizer::look_at_own_gradient(const ExecutionSpace& exec, const Gradient& gradient,
+                                     StepResult& result) {
+  const auto scope = phases().enter(exec, Phase::check);
+  result.gradient_norm = std::sqrt(at_->squared_norm(exec, gradient));
 }
 
 bool Optimizer::agree_on_gradient(const ExecutionSpace& exec, const Gradient& gradient, StepResult& result) {

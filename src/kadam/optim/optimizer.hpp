@@ -153,6 +153,8 @@ class Optimizer final {
                                      StateFields::Purpose purpose);
   void restore_vectors(const ExecutionSpace& exec, const Vector<float>& parameters, StateSource& source,
                        const StateFields& fields, bool takes_over);
+  /// Writes this rank's own norm, which is finite exactly when the gradient is.
+  void look_at_own_gradient(const ExecutionSpace& exec, const Gradient& gradient, StepResult& result);
   /// Whether the exchange of the gradient is under way on some rank.
   [[nodiscard]] bool agree_on_gradient(const ExecutionSpace& exec, const Gradient& gradient,
                                        StepResult& result);

@@ -32,9 +32,11 @@ struct OptimizerTraits {
   bool shards = false;
   /// Keeps figures of each tensor, whose number adds to the workspace.
   bool per_tensor = false;
+  /// Treats tensors that are matrices as such: a plan, which knows d alone, takes square ones.
+  bool matrices = false;
   /// Parameters may differ between ranks until the next synchronisation, at least with some options.
   bool ranks_differ = false;
-  /// The codes that its option `code` takes; empty without one.
+  /// The codes of scale blocks that its option `code` takes; empty without one.
   std::vector<std::string> codes = {};
 };
 

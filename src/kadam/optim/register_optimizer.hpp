@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/codec/any_quantiser.hpp>
 #include <kadam/optim/make_optimizer.hpp>
 #include <kadam/options/option_fields.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -41,14 +43,18 @@ std::vector<OptionHelp> help_of() {
   return help;
 }
 
-/// The words of the option `code`; none without it.
+/// Those words of the option `code` that are codes of scale blocks; none without it.
 template <class Options>
 std::vector<std::string> codes_of() {
   Options options;
+  std::vector<std::string> codes;
   for (const OptionField& field : fields_of(options)) {
-    if (field.name == "code") return field.words;
+    if (field.name != "code") continue;
+    for (const std::string& name : code_names()) {
+      if (std::find(field.words.begin(), field.words.end(), name) != field.words.end()) codes.push_back(name);
+    }
   }
-  return {};
+  return codes;
 }
 
 template <class Options>
@@ -79,7 +85,8 @@ AlgorithmCost cost(std::string_view name, const OptionMap& values, std::int64_t 
   const auto options = valid_options<Options>(name, values, {});
   require_option(options.common.dense_below == 0, name,
                  "option 'dense_below': a plan knows d, not the tensors; leave it out");
-  return Type::cost(options, Problem::of_elements(elements, ranks, options.common));
+  return Type::cost(options,
+                    Problem::of_elements(elements, ranks, options.common, optimizer_traits(name).matrices));
 }
 
 }  // namespace detail

@@ -99,7 +99,8 @@ void CodecOptions::validate(std::string_view owner) const {
 void describe_code(OptionFields& fields, std::string& code, const std::vector<std::string>& codes) {
   fields.add_choice("code", code, codes, "of each element");
   std::vector<std::pair<std::int64_t, std::string>> meanings;
-  for (const std::string& name : codes) {
+  for (const std::string& name : code_names()) {
+    if (std::find(codes.begin(), codes.end(), name) == codes.end()) continue;
     const std::int64_t bits = code_bits(name);
     const bool is_new = std::none_of(meanings.begin(), meanings.end(),
                                      [&](const auto& meaning) { return meaning.first == bits; });

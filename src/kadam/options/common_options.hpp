@@ -67,7 +67,8 @@ struct CodecOptions {
   void validate(std::string_view owner) const;
 };
 
-/// Describes `code`, one of `codes`, and `bits`, another way to set it: the first code of so many bits.
+/// Describes `code`, one of `codes`, and `bits`, another way to set it: the first code of so many bits. Words
+/// that are no codes of scale blocks have no bits.
 void describe_code(OptionFields& fields, std::string& code, const std::vector<std::string>& codes);
 
 }  // namespace kadam

@@ -117,10 +117,12 @@ void OptionFields::add_choice(const std::string& name, T& value,
   add_words(name, texts, set, get, help);
 }
 
-/// An Options struct with these values set, not validated yet. Errors: as OptionFields::read().
+/// An Options struct with these values set, not validated yet. One that has choose_preset(values) may first
+/// change its defaults, if one of the values says so. Errors: as OptionFields::read().
 template <class Options>
 [[nodiscard]] Options read_options(std::string_view owner, const OptionMap& values) {
   Options options;
+  if constexpr (requires { options.choose_preset(values); }) options.choose_preset(values);
   OptionFields fields;
   options.describe(fields);
   fields.read(owner, values);

@@ -20,16 +20,6 @@ void require_match(const TensorLayout& layout, const ParameterGroup& group) {
                               names);
 }
 
-void append(std::vector<Segment>& segments, const Segment& segment) {
-  if (segment.range.elements() == 0) return;
-  if (!segments.empty() && segments.back().lr_scale == segment.lr_scale &&
-      segments.back().weight_decay == segment.weight_decay) {
-    segments.back().range.end = segment.range.end;
-  } else {
-    segments.push_back(segment);
-  }
-}
-
 }  // namespace
 
 void ParameterGroup::validate(std::string_view owner) const {
@@ -61,6 +51,18 @@ bool matches(std::string_view pattern, std::string_view name) {
   return !name.empty() && pattern.front() == name.front() && matches(pattern.substr(1), name.substr(1));
 }
 
+void append_segment(std::vector<Segment>& segments, const Segment& segment) {
+  if (segment.range.elements() == 0) return;
+  const bool joins = !segments.empty() && segments.back().lr_scale == segment.lr_scale &&
+                     segments.back().weight_decay == segment.weight_decay &&
+                     segments.back().range.end == segment.range.begin;
+  if (joins) {
+    segments.back().range.end = segment.range.end;
+  } else {
+    segments.push_back(segment);
+  }
+}
+
 ResolvedGroups resolve_groups(const TensorLayout& layout, const std::vector<ParameterGroup>& groups,
                               double weight_decay, std::int64_t dense_below) {
   for (const ParameterGroup& group : groups) require_match(layout, group);
@@ -77,7 +79,7 @@ ResolvedGroups resolve_groups(const TensorLayout& layout, const std::vector<Para
       dense = dense || group->dense;
     }
     resolved.tensors.push_back(segment);
-    append(resolved.segments, segment);
+    append_segment(resolved.segments, segment);
     if (dense && tensor.elements() > 0) resolved.dense.push_back(segment.range);
   }
   return resolved;

@@ -53,6 +53,10 @@ struct ResolvedGroups {
   }
 };
 
+/// Adds a segment behind those before it, or joins it with the last one where both have the same values and
+/// nothing lies between them.
+void append_segment(std::vector<Segment>& segments, const Segment& segment);
+
 /// dense_below: tensors with fewer elements are kept dense (0: none).
 /// Errors: std::invalid_argument for a pattern that matches no tensor (lists the names).
 [[nodiscard]] ResolvedGroups resolve_groups(const TensorLayout& layout,

@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/kernels/element_loop.hpp>
+#include <kadam/kernels/segments.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+
+/// What a rank does with the steps that it takes by itself between two rounds.
+namespace kadam {
+
+/// (1 - lambda Gamma) x of a segment, Gamma being the sum of the learning rates since the last round.
+struct DecayedParameters {
+  float decay = 1.0F;
+  float step = 1.0F;   ///< factor on steps
+  float ahead = 0.0F;  ///< factor on what a code has left owed
+
+  /// The parameters to work with: the decayed ones less steps u, and less a part of what is owed.
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const float& x, const float& u, float& out) const {
+    out = decay * x - step * u;
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const float& x, const float& u, const float& owed,
+                                              float& out) const {
+    out = decay * x - step * u - ahead * owed;
+  }
+};
+
+struct DecayedParametersOf {
+  double gamma_sum = 0.0;  ///< Gamma, before the segment's factor
+  float step = 1.0F;
+  float ahead = 0.0F;
+
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION DecayedParameters
+  operator()(std::int64_t /*segment*/, const SegmentFactors& factors) const {
+    return {static_cast<float>(1.0 - gamma_sum * factors.lr_scale * factors.weight_decay), step, ahead};
+  }
+};
+
+/// out <- (1 - lambda Gamma) x - step u. out may be u. Memory: 12 B per element.
+template <class Exec, class MemorySpace>
+void write_local_parameters(const Exec& exec, const BySegment<MemorySpace, DecayedParametersOf>& rule,
+                            const Kokkos::View<const float*, MemorySpace>& x,
+                            const Kokkos::View<const float*, MemorySpace>& u,
+                            const Kokkos::View<float*, MemorySpace>& out) {
+  for_each_element("kadam::write_local_parameters", exec, static_cast<std::int64_t>(out.extent(0)), rule,
+                   reads(x), reads(u), writes(out));
+}
+
+/// out <- (1 - lambda Gamma) x - step u - ahead owed. Memory: 16 B per element.
+template <class Exec, class MemorySpace>
+void write_local_parameters_ahead(const Exec& exec, const BySegment<MemorySpace, DecayedParametersOf>& rule,
+                                  const Kokkos::View<const float*, MemorySpace>& x,
+                                  const Kokkos::View<const float*, MemorySpace>& u,
+                                  const Kokkos::View<const float*, MemorySpace>& owed,
+                                  const Kokkos::View<float*, MemorySpace>& out) {
+  for_each_element("kadam::write_local_parameters_ahead", exec, static_cast<std::int64_t>(out.extent(0)),
+                   rule, reads(x), reads(u), reads(owed), writes(out));
+}
+
+/// The outer step of a round, from the mean r of what ranks have gathered:
+///
+///   o <- mu o + r;  x <- (1 - lambda Gamma) x - eta (r + mu o);  u <- 0        mu = 0: no o, eta r
+///
+/// An update as decode_and_apply() takes it, with the DecayedParameters of the segment.
+template <class MemorySpace>
+struct OuterStep {
+  float lr = 1.0F;        ///< eta
+  float momentum = 0.0F;  ///< mu
+  Kokkos::View<float*, MemorySpace> x;
+  Kokkos::View<float*, MemorySpace> o;  ///< empty where mu = 0
+  Kokkos::View<float*, MemorySpace> u;
+  Kokkos::View<float*, MemorySpace> parameters;
+
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float r,
+                                              const DecayedParameters& rule) const {
+    float step = r;
+    if (momentum > 0.0F) {
+      const float outer = momentum * o(i) + r;
+      o(i) = outer;
+      step = r + momentum * outer;
+    }
+    const float next = rule.decay * x(i) - lr * step;
+    x(i) = next;
+    u(i) = 0.0F;
+    parameters(i) = next;
+  }
+};
+
+}  // namespace kadam

@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/algorithms/algorithm.hpp>
+#include <kadam/algorithms/muon_direction.hpp>
+#include <kadam/algorithms/round_mean.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kadam {
+
+/// Every rank takes H steps of its own from common parameters; then the sum of its steps crosses the wire,
+/// compressed, and all go on from the mean. The one algorithm behind local_adam and local_muon, which differ
+/// in their options alone; DiLoCo (Douillard et al. 2023), MuLoCo, SparseLoCo and Qsparse-local-SGD are
+/// settings of it.
+///
+///   every step:   U += gamma u,  u by MuonDirection of the own gradient;  Gamma += gamma
+///                 working parameters of a rank:  (1 - lambda Gamma) x - U - rho eta we
+///   t mod H = 0:  r = mean of U by the code;  o <- mu o + r
+///                 x <- (1 - lambda Gamma) x - eta (r + mu o)          mu = 0: eta r
+///                 U <- 0;  Gamma <- 0
+///
+/// Moments stay each rank's own, over rounds too; t runs on. Where Gamma = 0 at a round nothing is sent, and
+/// x and the errors stay. Law (lambda = 0, mu = 0, eta = 1, beta_e = 1): x0 - x + what is owed = the sum over
+/// rounds of the mean of U. Learning rates: a rank's own v is larger than that of the mean gradient, by up to
+/// n; on 4 ranks local_adam wants 0.5 to 1 times, local_muon 1 to 2 times dense Adam's.
+///
+/// Clipping: by the norm of the rank's own gradient; with nonfinite = "each_step" by the root mean square of
+/// the ranks' norms. Tensors kept dense exchange the exact mean of their U at every round.
+///
+/// NaN or Inf: with nonfinite = "round" ranks look at their gradients each for itself, so that a step between
+/// rounds sends not a byte. A rank that sees one skips its own step (Gamma grows all the same), and all hear
+/// at the round how many there were: StepResult::skipped_alone. Bits that ranks raise travel at rounds, too.
+/// A U that is not finite at a round: no rank applies it; U and Gamma start anew, errors stay, counted once.
+/// With "each_step" ranks agree before every step, as the other optimizers do.
+///
+/// variance = "factored": FactoredVariance of what is not spectral, whose factors become those of all ranks
+/// at every round.
+///
+/// Memory: x, U, moments and, where they exist, errors and o: 16 d to 24 d state bytes. Wire: the code's
+/// bytes once in H steps: for sign (1/H) 2 (n - 1)/n (d/8 + 4 d/B) per step; topk (1/H) (n - 1) (8 +
+/// ceil(14 k/8)) for each block. Worked number: d = 2^20, n = 4, sign, B = 4096, H = 32: 6192 bytes per step,
+/// 1016 times fewer than the dense mean.
+class LocalRounds final : public Algorithm {
+ public:
+  struct Options {
+    CommonOptions common;
+    std::int64_t sync_interval = 32;
+    RoundMean::Options mean;
+    double outer_lr = 1.0;
+    double outer_momentum = 0.0;
+    double step_ahead = 0.0;
+    bool agrees_each_step = false;
+    Variance variance = Variance::own;
+    std::string matrices;  ///< empty: none, and no such option
+    std::string preset = "none";
+    std::vector<std::string> presets;  ///< those that the algorithm has, beside none
+
+    /// What a preset changes; its name may be one that does not exist.
+    void choose_preset(const OptionMap& values);
+    void describe(OptionFields& fields);
+    void validate(std::string_view owner) const;
+    [[nodiscard]] SpectralTensors tensors(const TensorLayout& layout, const ResolvedGroups& groups) const;
+  };
+  struct LocalAdam : Options {
+    LocalAdam() {
+      variance = Variance::factored;
+      presets = {"diloco", "sparse_loco"};
+    }
+  };
+  struct LocalMuon : Options {
+    LocalMuon() {
+      matrices = "all";
+      presets = {"mu_loco"};
+    }
+  };
+
+  LocalRounds(const Options& options, Workplace& at);
+  [[nodiscard]] static AlgorithmCost cost(const Options& options, const Problem& problem);
+
+  void advance(Step& step) override;
+  [[nodiscard]] bool agrees_in_rounds() const override { return !options_.agrees_each_step; }
+  void deliver_all(const ExecutionSpace& exec, const Vector<float>& parameters) override;
+  void consensus(const ExecutionSpace& exec, const Vector<const float>& parameters,
+                 const Vector<float>& out) override;
+  void describe_state(const ExecutionSpace& exec, StateFields& fields) override;
+  void adopt_state(const ExecutionSpace& exec, const StateFields& fields,
+                   const Restoration& restoration) override;
+  void add_health(const ExecutionSpace& exec, Health& health) override;
+
+ private:
+  void local_step(Step& step);
+  /// Ranks tell each other what each has seen alone. Returns whether U is finite everywhere.
+  [[nodiscard]] bool agree(Step& step);
+  void round(const Step& step);
+  void write_working(const ExecutionSpace& exec, const Vector<float>& out) const;
+  [[nodiscard]] BySegment<MemorySpace, DecayedParametersOf> decayed() const;
+
+  Options options_;
+  MuonDirection direction_;
+  RoundMean mean_;
+  Vector<float> x_;  ///< of the last round, the same on all ranks
+  Vector<float> u_;  ///< own steps since
+  Vector<float> o_;  ///< outer momentum
+  double gamma_sum_ = 0.0;
+  std::int64_t skipped_alone_ = 0;  ///< by this rank, and not told yet
+};
+
+}  // namespace kadam

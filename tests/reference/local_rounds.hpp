@@ -1,0 +1,201 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <reference/block_code.hpp>
+#include <reference/muon.hpp>
+#include <reference/simulation.hpp>
+#include <reference/sparse_mean.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace kadam::reference {
+
+/// Steps of each rank's own, and a round in which all go on from the mean: local_adam, local_muon.
+struct LocalRounds {
+  struct Rules {
+    std::int64_t sync_interval = 32;
+    std::string code = "sign";
+    double residual_decay = 1.0;
+    double outer_lr = 1.0;
+    double outer_momentum = 0.0;
+    double step_ahead = 0.0;
+    bool agrees_each_step = false;
+  };
+
+  Hyper hyper;
+  Rules rules;
+  std::vector<MuonMoments> moments;  ///< of each rank
+  CompressedMean mean;
+  SparseMean largest;
+  Ranks residual;  ///< of topk
+  Ranks u;
+  std::vector<float> x = {};
+  std::vector<float> o = {};
+  double gamma_sum = 0.0;
+  std::int64_t t = 0;
+
+  LocalRounds(const Hyper& h, Rules r, const Matrices& matrices, const Code& code, const SparseMean& sparse,
+              const World& world)
+      : hyper(h),
+        rules(std::move(r)),
+        moments(static_cast<std::size_t>(world.ranks), MuonMoments(h, matrices, world.elements)),
+        mean(code, world.ranks, world.elements),
+        largest(sparse),
+        residual(zeros(world.ranks, world.elements)),
+        u(residual) {}
+
+  void step(Ranks& working, const Ranks& gradients) {
+    if (++t == 1) {
+      x = working[0];
+      o.assign(x.size(), 0.0F);
+    }
+    mean.undecided.clear();
+    largest.undecided.clear();
+    gamma_sum += hyper.learning_rate(t);
+    const Ranks own = rules.agrees_each_step ? own_gradients(hyper, gradients) : clipped_alone(gradients);
+    for (std::size_t r = 0; r < u.size(); ++r) {
+      const std::vector<float> steps = moments[r].step(own[r], t);
+      for (std::size_t i = 0; i < x.size(); ++i) u[r][i] += steps[i];
+    }
+    if (t % rules.sync_interval != 0) {
+      look_ahead(working);
+      return;
+    }
+    if (gamma_sum > 0.0) take(exchanged());
+    forget(working);
+  }
+
+  /// x <- (1 - lambda Gamma) x - eta (mean of all that is owed), without the outer momentum.
+  void flush(Ranks& working) {
+    Ranks owed = u;
+    for (std::size_t r = 0; r < u.size(); ++r) {
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        owed[r][i] += residual[r][i] + worker_error(r)[i] + mean.server_error[i];
+      }
+    }
+    const std::vector<float> all = dense_mean(owed);
+    const std::vector<float> decay = decays();
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      x[i] = decay[i] * x[i] - static_cast<float>(rules.outer_lr) * all[i];
+    }
+    residual = zeros(static_cast<int>(u.size()), static_cast<std::int64_t>(x.size()));
+    mean.worker_error =
+        zeros(static_cast<int>(mean.worker_error.size()), static_cast<std::int64_t>(x.size()));
+    mean.server_error.assign(x.size(), 0.0F);
+    forget(working);
+  }
+
+  [[nodiscard]] Undecided undecided() const {
+    Undecided all = mean.undecided;
+    all.insert(all.end(), largest.undecided.begin(), largest.undecided.end());
+    return all;
+  }
+
+ private:
+  [[nodiscard]] Ranks clipped_alone(Ranks gradients) const {
+    for (auto& g : gradients) g = clipped(hyper, g, std::sqrt(squared_norm(g)));
+    return gradients;
+  }
+  /// Of the rank's node.
+  [[nodiscard]] const std::vector<float>& worker_error(std::size_t rank) const {
+    return mean.worker_error[rank / static_cast<std::size_t>(mean.code.ranks_per_node)];
+  }
+  /// 1 - lambda Gamma of each element.
+  [[nodiscard]] std::vector<float> decays() const {
+    std::vector<float> all;
+    for (const Rates& rates : hyper.rates(1, x.size())) {
+      all.push_back(static_cast<float>(1.0 - gamma_sum * rates.lr_scale * rates.weight_decay));
+    }
+    return all;
+  }
+
+  void look_ahead(Ranks& working) const {
+    const auto ahead = static_cast<float>(rules.step_ahead * rules.outer_lr);
+    const std::vector<float> decay = decays();
+    for (std::size_t r = 0; r < working.size(); ++r) {
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        working[r][i] = decay[i] * x[i] - u[r][i] - ahead * (residual[r][i] + worker_error(r)[i]);
+      }
+    }
+  }
+
+  /// The mean of u by the code.
+  std::vector<float> exchanged() {
+    const std::vector<Rates> rates = hyper.rates(1, x.size());
+    const std::vector<bool> dense = hyper.kept_dense(x.size(), u.size());
+    const auto decay_errors = static_cast<float>(rules.residual_decay);
+    if (rules.code == "none") return dense_mean(u);
+    if (rules.code == "topk") {
+      Ranks h = u;
+      for (std::size_t r = 0; r < u.size(); ++r) {
+        for (std::size_t i = 0; i < x.size(); ++i) {
+          h[r][i] += residual[r][i];
+          residual[r][i] = dense[i] ? 0.0F : h[r][i];
+        }
+      }
+      const std::vector<float> said = with_exact_mean(largest(residual), h, dense);
+      for (auto& rank : residual) {
+        for (float& value : rank) value *= decay_errors;
+      }
+      return said;
+    }
+    std::vector<bool> active(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) active[i] = !dense[i] && rates[i].lr_scale != 0.0;
+    const std::vector<float> said = with_exact_mean(mean(u, active), u, dense);
+    for (auto& rank : mean.worker_error) {
+      for (float& value : rank) value *= decay_errors;
+    }
+    for (float& value : mean.server_error) value *= decay_errors;
+    return said;
+  }
+
+  void take(const std::vector<float>& r) {
+    const auto mu = static_cast<float>(rules.outer_momentum);
+    const std::vector<float> decay = decays();
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      o[i] = mu * o[i] + r[i];
+      x[i] = decay[i] * x[i] - static_cast<float>(rules.outer_lr) * (r[i] + mu * o[i]);
+      if (mu == 0.0F) o[i] = 0.0F;
+    }
+  }
+
+  void forget(Ranks& working) {
+    for (auto& rank : u) rank.assign(x.size(), 0.0F);
+    gamma_sum = 0.0;
+    working.assign(working.size(), x);
+  }
+};
+
+inline Simulation make_local_rounds(OptionReader& read, const World& world, const Matrices& matrices) {
+  LocalRounds::Rules rules;
+  rules.sync_interval = read.count("sync_interval", rules.sync_interval);
+  rules.residual_decay = read.number("residual_decay", rules.residual_decay);
+  rules.outer_lr = read.number("outer_lr", rules.outer_lr);
+  rules.outer_momentum = read.number("outer_momentum", rules.outer_momentum);
+  rules.step_ahead = read.number("step_ahead", rules.step_ahead);
+  rules.agrees_each_step = read.is("nonfinite", "each_step");
+  (void)read.word("variance", "own");
+  const double density = read.number("density", 1.0 / 64.0);
+  Code code = read.code("sign", 4096);
+  rules.code = code.name;
+  // A direction of Muon's is further from another implementation's than one of Adam's.
+  if (!matrices.names.empty()) code.slack = 10.0F;
+  const SparseMean largest{
+      .density = density, .select_block = code.block, .two_levels = true, .slack = code.slack};
+  return simulation_of(LocalRounds(read.hyper(), rules, matrices, code, largest, world));
+}
+
+inline constexpr Reference local_adam_reference = {"local_adam", [](OptionReader& read, const World& world) {
+                                                     return make_local_rounds(read, world, Matrices{""});
+                                                   }};
+inline constexpr Reference local_muon_reference = {"local_muon", [](OptionReader& read, const World& world) {
+                                                     const Matrices matrices{read.word("matrices", "all")};
+                                                     return make_local_rounds(read, world, matrices);
+                                                   }};
+
+}  // namespace kadam::reference
