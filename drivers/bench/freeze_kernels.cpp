@@ -26,9 +26,10 @@ KernelCase fold(const Vectors& vectors) {
 /// With no variance small enough to be raised: v is read alone.
 KernelCase raise(const Vectors& vectors) {
   const BlockMessage message(ChunkLayout(vectors.elements, 1), raise_block, 1, true);
-  return {"raise_variance", 4.0, vectors.elements, Limit::read, [&vectors, message](const auto& exec) {
-            raise_variance<ExecutionSpace, MemorySpace>(exec, message.map(), 0.1, vectors.v);
-          }};
+  return {
+      "raise_variance", 4.0, vectors.elements, Limit::read, [&vectors, message](const auto& exec) {
+        raise_variance<ExecutionSpace, MemorySpace>(exec, message.map(), {0.1, 1e-8}, vectors.m, vectors.v);
+      }};
 }
 
 KernelCase count(const Vectors& vectors) {

@@ -203,6 +203,9 @@ TEST_P(Figures, OfHealthAreInTheirFields) {
   expect_figure("support_overlap", got.support_overlap, wanted.support_overlap);
   expect_figure("background_hidden", got.background_hidden, wanted.background_hidden);
   EXPECT_EQ(got.inactive_fraction, wanted.inactive_fraction);
+  expect_figure("largest_step", got.largest_step,
+                wanted.largest_step ? std::optional(wanted.largest_step->over_learning_rate) : std::nullopt);
+  EXPECT_EQ(got.largest_step_tensor, wanted.largest_step ? wanted.largest_step->tensor : -1);
 
   // Who has which, on several ranks.
   if (size() <= GetParam().ranks_per_node) return;
@@ -210,6 +213,7 @@ TEST_P(Figures, OfHealthAreInTheirFields) {
   EXPECT_EQ(!std::isnan(got.error_ratio), !traits.codes.empty());
   EXPECT_EQ(!std::isnan(got.variance_drift), traits.freezes);
   EXPECT_EQ(!std::isnan(got.variance_spread), traits.local_moments);
+  EXPECT_LE(traits.freezes, !std::isnan(got.largest_step));
   EXPECT_EQ(!std::isnan(got.support_overlap), traits.sparse);
   EXPECT_EQ(!std::isnan(got.background_hidden), traits.sparse);  // all these cases send in the background
   if (traits.freezes) {
@@ -230,9 +234,10 @@ TEST_P(Figures, AreUnknownBeforeTheFirstStep) {
   kadam_health got{};
   ASSERT_EQ(kadam_get_health(of_.optimizer, &got, nullptr), KADAM_SUCCESS);
   for (const double figure : {got.error_ratio, got.variance_drift, got.variance_spread, got.support_overlap,
-                              got.background_hidden}) {
+                              got.background_hidden, got.largest_step}) {
     EXPECT_TRUE(std::isnan(figure));
   }
+  EXPECT_EQ(got.largest_step_tensor, -1);
   EXPECT_FALSE(std::isnan(got.inactive_fraction));
 }
 

@@ -120,7 +120,7 @@ void launch_freeze(const Exec& exec, const Vectors& at) {
   continue_values(exec, Momentum{at.x, Ema::make(0.9)}, at.m);
   apply_delayed_mean(exec, 0.5F, ConstFloats(at.x), ConstFloats(at.m), at.v);
   fold_corrections(exec, 0.5F, 0.5F, at.m, at.v);
-  raise_variance(exec, at.map, 0.1, at.v);
+  raise_variance(exec, at.map, {0.1, 1e-8}, at.m, at.v);
   (void)count_zeros(exec, at.v);
 }
 

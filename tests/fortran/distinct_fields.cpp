@@ -33,6 +33,8 @@ void test_fill_health(kadam_health* of) {
   of->support_overlap = 4.0;
   of->background_hidden = 5.0;
   of->inactive_fraction = 6.0;
+  of->largest_step = 7.0;
+  of->largest_step_tensor = 8;
 }
 
 void test_fill_result(kadam_step_result* of) {

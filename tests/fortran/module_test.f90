@@ -179,6 +179,7 @@ contains
     call expect(ieee_is_nan(health%variance_spread) .and. ieee_is_nan(health%support_overlap) .and. &
       ieee_is_nan(health%background_hidden), 'what there is not')
     call expect(abs(health%inactive_fraction - 0.25_real64) < 1e-12, 'a quarter has no gradients')
+    call expect(health%largest_step > 0 .and. health%largest_step_tensor >= 0, 'there is a largest step')
     call destroy(optimizer)
 
     ! All ranks send the same coordinates; and a mean travels in the background of every other step. Sums of v are

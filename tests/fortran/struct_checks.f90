@@ -70,7 +70,9 @@ contains
       statistics%decode_seconds]) /= [(k, k=13, 16)])) words = words//' seconds of kadam_statistics;'
     call fill_health(health)
     if (any(nint([health%error_ratio, health%variance_drift, health%variance_spread, health%support_overlap, &
-      health%background_hidden, health%inactive_fraction]) /= [(k, k=1, 6)])) words = words//' kadam_health;'
+      health%background_hidden, health%inactive_fraction, health%largest_step]) /= [(k, k=1, 7)])) &
+      words = words//' kadam_health;'
+    if (health%largest_step_tensor /= 8) words = words//' largest_step_tensor;'
     call fill_result(done)
     text = text_at(done%phase)
     if (done%step /= 1 .or. text /= 'two' .or. nint(done%learning_rate) /= 3 .or. &

@@ -197,6 +197,20 @@ TEST(Options, RangesEndWhereTheySay) {
   }
 }
 
+/// What nobody asks for is safe on models with biases of keys, rare rows and units that die.
+TEST(Options, TheVarianceHasAFloorUnlessOneSaysNone) {
+  std::vector<std::string> with_floor;
+  for (const std::string& name : optimizer_names()) {
+    for (const OptionHelp& option : optimizer_options(name)) {
+      if (option.name != "variance_floor") continue;
+      with_floor.push_back(name);
+      EXPECT_EQ(option.value, OptionValue(0.1)) << name;
+    }
+  }
+  EXPECT_EQ(with_floor,
+            (std::vector<std::string>{"onebit_adam", "apmsqueeze", "zero_one_adam", "onebit_lamb"}));
+}
+
 TEST(Options, NumbersAreFiniteAndListsAreLookedThrough) {
   const double infinity = std::numeric_limits<double>::infinity();
   for (const double number : {infinity, -infinity, std::nan("")}) {

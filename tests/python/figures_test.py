@@ -20,7 +20,7 @@ STATISTICS = ["elements", "steps_taken", "steps_skipped", "state_bytes", "worksp
               "sent_background_bytes", "sent_node_bytes", "check_seconds", "encode_seconds", "exchange_seconds",
               "decode_seconds"]
 HEALTH = ["error_ratio", "variance_drift", "variance_spread", "support_overlap", "background_hidden",
-          "inactive_fraction", "skipped_steps"]
+          "largest_step", "largest_step_tensor", "inactive_fraction", "skipped_steps"]
 
 
 def dense_mean_bytes(elements=ELEMENTS):
@@ -141,7 +141,10 @@ def health_is_under_its_names():
 
     frozen = make("onebit_adam", warmup_steps=2)
     train(frozen, 2)
-    expect(frozen.health() == nothing | {"inactive_fraction": 0.25}, "no step since the freeze:", frozen.health())
+    got = frozen.health()
+    expect(0 < got["largest_step"] < 10 and got["largest_step_tensor"] == "x", got)
+    of_step = {name: got[name] for name in ("largest_step", "largest_step_tensor")}
+    expect(got == nothing | {"inactive_fraction": 0.25} | of_step, "no step since the freeze:", got)
     # Gradients of twice the size: four times the mean square.
     constant = gradient(1)
     doubled = make("onebit_adam", warmup_steps=2)

@@ -109,8 +109,10 @@ inline void quantise_chunk(const Code& code, const std::vector<float>& h, const 
   }
 }
 
-/// v <- max(v, floor^2 mean of the v > 0 of its scale block), where v > 0.
-inline void raise_variance(const Code& code, double floor, int ranks, std::vector<float>& v) {
+/// Where v > 0, R^2 the mean of the v > 0 of its scale block: v <- max(v, (floor R)^2), but 0 where sqrt(v)
+/// is below eps, R/1000 and floor R. Nothing for a floor of 0.
+inline void raise_variance(const Code& code, double floor, double eps, int ranks, std::vector<float>& v) {
+  if (floor == 0.0) return;
   const auto elements = static_cast<std::int64_t>(v.size());
   for (int j = 0; j < ranks; ++j) {
     const Chunk chunk = chunk_of(elements, ranks, j);
@@ -121,9 +123,13 @@ inline void raise_variance(const Code& code, double floor, int ranks, std::vecto
       const auto end = v.begin() + std::min(first + block, chunk.end);
       const auto count = std::count_if(begin, end, [](float value) { return value > 0.0F; });
       if (count == 0) continue;
-      const auto least =
-          static_cast<float>(floor * floor * std::accumulate(begin, end, 0.0) / static_cast<double>(count));
-      std::for_each(begin, end, [&](float& value) { value = value > 0.0F ? std::max(value, least) : value; });
+      const double mean = std::accumulate(begin, end, 0.0) / static_cast<double>(count);
+      const auto least = static_cast<float>(floor * floor * mean);
+      const auto noise = static_cast<float>(std::min(eps * eps, 1e-6 * mean));
+      std::for_each(begin, end, [&](float& value) {
+        const bool is_noise = value < noise && value < least;
+        value = value > 0.0F && !is_noise ? std::max(value, least) : 0.0F;
+      });
     }
   }
 }

@@ -19,7 +19,7 @@ struct FrozenVarianceAdam {
   std::int64_t warmup_steps;
   std::vector<bool> active;
   bool precondition = false;  ///< what is compressed is y / (sqrt(v) + eps)
-  double variance_floor = 0.0;
+  double variance_floor = 0.1;
 
   FrozenVarianceAdam(const Hyper& hyper, const Code& code, std::int64_t warmup, int ranks,
                      std::int64_t elements)
@@ -67,12 +67,13 @@ struct FrozenVarianceAdam {
   }
 
   void freeze() {
+    raise_variance(mean.code, variance_floor, adam.hyper.eps * std::sqrt(adam.hyper.c2(adam.t)), mean.chunks,
+                   adam.v);
     for (std::size_t i = 0; i < active.size(); ++i) {
       active[i] = adam.v[i] > 0.0F;
       adam.m[i] = active[i] ? adam.m[i] * static_cast<float>(1.0 / adam.hyper.c1(adam.t)) : 0.0F;
       adam.v[i] *= static_cast<float>(1.0 / adam.hyper.c2(adam.t));
     }
-    raise_variance(mean.code, variance_floor, mean.chunks, adam.v);
   }
 };
 
@@ -81,7 +82,7 @@ inline FrozenVarianceAdam make_frozen_variance_adam(OptionReader& read, const Wo
   FrozenVarianceAdam frozen(read.hyper(), read.code(code), read.count("warmup_steps", 0), world.ranks,
                             world.elements);
   frozen.precondition = read.number("precondition", 0.0) != 0.0;
-  frozen.variance_floor = read.number("variance_floor", 0.0);
+  frozen.variance_floor = read.number("variance_floor", frozen.variance_floor);
   return frozen;
 }
 

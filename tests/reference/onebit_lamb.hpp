@@ -33,7 +33,7 @@ struct OnebitLamb {
   std::vector<double> trust_mean;   ///< c of each tensor, of the warm-up
   std::vector<double> ratio;        ///< r
   std::vector<double> scale_match;  ///< sigma: all tensors are sent at the same scale
-  double variance_floor = 0.0;
+  double variance_floor = 0.1;
 
   OnebitLamb(Lamb warmup, const RatioLimits& l, const Code& code, std::int64_t warmup_length, int ranks,
              std::int64_t elements)
@@ -64,12 +64,13 @@ struct OnebitLamb {
   }
 
   void freeze() {
+    raise_variance(mean.code, variance_floor, lamb.hyper.eps * std::sqrt(lamb.hyper.c2(lamb.t)), mean.chunks,
+                   lamb.v);
     for (std::size_t i = 0; i < active.size(); ++i) {
       active[i] = lamb.v[i] > 0.0F;
       lamb.m[i] = active[i] ? lamb.m[i] * static_cast<float>(1.0 / lamb.hyper.c1(lamb.t)) : 0.0F;
       lamb.v[i] *= static_cast<float>(1.0 / lamb.hyper.c2(lamb.t));
     }
-    raise_variance(mean.code, variance_floor, mean.chunks, lamb.v);
     fresh = lamb.v;
     std::vector<double> rms;
     rms.reserve(lamb.hyper.tensors.size());
@@ -167,7 +168,7 @@ inline constexpr Reference onebit_lamb_reference = {
                                   .beta3 = read.number("beta3", 0.9)};
       OnebitLamb onebit(lamb, limits, read.code("sign"), read.count("warmup_steps", 0), world.ranks,
                         world.elements);
-      onebit.variance_floor = read.number("variance_floor", 0.0);
+      onebit.variance_floor = read.number("variance_floor", onebit.variance_floor);
       return simulation_of(onebit);
     }};
 

@@ -47,7 +47,7 @@ struct ZeroOneAdam {
   std::int64_t last_sync = 0;
   std::int64_t t = 0;
   bool momentum_differs = false;  ///< after a sync step without learning rate
-  double variance_floor = 0.0;
+  double variance_floor = 0.1;
 
   ZeroOneAdam(const Hyper& h, const Code& code, const ZeroOnePolicy& p, int ranks, std::int64_t elements)
       : hyper(h),
@@ -89,7 +89,11 @@ struct ZeroOneAdam {
         if (v[i] > 0.0F) x[r][i] -= static_cast<float>(rates[i].lr) * m[r][i] / denominator(i);
       }
     }
-    raise_variance(mean.code, variance_floor, mean.chunks, v);
+    raise_variance(mean.code, variance_floor, hyper.eps * std::sqrt(hyper.c2(variance_steps)), mean.chunks,
+                   v);
+    for (auto& rank : m) {
+      for (std::size_t i = 0; i < v.size(); ++i) rank[i] = v[i] > 0.0F ? rank[i] : 0.0F;
+    }
   }
 
   void accumulate(const Ranks& gradients) {
@@ -171,7 +175,7 @@ inline constexpr Reference zero_one_adam_reference = {
       policy.sync_doubling_steps = read.count("sync_doubling_steps", policy.sync_doubling_steps);
       policy.sync_interval_max = read.count("sync_interval_max", policy.sync_interval_max);
       ZeroOneAdam zero_one(read.hyper(), read.code("sign"), policy, world.ranks, world.elements);
-      zero_one.variance_floor = read.number("variance_floor", 0.0);
+      zero_one.variance_floor = read.number("variance_floor", zero_one.variance_floor);
       return simulation_of(zero_one);
     }};
 

@@ -16,7 +16,7 @@ def source(path):
 limits = dict(re.findall(r"constexpr double (\w+) = ([^;]+);", source("src/kadam/algorithms/health.hpp")))
 parts = {name: [float(part) for part in value.split("/")] for name, value in limits.items()}  # as 1.0 / 16.0
 values = {name: part[0] / part[1] if part[1:] else part[0] for name, part in parts.items()}
-for field in ("error_ratio", "variance_drift", "variance_spread"):
+for field in ("error_ratio", "variance_drift", "variance_spread", "largest_step"):
     both = [values[name] for name in (f"smallest_{field}", f"largest_{field}") if name in values]
     expect(list(FIGURES[field][2]) == both, field, both)
 

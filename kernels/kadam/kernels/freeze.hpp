@@ -27,12 +27,33 @@ void fold_corrections(const Exec& exec, float inverse_c1, float inverse_c2,
       });
 }
 
+/// What becomes of variances that are far below their scale block's root mean square R = sqrt(mean v), of the
+/// v > 0.
+struct VarianceFloor {
+  double part = 0.0;  ///< of R, that sqrt(v) is raised to; 0: nothing is changed
+  double eps = 0.0;   ///< of Adam, in terms of v: eps sqrt(c2) where v is not corrected by c2
+
+  /// Below eps and below this part of R, a gradient is what rounding left of a sum that is 0.
+  static constexpr double noise_part = 1e-3;
+
+  /// Of a block whose v have this mean: the smallest v that is not noise, and the smallest after raising.
+  struct Limits {
+    float noise;
+    float least;
+  };
+  [[nodiscard]] KOKKOS_FUNCTION Limits limits(const double mean) const {
+    return {static_cast<float>(Kokkos::min(eps * eps, noise_part * noise_part * mean)),
+            static_cast<float>(part * part * mean)};
+  }
+};
+
 namespace detail {
 
 template <class MemorySpace>
 struct RaiseVarianceOfBlock {
   BlockMap map;
-  double floor_squared;
+  VarianceFloor floor;
+  Kokkos::View<float*, MemorySpace> m;
   Kokkos::View<float*, MemorySpace> v;
 
   template <class Member>
@@ -43,28 +64,34 @@ struct RaiseVarianceOfBlock {
         member.sum(block.elements, [&](const std::int64_t k) { return static_cast<double>(at(k)); });
     const double count =
         member.sum(block.elements, [&](const std::int64_t k) { return at(k) > 0.0F ? 1.0 : 0.0; });
-    const auto least = static_cast<float>(count > 0.0 ? floor_squared * sum / count : 0.0);
+    const VarianceFloor::Limits limits = floor.limits(count > 0.0 ? sum / count : 0.0);
     member.for_each(block.elements, [&](const std::int64_t k) {
       const float value = at(k);
-      if (value > 0.0F && value < least) v(block.first_element + k) = least;
+      if (!(value > 0.0F) || value >= limits.least) return;
+      const std::int64_t i = block.first_element + k;
+      const bool is_noise = value < limits.noise;
+      v(i) = is_noise ? 0.0F : limits.least;
+      if (is_noise) m(i) = 0.0F;
     });
   }
 };
 
 }  // namespace detail
 
-/// v <- max(v, floor^2 times the mean of the positive v of the scale block), where v > 0.
+/// Where v > 0:  v, m <- 0 if sqrt(v) < min(eps, R/1000), else v <- max(v, (floor R)^2).
 ///
 /// A 1-bit code gives all elements of a block the same magnitude s; one whose sqrt(v) is far below the
 /// others' then takes steps s / sqrt(v) of noise. floor bounds these at 1/floor times the block's usual step.
-/// Does nothing when floor is 0. Worked number: v = (1, 1e-6), floor = 0.1: the second becomes 0.005.
-/// Memory: reads v, writes what is raised: 4 to 8 B per element.
+/// What is below eps, dense Adam hardly moves either: it is left out, as a coordinate without variance.
+/// Does nothing when floor.part is 0. Worked number: v = (1, 1e-6, 1e-20), floor 0.1, eps 1e-8: the second
+/// becomes 0.0033, the third 0.
+/// Memory: reads v, writes what is changed: 4 to 12 B per element.
 template <class Exec, class MemorySpace>
-void raise_variance(const Exec& exec, const BlockMap& map, double floor,
-                    const Kokkos::View<float*, MemorySpace>& v) {
-  if (floor == 0.0) return;
+void raise_variance(const Exec& exec, const BlockMap& map, const VarianceFloor& floor,
+                    const Kokkos::View<float*, MemorySpace>& m, const Kokkos::View<float*, MemorySpace>& v) {
+  if (floor.part == 0.0) return;
   detail::for_each_block("kadam::raise_variance", exec, 0, map.blocks,
-                         detail::RaiseVarianceOfBlock<MemorySpace>{map, floor * floor, v});
+                         detail::RaiseVarianceOfBlock<MemorySpace>{map, floor, m, v});
 }
 
 /// The number of coordinates without variance (v not above 0). Waits for exec. Memory: 4 B per element.

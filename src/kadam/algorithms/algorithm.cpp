@@ -4,6 +4,7 @@
 #include <kadam/algorithms/grouped_mean.hpp>
 #include <kadam/collectives/dense_mean.hpp>
 #include <kadam/kernels/adam_update.hpp>
+#include <kadam/kernels/largest_step.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -105,6 +106,28 @@ std::optional<double> Algorithm::owed_ratio(double own_error, double delivered) 
 std::optional<double> Algorithm::error_ratio(const ExecutionSpace& exec, const GroupedMean& mean) const {
   return owed_ratio(mean.compressed().squared_error(exec, sum_space()),
                     mean.compressed().squared_norm(exec, mean.active(), sum_space()));
+}
+
+std::optional<LargestStep> Algorithm::largest_step(const ExecutionSpace& exec, const Moments& moments,
+                                                   double c2) const {
+  const LargestValue own = kadam::largest_step<ExecutionSpace, MemorySpace>(
+      exec, static_cast<float>(1.0 / c2), static_cast<float>(common().eps), moments.m, moments.v);
+  const double both[] = {static_cast<double>(own.value), static_cast<double>(own.index)};
+  const std::vector<double> of_ranks = communicator().all_gather_values(both);
+  LargestStep largest{-1.0, 0, {}};
+  std::int64_t index = -1;
+  for (std::size_t rank = 0; rank < of_ranks.size() / 2; ++rank) {
+    if (of_ranks[2 * rank] <= largest.over_learning_rate) continue;
+    largest.over_learning_rate = of_ranks[2 * rank];
+    index = static_cast<std::int64_t>(of_ranks[2 * rank + 1]);
+  }
+  if (index < 0) return std::nullopt;
+  const std::vector<Tensor>& tensors = layout().tensors();
+  const auto place = std::upper_bound(tensors.begin(), tensors.end(), index,
+                                      [](std::int64_t i, const Tensor& tensor) { return i < tensor.end; });
+  largest.tensor = place - tensors.begin();
+  largest.tensor_name = place->name;
+  return largest;
 }
 
 std::optional<double> Algorithm::spread_over_ranks(double value) const {

@@ -186,6 +186,9 @@ class Algorithm {
   [[nodiscard]] std::optional<double> owed_ratio(double own_error, double delivered) const;
   /// The same of a compressed mean: what ranks and owners keep, and what all got.
   [[nodiscard]] std::optional<double> error_ratio(const ExecutionSpace& exec, const GroupedMean& mean) const;
+  /// Health::largest_step of a frozen variance, to be divided by c2. Collective.
+  [[nodiscard]] std::optional<LargestStep> largest_step(const ExecutionSpace& exec, const Moments& moments,
+                                                        double c2) const;
   /// Largest over smallest of the ranks' values; nothing if the smallest is 0. Collective.
   [[nodiscard]] std::optional<double> spread_over_ranks(double value) const;
 

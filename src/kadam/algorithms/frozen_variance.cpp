@@ -42,7 +42,7 @@ void FrozenVariance::Options::divide(StepPhase& warmup, StepPhase& after) const 
 
 void FrozenVariance::describe_floor(OptionFields& fields, double& variance_floor) {
   fields.add("variance_floor", variance_floor, Range::at_least(0.0).up_to(1.0),
-             "smallest root of v, as part of its scale block's root mean square (0: none)");
+             "smallest root of v, as part of its scale block's root mean square (0: as published)");
 }
 
 FrozenVariance::FrozenVariance(const Options& options, const CommonOptions& common)
@@ -53,10 +53,12 @@ FrozenVariance::FrozenVariance(const Options& options, const CommonOptions& comm
 }
 
 void FrozenVariance::freeze(const Step& step, const Moments& moments, GroupedMean& mean) {
+  raise_variance(step.exec, mean.compressed().map(),
+                 {options_.variance_floor, step.common.eps * std::sqrt(step.second_correction())}, moments.m,
+                 moments.v);
   fold_corrections(step.exec, static_cast<float>(1.0 / step.first_correction()),
                    static_cast<float>(1.0 / step.second_correction()), moments.m, moments.v);
   mean.require_variance(step.exec, moments.v);
-  raise_variance(step.exec, mean.compressed().map(), options_.variance_floor, moments.v);
   drift_.freeze();
   is_frozen_ = true;
 }

@@ -156,6 +156,8 @@ void FrozenVarianceAdam::add_health(const ExecutionSpace& exec, Health& health) 
   if (!variance_.is_frozen()) return;
   health.variance_drift = variance_.drift();
   health.error_ratio = error_ratio(exec, mean_);
+  if (momentum_is_in_message_) write_momentum(exec);
+  health.largest_step = largest_step(exec, moments_, 1.0);
 }
 
 }  // namespace kadam

@@ -25,9 +25,10 @@ namespace kadam {
 /// that norm is not known, and the gradient of each rank is scaled by the root mean square of the ranks'
 /// norms.
 ///
-/// Two ways to keep 1 bit per element from throwing coordinates of little variance about: `precondition`
-/// compresses y / (sqrt(v) + eps) instead of y, so that a scale block holds numbers of one size; and
-/// `variance_floor` = f raises sqrt(v) to f times its root mean square in the scale block, at the freeze.
+/// 1 bit per element would throw coordinates of little variance about: `variance_floor` = f raises sqrt(v) to
+/// f times its root mean square in the scale block, at the freeze, and leaves out what is noise
+/// (raise_variance()); 0 is the algorithm as published. `precondition` compresses y / (sqrt(v) + eps) instead
+/// of y, so that a scale block holds numbers of one size.
 ///
 /// Memory: m, v, errors and workspace, 12 d + 4 d/n state bytes for n > 1. Wire: DenseMean's bytes in the
 /// warm-up, CompressedMean's afterwards.

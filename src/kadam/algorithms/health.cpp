@@ -41,14 +41,25 @@ void add_variance_spread(double spread, std::vector<Warning>& list) {
            "variance_sync_interval where there is one"});
 }
 
+void add_largest_step(const LargestStep& step, std::vector<Warning>& list) {
+  if (step.over_learning_rate <= largest_largest_step) return;  // else larger, or no number
+  list.push_back({"largest_step",
+                  "the largest step is " + number(step.over_learning_rate) +
+                      " times the learning rate, in tensor '" + step.tensor_name +
+                      "': its variance is noise beside that of its scale block; set variance_floor = 0.1, or "
+                      "keep the tensor dense"});
+}
+
 }  // namespace
 
-std::array<NamedFigure, 5> named_figures(const Health& health) {
+std::array<NamedFigure, 6> named_figures(const Health& health) {
   return {{{"error_ratio", health.error_ratio},
            {"variance_drift", health.variance_drift},
            {"variance_spread", health.variance_spread},
            {"support_overlap", health.support_overlap},
-           {"background_hidden", health.background_hidden}}};
+           {"background_hidden", health.background_hidden},
+           {"largest_step",
+            health.largest_step ? std::optional(health.largest_step->over_learning_rate) : std::nullopt}}};
 }
 
 std::vector<Warning> warnings(const Health& health) {
@@ -56,6 +67,7 @@ std::vector<Warning> warnings(const Health& health) {
   if (health.error_ratio) add_error_ratio(*health.error_ratio, list);
   if (health.variance_drift) add_variance_drift(*health.variance_drift, list);
   if (health.variance_spread) add_variance_spread(*health.variance_spread, list);
+  if (health.largest_step) add_largest_step(*health.largest_step, list);
   if (health.inactive_fraction > largest_inactive_fraction) {
     list.push_back(
         {"inactive_fraction",

@@ -226,6 +226,7 @@ void OnebitLamb::add_health(const ExecutionSpace& exec, Health& health) {
   if (!variance_.is_frozen()) return;
   health.variance_drift = variance_.drift();
   health.error_ratio = error_ratio(exec, mean_);
+  health.largest_step = largest_step(exec, moments_, 1.0);
 }
 
 }  // namespace kadam

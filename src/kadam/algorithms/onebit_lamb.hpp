@@ -25,8 +25,8 @@ namespace kadam {
 /// One C-AR serves the whole model; sigma brings all tensors to one size, so that a scale block may hold
 /// parts of several. Clipping, inactive coordinates, tensors kept dense: as FrozenVarianceAdam.
 ///
-/// Coordinates of very little variance, as those of units that are nearly dead, throw a run off at once:
-/// variance_floor bounds their steps, as in FrozenVarianceAdam.
+/// Coordinates of very little variance, as those of units that are nearly dead, would throw a run off at
+/// once: variance_floor bounds their steps, as in FrozenVarianceAdam.
 ///
 /// Memory: 16 d + 4 d/n state bytes for n > 1. Wire: as onebit_adam: d = 10^6, n = 4, block 2048: 6 MB per
 /// step in the warm-up, 190 kB after it.

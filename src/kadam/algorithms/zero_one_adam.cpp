@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <kadam/algorithms/frozen_variance.hpp>
 #include <kadam/algorithms/zero_one_adam.hpp>
 #include <kadam/kernels/adam_update.hpp>
 #include <kadam/kernels/element_of.hpp>
@@ -189,8 +188,9 @@ void ZeroOneAdam::variance_step(Step& step) {
   const double c2 = common().second_correction(variance_steps_);
   update_by_adam(step.exec, step.adam_rule(1.0, c2), x_, moments_, g);
   Kokkos::deep_copy(step.exec, step.x(), x_);
+  raise_variance(step.exec, mean_.compressed().map(), {options_.variance_floor, common().eps * std::sqrt(c2)},
+                 moments_.m, moments_.v);
   mean_.require_variance(step.exec, moments_.v);
-  raise_variance(step.exec, mean_.compressed().map(), options_.variance_floor, moments_.v);
 }
 
 void ZeroOneAdam::local_step(Step& step) {
@@ -289,6 +289,7 @@ void ZeroOneAdam::adopt_state(const ExecutionSpace& exec, const StateFields& /*f
 void ZeroOneAdam::add_health(const ExecutionSpace& exec, Health& health) {
   if (steps_taken() <= options_.policy().freeze) return;
   health.error_ratio = error_ratio(exec, mean_);
+  health.largest_step = largest_step(exec, moments_, common().second_correction(variance_steps_));
 }
 
 }  // namespace kadam

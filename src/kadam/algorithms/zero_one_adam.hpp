@@ -3,6 +3,7 @@
 #pragma once
 
 #include <kadam/algorithms/algorithm.hpp>
+#include <kadam/algorithms/frozen_variance.hpp>
 #include <kadam/algorithms/grouped_mean.hpp>
 #include <kadam/execution.hpp>
 #include <kadam/kernels/local_step.hpp>
@@ -123,7 +124,8 @@ struct ZeroOneSynchroniseKeptDense {
 /// cannot drift. Coordinates with v = 0 take no part in C-AR and are not updated but for weight decay; a
 /// later variance step wakes them. If Gamma = 0 nothing is exchanged; m then differs between ranks, and a
 /// variance step that follows starts it again from 0. `variance_floor` = f raises sqrt(v) to f times its root
-/// mean square in the scale block after every variance step. Clipping: variance steps by the norm of the mean
+/// mean square in the scale block after every variance step, and sets v = 0 where it is noise
+/// (raise_variance()). Clipping: variance steps by the norm of the mean
 /// gradient, others by the root mean square of the ranks' norms. Tensors kept dense exchange the exact mean
 /// of their u.
 ///
@@ -138,7 +140,7 @@ class ZeroOneAdam final : public Algorithm {
     std::int64_t variance_kappa = 16;
     std::int64_t sync_doubling_steps = 32678;
     std::int64_t sync_interval_max = 16;
-    double variance_floor = 0.0;
+    double variance_floor = default_variance_floor;
 
     void describe(OptionFields& fields);
     void validate(std::string_view owner) const;

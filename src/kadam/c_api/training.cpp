@@ -111,8 +111,14 @@ kadam_status kadam_get_health(kadam_optimizer* optimizer, kadam_health* health, 
     kadam_optimizer& of = usable(optimizer);
     kadam_health& place = required(health, "the place for the figures");
     const kadam::Health figures = of.optimizer->health(of.exec);
-    place = {or_nan(figures.error_ratio),       or_nan(figures.variance_drift),
-             or_nan(figures.variance_spread),   or_nan(figures.support_overlap),
-             or_nan(figures.background_hidden), figures.inactive_fraction};
+    const auto& step = figures.largest_step;
+    place = {or_nan(figures.error_ratio),
+             or_nan(figures.variance_drift),
+             or_nan(figures.variance_spread),
+             or_nan(figures.support_overlap),
+             or_nan(figures.background_hidden),
+             figures.inactive_fraction,
+             or_nan(step ? std::optional(step->over_learning_rate) : std::nullopt),
+             step ? step->tensor : -1};
   });
 }

@@ -36,7 +36,8 @@ module kadam_c_interface
 
   type, bind(c) :: kadam_health
     real(c_double) :: error_ratio, variance_drift, variance_spread, support_overlap
-    real(c_double) :: background_hidden, inactive_fraction
+    real(c_double) :: background_hidden, inactive_fraction, largest_step
+    integer(c_int64_t) :: largest_step_tensor !< from 0; -1 without one
   end type
 
   interface

@@ -96,6 +96,7 @@ nb::dict figures(const Health& health) {
   for (const NamedFigure& figure : named_figures(health)) {
     all[figure.name] = figure.value ? nb::cast(*figure.value) : nb::none();
   }
+  all["largest_step_tensor"] = health.largest_step ? nb::cast(health.largest_step->tensor_name) : nb::none();
   all["inactive_fraction"] = health.inactive_fraction;
   all["skipped_steps"] = health.skipped_steps;
   return all;

@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+
+namespace kadam {
+
+/// The largest of some values, and the first element that has it; -1 where there are no elements.
+struct LargestValue {
+  float value = 0.0F;
+  std::int64_t index = -1;
+};
+
+/// The largest |m| / (sqrt(v inverse_c2) + eps) where v > 0: the longest step of an Adam without momentum
+/// correction, over its learning rate. Infinite where m is no number. Waits for exec. Memory: 8 B per
+/// element. Worked number: m = (1, 2), v = (1, 1e-6), eps = 0, inverse_c2 = 1: 2000, element 1.
+template <class Exec, class MemorySpace>
+[[nodiscard]] LargestValue largest_step(const Exec& exec, float inverse_c2, float eps,
+                                        const Kokkos::View<const float*, MemorySpace>& m,
+                                        const Kokkos::View<const float*, MemorySpace>& v) {
+  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+  using Largest = Kokkos::MaxFirstLoc<float, std::int64_t, Kokkos::HostSpace>;
+  const auto elements = static_cast<std::int64_t>(m.extent(0));
+  if (elements == 0) return {};
+  typename Largest::value_type largest;
+  // Of equal steps the first: all ranks, whatever their threads, name the same tensor.
+  Kokkos::parallel_reduce(
+      "kadam::largest_step", Policy(exec, 0, elements),
+      KOKKOS_LAMBDA(const std::int64_t i, typename Largest::value_type& best) {
+        float step = 0.0F;
+        if (v(i) > 0.0F) step = Kokkos::fabs(m(i)) / (Kokkos::sqrt(v(i) * inverse_c2) + eps);
+        if (!Kokkos::isfinite(step)) step = Kokkos::Experimental::infinity_v<float>;
+        if (step > best.val || (step == best.val && i < best.loc)) {
+          best.val = step;
+          best.loc = i;
+        }
+      },
+      Largest(largest));
+  return {largest.val, largest.loc};
+}
+
+}  // namespace kadam
