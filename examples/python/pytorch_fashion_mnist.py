@@ -18,7 +18,7 @@ from mpi4py import MPI
 from torch import nn
 
 # As examples/fashion_mnist.toml has them for 800 steps.
-OPTIONS = {"adam": {}, "onebit_adam": {"warmup_steps": 200, "variance_floor": 0.1}}
+OPTIONS = {"adam": {}, "onebit_adam": {"warmup_steps": 200}}
 
 
 def parse():

@@ -29,7 +29,6 @@ unseen_jumps = 3
 lr = 0.01
 [optimizer.onebit_adam]
 warmup_steps = 120
-variance_floor = 0.1
 """
 JUMP = ["jump", "time", "step", "loss", "learning_rate", "phase", "error", "persistence", "bytes_per_step",
         "bytes_sent", "solver_seconds", "training_seconds", "skipped_steps"]

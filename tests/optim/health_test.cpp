@@ -108,6 +108,47 @@ TEST_F(HealthTest, TheVarianceSpreadComparesTheRanksOwnVariances) {
   }
 }
 
+/// One tensor of each half; on one rank a momentum is exact, on several its block's root mean square.
+TEST_F(HealthTest, TheLargestStepIsThatOfTheSmallestVariance) {
+  const TensorLayout halves({{"a", 0, d / 2}, {"none", d / 2, d / 2}, {"b", d / 2, d}});
+  std::vector<float> g(d, 1.0F);
+  g[d / 2] = 0.25F;
+  const double r = std::sqrt((static_cast<double>(d - 1) + 0.0625) / static_cast<double>(d));
+  for (const bool precondition : {false, true}) {
+    const auto optimizer = make_optimizer(
+        "onebit_adam",
+        {{"beta1", 0.0}, {"warmup_steps", 2}, {"block", 0}, {"eps", 1e-30}, {"precondition", precondition}},
+        halves, communicator_);
+    optimizer->step(exec_, x_, test::to_device(g));
+    EXPECT_FALSE(optimizer->health(exec_).largest_step.has_value()) << "v is not frozen";
+    for (int t = 2; t <= 3; ++t) optimizer->step(exec_, x_, test::to_device(g));
+    const auto got = optimizer->health(exec_).largest_step;
+    ASSERT_TRUE(got.has_value());
+    // m / sqrt(v): 1 where both are those of the element, r / 0.25 where m is the block's.
+    const int n = communicator_->size();
+    if (n == 1 || precondition) {
+      EXPECT_NEAR(got->over_learning_rate, 1.0, 1e-6);
+    } else if (n == 2) {
+      EXPECT_NEAR(got->over_learning_rate, 4.0 * std::sqrt((511.0 + 0.0625) / 512.0), 1e-5);
+    } else {
+      EXPECT_NEAR(got->over_learning_rate, 4.0 * r, 0.02);
+    }
+    if (n > 1 && !precondition) {
+      EXPECT_EQ(got->tensor, 2);
+      EXPECT_EQ(got->tensor_name, "b");
+    }
+  }
+  // 0/1 Adam divides by a variance that is corrected still.
+  const auto zero_one = make_optimizer(
+      "zero_one_adam", {{"beta1", 0.0}, {"variance_freeze_step", 2}, {"block", 0}}, halves, communicator_);
+  const std::vector<float> ones(d, 1.0F);
+  for (int t = 1; t <= 3; ++t) zero_one->step(exec_, x_, test::to_device(ones));
+  const auto got = zero_one->health(exec_).largest_step;
+  ASSERT_TRUE(got.has_value());
+  EXPECT_NEAR(got->over_learning_rate, 1.0, 1e-5);
+  EXPECT_EQ(got->tensor_name, "a");
+}
+
 TEST_F(HealthTest, InactiveCoordinatesAndSkippedStepsAreCounted) {
   const auto optimizer = make("onebit_adam", {{"warmup_steps", 2}});
   for (int t = 0; t < 3; ++t) step(*optimizer, 1.0F, 0.0F);

@@ -18,7 +18,7 @@ from expect import expect
 WORLD = MPI.COMM_WORLD
 CLASSES, PIXELS, BATCH, STEPS = 10, 64, 16, 240
 SHAPES = {"weight": (CLASSES, PIXELS), "bias": CLASSES}
-OPTIONS = {"adam": {}, "onebit_adam": {"warmup_steps": 60, "variance_floor": 0.1, "block": 128}}
+OPTIONS = {"adam": {}, "onebit_adam": {"warmup_steps": 60, "block": 128}}
 PROTOTYPES = np.random.default_rng(1).normal(0, 1, (CLASSES, PIXELS)).astype(np.float32)
 
 
