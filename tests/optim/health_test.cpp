@@ -138,15 +138,20 @@ TEST_F(HealthTest, TheLargestStepIsThatOfTheSmallestVariance) {
       EXPECT_EQ(got->tensor_name, "b");
     }
   }
-  // 0/1 Adam divides by a variance that is corrected still.
+  // 0/1 Adam divides by a variance that is corrected still. Its rate falls to a hundredth: of what was owed
+  // before, a step is no longer than it was.
   const auto zero_one = make_optimizer(
-      "zero_one_adam", {{"beta1", 0.0}, {"variance_freeze_step", 2}, {"block", 0}}, halves, communicator_);
+      "zero_one_adam",
+      {{"beta1", 0.0}, {"variance_freeze_step", 2}, {"block", 0}, {"lr", {0.01, 0.01, 0.01, 0.0001}}}, halves,
+      communicator_);
   const std::vector<float> ones(d, 1.0F);
   for (int t = 1; t <= 3; ++t) zero_one->step(exec_, x_, test::to_device(ones));
   const auto got = zero_one->health(exec_).largest_step;
   ASSERT_TRUE(got.has_value());
   EXPECT_NEAR(got->over_learning_rate, 1.0, 1e-5);
   EXPECT_EQ(got->tensor_name, "a");
+  zero_one->step(exec_, x_, test::to_device(ones));
+  EXPECT_NEAR(zero_one->health(exec_).largest_step.value_or(LargestStep{}).over_learning_rate, 0.01, 1e-6);
 }
 
 TEST_F(HealthTest, InactiveCoordinatesAndSkippedStepsAreCounted) {

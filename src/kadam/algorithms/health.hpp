@@ -35,8 +35,8 @@ struct Health {
   /// hidden. Not equal on all ranks.
   std::optional<double> background_hidden;
   /// Largest |m| / (sqrt(v) + eps) where v is frozen: the largest change of a coordinate over its learning
-  /// rate, weight decay and the trust ratio of LAMB apart. Dense Adam's never exceeds 7.3 (beta1 = 0.9,
-  /// beta2 = 0.999); it grows where v is so small that it is noise.
+  /// rate (0/1 Adam: at least that of the freeze), weight decay and the trust ratio of LAMB apart. Dense
+  /// Adam's never exceeds 7.3 (beta1 = 0.9, beta2 = 0.999); it grows where v is so small that it is noise.
   std::optional<LargestStep> largest_step;
   double inactive_fraction = 0.0;  ///< of the coordinates: without variance, so not trained
   std::int64_t skipped_steps = 0;  ///< a gradient was NaN or infinite on some rank
@@ -56,7 +56,7 @@ inline constexpr double largest_error_ratio = 100.0;
 inline constexpr double largest_variance_drift = 4.0;
 inline constexpr double smallest_variance_drift = 1.0 / 16.0;  // gradients shrink as training succeeds
 inline constexpr double largest_variance_spread = 2.0;
-inline constexpr double largest_largest_step = 100.0;
+inline constexpr double largest_largest_step = 200.0;
 inline constexpr double largest_inactive_fraction = 0.5;
 
 /// What is wrong and what to do about it.

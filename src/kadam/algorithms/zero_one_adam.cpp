@@ -287,9 +287,15 @@ void ZeroOneAdam::adopt_state(const ExecutionSpace& exec, const StateFields& /*f
 }
 
 void ZeroOneAdam::add_health(const ExecutionSpace& exec, Health& health) {
-  if (steps_taken() <= options_.policy().freeze) return;
+  const std::int64_t freeze = options_.policy().freeze;
+  if (steps_taken() <= freeze) return;
   health.error_ratio = error_ratio(exec, mean_);
   health.largest_step = largest_step(exec, moments_, common().second_correction(variance_steps_));
+  // A synchronisation delivers what was owed at the rates of earlier steps: a rate that falls to 0 would make
+  // any step long.
+  const double now = common().learning_rate.at(steps_taken());
+  const double at_freeze = common().learning_rate.at(freeze + 1);
+  if (health.largest_step && now < at_freeze) health.largest_step->over_learning_rate *= now / at_freeze;
 }
 
 }  // namespace kadam

@@ -12,7 +12,7 @@ FIGURES = {
     "variance_spread": ("Variance spread", "Largest over smallest sum of v among ranks: far from 1, their data differ.",
                         (2,)),
     "largest_step": ("Largest step", "Of a coordinate, over the learning rate, where a variance is frozen: far above dense "
-                     "Adam's 7, that variance is noise.", (100,)),
+                     "Adam's 7, that variance is noise.", (200,)),
     "support_overlap": ("Support overlap", "Of the coordinates that were sent last, those that several ranks sent: 0 "
                         "when all choose others, 1 when all choose alike.", ()),
     "background_hidden": ("Hidden part of background exchanges", "Of the seconds that they took on rank 0, those in "
