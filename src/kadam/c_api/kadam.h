@@ -228,9 +228,9 @@ typedef struct kadam_health {
   double variance_drift;  /* mean square of the gradients now, over that when the variance was frozen */
   double variance_spread; /* largest over smallest sum of v among ranks, where each keeps its own */
   double support_overlap; /* of the coordinates that were sent last, those that several ranks sent: 0 to 1 */
-  double background_hidden; /* of background seconds, those in which this rank computed; differs by rank */
-  double inactive_fraction; /* of the coordinates: without variance, so not trained */
-  double largest_step;      /* of a coordinate, over its learning rate, where a variance is frozen */
+  double background_hidden;    /* of background seconds, those in which this rank computed; differs by rank */
+  double inactive_fraction;    /* of the coordinates: without variance, so not trained */
+  double largest_step;         /* of a coordinate, over its learning rate, where a variance is frozen */
   int64_t largest_step_tensor; /* where that is: of the tensors, as they were added, from 0; -1 without one */
 } kadam_health;
 
