@@ -4,10 +4,13 @@
 #include <kadam/algorithms/algorithm.hpp>
 #include <kadam/kernels/adam_direction.hpp>
 #include <kadam/kernels/adam_update.hpp>
+#include <kadam/kernels/factored_variance.hpp>
 #include <kadam/kernels/local_step.hpp>
 #include <kadam/kernels/ordered_mean.hpp>
 #include <kadam/kernels/ordered_sum.hpp>
 #include <kadam/kernels/step_ahead.hpp>
+
+#include <algorithm>
 
 namespace kadam::bench {
 namespace {
@@ -78,6 +81,33 @@ KernelCase accumulate_direction_case(const Vectors& vectors) {
           }};
 }
 
+/// One matrix of up to 1024 columns, and what is left as a vector.
+VarianceFactors<MemorySpace> factors_of(const Vectors& vectors) {
+  const std::int64_t columns = std::min<std::int64_t>(1024, vectors.elements / 2);
+  const std::int64_t rows = vectors.elements / columns;
+  return VarianceFactors<MemorySpace>::make<ExecutionSpace>(
+      {{0, rows, columns}, {rows * columns, vectors.elements - rows * columns, 1}});
+}
+
+KernelCase update_variance_case(const Vectors& vectors) {
+  return {"update_variance, factored", 4.5, vectors.elements, Limit::read,
+          [&vectors, factors = factors_of(vectors)](const auto& exec) {
+            update_variance(exec, factors, Ema::make(0.999), 1.0F, vectors.gradient);
+          }};
+}
+
+KernelCase accumulate_momentum_case(const Vectors& vectors) {
+  const MomentumAndDirectionOf rule{Ema::make(0.9), 1.0F, AdamDirectionOf::make(1.0, gamma, eps, 0.9, 0.9)};
+  const auto factors = factors_of(vectors);
+  const ExecutionSpace on;
+  update_variance(on, factors, Ema::make(0.999), 1.0F, vectors.gradient);
+  on.fence("kadam-bench: factors");
+  return {"accumulate_momentum_direction", 20.0, vectors.elements, Limit::update,
+          [&vectors, factors, rules = one_segment(vectors, rule)](const auto& exec) {
+            accumulate_momentum_direction(exec, rules, factors, vectors.m, vectors.gradient, vectors.error);
+          }};
+}
+
 /// m and u, then the rank's own parameters: what 0/1 Adam does between synchronisations.
 KernelCase local_step_case(const Vectors& vectors) {
   LocalStepOf step;
@@ -116,6 +146,8 @@ std::vector<KernelCase> dense_cases(const Vectors& vectors) {
       half_adam("adam_update, bf16 and copy", vectors, vectors.bfloat16_gradient, true),
       half_adam("adam_update, fp16", vectors, vectors.float16_gradient, false),
       accumulate_direction_case(vectors),
+      update_variance_case(vectors),
+      accumulate_momentum_case(vectors),
       local_step_case(vectors),
       squared_norm(vectors),
       mean_of_parts(vectors)};

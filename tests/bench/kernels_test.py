@@ -20,7 +20,7 @@ for wanted in ("limit: in-place scale", "limit: sum", "adam_update", "lamb_updat
                "reduce sign of 64", "decode uniform8, update fused", "onebit_adam step, n = 4",
                "onebit_lamb_ratios", "encode uniform4, moving average", "decode_mean of 4, uniform8", "write_copy, bf16",
                "step_ahead of two", "owner's sparse mean of 8, 1 %", "support_overlap of 8, 1 %", "fold_corrections",
-               "active mask of the variance", "top-k per 4096, 1 %", "encode_two_levels, 3 %", "top-k of all, 0.1 %",
+               "active mask of the variance", "top-k per 4096, 1 %", "encode_two_levels, 3 %", "update_variance, factored", "accumulate_momentum_direction", "top-k of all, 0.1 %",
                "sparse mean of 8, 1 %",
                "adam step, d = 10000, 1 rank"):
     expect(wanted in names, wanted, "is missing in", names)

@@ -22,7 +22,7 @@ using test::OptimizerCase;
 
 constexpr std::int64_t d = 1500;
 constexpr std::int64_t steps_before = 13;
-const TensorLayout layout({{"a", 0, 500}, {"bias", 500, 540}, {"b", 540, d}});
+const TensorLayout layout({{"a", 0, 500, {20, 25}}, {"bias", 500, 540}, {"b", 540, d}});
 
 using Groups = std::vector<ParameterGroup>;
 const Groups groups_before = {{"bias", 0.5, 0.0, true}};

@@ -27,7 +27,7 @@ using test::OptimizerCase;
 using test::steps_per_case;
 
 constexpr std::int64_t d = 1500;
-const TensorLayout layout({{"a", 0, 500}, {"none", 500, 500}, {"bias", 500, 540}, {"b", 540, d}});
+const TensorLayout layout({{"a", 0, 500, {20, 25}}, {"none", 500, 500}, {"bias", 500, 540}, {"b", 540, d}});
 
 /// What happens in a run: steps, gradients with a NaN, which are skipped, and a flush.
 enum class Event : std::uint8_t { step, bad_step, flush };

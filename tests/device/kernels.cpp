@@ -10,6 +10,7 @@
 #include <kadam/kernels/continue_values.hpp>
 #include <kadam/kernels/delayed_mean.hpp>
 #include <kadam/kernels/element_of.hpp>
+#include <kadam/kernels/factored_variance.hpp>
 #include <kadam/kernels/freeze.hpp>
 #include <kadam/kernels/half_copy.hpp>
 #include <kadam/kernels/lamb_update.hpp>
@@ -114,6 +115,15 @@ void launch_adam(const Exec& exec, const Vectors& at) {
   write_working_parameters(exec, local, ConstFloats(at.x), ConstFloats(at.m), ConstFloats(at.v), at.error);
 }
 
+/// factored_variance.hpp
+void launch_factored_variance(const Exec& exec, const Vectors& at) {
+  const VarianceFactors<Space> factors;
+  update_variance(exec, factors, Ema::make(0.9), 1.0F, at.gradient());
+  accumulate_momentum_direction(exec, BySegment<Space, MomentumAndDirectionOf>{}, factors, at.m,
+                                at.gradient(), at.x);
+  momentum_update(exec, BySegment<Space, MomentumStepOf>{}, factors, at.x, at.m, at.gradient());
+}
+
 /// active_mask.hpp, continue_values.hpp, delayed_mean.hpp, freeze.hpp
 void launch_freeze(const Exec& exec, const Vectors& at) {
   fill_active_mask(exec, at.message, at.map.elements, HasVariance{at.v});
@@ -185,6 +195,7 @@ void launch_sparse(const Exec& exec, const Vectors& at) {
 void launch_device_kernels(const Exec& exec, const Vectors& at) {
   launch_codecs(exec, at);
   launch_adam(exec, at);
+  launch_factored_variance(exec, at);
   launch_freeze(exec, at);
   launch_vectors(exec, at);
   launch_lamb(exec, at);

@@ -127,6 +127,11 @@ std::vector<OptionMap> option_sets(const std::string& name) {
       sets.back()["variance_sync_interval"] = 2;
       sets.back()["variance_delay"] = 1;
     }
+    if (option.name == "variance") {
+      sets.push_back(options);
+      sets.back()["variance"] = "factored";
+      sets.back()["variance_sync_interval"] = 2;
+    }
     if (option.name == "value_bits") {
       sets.push_back(options);
       sets.back()["value_bits"] = 2;
@@ -154,7 +159,7 @@ class AllocationTest : public testing::TestWithParam<std::tuple<std::string, Sta
 void AllocationTest::run(const std::string& name, const OptionMap& options, Staging staging) {
   const auto communicator = make_mpi_communicator(MPI_COMM_WORLD, test::mpi_options(staging));
   const std::int64_t d = 150000;  // two ranks: a region of a block that is long enough for LargeTopK
-  const TensorLayout layout({{"a", 0, 100}, {"b", 100, d}});
+  const TensorLayout layout({{"a", 0, 100}, {"b", 100, d, {1499, 100}}});
   const auto optimizer =
       make_optimizer(name, options, layout, communicator, {{.tensors = "a", .dense = true}});
   const auto parameters = test::to_device(test::random_vector(d, 2));
@@ -193,7 +198,7 @@ void AllocationTest::run(const std::string& name, const OptionMap& options, Stag
 void AllocationTest::compare_memory(const std::string& name, const OptionMap& options, Staging staging) {
   const auto communicator = make_mpi_communicator(MPI_COMM_WORLD, {{staging}});
   const std::int64_t d = 150000;
-  const TensorLayout layout({{"a", 0, 5000}, {"b", 5000, d}});
+  const TensorLayout layout({{"a", 0, 5000}, {"b", 5000, d, {290, 500}}});
   const auto parameters = test::to_device(test::random_vector(d, 2));
   const Gradient gradient =
       test::to_gradient(format_of(options), test::random_gradient(d, communicator->rank(), 1));

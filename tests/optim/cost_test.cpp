@@ -178,6 +178,31 @@ TEST(OptimizerCost, MemoryOfASparseStepByHand) {
   EXPECT_EQ(levels.memory.workspace_bytes, variance + 2 * 160 + 456 + 32768);
 }
 
+TEST(OptimizerCost, OfAFactoredVarianceByHand) {
+  // A matrix of 100 x 92 and a bias of 64: 256 numbers, in chunks of 64 on 4 ranks.
+  const TensorLayout layout({{"w", 0, 9200, {100, 92}}, {"b", 9200, 9264}});
+  constexpr std::size_t d = 9264;
+  for (const std::string name : {"locally_accumulated_adam", "efficient_adam"}) {
+    const auto made = [&](const OptionMap& options) {
+      return make_optimizer(name, options, layout,
+                            std::make_shared<Communicator>(std::make_unique<test::PretendTransport>(4)));
+    };
+    const auto optimizer = made({{"variance", "factored"}});
+    const auto own = made({});
+    EXPECT_EQ(optimizer->memory().state_bytes, own->memory().state_bytes - 4 * d + 4 * 256) << name;
+    bool is_planned = false;
+    for (const PlannedTraffic& traffic : optimizer->traffic_plan()) {
+      if (traffic.traffic != Traffic::dense || traffic.every == 1) continue;
+      EXPECT_EQ(traffic.every, 10) << name;
+      EXPECT_EQ(traffic.bytes, 2U * 3U * 256U) << name;  // 2 (n - 1)/n 4 f
+      is_planned = true;
+    }
+    EXPECT_TRUE(is_planned) << name;
+    const auto never = made({{"variance", "factored"}, {"variance_sync_interval", 0}});
+    for (const PlannedTraffic& traffic : never->traffic_plan()) EXPECT_EQ(traffic.every, 1) << name;
+  }
+}
+
 TEST(OptimizerCost, StateOfShardsByHand) {
   // d = 1024, n = 2: m and v of 512 elements; an error of 8 bits, with a step for each of 4 blocks of 256.
   const AlgorithmCost cost = optimizer_cost("loco", {}, 1024, Arrangement::flat(2));

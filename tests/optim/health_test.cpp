@@ -154,6 +154,22 @@ TEST_F(HealthTest, TheLargestStepIsThatOfTheSmallestVariance) {
   EXPECT_NEAR(zero_one->health(exec_).largest_step.value_or(LargestStep{}).over_learning_rate, 0.01, 1e-6);
 }
 
+/// A matrix counts with all its elements, not with its factors: 6 of 1 everywhere, 2 of (1 + rank)^2.
+TEST_F(HealthTest, TheVarianceSpreadOfFactorsIsThatOfTheVariance) {
+  const TensorLayout matrix_and_bias({{"w", 0, 6, {2, 3}}, {"b", 6, 8}});
+  const auto own = static_cast<float>(1 + communicator_->rank());
+  const auto x = test::to_device(std::vector<float>(8, 1.0F));
+  const auto g = test::to_device(std::vector<float>{1.0F, 1.0F, 1.0F, 1.0F, 1.0F, 1.0F, own, own});
+  const auto n = static_cast<double>(communicator_->size());
+  for (const std::string& name : test::optimizers_that(&OptimizerTraits::local_moments)) {
+    if (!has_option(name, "variance")) continue;
+    const auto optimizer = make_optimizer(name, {{"variance", "factored"}}, matrix_and_bias, communicator_);
+    for (int t = 0; t < 3; ++t) optimizer->step(exec_, x, g);
+    EXPECT_NEAR(optimizer->health(exec_).variance_spread.value_or(0.0), (6.0 + 2.0 * n * n) / 8.0, 1e-4)
+        << name;
+  }
+}
+
 TEST_F(HealthTest, InactiveCoordinatesAndSkippedStepsAreCounted) {
   const auto optimizer = make("onebit_adam", {{"warmup_steps", 2}});
   for (int t = 0; t < 3; ++t) step(*optimizer, 1.0F, 0.0F);

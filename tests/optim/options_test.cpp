@@ -112,6 +112,10 @@ TEST(Options, WrongTypesAndRangesSayWhatIsExpected) {
                          "option 'exchange': expected \"own\" or \"owner\", got \"ring\""));
     EXPECT_EQ(refusal(name, {{"exchange", "owner"}}), "accepted");
     EXPECT_EQ(refusal(name, {{"value_bits", 2}}), "accepted");
+    EXPECT_EQ(refusal(name, {{"variance", "factored"}}), "accepted");
+    EXPECT_TRUE(contains(refusal(name, {{"variance", "shared"}}), "expected \"own\" or \"factored\""));
+    EXPECT_TRUE(contains(refusal(name, {{"variance", "factored"}, {"variance_delay", 3}}),
+                         "'variance_delay': goes with variance = \"own\""));
     EXPECT_EQ(refusal(name, {{"value_bits", 32}, {"exchange", "owner"}, {"select_block", 0}}), "accepted");
     EXPECT_TRUE(contains(refusal(name, {{"value_bits", 4}}), "'value_bits': expected 32 or 2, got 4"));
     EXPECT_TRUE(contains(refusal(name, {{"value_bits", 2}, {"exchange", "owner"}}),
@@ -121,6 +125,9 @@ TEST(Options, WrongTypesAndRangesSayWhatIsExpected) {
                            "'value_bits': 2 goes with a select_block from 1 to 4096"));
     }
   }
+  EXPECT_EQ(refusal("efficient_adam", {{"variance", "factored"}, {"variance_sync_interval", 3}}), "accepted");
+  EXPECT_TRUE(contains(refusal("efficient_adam", {{"variance_sync_interval", 3}}),
+                       "'variance_sync_interval': goes with variance = \"factored\""));
   EXPECT_TRUE(contains(refusal("lamb", {{"trust_min", 2.0}, {"trust_max", 1.0}}), "trust_min <= trust_max"));
 }
 

@@ -7,6 +7,7 @@
 #include <reference/simulation.hpp>
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace kadam::reference {
@@ -16,8 +17,8 @@ struct EfficientAdam {
   LocalMoments moments;
   CompressedMean mean;
 
-  EfficientAdam(const Hyper& hyper, const Code& code, int ranks, std::int64_t elements)
-      : moments(hyper, 0, 0, 0, ranks, elements), mean(code, ranks, elements) {}
+  EfficientAdam(LocalMoments local, const Code& code, const World& world)
+      : moments(std::move(local)), mean(code, world.ranks, world.elements) {}
 
   void step(std::vector<float>& x, const Ranks& gradients) {
     const Ranks y = moments.directions(gradients);
@@ -33,7 +34,11 @@ struct EfficientAdam {
 
 inline constexpr Reference efficient_adam_reference = {
     "efficient_adam", [](OptionReader& read, const World& world) {
-      return simulation_of(EfficientAdam(read.hyper(), read.code("uniform4"), world.ranks, world.elements));
+      const bool is_factored = read.is("variance", "factored");
+      const std::int64_t interval = is_factored ? read.count("variance_sync_interval", 10) : 0;
+      LocalMoments moments(read.hyper(), 0, interval, 0, world.ranks, world.elements);
+      if (is_factored) moments.factor(world);
+      return simulation_of(EfficientAdam(std::move(moments), read.code("uniform4"), world));
     }};
 
 }  // namespace kadam::reference

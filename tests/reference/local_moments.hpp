@@ -3,6 +3,7 @@
 #pragma once
 
 #include <reference/adam.hpp>
+#include <reference/factored_variance.hpp>
 #include <reference/option_reader.hpp>
 #include <reference/sparse_mean.hpp>
 
@@ -21,7 +22,8 @@ struct LocalMoments {
   std::int64_t variance_delay;          ///< steps from a mean of the variance to its use
   Ranks m;
   Ranks v;
-  Ranks v_then = {};  ///< what the mean on its way was made of
+  std::vector<FactoredVariance> factors = {};  ///< of each rank, in place of v; empty: v it is
+  Ranks v_then = {};                           ///< what the mean on its way was made of
   std::int64_t t = 0;
 
   LocalMoments(const Hyper& h, std::int64_t warmup, std::int64_t interval, std::int64_t delay, int ranks,
@@ -73,9 +75,21 @@ struct LocalMoments {
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = decayed(rates[i], x[i]) - applied[i];
   }
 
+  /// From now on v is made of factors.
+  void factor(const World& world) {
+    std::vector<Tensor> tensors = world.tensors;
+    if (tensors.empty()) tensors.push_back({0, world.elements});
+    factors.assign(m.size(), FactoredVariance(tensors));
+  }
+
   /// v <- mean at every variance_sync_interval steps; what came in since, if it is delayed, stays.
   void average_variance() {
     if (variance_sync_interval == 0) return;
+    if (!factors.empty()) {
+      if (t % variance_sync_interval == 0) FactoredVariance::average(factors);
+      for (std::size_t r = 0; r < v.size(); ++r) v[r] = factors[r].variance(v[r].size());
+      return;
+    }
     if (t % variance_sync_interval == 0) v_then = v;
     if (v_then.empty() || t % variance_sync_interval != variance_delay) return;
     const std::vector<float> mean = dense_mean(v_then);
@@ -92,20 +106,23 @@ struct LocalMoments {
       for (std::size_t i = 0; i < m[r].size(); ++i) {
         const float g = gradients[r][i];
         m[r][i] = ema(m[r][i], g, hyper.beta1);
-        v[r][i] = ema(v[r][i], g * g, hyper.beta2);
+        if (factors.empty()) v[r][i] = ema(v[r][i], g * g, hyper.beta2);
       }
+      if (factors.empty()) continue;
+      factors[r].update(gradients[r], hyper.beta2);
+      v[r] = factors[r].variance(v[r].size());
     }
   }
 };
 
 inline LocalMoments make_local_moments(OptionReader& read, const World& world) {
   (void)read.word("progress", "none");  // changes no result
-  return {read.hyper(),
-          read.count("warmup_steps", 0),
-          read.count("variance_sync_interval", 50),
-          read.count("variance_delay", 0),
-          world.ranks,
-          world.elements};
+  const bool is_factored = read.is("variance", "factored");
+  LocalMoments moments(read.hyper(), read.count("warmup_steps", 0),
+                       read.count("variance_sync_interval", is_factored ? 10 : 50),
+                       read.count("variance_delay", 0), world.ranks, world.elements);
+  if (is_factored) moments.factor(world);
+  return moments;
 }
 
 }  // namespace kadam::reference
