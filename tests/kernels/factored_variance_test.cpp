@@ -17,7 +17,7 @@ using reference::FactoredVariance;
 
 TEST(FactoredVarianceReference, HandSized) {
   // Squares 1 4 / 9 16: row means 2.5 and 12.5, column means 5 and 10, half of them with beta2 = 0.5.
-  FactoredVariance factored({{0, 4, "", 1.0, {}, false, 2}, {4, 6}});
+  FactoredVariance factored({{0, 4, "", 1.0, {}, false, {2, 2}}, {4, 6}});
   factored.update({1.0F, -2.0F, 3.0F, 4.0F, 2.0F, -6.0F}, 0.5);
   EXPECT_EQ(factored.tensors[0].rows, (std::vector<float>{1.25F, 6.25F}));
   EXPECT_EQ(factored.tensors[0].columns, (std::vector<float>{2.5F, 5.0F}));
@@ -64,7 +64,7 @@ struct Shapes {
  private:
   void add(std::int64_t rows, std::int64_t columns) {
     all.push_back({elements, rows, columns});
-    tensors.push_back({elements, elements + rows * columns, "", 1.0, {}, false, columns == 1 ? 0 : rows});
+    tensors.push_back({elements, elements + rows * columns, "", 1.0, {}, false, {rows, columns}});
     elements += rows * columns;
     segments.ends.push_back(elements);
     segments.factors.push_back({1.0 + 0.25 * static_cast<double>(all.size() % 4), 0.0});

@@ -66,7 +66,10 @@ struct LocalRounds {
       look_ahead(working);
       return;
     }
-    if (gamma_sum > 0.0) take(exchanged());
+    if (gamma_sum > 0.0) {
+      take(exchanged());
+      average_variance();
+    }
     forget(working);
   }
 
@@ -154,6 +157,16 @@ struct LocalRounds {
     return said;
   }
 
+  void average_variance() {
+    std::vector<FactoredVariance> of_ranks;
+    for (const MuonMoments& rank : moments) {
+      of_ranks.insert(of_ranks.end(), rank.factors.begin(), rank.factors.end());
+    }
+    if (of_ranks.empty()) return;
+    FactoredVariance::average(of_ranks);
+    for (std::size_t r = 0; r < moments.size(); ++r) moments[r].factors[0] = of_ranks[r];
+  }
+
   void take(const std::vector<float>& r) {
     const auto mu = static_cast<float>(rules.outer_momentum);
     const std::vector<float> decay = decays();
@@ -171,7 +184,8 @@ struct LocalRounds {
   }
 };
 
-inline Simulation make_local_rounds(OptionReader& read, const World& world, const Matrices& matrices) {
+inline Simulation make_local_rounds(OptionReader& read, const World& world, const Matrices& matrices,
+                                    const std::string& variance) {
   LocalRounds::Rules rules;
   rules.sync_interval = read.count("sync_interval", rules.sync_interval);
   rules.residual_decay = read.number("residual_decay", rules.residual_decay);
@@ -179,7 +193,7 @@ inline Simulation make_local_rounds(OptionReader& read, const World& world, cons
   rules.outer_momentum = read.number("outer_momentum", rules.outer_momentum);
   rules.step_ahead = read.number("step_ahead", rules.step_ahead);
   rules.agrees_each_step = read.is("nonfinite", "each_step");
-  (void)read.word("variance", "own");
+  const bool is_factored = read.word("variance", variance) == "factored";
   const double density = read.number("density", 1.0 / 64.0);
   Code code = read.code("sign", 4096);
   rules.code = code.name;
@@ -187,15 +201,24 @@ inline Simulation make_local_rounds(OptionReader& read, const World& world, cons
   if (!matrices.names.empty()) code.slack = 10.0F;
   const SparseMean largest{
       .density = density, .select_block = code.block, .two_levels = true, .slack = code.slack};
-  return simulation_of(LocalRounds(read.hyper(), rules, matrices, code, largest, world));
+  LocalRounds rounds(read.hyper(), rules, matrices, code, largest, world);
+  if (is_factored) {
+    std::vector<Tensor> others;
+    for (const Tensor& tensor : world.tensors) {
+      if (!matrices.hold(tensor)) others.push_back(tensor);
+    }
+    for (MuonMoments& rank : rounds.moments) rank.factors.emplace_back(others);
+  }
+  return simulation_of(std::move(rounds));
 }
 
 inline constexpr Reference local_adam_reference = {"local_adam", [](OptionReader& read, const World& world) {
-                                                     return make_local_rounds(read, world, Matrices{""});
+                                                     return make_local_rounds(read, world, Matrices{""},
+                                                                              "factored");
                                                    }};
 inline constexpr Reference local_muon_reference = {"local_muon", [](OptionReader& read, const World& world) {
                                                      const Matrices matrices{read.word("matrices", "all")};
-                                                     return make_local_rounds(read, world, matrices);
+                                                     return make_local_rounds(read, world, matrices, "own");
                                                    }};
 
 }  // namespace kadam::reference

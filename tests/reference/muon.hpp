@@ -3,6 +3,7 @@
 #pragma once
 
 #include <reference/adam.hpp>
+#include <reference/factored_variance.hpp>
 #include <reference/simulation.hpp>
 
 #include <algorithm>
@@ -81,6 +82,7 @@ struct MuonMoments {
   Matrices matrices;
   std::vector<float> m;
   std::vector<float> v;
+  std::vector<FactoredVariance> factors = {};  ///< one in place of v; none: v it is
 
   MuonMoments(const Hyper& h, const Matrices& of, std::int64_t elements)
       : hyper(h), matrices(of), m(static_cast<std::size_t>(elements), 0.0F), v(m) {}
@@ -89,9 +91,13 @@ struct MuonMoments {
   [[nodiscard]] std::vector<float> step(const std::vector<float>& g, std::int64_t t) {
     const std::vector<Rates> rates = hyper.rates(t, m.size());
     std::vector<float> u(m.size());
+    for (FactoredVariance& variance : factors) {
+      variance.update(g, hyper.beta2);
+      v = variance.variance(m.size());
+    }
     for (std::size_t i = 0; i < m.size(); ++i) {
       m[i] = ema(m[i], g[i], hyper.beta1);
-      v[i] = ema(v[i], g[i] * g[i], hyper.beta2);
+      if (factors.empty()) v[i] = ema(v[i], g[i] * g[i], hyper.beta2);
       u[i] = direction(rates[i], hyper.eps, m[i], v[i], hyper.c1(t), hyper.c2(t));
     }
     for (const Tensor& tensor : hyper.tensors) {
