@@ -44,8 +44,8 @@ struct SparseMean {
   double density = 0.01;
   std::int64_t select_block = 4096;  ///< 0: one block for all, or one per owner
   bool two_levels = false;           ///< of a value its sign is sent and one bit; what that leaves stays
-  float slack = 1.0F;                ///< of what is undecided
   bool by_owner = false;             ///< the owner of a block applies only the largest of its mean
+  float slack = 1.0F;                ///< of what is undecided
   Undecided undecided = {};          ///< in the last exchange
 
   /// What is applied is taken from the residuals of those who sent it.
