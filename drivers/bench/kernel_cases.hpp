@@ -61,6 +61,7 @@ void fill(const ExecutionSpace& exec, const Vector<float>& values, float size, s
 [[nodiscard]] std::vector<KernelCase> lamb_cases(const Vectors& vectors);
 [[nodiscard]] std::vector<KernelCase> codec_cases(const Vectors& vectors);
 [[nodiscard]] std::vector<KernelCase> loco_cases(const Vectors& vectors);
+[[nodiscard]] std::vector<KernelCase> low_rank_cases(const Vectors& vectors);
 [[nodiscard]] std::vector<KernelCase> sparse_cases(const Vectors& vectors);
 /// What is done once, when a warm-up ends.
 [[nodiscard]] std::vector<KernelCase> freeze_cases(const Vectors& vectors);

@@ -46,6 +46,9 @@ std::vector<Source> all_sources() {
       {cost::top_k_all_percent, "top-k of all, 1 %"},
       {cost::top_k_all_permille, "top-k of all, 0.1 %"},
       {cost::sparse_sum, "sparse mean of 8, 1 %", sparse_messages * percent},
+      {cost::multiply_by_right, "multiply_by_right, rank 2"},
+      {cost::multiply_by_left, "multiply_by_left, rank 2"},
+      {cost::subtract_low_rank, "subtract_low_rank, rank 2"},
   };
   for_each_code([&](const auto& code) {
     const std::string name(code.name);
@@ -106,7 +109,8 @@ bool is_wanted(const std::string& name) {
 std::vector<bench::KernelCase> wanted_cases(const bench::Vectors& vectors) {
   std::vector<bench::KernelCase> cases;
   for (auto& list : {bench::limit_cases(vectors), bench::dense_cases(vectors), bench::lamb_cases(vectors),
-                     bench::codec_cases(vectors), bench::loco_cases(vectors), bench::sparse_cases(vectors)}) {
+                     bench::codec_cases(vectors), bench::loco_cases(vectors), bench::sparse_cases(vectors),
+                     bench::low_rank_cases(vectors)}) {
     std::copy_if(list.begin(), list.end(), std::back_inserter(cases),
                  [](const bench::KernelCase& one) { return is_wanted(one.kernel); });
   }

@@ -3,12 +3,14 @@
 #include <kadam/codec/any_quantiser.hpp>
 #include <kadam/options/option_fields.hpp>
 #include <kadam/wire/block_message.hpp>
+#include <kadam/wire/factor_message.hpp>
 #include <kadam/wire/sparse_message.hpp>
 #include <wire/worked_examples.hpp>
 
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 namespace kadam {
 namespace {
@@ -51,6 +53,22 @@ std::string level_layouts() {
   return text;
 }
 
+/// The same in messages of factors.
+std::string layouts_of_factors() {
+  std::string text;
+  const std::vector<std::int64_t> columns = {1, 300, 64, 77, 5000, 2, 2, 2};
+  for (const int ranks : {1, 3, 8, 200}) {
+    for (const int bits : {4, 8, 32}) {
+      const FactorMessage message(columns, ranks, bits, bits < 32);
+      for (const Piece& piece : message.pieces()) add(text, piece);
+      for (const FactorBlock& block : message.blocks()) {
+        add(text, {static_cast<std::size_t>(4 * block.first_word), static_cast<std::size_t>(block.elements)});
+      }
+    }
+  }
+  return text;
+}
+
 /// The bytes themselves: another order of scale and codes, of values and indices, or of bits shows here.
 std::string encoded_examples() {
   std::string text = test::example_of_codes(SignQuantiser{SignScale::mean_abs}) + "\n";
@@ -59,12 +77,35 @@ std::string encoded_examples() {
          "\n" + test::example_of_two_levels() + "\n";
 }
 
+TEST(FactorMessage, HasABlockForEachPartOfAColumnInAChunk) {
+  const FactorMessage message({100, 30}, 2, 8, true);
+  ASSERT_EQ(message.blocks().size(), 3U);
+  EXPECT_EQ(message.blocks()[1].first_element, 100);
+  EXPECT_EQ(message.blocks()[1].elements, 28);
+  EXPECT_EQ(message.blocks()[1].first_word, 26);
+  EXPECT_EQ(message.columns(), (std::vector<std::size_t>{0, 1, 1}));
+  EXPECT_EQ(message.first_block(1), 2);
+  EXPECT_EQ(message.end_block(1), 3);
+  EXPECT_EQ(message.pieces(), (std::vector<Piece>{{0, 136}, {136, 8}}));
+  EXPECT_EQ(message.total_bytes(), 144U);
+  EXPECT_EQ(FactorMessage({}, 3, 8, true).total_bytes(), 0U);
+}
+
 TEST(WireFormatVersion, GoesUpWithEveryChangeOfALayout) {
   EXPECT_EQ(wire_format_version, 1U);
   EXPECT_EQ(hash_of(layouts()), 11029578151239257922U)
       << "the byte layout of messages has changed: raise wire_format_version, and put this number here";
   EXPECT_EQ(hash_of(level_layouts()), 16932259375571537160U)
       << "the byte layout of messages has changed: raise wire_format_version, and put this number here";
+  EXPECT_EQ(hash_of(layouts_of_factors()), 3683606310435599274U)
+      << "the byte layout of factors has changed: raise wire_format_version, and put this number here";
+  EXPECT_EQ(test::example_of_factors(UniformQuantiser<4>{}) + "\n" +
+                test::example_of_factors(UniformQuantiser<8>{}) + "\n" +
+                test::example_of_factors(IdentityQuantiser{}),
+            "b76ddb3e 5e0c0000   2549923e a0000000\n"
+            "0683c13c fe55d400   0402813c 00bf0000\n"
+            "00004040 000080bf 00000040   000000c0 0000803f")
+      << "the bytes of factors have changed: raise wire_format_version, and put these here";
   EXPECT_EQ(encoded_examples(),
             "00000040 05000000   0000803f 01000000\n"
             "b6c30740 05000000   0000803f 01000000\n"

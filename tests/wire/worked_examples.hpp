@@ -7,6 +7,7 @@
 #include <kadam/kernels/top_k.hpp>
 #include <kadam/kernels/two_levels.hpp>
 #include <kadam/wire/block_message.hpp>
+#include <kadam/wire/factor_message.hpp>
 #include <kadam/wire/sparse_message.hpp>
 #include <support/host_views.hpp>
 
@@ -47,6 +48,21 @@ std::string example_of_codes(const Q& quantiser) {
   encode_accumulated(ExecutionSpace{}, quantiser, message.map(), all, h, words);
   Kokkos::fence();
   return hex(words, 2);
+}
+
+/// Of columns (3, -1, 2) and (-2, 1) of factors.
+template <class Q>
+std::string example_of_factors(const Q& quantiser) {
+  const FactorMessage message({3, 2}, 1, Q::bits, Q::has_scale);
+  const Words<MemorySpace> words("words", message.total_bytes() / 4);
+  const FactorBlocks<MemorySpace> blocks = to_device<MemorySpace>(message.blocks());
+  const Kokkos::View<const FactorParts*, MemorySpace> parts =
+      to_device<MemorySpace>(std::vector<FactorParts>{{0, 5, 1}, {3, 5, 1}});
+  const Kokkos::View<const double*, MemorySpace> sums =
+      to_device<MemorySpace>(std::vector<double>{3.0, -1.0, 2.0, -2.0, 1.0});
+  encode_factors(ExecutionSpace{}, quantiser, blocks, parts, sums, Vector<float>("values", 5), words);
+  Kokkos::fence();
+  return hex(words, Q::has_scale ? 2 : 3);
 }
 
 /// Of two blocks of 4 elements, the two largest entries of each.

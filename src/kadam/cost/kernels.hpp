@@ -52,6 +52,9 @@ inline constexpr Kernel sparse_sum{"sparse_sum", 100.0};                ///< per
 inline constexpr Kernel sparse_apply{"sparse_apply", 200.0};  ///< per entry that came back from an owner
 /// Per multiplication and addition; not bound by memory: a GPU does 100 in the time of a byte.
 inline constexpr Kernel matrix_product{"matrix_product", 0.1};
+inline constexpr Kernel multiply_by_right{"multiply_by_right", 8.0};   ///< a low-rank mean's M Q
+inline constexpr Kernel multiply_by_left{"multiply_by_left", 8.0};     ///< and its transposed M times P
+inline constexpr Kernel subtract_low_rank{"subtract_low_rank", 16.0};  ///< mean and new error
 
 /// All that have no code.
 inline constexpr std::array plain_kernels = {check,
@@ -72,7 +75,10 @@ inline constexpr std::array plain_kernels = {check,
                                              top_k_all_permille,
                                              sparse_sum,
                                              sparse_apply,
-                                             matrix_product};
+                                             matrix_product,
+                                             multiply_by_right,
+                                             multiply_by_left,
+                                             subtract_low_rank};
 
 /// Those of a code with so many bits an element.
 [[nodiscard]] constexpr Kernel encode(std::string_view code, int bits) {  ///< with error feedback

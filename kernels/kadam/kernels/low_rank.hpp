@@ -1,0 +1,588 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/kernels/detail/block_loop.hpp>
+#include <kadam/kernels/number_format.hpp>
+#include <kadam/kernels/numbers.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+/// Products of many matrices M = scale G + e with factors of few columns: one launch for all matrices, bound
+/// by reading G and e for up to eight columns.
+///
+/// Everything is added in double, in an order that no number of threads changes, and rounded once.
+namespace kadam {
+
+/// A matrix, row-major in a flat vector, with its factors P (rows x rank) and Q or R (columns x rank), whose
+/// columns lie one after the other in buffers with those of other matrices.
+struct LowRankMatrix {
+  std::int64_t begin = 0;  ///< first element in the flat vector
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t rank = 0;
+  std::int64_t q = 0;          ///< first element of Q, in a buffer where others may have a place, too
+  std::int64_t tensor = 0;     ///< its number among all tensors: chooses the seed matrix
+  std::int64_t left = 0;       ///< first element of P
+  std::int64_t right = 0;      ///< first element of R
+  std::int64_t left_sums = 0;  ///< M Q: part s of column c, row i at left_sums + (s rank + c) rows + i
+  std::int64_t right_sums =
+      0;  ///< Mᵀ P: part s of column c, element j at right_sums + (s rank + c) columns + j
+  std::int64_t row_tiles = 0;  ///< those of all matrices before
+  std::int64_t tiles = 0;
+
+  /// M Q: rows that a tile has, and terms of a part.
+  static constexpr std::int64_t rows_of_row_tile = 4;
+  static constexpr std::int64_t columns_of_row_tile = 8192;
+  /// Mᵀ P and what follows from it: terms of a part, which are the rows of a tile, and its columns.
+  static constexpr std::int64_t rows_of_tile = 128;
+  static constexpr std::int64_t columns_of_tile = 256;
+
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int64_t left_parts() const {
+    return (columns + columns_of_row_tile - 1) / columns_of_row_tile;
+  }
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int64_t right_parts() const {
+    return (rows + rows_of_tile - 1) / rows_of_tile;
+  }
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int64_t strips() const {
+    return (columns + columns_of_tile - 1) / columns_of_tile;
+  }
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int64_t own_row_tiles() const {
+    return (rows + rows_of_row_tile - 1) / rows_of_row_tile * left_parts();
+  }
+};
+
+/// How long the buffers of some matrices are.
+struct LowRankExtents {
+  std::int64_t left = 0;   ///< P of all matrices
+  std::int64_t right = 0;  ///< R
+  std::int64_t left_sums = 0;
+  std::int64_t right_sums = 0;
+  std::int64_t row_tiles = 0;
+  std::int64_t tiles = 0;
+};
+
+/// Places the factors of the matrices, of which begin, rows, columns, rank and tensor are known, one after
+/// the other.
+inline LowRankExtents place_factors(std::vector<LowRankMatrix>& matrices) {
+  LowRankExtents all;
+  for (LowRankMatrix& matrix : matrices) {
+    matrix.left = all.left;
+    matrix.right = all.right;
+    matrix.left_sums = all.left_sums;
+    matrix.right_sums = all.right_sums;
+    matrix.row_tiles = all.row_tiles;
+    matrix.tiles = all.tiles;
+    all.left += matrix.rank * matrix.rows;
+    all.right += matrix.rank * matrix.columns;
+    all.left_sums += matrix.left_parts() * matrix.rank * matrix.rows;
+    all.right_sums += matrix.right_parts() * matrix.rank * matrix.columns;
+    all.row_tiles += matrix.own_row_tiles();
+    all.tiles += matrix.right_parts() * matrix.strips();
+  }
+  return all;
+}
+
+/// The matrices where kernels find them, and their buffers' lengths.
+template <class MemorySpace>
+struct LowRankMatrices {
+  Kokkos::View<const LowRankMatrix*, MemorySpace> all;
+  LowRankExtents extents;
+
+  /// Waits for its copy. Shape: the factors are placed.
+  [[nodiscard]] static LowRankMatrices make(const std::vector<LowRankMatrix>& matrices,
+                                            const LowRankExtents& extents) {
+    const Kokkos::View<LowRankMatrix*, MemorySpace> on_device("kadam::LowRankMatrices", matrices.size());
+    Kokkos::deep_copy(
+        on_device,
+        Kokkos::View<const LowRankMatrix*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
+            matrices.data(), matrices.size()));
+    return {on_device, extents};
+  }
+  [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(all.extent(0)); }
+
+  /// The matrix that a tile belongs to: of rows (first = &LowRankMatrix::row_tiles), or of both.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION LowRankMatrix of_tile(std::int64_t LowRankMatrix::*first,
+                                                                  std::int64_t tile) const {
+    std::size_t low = 0;  // the last matrix that begins at this tile or before
+    std::size_t high = all.extent(0) - 1;
+    while (low < high) {
+      const std::size_t middle = low + (high - low + 1) / 2;
+      if (all(middle).*first <= tile) {
+        low = middle;
+      } else {
+        high = middle - 1;
+      }
+    }
+    return all(low);
+  }
+};
+
+/// M = scale G + e.
+template <class MemorySpace>
+struct LowRankInput {
+  Numbers<MemorySpace> gradient;
+  float scale = 1.0F;
+  Kokkos::View<float*, MemorySpace> error;
+};
+
+/// Entry i of the seed matrix of a tensor, row-major: SplitMix64, in [-1, 1).
+/// Worked numbers: seed 1, tensor 0: 0.13312304, 0.18237936, -0.7730994.
+[[nodiscard]] KOKKOS_INLINE_FUNCTION float seed_number(std::uint64_t seed, std::int64_t tensor,
+                                                       std::int64_t i) {
+  std::uint64_t z = seed + (static_cast<std::uint64_t>(tensor) << 40U) + static_cast<std::uint64_t>(i) +
+                    0x9E3779B97F4A7C15U;
+  z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9U;
+  z = (z ^ (z >> 27U)) * 0x94D049BB133111EBU;
+  z ^= z >> 31U;
+  return static_cast<float>(z >> 40U) * 0x1p-23F - 1.0F;
+}
+
+namespace detail {
+
+/// Columns of a factor that stay in registers at a time.
+inline constexpr std::int64_t most_held_columns = 8;
+
+/// function(width) with the least constant width of 1, 2, 4, 8 that holds so many columns.
+template <class Function>
+KOKKOS_FORCEINLINE_FUNCTION void with_width(std::int64_t columns, const Function& function) {
+  if (columns <= 1) {
+    function(std::integral_constant<int, 1>{});
+  } else if (columns <= 2) {
+    function(std::integral_constant<int, 2>{});
+  } else if (columns <= 4) {
+    function(std::integral_constant<int, 4>{});
+  } else {
+    function(std::integral_constant<int, 8>{});
+  }
+}
+
+/// M of one element.
+template <Number T>
+struct ValueOfM {
+  const T* gradient;
+  const float* error;
+  double scale;
+  /// Exact but for one rounding to double.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION double operator()(const std::int64_t i) const {
+    return scale * static_cast<double>(to_float(gradient[i])) + static_cast<double>(error[i]);
+  }
+};
+
+/// Parts of M Q: some rows of a matrix, over some of their columns.
+template <Number T, class MemorySpace>
+struct MultiplyByRight {
+  LowRankMatrices<MemorySpace> matrices;
+  ValueOfM<T> m;
+  Kokkos::View<const float*, MemorySpace> q;
+  Kokkos::View<double*, MemorySpace> sums;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t tile) const {
+    const LowRankMatrix matrix = matrices.of_tile(&LowRankMatrix::row_tiles, tile);
+    const std::int64_t own = tile - matrix.row_tiles;
+    const std::int64_t part = own % matrix.left_parts();
+    const std::int64_t row = own / matrix.left_parts() * LowRankMatrix::rows_of_row_tile;
+    const std::int64_t rows = Kokkos::min(std::int64_t{LowRankMatrix::rows_of_row_tile}, matrix.rows - row);
+    const std::int64_t first = part * LowRankMatrix::columns_of_row_tile;
+    const std::int64_t terms =
+        Kokkos::min(std::int64_t{LowRankMatrix::columns_of_row_tile}, matrix.columns - first);
+    for (std::int64_t c = 0; c < matrix.rank; c += most_held_columns) {
+      const std::int64_t columns = Kokkos::min(std::int64_t{most_held_columns}, matrix.rank - c);
+      const float* const factor = &q(matrix.q + c * matrix.columns + first);
+      double* const out = &sums(matrix.left_sums + (part * matrix.rank + c) * matrix.rows + row);
+      with_width(columns, [&](const auto width) {
+        multiply<decltype(width)::value>(member, matrix, matrix.begin + row * matrix.columns + first, rows,
+                                         terms, columns, factor, out);
+      });
+    }
+  }
+
+ private:
+  /// By one thread: row after row, in eight sums per column.
+  template <int Width>
+  KOKKOS_FORCEINLINE_FUNCTION void multiply(const HostBlockMember& /*member*/, const LowRankMatrix& matrix,
+                                            std::int64_t begin, std::int64_t rows, std::int64_t terms,
+                                            std::int64_t columns, const float* factor, double* out) const {
+    constexpr int lanes = 8;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      double sum[Width][lanes] = {};
+      const std::int64_t first = begin + row * matrix.columns;
+      std::int64_t j = 0;
+      for (; j + lanes <= terms; j += lanes) {
+        double value[lanes];
+        KADAM_SIMD
+        for (int lane = 0; lane < lanes; ++lane) value[lane] = m(first + j + lane);
+        for (std::int64_t c = 0; c < Width; ++c) {
+          const float* const of_column = factor + (c < columns ? c : 0) * matrix.columns + j;
+          KADAM_SIMD
+          for (int lane = 0; lane < lanes; ++lane) {
+            sum[c][lane] += value[lane] * static_cast<double>(of_column[lane]);
+          }
+        }
+      }
+      for (int lane = 0; j < terms; ++j, ++lane) {
+        for (std::int64_t c = 0; c < columns; ++c) {
+          sum[c][lane] += m(first + j) * static_cast<double>(factor[c * matrix.columns + j]);
+        }
+      }
+      for (std::int64_t c = 0; c < columns; ++c) {
+        double total = 0.0;
+        for (const double of_lane : sum[c]) total += of_lane;
+        out[c * matrix.rows + row] = total;
+      }
+    }
+  }
+
+  /// By a team, whose lanes are elements of a row: all rows of the tile at once, so that Q is read once.
+  template <int Width, class Team>
+  KOKKOS_FORCEINLINE_FUNCTION void multiply(const TeamBlockMember<Team>& member, const LowRankMatrix& matrix,
+                                            std::int64_t begin, std::int64_t rows, std::int64_t terms,
+                                            std::int64_t columns, const float* factor, double* out) const {
+    constexpr int height = static_cast<int>(LowRankMatrix::rows_of_row_tile);
+    double sum[height][Width] = {};
+    KADAM_DO_NOT_UNROLL
+    for (std::int64_t j = member.rank(); j < terms; j += member.threads()) {
+      double value[height];
+      KADAM_UNROLL
+      for (int row = 0; row < height; ++row) {
+        value[row] = row < rows ? m(begin + row * matrix.columns + j) : 0.0;
+      }
+      KADAM_UNROLL
+      for (int c = 0; c < Width; ++c) {
+        const double of_column = c < columns ? static_cast<double>(factor[c * matrix.columns + j]) : 0.0;
+        KADAM_UNROLL
+        for (int row = 0; row < height; ++row) sum[row][c] += value[row] * of_column;
+      }
+    }
+    KADAM_UNROLL
+    for (int row = 0; row < height; ++row) {
+      KADAM_UNROLL
+      for (int c = 0; c < Width; ++c) {
+        const double total = member.sum_of_threads(sum[row][c]);
+        if (row < rows && c < columns) member.once([&] { out[c * matrix.rows + row] = total; });
+      }
+    }
+  }
+};
+
+/// A tile of a matrix: some rows, some columns.
+struct LowRankTile {
+  std::int64_t row;
+  std::int64_t rows;
+  std::int64_t column;
+  std::int64_t columns;
+
+  KOKKOS_FORCEINLINE_FUNCTION LowRankTile(const LowRankMatrix& matrix, std::int64_t tile)
+      : row((tile - matrix.tiles) / matrix.strips() * LowRankMatrix::rows_of_tile),
+        rows(Kokkos::min(std::int64_t{LowRankMatrix::rows_of_tile}, matrix.rows - row)),
+        column((tile - matrix.tiles) % matrix.strips() * LowRankMatrix::columns_of_tile),
+        columns(Kokkos::min(std::int64_t{LowRankMatrix::columns_of_tile}, matrix.columns - column)) {}
+};
+
+/// Parts of Mᵀ P: lanes are columns of M.
+template <Number T, class MemorySpace>
+struct MultiplyByLeft {
+  LowRankMatrices<MemorySpace> matrices;
+  ValueOfM<T> m;
+  Kokkos::View<const float*, MemorySpace> p;
+  Kokkos::View<double*, MemorySpace> sums;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
+    const LowRankMatrix matrix = matrices.of_tile(&LowRankMatrix::tiles, index);
+    const LowRankTile tile(matrix, index);
+    const std::int64_t part = tile.row / LowRankMatrix::rows_of_tile;
+    for (std::int64_t c = 0; c < matrix.rank; c += most_held_columns) {
+      const std::int64_t columns = Kokkos::min(std::int64_t{most_held_columns}, matrix.rank - c);
+      const float* const factor = &p(matrix.left + c * matrix.rows + tile.row);
+      double* const out = &sums(matrix.right_sums + (part * matrix.rank + c) * matrix.columns + tile.column);
+      with_width(columns, [&](const auto width) {
+        multiply<decltype(width)::value>(member, matrix, tile, columns, factor, out);
+      });
+    }
+  }
+
+ private:
+  template <int Width>
+  KOKKOS_FORCEINLINE_FUNCTION void multiply(const HostBlockMember& /*member*/, const LowRankMatrix& matrix,
+                                            const LowRankTile& tile, std::int64_t columns,
+                                            const float* factor, double* out) const {
+    double sum[Width][LowRankMatrix::columns_of_tile] = {};
+    for (std::int64_t row = 0; row < tile.rows; ++row) {
+      const std::int64_t first = matrix.begin + (tile.row + row) * matrix.columns + tile.column;
+      double value[LowRankMatrix::columns_of_tile];
+      KADAM_SIMD
+      for (std::int64_t j = 0; j < tile.columns; ++j) value[j] = m(first + j);
+      for (std::int64_t c = 0; c < columns; ++c) {
+        const auto of_row = static_cast<double>(factor[c * matrix.rows + row]);
+        KADAM_SIMD
+        for (std::int64_t j = 0; j < tile.columns; ++j) sum[c][j] += value[j] * of_row;
+      }
+    }
+    for (std::int64_t c = 0; c < columns; ++c) {
+      for (std::int64_t j = 0; j < tile.columns; ++j) out[c * matrix.columns + j] = sum[c][j];
+    }
+  }
+
+  template <int Width, class Team>
+  KOKKOS_FORCEINLINE_FUNCTION void multiply(const TeamBlockMember<Team>& member, const LowRankMatrix& matrix,
+                                            const LowRankTile& tile, std::int64_t columns,
+                                            const float* factor, double* out) const {
+    KADAM_DO_NOT_UNROLL
+    for (std::int64_t j = member.rank(); j < tile.columns; j += member.threads()) {
+      double sum[Width] = {};
+      const std::int64_t first = matrix.begin + tile.row * matrix.columns + tile.column + j;
+      for (std::int64_t row = 0; row < tile.rows; ++row) {
+        const double value = m(first + row * matrix.columns);
+        KADAM_UNROLL
+        for (int c = 0; c < Width; ++c) {
+          sum[c] += c < columns ? value * static_cast<double>(factor[c * matrix.rows + row]) : 0.0;
+        }
+      }
+      KADAM_UNROLL
+      for (int c = 0; c < Width; ++c) {
+        if (c < columns) out[c * matrix.columns + j] = sum[c];
+      }
+    }
+  }
+};
+
+/// e <- M - P Sᵀ and mean <- P Rᵀ in a tile: lanes are columns.
+template <Number T, class MemorySpace>
+struct SubtractLowRank {
+  LowRankMatrices<MemorySpace> matrices;
+  ValueOfM<T> m;
+  Kokkos::View<const float*, MemorySpace> p;
+  Kokkos::View<const float*, MemorySpace> r;
+  Kokkos::View<const float*, MemorySpace> s;
+  Kokkos::View<float*, MemorySpace> error;
+  Kokkos::View<float*, MemorySpace> mean;
+
+  KOKKOS_FUNCTION void operator()(const HostBlockMember& /*member*/, const std::int64_t index) const {
+    const LowRankMatrix matrix = matrices.of_tile(&LowRankMatrix::tiles, index);
+    const LowRankTile tile(matrix, index);
+    for (std::int64_t row = 0; row < tile.rows; ++row) {
+      const std::int64_t first = matrix.begin + (tile.row + row) * matrix.columns + tile.column;
+      double taken[LowRankMatrix::columns_of_tile] = {};
+      double given[LowRankMatrix::columns_of_tile] = {};
+      for (std::int64_t c = 0; c < matrix.rank; ++c) {
+        const auto of_row = static_cast<double>(p(matrix.left + c * matrix.rows + tile.row + row));
+        const std::int64_t right = matrix.right + c * matrix.columns + tile.column;
+        KADAM_SIMD
+        for (std::int64_t j = 0; j < tile.columns; ++j) {
+          taken[j] += of_row * static_cast<double>(s(right + j));
+          given[j] += of_row * static_cast<double>(r(right + j));
+        }
+      }
+      KADAM_SIMD
+      for (std::int64_t j = 0; j < tile.columns; ++j) {
+        error(first + j) = static_cast<float>(m(first + j) - taken[j]);
+        mean(first + j) = static_cast<float>(given[j]);
+      }
+    }
+  }
+
+  /// The first columns of R and S stay in registers.
+  template <class Team>
+  KOKKOS_FUNCTION void operator()(const TeamBlockMember<Team>& member, const std::int64_t index) const {
+    const LowRankMatrix matrix = matrices.of_tile(&LowRankMatrix::tiles, index);
+    const LowRankTile tile(matrix, index);
+    with_width(matrix.rank, [&](const auto width) {
+      KADAM_DO_NOT_UNROLL
+      for (std::int64_t j = member.rank(); j < tile.columns; j += member.threads()) {
+        subtract<decltype(width)::value>(matrix, tile, j);
+      }
+    });
+  }
+
+ private:
+  template <int Width>
+  KOKKOS_FORCEINLINE_FUNCTION void subtract(const LowRankMatrix& matrix, const LowRankTile& tile,
+                                            std::int64_t j) const {
+    const float* const left = &p(matrix.left + tile.row);
+    const std::int64_t right = matrix.right + tile.column + j;
+    float of_r[Width];
+    float of_s[Width];
+    KADAM_UNROLL
+    for (int c = 0; c < Width; ++c) {
+      of_r[c] = c < matrix.rank ? r(right + c * matrix.columns) : 0.0F;
+      of_s[c] = c < matrix.rank ? s(right + c * matrix.columns) : 0.0F;
+    }
+    for (std::int64_t row = 0; row < tile.rows; ++row) {
+      const std::int64_t i = matrix.begin + (tile.row + row) * matrix.columns + tile.column + j;
+      double taken = 0.0;
+      double given = 0.0;
+      KADAM_UNROLL
+      for (int c = 0; c < Width; ++c) {
+        const double of_row = c < matrix.rank ? static_cast<double>(left[c * matrix.rows + row]) : 0.0;
+        taken += of_row * static_cast<double>(of_s[c]);
+        given += of_row * static_cast<double>(of_r[c]);
+      }
+      for (std::int64_t c = Width; c < matrix.rank; ++c) {
+        const auto of_row = static_cast<double>(left[c * matrix.rows + row]);
+        taken += of_row * static_cast<double>(s(right + c * matrix.columns));
+        given += of_row * static_cast<double>(r(right + c * matrix.columns));
+      }
+      error(i) = static_cast<float>(m(i) - taken);
+      mean(i) = static_cast<float>(given);
+    }
+  }
+};
+
+/// Modified Gram-Schmidt on the columns of one matrix, in double.
+template <class MemorySpace>
+struct Orthonormalise {
+  LowRankMatrices<MemorySpace> matrices;
+  Kokkos::View<float*, MemorySpace> p;
+  Kokkos::View<double*, MemorySpace> work;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
+    const LowRankMatrix matrix = matrices.all(index);
+    const std::int64_t rows = matrix.rows;
+    for (std::int64_t c = 0; c < matrix.rank; ++c) {
+      float* const in = &p(matrix.left + c * rows);
+      double* const column = &work(matrix.left + c * rows);
+      member.for_each(rows, [&](const std::int64_t i) { column[i] = static_cast<double>(in[i]); });
+      const double length = norm(member, column, rows);
+      for (int pass = 0; pass < 2; ++pass) {
+        for (std::int64_t k = 0; k < c; ++k) {
+          const double* const other = &work(matrix.left + k * rows);
+          const double along = member.sum(rows, [&](const std::int64_t i) { return other[i] * column[i]; });
+          member.for_each(rows, [&](const std::int64_t i) { column[i] -= along * other[i]; });
+        }
+      }
+      const double kept = norm(member, column, rows);
+      const bool stays = kept > 0.0 && kept >= least_kept * length;
+      member.for_each(rows, [&](const std::int64_t i) {
+        column[i] = stays ? column[i] / kept : 0.0;
+        in[i] = static_cast<float>(column[i]);
+      });
+    }
+  }
+
+ private:
+  static constexpr double least_kept = 1e-6;
+
+  template <class Member>
+  [[nodiscard]] static KOKKOS_FORCEINLINE_FUNCTION double norm(const Member& member, const double* column,
+                                                               std::int64_t rows) {
+    return Kokkos::sqrt(member.sum(rows, [&](const std::int64_t i) { return column[i] * column[i]; }));
+  }
+};
+
+/// Columns of Q from those of R, or of Q itself: the zero ones from the seed matrix.
+template <class MemorySpace>
+struct TakeColumns {
+  LowRankMatrices<MemorySpace> matrices;
+  std::uint64_t seed;
+  std::int64_t LowRankMatrix::*first;
+  Kokkos::View<const float*, MemorySpace> from;
+  Kokkos::View<float*, MemorySpace> q;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
+    const LowRankMatrix matrix = matrices.all(index);
+    for (std::int64_t c = 0; c < matrix.rank; ++c) {
+      const float* const in = &from(matrix.*first + c * matrix.columns);
+      float* const out = &q(matrix.q + c * matrix.columns);
+      const float largest =
+          member.max(matrix.columns, [&](const std::int64_t j) { return Kokkos::fabs(in[j]); });
+      member.for_each(matrix.columns, [&](const std::int64_t j) {
+        out[j] = largest != 0.0F ? in[j] : seed_number(seed, matrix.tensor, j * matrix.rank + c);
+      });
+    }
+  }
+};
+
+/// function(M by its format).
+template <class MemorySpace, class Function>
+void with_m(const LowRankInput<MemorySpace>& input, const Function& function) {
+  input.gradient.visit([&]<class T, class... P>(const Kokkos::View<const T*, P...>& gradient) {
+    function(ValueOfM<T>{gradient.data(), input.error.data(), static_cast<double>(input.scale)});
+  });
+}
+
+}  // namespace detail
+
+/// sums <- M Q of all matrices, in parts. Shape: sums [extents.left_sums].
+/// Memory: reads G and e: 8 B per element, once for eight columns.
+template <class Exec, class MemorySpace>
+void multiply_by_right(const Exec& exec, const LowRankMatrices<MemorySpace>& matrices,
+                       const LowRankInput<MemorySpace>& input,
+                       const Kokkos::View<const float*, MemorySpace>& q,
+                       const Kokkos::View<double*, MemorySpace>& sums) {
+  detail::with_m(input, [&]<class T>(const detail::ValueOfM<T>& m) {
+    detail::for_each_block("kadam::multiply_by_right", exec, 0, matrices.extents.row_tiles,
+                           detail::MultiplyByRight<T, MemorySpace>{matrices, m, q, sums});
+  });
+}
+
+/// sums <- Mᵀ P of all matrices, in parts. Shape: p [extents.left], sums [extents.right_sums].
+/// Memory: as multiply_by_right().
+template <class Exec, class MemorySpace>
+void multiply_by_left(const Exec& exec, const LowRankMatrices<MemorySpace>& matrices,
+                      const LowRankInput<MemorySpace>& input,
+                      const Kokkos::View<const float*, MemorySpace>& p,
+                      const Kokkos::View<double*, MemorySpace>& sums) {
+  detail::with_m(input, [&]<class T>(const detail::ValueOfM<T>& m) {
+    detail::for_each_block("kadam::multiply_by_left", exec, 0, matrices.extents.tiles,
+                           detail::MultiplyByLeft<T, MemorySpace>{matrices, m, p, sums});
+  });
+}
+
+/// The factors of low-rank means. Shape: p [extents.left], r and s [extents.right].
+template <class MemorySpace>
+struct LowRankFactors {
+  Kokkos::View<const float*, MemorySpace> p;
+  Kokkos::View<const float*, MemorySpace> r;  ///< of the mean
+  Kokkos::View<const float*, MemorySpace> s;  ///< of what leaves the error
+};
+
+/// input.error <- M - P Sᵀ;  mean <- P Rᵀ, in the elements of all matrices.
+/// Memory: reads G and e, writes e and mean: 16 B per element.
+template <class Exec, class MemorySpace>
+void subtract_low_rank(const Exec& exec, const LowRankMatrices<MemorySpace>& matrices,
+                       const LowRankInput<MemorySpace>& input, const LowRankFactors<MemorySpace>& factors,
+                       const Kokkos::View<float*, MemorySpace>& mean) {
+  detail::with_m(input, [&]<class T>(const detail::ValueOfM<T>& m) {
+    detail::for_each_block("kadam::subtract_low_rank", exec, 0, matrices.extents.tiles,
+                           detail::SubtractLowRank<T, MemorySpace>{matrices, m, factors.p, factors.r,
+                                                                   factors.s, input.error, mean});
+  });
+}
+
+/// Makes the columns of each P orthonormal, in their order (modified Gram-Schmidt, two passes, in double).
+/// One that keeps less than 1e-6 of its length becomes 0. Shape: p and work [extents.left].
+template <class Exec, class MemorySpace>
+void orthonormalise(const Exec& exec, const LowRankMatrices<MemorySpace>& matrices,
+                    const Kokkos::View<float*, MemorySpace>& p,
+                    const Kokkos::View<double*, MemorySpace>& work) {
+  detail::for_each_block("kadam::orthonormalise", exec, 0, matrices.count(),
+                         detail::Orthonormalise<MemorySpace>{matrices, p, work});
+}
+
+/// Q <- R, but the columns of the seed matrix where a column of R is zero. Shape: r [extents.right].
+template <class Exec, class MemorySpace>
+void take_columns(const Exec& exec, const LowRankMatrices<MemorySpace>& matrices, std::uint64_t seed,
+                  const Kokkos::View<const float*, MemorySpace>& r,
+                  const Kokkos::View<float*, MemorySpace>& q) {
+  detail::for_each_block("kadam::take_columns", exec, 0, matrices.count(),
+                         detail::TakeColumns<MemorySpace>{matrices, seed, &LowRankMatrix::right, r, q});
+}
+
+/// Puts the columns of the seed matrix where a column of Q is zero.
+template <class Exec, class MemorySpace>
+void seed_zero_columns(const Exec& exec, const LowRankMatrices<MemorySpace>& matrices, std::uint64_t seed,
+                       const Kokkos::View<float*, MemorySpace>& q) {
+  detail::for_each_block("kadam::seed_zero_columns", exec, 0, matrices.count(),
+                         detail::TakeColumns<MemorySpace>{matrices, seed, &LowRankMatrix::q, q, q});
+}
+
+}  // namespace kadam
