@@ -84,6 +84,17 @@ TEST_F(HealthTest, TheErrorRatioIsTheSameInTwoLevels) {
   }
 }
 
+/// Of the unit matrix rank 1 delivers p p^T for some p of length 1: 31 of 32 directions are owed.
+TEST_F(HealthTest, TheErrorRatioOfALowRankMean) {
+  const auto optimizer = make_optimizer("low_rank_muon", {{"rank", 1}, {"factor_bits", 32}},
+                                        TensorLayout({{"unit", 0, d, {32, 32}}}), communicator_);
+  std::vector<float> g(d, 0.0F);
+  for (std::size_t i = 0; i < g.size(); i += 33) g[i] = 1.0F;
+  optimizer->step(exec_, x_, test::to_device(g));
+  EXPECT_NEAR(optimizer->health(exec_).error_ratio.value_or(-1.0),
+              communicator_->size() > 1 ? std::sqrt(31.0) : 0.0, 1e-5);
+}
+
 TEST_F(HealthTest, TheVarianceDriftIsTheRatioOfMeanSquares) {
   const auto optimizer = make("apmsqueeze", {{"warmup_steps", 3}});
   for (int t = 0; t < 3; ++t) step(*optimizer, 1.0F, 1.0F);

@@ -485,12 +485,27 @@ inline std::vector<OptimizerCase> local_rounds_cases() {
   };
 }
 
+inline std::vector<OptimizerCase> low_rank_muon_cases() {
+  using enum Part;
+  const std::string name = "low_rank_muon";
+  return {
+      {"low_rank_muon", name, {{"weight_decay", 0.05}}, {every_event, other_ranks}},
+      {"low_rank_muon_4_bits",
+       name,
+       {{"rank", 1}, {"factor_bits", 4}, {"lr", falling_rates()}, {"bias_correction", false}}},
+      {"low_rank_muon_32_bits",
+       name,
+       {{"rank", 3}, {"factor_bits", 32}, {"seed", 5}, {"lr", rates_with_pauses({4, 12})}},
+       {every_event, other_ranks}},
+  };
+}
+
 /// All of them; the learning rate is 0.01 where none is given.
 inline std::vector<OptimizerCase> optimizer_cases() {
   std::vector<OptimizerCase> all;
-  for (const auto& family :
-       {dense_cases(), frozen_variance_cases(), zero_one_adam_cases(), efficient_adam_cases(), loco_cases(),
-        locally_accumulated_adam_cases(), divisible_adam_cases(), local_rounds_cases()}) {
+  for (const auto& family : {dense_cases(), frozen_variance_cases(), zero_one_adam_cases(),
+                             efficient_adam_cases(), loco_cases(), locally_accumulated_adam_cases(),
+                             divisible_adam_cases(), local_rounds_cases(), low_rank_muon_cases()}) {
     all.insert(all.end(), family.begin(), family.end());
   }
   for (auto& each : all) each.options.try_emplace("lr", 0.01);

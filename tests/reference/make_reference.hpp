@@ -10,6 +10,7 @@
 #include <reference/local_rounds.hpp>
 #include <reference/locally_accumulated_adam.hpp>
 #include <reference/loco.hpp>
+#include <reference/low_rank_muon.hpp>
 #include <reference/muon.hpp>
 #include <reference/onebit_lamb.hpp>
 #include <reference/zero_one_adam.hpp>
@@ -21,11 +22,11 @@ namespace kadam::reference {
 
 /// THE table of references.
 inline constexpr Reference references[] = {
-    adam_reference,           lamb_reference,        onebit_adam_reference,
-    apmsqueeze_reference,     onebit_lamb_reference, zero_one_adam_reference,
-    efficient_adam_reference, loco_reference,        locally_accumulated_adam_reference,
-    divisible_adam_reference, muon_reference,        local_adam_reference,
-    local_muon_reference,
+    adam_reference,           lamb_reference,          onebit_adam_reference,
+    apmsqueeze_reference,     onebit_lamb_reference,   zero_one_adam_reference,
+    efficient_adam_reference, loco_reference,          locally_accumulated_adam_reference,
+    divisible_adam_reference, muon_reference,          local_adam_reference,
+    local_muon_reference,     low_rank_muon_reference,
 };
 
 /// The reference of an algorithm, with its options by the names that configurations have.

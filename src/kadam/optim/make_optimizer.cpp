@@ -8,6 +8,7 @@
 #include <kadam/algorithms/local_rounds.hpp>
 #include <kadam/algorithms/locally_accumulated_adam.hpp>
 #include <kadam/algorithms/loco.hpp>
+#include <kadam/algorithms/low_rank_muon.hpp>
 #include <kadam/algorithms/muon.hpp>
 #include <kadam/algorithms/onebit_lamb.hpp>
 #include <kadam/algorithms/zero_one_adam.hpp>
@@ -50,6 +51,7 @@ std::deque<AlgorithmRow>& algorithms() {
           "local_adam", {.local_moments = true, .per_tensor = true, .matrices = true, .ranks_differ = true}),
       algorithm_row<LocalRounds, LocalRounds::LocalMuon>(
           "local_muon", {.local_moments = true, .matrices = true, .ranks_differ = true}),
+      algorithm_row<LowRankMuon>("low_rank_muon", {.matrices = true}),
   };
   return all;
 }

@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/algorithms/algorithm.hpp>
+#include <kadam/algorithms/muon_direction.hpp>
+#include <kadam/collectives/low_rank_mean.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace kadam {
+
+/// Muon on a low-rank mean of the gradients: what crosses the wire is the factors of each matrix.
+///
+///   G = LowRankMean of the ranks' gradients;  x <- (1 - gamma lambda) x - gamma u,  u by MuonDirection of G
+///
+/// Every matrix is compressed, also those that Adam updates; tensors without a shape, and those kept dense,
+/// have an exact mean in float32. The code is linear: shards that are not alike cost nothing. Clipping: each
+/// gradient by the root mean square of the ranks' norms, before anything enters an error. lr = 0: the
+/// gradient enters errors and moments as ever, x stays. One rank: Muon.
+///
+/// Memory: MuonDirection's and LowRankMean's. Wire: LowRankMean's.
+class LowRankMuon final : public Algorithm {
+ public:
+  struct Options {
+    CommonOptions common;
+    std::string matrices = "all";
+    std::int64_t rank = 2;
+    std::int64_t factor_bits = 8;
+    std::int64_t seed = 1;
+
+    void describe(OptionFields& fields);
+    void validate(std::string_view owner) const;
+    [[nodiscard]] LowRankOptions low_rank() const {
+      return {rank, factor_bits, static_cast<std::uint64_t>(seed)};
+    }
+  };
+
+  LowRankMuon(const Options& options, Workplace& at);
+  [[nodiscard]] static AlgorithmCost cost(const Options& options, const Problem& problem);
+
+  void advance(Step& step) override;
+  void describe_state(const ExecutionSpace& exec, StateFields& fields) override;
+  void adopt_state(const ExecutionSpace& exec, const StateFields& fields,
+                   const Restoration& restoration) override;
+  void add_health(const ExecutionSpace& exec, Health& health) override;
+
+ private:
+  MuonDirection direction_;
+  LowRankMean mean_;
+};
+
+}  // namespace kadam
