@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # kadam.pc, for programs that are built without CMake: mpicc -c $(pkg-config --cflags kadam), mpicxx $(pkg-config --libs
 # kadam). Kokkos has no such file of its own, so its libraries stand here with their places; MPI is the compiler
-# wrapper's business.
+# wrapper's business. Kokkos Kernels comes with its BLAS.
 set(kadam_pc_kokkos)
 foreach(library IN ITEMS kokkoscontainers kokkosalgorithms kokkossimd kokkoscore)
   if(TARGET Kokkos::${library})
@@ -12,6 +12,17 @@ foreach(library IN ITEMS kokkoscontainers kokkosalgorithms kokkossimd kokkoscore
     endif()
   endif()
 endforeach()
+if(KADAM_ENABLE_KOKKOS_KERNELS)
+  list(PREPEND kadam_pc_kokkos $<TARGET_FILE:Kokkos::kokkoskernels>)
+  foreach(target IN ITEMS LAPACK BLAS)
+    if(TARGET Kokkos::${target})
+      get_target_property(libraries Kokkos::${target} INTERFACE_LINK_LIBRARIES)
+      if(libraries)
+        list(APPEND kadam_pc_kokkos ${libraries})
+      endif()
+    endif()
+  endforeach()
+endif()
 list(JOIN kadam_pc_kokkos " " kadam_pc_kokkos)
 set(kadam_pc_rpath)
 if(BUILD_SHARED_LIBS)

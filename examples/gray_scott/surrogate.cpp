@@ -79,7 +79,7 @@ Surrogate::Surrogate(const ExecutionSpace& exec, std::int64_t inputs, std::vecto
   for (const std::int64_t width : widths) {
     const std::string name = "layers." + std::to_string(layers_.size());
     Layer layer;
-    layer.range.begin = builder.add(name + ".weight", inputs * width);
+    layer.range.begin = builder.add(name + ".weight", {inputs, width});
     layer.range.end = builder.add(name + ".bias", width) + width;
     layer.rows = inputs + 1;
     layer.columns = width;

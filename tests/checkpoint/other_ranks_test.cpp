@@ -59,9 +59,9 @@ Whole whole_state(Optimizer* optimizer, const Vector<float>& parameters) {
     }
     if (state.common_parameters()) add(whole, *state.common_parameters(), rank);
   }
-  for (const char* name :
-       {"parameters", "x", "m", "v", "w", "errors", "error", "residual", "in_flight", "arriving", "u",
-        "variance_snapshot", "variance_mean", "variance_rows", "variance_columns", "variance_others"}) {
+  for (const char* name : {"parameters", "x", "m", "v", "w", "errors", "error", "residual", "in_flight",
+                           "arriving", "u", "outer_momentum", "variance_snapshot", "variance_mean",
+                           "variance_rows", "variance_columns", "variance_others"}) {
     std::vector<double>& values = whole[name];
     values.resize(static_cast<std::size_t>(d));
     values = test::sum_over_ranks(values);
@@ -123,7 +123,8 @@ class OtherRanksTest : public testing::TestWithParam<std::tuple<OptimizerCase, C
 
   [[nodiscard]] static std::unique_ptr<Optimizer> make(const std::shared_ptr<Communicator>& communicator) {
     const OptimizerCase& one = std::get<0>(GetParam());
-    return communicator == nullptr ? nullptr : make_optimizer(one.name, one.options, layout, communicator);
+    if (communicator == nullptr) return nullptr;
+    return make_optimizer(one.name, test::options_that_agree(one), layout, communicator);
   }
 
   /// Of |x - 1|^2 / 2 and what makes each batch another.

@@ -110,7 +110,8 @@ class ResumeTest : public testing::TestWithParam<Setting> {
   }
 
   [[nodiscard]] std::unique_ptr<Optimizer> make() const {
-    return make_optimizer(optimizer_case().name, optimizer_case().options, layout, communicator_, groups());
+    return make_optimizer(optimizer_case().name, test::options_that_agree(optimizer_case()), layout,
+                          communicator_, groups());
   }
 
   /// Where the warm-up is to end by itself, gradients that let the variance settle.

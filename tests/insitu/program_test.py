@@ -47,7 +47,8 @@ def read(folder):
 
 
 def check_learning(jumps, unseen):
-    expect(jumps[-1]["loss"] < 0.35 * jumps[0]["loss"], "the loss has not fallen", jumps)
+    # Losses are of single batches, and so noisy.
+    expect(jumps[-1]["loss"] < 0.5 * jumps[0]["loss"], "the loss has not fallen", jumps)
     expect(unseen[0]["time"] == jumps[-1]["time"] + 20, "times", jumps[-1], unseen[0])
     for line in unseen:
         expect(line["error"] < 0.5 * line["persistence"], "no better than persistence:", line)

@@ -130,7 +130,7 @@ std::vector<OptionMap> option_sets(const std::string& name) {
     if (option.name == "variance") {
       sets.push_back(options);
       sets.back()["variance"] = "factored";
-      sets.back()["variance_sync_interval"] = 2;
+      if (has_option(name, "variance_sync_interval")) sets.back()["variance_sync_interval"] = 2;
     }
     if (option.name == "value_bits") {
       sets.push_back(options);

@@ -77,7 +77,9 @@ TEST_P(OptimizerTraitsTest, Codes) {
 }
 
 TEST_P(OptimizerTraitsTest, Messages) {
-  EXPECT_EQ(sends() == std::set{Traffic::dense}, traits_.dense);
+  // A low-rank mean finds no matrix here to compress.
+  const bool compresses_matrices_alone = traits_.matrices && traits_.codes.empty();
+  EXPECT_EQ(sends() == std::set{Traffic::dense}, traits_.dense || compresses_matrices_alone);
   EXPECT_EQ(sends().contains(Traffic::sparse), traits_.sparse);
   EXPECT_EQ(sends().contains(Traffic::compressed), !traits_.codes.empty());
 }

@@ -52,7 +52,7 @@ for name, kind in program.known.items():
         # Of shards, parameters come back as they are: 8 + 32 bits in place of 4 + 32.
         least = 1.1 if kind["shards"] else 1.9
         expect(after[name][settled] > least * before[name][settled], "bits", after[name], before[name])
-    if "density" in options:
+    if kind["sparse"]:
         expect(after[name][settled] < before[name][settled], "density", after[name], before[name])
 expect(rounded["loco"][settled] < after["loco"][settled], "parameters in bf16")
 

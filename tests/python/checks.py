@@ -24,6 +24,11 @@ def warmup_of(name, steps):
     return {option: steps for option in ("warmup_steps", "variance_freeze_step") if option in kadam.options(name)}
 
 
+def rounds_of(name, **options):
+    """Those of these options that an optimizer with rounds has; none where it has no rounds."""
+    return {option: value for option, value in options.items() if option in kadam.options(name)}
+
+
 def needed_warmup_of(name, steps):
     """The same, for an optimizer that does not do without."""
     try:

@@ -9,7 +9,7 @@ import kadam
 import numpy as np
 from mpi4py import MPI
 
-from checks import needed_warmup_of, refuses
+from checks import needed_warmup_of, refuses, rounds_of
 from expect import expect
 
 WORLD = MPI.COMM_WORLD
@@ -157,7 +157,7 @@ def health_is_under_its_names():
     # Gradients of rank r are r + 1 times as large: the variances' sums differ by the square of that.
     spreads = {}
     for name in kadam.optimizers():
-        own = make(name, **needed_warmup_of(name, 4))
+        own = make(name, **needed_warmup_of(name, 4), **rounds_of(name, nonfinite="each_step"))
         train(own, 3, lambda step: np.full(ELEMENTS, WORLD.rank + 1, np.float32))
         got = own.health()
         if got["variance_spread"] is not None:

@@ -4,7 +4,7 @@
 import kadam
 import numpy as np
 
-from checks import warmup_of
+from checks import rounds_of, warmup_of
 from expect import expect
 
 TENSORS = {"no_group": 10, "nothing_of_its_own": 10, "None": 10, "zero": 10, "own": 10, "slow": 10}
@@ -24,7 +24,7 @@ for name in kadam.optimizers():
     # LAMB scales a step, its weight decay included, by the norm of the tensor.
     if "trust_max" in kadam.options(name):
         continue
-    for tensor, values in values_after_a_step(name, **warmup_of(name, 1)).items():
+    for tensor, values in values_after_a_step(name, **warmup_of(name, 1), **rounds_of(name, sync_interval=1)).items():
         expect(np.all(np.abs(values - AFTER[tensor]) < 1e-6), name, tensor, values)
 
 optimizer = kadam.Optimizer("adam", TENSORS, groups=tuple(GROUPS))

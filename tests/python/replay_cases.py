@@ -17,8 +17,11 @@ for folder in sorted(path.parent for path in cases.glob("*/case.json")):
     case = json.loads((folder / "case.json").read_text())
     if case["ranks"] != MPI.COMM_WORLD.size:
         continue
-    optimizer = kadam.Optimizer(case["algorithm"], {t["name"]: t["end"] - t["begin"] for t in case["tensors"]},
-                                MPI.COMM_WORLD, groups=case.get("groups", []), **case["options"])
+    tensors = {t["name"]: t.get("shape", t["end"] - t["begin"]) for t in case["tensors"]}
+    options = case["options"]
+    if "matrices" in kadam.options(case["algorithm"]):
+        options = {"matrices": ",".join(t["name"] for t in case["tensors"] if t.get("spectral", True))} | options
+    optimizer = kadam.Optimizer(case["algorithm"], tensors, MPI.COMM_WORLD, groups=case.get("groups", []), **options)
     gradients = np.load(folder / "gradients.npy")[optimizer.rank]
     x = np.load(folder / "parameters.npy")
     points = []

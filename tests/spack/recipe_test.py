@@ -40,6 +40,7 @@ LEFT_ALONE = {
     "KADAM_ENABLE_NATIVE_ARCH": "Spack's compiler wrapper says for which processor, by the target of the spec",
     "KADAM_ENABLE_PRECOMPILED_HEADERS": "for developers: Spack caches what it has built",
     "KADAM_ENABLE_WARNINGS_AS_ERRORS": "a newer compiler may warn of more, and must still install",
+    "KADAM_ENABLE_KOKKOS_KERNELS": "the programs bring it; without them products are Kadam's own",
     "KADAM_ENABLE_WORKLOADS": "the programs bring them; nothing of them is installed",
     "KADAM_ENABLE_HOST_TEAMS": "for developers: a GPU's way on a CPU is slow, and is there for tests",
     "KADAM_SANITIZERS": "for developers: an instrumented library needs an instrumented program",

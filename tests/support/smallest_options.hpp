@@ -15,10 +15,12 @@ inline OptionMap options_with_warmup(const std::string& name, std::int64_t steps
   return traits.warmup.empty() ? OptionMap{} : OptionMap{{traits.warmup, steps}};
 }
 
-/// The same where ranks hear of each other's gradients before every step, as most optimizers do.
+/// The same where ranks hear of each other's gradients before every step, as most optimizers do, and where
+/// rounds are short.
 inline OptionMap options_that_agree(const std::string& name, std::int64_t steps) {
   OptionMap options = options_with_warmup(name, steps);
   if (has_option(name, "nonfinite")) options["nonfinite"] = "each_step";
+  if (has_option(name, "sync_interval")) options["sync_interval"] = 2;
   return options;
 }
 

@@ -128,7 +128,7 @@ struct AddMatrix {
 
 }  // namespace detail
 
-/// Bytes that `squares` needs for a matrix of so many elements, as numbers of double.
+/// How many numbers `squares` holds for a matrix of so many elements.
 [[nodiscard]] inline std::int64_t nesterov_partial_sums(std::int64_t elements) {
   return (elements + detail::matrix_block_elements - 1) / detail::matrix_block_elements;
 }

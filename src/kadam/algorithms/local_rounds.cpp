@@ -150,6 +150,7 @@ bool LocalRounds::agree(Step& step) {
   const std::array<double, 3> own = {own_is_finite ? 0.0 : 1.0,
                                      static_cast<double>(std::exchange(skipped_alone_, 0)),
                                      static_cast<double>(std::exchange(step.raised, 0))};
+  communicator().settle();
   const std::vector<double> all = communicator().all_gather_values(own);
   bool is_finite = true;
   for (std::size_t k = 0; k < all.size(); k += own.size()) {
@@ -210,7 +211,7 @@ void LocalRounds::describe_state(const ExecutionSpace& /*exec*/, StateFields& fi
   fields.number("gamma_sum", gamma_sum_);
   fields.common_parameters(x_);
   direction_.describe_own_state(fields);
-  fields.of_each_rank("accumulated", u_, StateVector::IfMissing::zero);
+  fields.of_each_rank("u", u_, StateVector::IfMissing::zero);
   if (o_.extent(0) > 0) fields.equal("outer_momentum", o_, StateVector::IfMissing::zero);
   mean_.describe_state(fields);
 }
