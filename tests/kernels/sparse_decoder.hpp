@@ -14,6 +14,12 @@ namespace kadam::test {
 
 using Entries = std::vector<std::pair<std::int64_t, float>>;
 
+/// k of a block of so many elements.
+inline std::size_t entries_sent(std::int64_t length, double density) {
+  const auto wanted = static_cast<std::int64_t>(density * static_cast<double>(length) + 0.5);
+  return static_cast<std::size_t>(std::min(length, std::max<std::int64_t>(1, wanted)));
+}
+
 /// The entries of a sparse message, bit by bit from the description of the format: block after block, k
 /// values, then k indices in as few bits as the largest needs.
 inline Entries decode_sparse(const std::vector<std::uint32_t>& words, std::int64_t elements,
@@ -22,8 +28,7 @@ inline Entries decode_sparse(const std::vector<std::uint32_t>& words, std::int64
   std::size_t word = 0;
   for (std::int64_t begin = 0; begin < elements; begin += block) {
     const std::int64_t length = std::min(block, elements - begin);
-    const auto wanted = static_cast<std::int64_t>(density * static_cast<double>(length) + 0.5);
-    const auto k = static_cast<std::size_t>(std::min(length, std::max<std::int64_t>(1, wanted)));
+    const std::size_t k = entries_sent(length, density);
     std::size_t bits = 0;
     while ((std::int64_t{1} << bits) < length) ++bits;
     for (std::size_t p = 0; p < k; ++p) {
@@ -48,8 +53,7 @@ inline Entries decode_two_levels(const std::vector<std::uint8_t>& bytes, std::in
   std::size_t byte = 0;
   for (std::int64_t begin = 0; begin < elements; begin += block) {
     const std::int64_t length = std::min(block, elements - begin);
-    const auto wanted = static_cast<std::int64_t>(density * static_cast<double>(length) + 0.5);
-    const auto k = static_cast<std::size_t>(std::min(length, std::max<std::int64_t>(1, wanted)));
+    const std::size_t k = entries_sent(length, density);
     float levels[2];
     std::memcpy(levels, &bytes.at(byte + 7) - 7, sizeof(levels));
     for (std::size_t p = 0; p < k; ++p) {

@@ -8,6 +8,7 @@
 #include <kadam/kernels/detail/block_loop.hpp>
 #include <kadam/kernels/element_loop.hpp>
 #include <kadam/kernels/numbers.hpp>
+#include <kadam/kernels/on_device.hpp>
 #include <kadam/kernels/segments.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -115,10 +116,10 @@ struct VarianceFactors {
     factors.values = {"kadam::VarianceFactors::values", static_cast<std::size_t>(tables.values)};
     factors.means = {"kadam::VarianceFactors::means", tables.matrices.size()};
     factors.sums = {"kadam::VarianceFactors::sums", static_cast<std::size_t>(tables.sums)};
-    factors.matrices = copy_of("kadam::VarianceFactors::matrices", tables.matrices);
-    factors.panels = copy_of("kadam::VarianceFactors::panels", tables.panels);
-    factors.tiles = copy_of("kadam::VarianceFactors::tiles", tables.tiles);
-    factors.value_tiles = copy_of("kadam::VarianceFactors::value_tiles", tables.value_tiles);
+    factors.matrices = on_device<MemorySpace>("kadam::VarianceFactors::matrices", tables.matrices);
+    factors.panels = on_device<MemorySpace>("kadam::VarianceFactors::panels", tables.panels);
+    factors.tiles = on_device<MemorySpace>("kadam::VarianceFactors::tiles", tables.tiles);
+    factors.value_tiles = on_device<MemorySpace>("kadam::VarianceFactors::value_tiles", tables.value_tiles);
     return factors;
   }
   /// Rows and columns of the matrices, elements of the others.
@@ -213,15 +214,6 @@ struct VarianceFactors {
       return {std::min({shape.rows, longest, elements / across}), across};
     }
   };
-
-  template <class T>
-  static Kokkos::View<T*, MemorySpace> copy_of(const char* label, const std::vector<T>& list) {
-    const Kokkos::View<T*, MemorySpace> view(label, list.size());
-    Kokkos::deep_copy(view,
-                      Kokkos::View<const T*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
-                          list.data(), list.size()));
-    return view;
-  }
 };
 
 namespace detail {

@@ -5,6 +5,7 @@
 #include <kadam/kernels/adam_update.hpp>
 #include <kadam/kernels/detail/block_loop.hpp>
 #include <kadam/kernels/numbers.hpp>
+#include <kadam/kernels/on_device.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -56,19 +57,8 @@ struct TensorTiles {
       }
     }
     first.push_back(static_cast<std::int64_t>(list.size()));
-    TensorTiles result{{"kadam::TensorTiles::tiles", list.size()},
-                       {"kadam::TensorTiles::first_tile", first.size()}};
-    copy_from(list, result.tiles);
-    copy_from(first, result.first_tile);
-    return result;
-  }
-
- private:
-  template <class T>
-  static void copy_from(const std::vector<T>& list, const Kokkos::View<T*, MemorySpace>& view) {
-    Kokkos::deep_copy(view,
-                      Kokkos::View<const T*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
-                          list.data(), list.size()));
+    return {on_device<MemorySpace>("kadam::TensorTiles::tiles", list),
+            on_device<MemorySpace>("kadam::TensorTiles::first_tile", first)};
   }
 };
 

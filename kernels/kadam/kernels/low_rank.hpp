@@ -5,6 +5,7 @@
 #include <kadam/kernels/detail/block_loop.hpp>
 #include <kadam/kernels/number_format.hpp>
 #include <kadam/kernels/numbers.hpp>
+#include <kadam/kernels/on_device.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -97,12 +98,7 @@ struct LowRankMatrices {
   /// Waits for its copy. Shape: the factors are placed.
   [[nodiscard]] static LowRankMatrices make(const std::vector<LowRankMatrix>& matrices,
                                             const LowRankExtents& extents) {
-    const Kokkos::View<LowRankMatrix*, MemorySpace> on_device("kadam::LowRankMatrices", matrices.size());
-    Kokkos::deep_copy(
-        on_device,
-        Kokkos::View<const LowRankMatrix*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
-            matrices.data(), matrices.size()));
-    return {on_device, extents};
+    return {on_device<MemorySpace>("kadam::LowRankMatrices", matrices), extents};
   }
   [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(all.extent(0)); }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <kadam/kernels/detail/with_format.hpp>
+#include <kadam/kernels/on_device.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -46,8 +47,9 @@ struct SegmentTable {
       }
       nearest.push_back(segment);
     }
-    return {copy_of("kadam::SegmentTable::ends", ends), copy_of("kadam::SegmentTable::factors", factors),
-            copy_of("kadam::SegmentTable::nearest", nearest)};
+    return {on_device<MemorySpace>("kadam::SegmentTable::ends", ends),
+            on_device<MemorySpace>("kadam::SegmentTable::factors", factors),
+            on_device<MemorySpace>("kadam::SegmentTable::nearest", nearest)};
   }
   [[nodiscard]] static std::size_t memory_bytes(std::size_t segments, std::int64_t elements) {
     return segments * (sizeof(std::int64_t) + sizeof(SegmentFactors)) +
@@ -86,14 +88,6 @@ struct SegmentTable {
   /// Entries of `nearest`: one more than strides begin, for the end of a bisection.
   [[nodiscard]] static std::size_t strides(std::int64_t elements) {
     return static_cast<std::size_t>((elements + stride - 1) / stride) + 1;
-  }
-  template <class T>
-  static Kokkos::View<T*, MemorySpace> copy_of(const char* label, const std::vector<T>& values) {
-    const Kokkos::View<T*, MemorySpace> view(label, values.size());
-    Kokkos::deep_copy(view,
-                      Kokkos::View<const T*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
-                          values.data(), values.size()));
-    return view;
   }
 };
 

@@ -15,16 +15,6 @@ struct DecayAndSubtract {
   }
 };
 
-/// What is never compressed: tensors kept dense, and those that do not move, which a 1-bit code could not
-/// say.
-std::vector<ElementRange> left_out(const ResolvedGroups& groups) {
-  std::vector<ElementRange> ranges = groups.dense;
-  for (const Segment& segment : groups.segments) {
-    if (segment.lr_scale == 0.0) ranges.push_back(segment.range);
-  }
-  return ranges;
-}
-
 }  // namespace
 
 void EfficientAdam::Options::describe(OptionFields& fields) {
@@ -72,7 +62,8 @@ EfficientAdam::EfficientAdam(const Options& options, Workplace& at)
   } else {
     moments_ = Moments::zeros(exec, "kadam::EfficientAdam", elements());
   }
-  mean_ = GroupedMean(exec, options.codec, communicator(), elements(), groups(), left_out(groups()));
+  mean_ =
+      GroupedMean(exec, options.codec, communicator(), elements(), groups(), still_or_kept_dense(groups()));
   exec.fence("kadam::EfficientAdam");
 }
 
@@ -111,11 +102,6 @@ void EfficientAdam::accumulate_by_factors(const Step& step, const AdamDirectionO
   const MomentumAndDirectionOf rule{Ema::make(common().beta1), step.gradient_scale(), direction};
   accumulate_momentum_direction(step.exec, step.by_segment(rule), factored_variance_.factors(), moments_.m,
                                 step.gradient, mean_.compressed().accumulator());
-}
-
-void EfficientAdam::adopt_state(const ExecutionSpace& exec, const StateFields& /*fields*/,
-                                const Restoration& /*restoration*/) {
-  if (factors_variance_) factored_variance_.adopt_state(exec);
 }
 
 void EfficientAdam::describe_state(const ExecutionSpace& /*exec*/, StateFields& fields) {

@@ -45,8 +45,6 @@ class EfficientAdam final : public Algorithm {
   void advance(Step& step) override;
   void describe_state(const ExecutionSpace& exec, StateFields& fields) override;
   void add_health(const ExecutionSpace& exec, Health& health) override;
-  void adopt_state(const ExecutionSpace& exec, const StateFields& fields,
-                   const Restoration& restoration) override;
 
  private:
   /// worker error += y

@@ -52,8 +52,6 @@ class FactoredVariance {
   [[nodiscard]] const VarianceFactors<MemorySpace>& factors() const { return factors_; }
 
   void describe_state(StateFields& fields) const;
-  /// After a state was read.
-  void adopt_state(const ExecutionSpace& exec) const { find_row_means(exec, factors_); }
 
   /// Sum of v over all elements, in double. Waits for exec.
   [[nodiscard]] double sum(const ExecutionSpace& exec) const;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/algorithms/grouped_mean.hpp>
 #include <kadam/kernels/freeze.hpp>
+#include <kadam/kernels/on_device.hpp>
 
 namespace kadam {
 namespace {
@@ -38,19 +39,12 @@ std::vector<ElementRange> joined(const std::vector<ElementRange>& ranges) {
   return elements.ranges();
 }
 
-Vector<ElementRange> to_device(const std::vector<ElementRange>& ranges) {
-  Vector<ElementRange> view("kadam::CompressedCoordinates::dense", ranges.size());
-  const auto host = Kokkos::create_mirror_view(view);
-  for (std::size_t k = 0; k < ranges.size(); ++k) host(k) = ranges[k];
-  Kokkos::deep_copy(view, host);
-  return view;
-}
-
 }  // namespace
 
 CompressedCoordinates::CompressedCoordinates(const ExecutionSpace& exec, std::int64_t elements,
                                              const std::vector<ElementRange>& dense)
-    : elements_(elements), dense_(to_device(joined(dense))) {
+    : elements_(elements),
+      dense_(on_device<MemorySpace>("kadam::CompressedCoordinates::dense", joined(dense))) {
   mask_ = allocate<std::uint32_t>(exec, "kadam::CompressedCoordinates::mask",
                                   ActiveMask<MemorySpace>::words_for(elements));
   if (dense_.extent(0) == 0) return;
@@ -66,6 +60,14 @@ void CompressedCoordinates::require_variance(const ExecutionSpace& exec, const V
   }
   fill_active_mask(exec, mask_, elements_, HasVarianceAndIsOutside{v, IsOutside{dense_}});
   active_.words = mask_;
+}
+
+std::vector<ElementRange> still_or_kept_dense(const ResolvedGroups& groups) {
+  std::vector<ElementRange> ranges = groups.dense;
+  for (const Segment& segment : groups.segments) {
+    if (segment.lr_scale == 0.0) ranges.push_back(segment.range);
+  }
+  return ranges;
 }
 
 GroupedMean::GroupedMean(const ExecutionSpace& exec, const CodecOptions& codec, Communicator& communicator,

@@ -47,6 +47,10 @@ class CompressedCoordinates {
   std::int64_t inactive_ = 0;
 };
 
+/// What no code is asked for where steps are compressed: tensors kept dense, and those that do not move,
+/// which one bit could not say.
+[[nodiscard]] std::vector<ElementRange> still_or_kept_dense(const ResolvedGroups& groups);
+
 /// The mean of a vector over ranks, compressed but for its exceptions: tensors kept dense have an exact mean,
 /// coordinates that are left out have none.
 ///

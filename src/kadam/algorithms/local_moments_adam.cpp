@@ -260,12 +260,11 @@ void LocalMomentsAdam::describe_state(const ExecutionSpace& exec, StateFields& f
   }
 }
 
-void LocalMomentsAdam::adopt_state(const ExecutionSpace& exec, const StateFields& /*fields*/,
+void LocalMomentsAdam::adopt_state(const ExecutionSpace& /*exec*/, const StateFields& /*fields*/,
                                    const Restoration& /*restoration*/) {
   // One rank, or options without a delay: the ranks' variances have their mean already, or are not to have
   // one.
   awaits_variance_ = awaits_variance_ && delays_variance_;
-  if (factors_variance_) factored_variance_.adopt_state(exec);
 }
 
 void LocalMomentsAdam::poll_background() {

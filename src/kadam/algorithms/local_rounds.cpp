@@ -12,33 +12,55 @@
 
 namespace kadam {
 
+namespace {
+
+void choose_diloco(LocalRounds::Options& options) {
+  options.sync_interval = 100;
+  options.mean.code = "none";
+  options.outer_lr = 0.7;
+  options.outer_momentum = 0.9;
+  options.variance = Variance::own;
+}
+
+void choose_sparse_loco(LocalRounds::Options& options) {
+  options.sync_interval = 30;
+  options.mean.code = "topk";
+  options.mean.residual_decay = 0.95;
+  options.variance = Variance::own;
+}
+
+void choose_mu_loco(LocalRounds::Options& options) {
+  options.sync_interval = 30;
+  options.mean.code = "uniform4";
+  options.outer_lr = 0.7;
+  options.outer_momentum = 0.6;
+}
+
+}  // namespace
+
+LocalRounds::LocalAdam::LocalAdam() {
+  variance = Variance::factored;
+  presets = {{"diloco", choose_diloco}, {"sparse_loco", choose_sparse_loco}};
+}
+
+LocalRounds::LocalMuon::LocalMuon() {
+  matrices = "all";
+  presets = {{"mu_loco", choose_mu_loco}};
+}
+
 void LocalRounds::Options::choose_preset(const OptionMap& values) {
   const auto found = values.find("preset");
   const std::string* const name = found == values.end() ? nullptr : std::get_if<std::string>(&found->second);
   if (name == nullptr) return;
-  if (*name == "diloco") {
-    sync_interval = 100;
-    mean.code = "none";
-    outer_lr = 0.7;
-    outer_momentum = 0.9;
-    variance = Variance::own;
-  } else if (*name == "sparse_loco") {
-    sync_interval = 30;
-    mean.code = "topk";
-    mean.residual_decay = 0.95;
-    variance = Variance::own;
-  } else if (*name == "mu_loco") {
-    sync_interval = 30;
-    mean.code = "uniform4";
-    outer_lr = 0.7;
-    outer_momentum = 0.6;
+  for (const Preset& one : presets) {
+    if (one.name == *name) one.choose(*this);
   }
 }
 
 void LocalRounds::Options::describe(OptionFields& fields) {
   common.describe(fields);
-  std::vector<std::string> words = presets;
-  words.insert(words.begin(), "none");
+  std::vector<std::string> words = {"none"};
+  for (const Preset& one : presets) words.push_back(one.name);
   fields.add_choice("preset", preset, words, "options that make it a published algorithm");
   fields.add("sync_interval", sync_interval, Range::at_least(1),
              "steps that ranks take alone before a round");
@@ -214,11 +236,6 @@ void LocalRounds::describe_state(const ExecutionSpace& /*exec*/, StateFields& fi
   fields.of_each_rank("u", u_, StateVector::IfMissing::zero);
   if (o_.extent(0) > 0) fields.equal("outer_momentum", o_, StateVector::IfMissing::zero);
   mean_.describe_state(fields);
-}
-
-void LocalRounds::adopt_state(const ExecutionSpace& exec, const StateFields& /*fields*/,
-                              const Restoration& /*restoration*/) {
-  direction_.adopt_state(exec);
 }
 
 void LocalRounds::add_health(const ExecutionSpace& exec, Health& health) {

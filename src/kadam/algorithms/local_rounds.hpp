@@ -58,7 +58,13 @@ class LocalRounds final : public Algorithm {
     Variance variance = Variance::own;
     std::string matrices;  ///< empty: none, and no such option
     std::string preset = "none";
-    std::vector<std::string> presets;  ///< those that the algorithm has, beside none
+
+    /// Defaults that make it a published algorithm.
+    struct Preset {
+      std::string name;
+      void (*choose)(Options&);
+    };
+    std::vector<Preset> presets;  ///< those that the algorithm has, beside none
 
     /// What a preset changes; its name may be one that does not exist.
     void choose_preset(const OptionMap& values);
@@ -67,16 +73,10 @@ class LocalRounds final : public Algorithm {
     [[nodiscard]] SpectralTensors tensors(const TensorLayout& layout, const ResolvedGroups& groups) const;
   };
   struct LocalAdam : Options {
-    LocalAdam() {
-      variance = Variance::factored;
-      presets = {"diloco", "sparse_loco"};
-    }
+    LocalAdam();
   };
   struct LocalMuon : Options {
-    LocalMuon() {
-      matrices = "all";
-      presets = {"mu_loco"};
-    }
+    LocalMuon();
   };
 
   LocalRounds(const Options& options, Workplace& at);
@@ -88,8 +88,6 @@ class LocalRounds final : public Algorithm {
   void consensus(const ExecutionSpace& exec, const Vector<const float>& parameters,
                  const Vector<float>& out) override;
   void describe_state(const ExecutionSpace& exec, StateFields& fields) override;
-  void adopt_state(const ExecutionSpace& exec, const StateFields& fields,
-                   const Restoration& restoration) override;
   void add_health(const ExecutionSpace& exec, Health& health) override;
 
  private:

@@ -61,7 +61,6 @@ void LowRankMuon::describe_state(const ExecutionSpace& exec, StateFields& fields
 
 void LowRankMuon::adopt_state(const ExecutionSpace& exec, const StateFields& fields,
                               const Restoration& /*restoration*/) {
-  direction_.adopt_state(exec);
   mean_.adopt_state(exec, fields);
 }
 

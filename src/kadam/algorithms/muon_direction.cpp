@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/algorithms/muon_direction.hpp>
+#include <kadam/kernels/on_device.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -40,12 +41,8 @@ PackedRanges<MemorySpace> packed(const std::vector<Segment>& ranges) {
     ends.push_back(elements);
     factors.push_back({range.lr_scale, range.weight_decay});
   }
-  const Vector<std::int64_t> on_device("kadam::MuonDirection::distances", distances.size());
-  Kokkos::deep_copy(
-      on_device,
-      Kokkos::View<const std::int64_t*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
-          distances.data(), distances.size()));
-  return {SegmentTable<MemorySpace>::make(ends, factors), on_device, elements};
+  return {SegmentTable<MemorySpace>::make(ends, factors),
+          on_device<MemorySpace>("kadam::MuonDirection::distances", distances), elements};
 }
 
 }  // namespace
@@ -132,10 +129,6 @@ void MuonDirection::advance(const Step& step, const Gradient& gradient, const Ta
 
 void MuonDirection::average_variance(const ExecutionSpace& exec, Phases& phases) {
   if (factors_variance_) factored_.average(exec, phases);
-}
-
-void MuonDirection::adopt_state(const ExecutionSpace& exec) const {
-  if (factors_variance_) factored_.adopt_state(exec);
 }
 
 double MuonDirection::sum_of_variance(const ExecutionSpace& exec, const SumSpace<MemorySpace>& space) const {

@@ -79,8 +79,6 @@ class MuonDirection {
   /// The same on all ranks, or of each rank's own gradients.
   void describe_state(StateFields& fields) const;
   void describe_own_state(StateFields& fields) const;
-  /// After a state was read.
-  void adopt_state(const ExecutionSpace& exec) const;
   /// Sum of v of the elements outside spectral matrices, in double. Waits for exec.
   [[nodiscard]] double sum_of_variance(const ExecutionSpace& exec, const SumSpace<MemorySpace>& space) const;
 

@@ -33,16 +33,6 @@ struct AddResidual {
   KOKKOS_FORCEINLINE_FUNCTION void operator()(const float& e, float& target) const { target += e; }
 };
 
-/// What a code with a scale is not asked for: tensors kept dense, and those that do not move, which one bit
-/// could not say.
-std::vector<ElementRange> left_out(const ResolvedGroups& groups) {
-  std::vector<ElementRange> ranges = groups.dense;
-  for (const Segment& segment : groups.segments) {
-    if (segment.lr_scale == 0.0) ranges.push_back(segment.range);
-  }
-  return ranges;
-}
-
 }  // namespace
 
 void RoundMean::Options::describe(OptionFields& fields) {
@@ -93,7 +83,8 @@ RoundMean::RoundMean(const ExecutionSpace& exec, const Options& options, Communi
       places_(communicator.arrangement().places) {
   dense_ = DenseMean(exec, communicator, elements);
   if (is_grouped_) {
-    grouped_ = GroupedMean(exec, options.codec(), communicator, elements, groups, left_out(groups));
+    grouped_ =
+        GroupedMean(exec, options.codec(), communicator, elements, groups, still_or_kept_dense(groups));
   } else if (options.is_sparse()) {
     kept_ = DenseSubset(exec, communicator, groups.dense);
     sparse_ = SparseMean(exec, options.sparse(), elements, communicator);

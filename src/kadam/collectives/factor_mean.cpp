@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/collectives/factor_mean.hpp>
 #include <kadam/collectives/sliced_chunks.hpp>
+#include <kadam/kernels/on_device.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -11,14 +12,6 @@
 
 namespace kadam {
 namespace {
-
-template <class T>
-Vector<const T> table_of(const char* label, const std::vector<T>& values) {
-  const Vector<T> view(label, values.size());
-  Kokkos::deep_copy(view, Kokkos::View<const T*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
-                              values.data(), values.size()));
-  return view;
-}
 
 /// Of each block those of its column, from where the block begins.
 std::vector<FactorParts> parts_of_blocks(const FactorMessage& message,
@@ -72,8 +65,8 @@ FactorMean::FactorMean(const ExecutionSpace& exec, const FactorQuantiser& quanti
       quantiser_(quantiser),
       communicator_(&communicator) {
   const FactorMessage& message = layout_.message();
-  blocks_ = table_of("kadam::FactorMean::blocks", message.blocks());
-  parts_ = table_of("kadam::FactorMean::parts", parts_of_blocks(message, parts));
+  blocks_ = on_device<MemorySpace>("kadam::FactorMean::blocks", message.blocks());
+  parts_ = on_device<MemorySpace>("kadam::FactorMean::parts", parts_of_blocks(message, parts));
   const std::size_t own = message.piece(layout_.rank()).bytes;
   for (int r = 0; r < layout_.ranks(); ++r)
     received_pieces_.push_back({static_cast<std::size_t>(r) * own, own});
