@@ -25,11 +25,13 @@ goes in the background; whole run: with the warm-up."""
 def parse():
     parser = argparse.ArgumentParser(prog="scripts/results.sh", description=__doc__)
     parser.add_argument("--quick", action="store_true",
-                        help="one seed, at the learning rates of the example files (under 10 minutes)")
+                        help="one seed, at the learning rates of the example files (under 20 minutes)")
     parser.add_argument("--study", action="append", choices=[study.name for study in STUDIES],
                         help="may be repeated; default: convergence")
     parser.add_argument("--workload", action="append", help="only this workload of the study; may be repeated",
                         choices=sorted({workload.name for study in STUDIES for workload in study.workloads}))
+    parser.add_argument("--algorithms", metavar="LIST",
+                        help="with commas; only these, beside dense Adam (default: all)")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("results"),
                         help="folder of the runs (default results); runs that are there are not repeated")
     return parser.parse_args()
@@ -45,6 +47,17 @@ def text_of(workload, rows):
     if any(len(row.tried) > 1 for row in rows):
         text += f"\nHeld-out loss of the first seed at each learning rate:\n\n{rates_tried(rows)}\n"
     return text
+
+
+def wanted_of(text, known):
+    """The algorithms of a list with commas; None: all."""
+    if text is None:
+        return None
+    names = text.split(",")
+    for name in names:
+        if name not in known:
+            sys.exit(f"kadam: There is no algorithm {name}: {', '.join(known)}")
+    return names
 
 
 def rows_of(study, workloads, methods, arguments):
@@ -63,9 +76,10 @@ def main():
     arguments = parse()
     wanted = arguments.study or ["convergence"]
     known = optimizers(PROGRAM)
+    algorithms = wanted_of(arguments.algorithms, known)
     for study in (s for s in STUDIES if s.name in wanted):
         workloads = [w for w in study.workloads if not arguments.workload or w.name in arguments.workload]
-        rows = rows_of(study, workloads, study.methods(known), arguments)
+        rows = rows_of(study, workloads, study.methods(known, algorithms), arguments)
         parts = [text_of(w, r) for w, r in zip(workloads, rows)]
         text = f"## {study.title}\n\n{machine()}\n\n" + "\n".join(parts) + f"\n{LEGEND}\n"
         name = f"{study.name}_quick" if arguments.quick else study.name

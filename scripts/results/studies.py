@@ -42,10 +42,11 @@ class Study:
     seeds: tuple = (1, 2, 3)  # the first chooses the learning rate
     every: bool = False  # optimizer, whether it has rows in tuned.toml or not
 
-    def methods(self, known):
-        """In the order of the optimizers; the first is what the others are compared with."""
+    def methods(self, known, wanted=None):
+        """In the order of the optimizers, of those wanted or all; the first is what the others are compared with."""
         dense = Method("adam", "adam", known["adam"])
         return [dense] + [Method(label, name, kind, options) for name, kind in known.items()
+                          if wanted is None or name in wanted
                           for label, options in rows(self.name, kind, self.every and name != dense.optimizer)]
 
 
