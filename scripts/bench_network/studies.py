@@ -66,6 +66,12 @@ _BF16 = {"gradients": "bf16"}
 NO_EXCHANGE = "adam, no exchange"
 
 
+def round_steps(name, options):
+    """So many that an exchange in the background, or a round of local steps, is among them once."""
+    own = network_options(name) | options
+    return max(ROUND, own.get("background_steps", ROUND), own.get("sync_interval", ROUND))
+
+
 def methods(known):
     """Dense Adam in several ways, then all other optimizers in their order."""
     adam = known["adam"]
@@ -76,9 +82,7 @@ def methods(known):
         Method("adam, overlapped", "adam", adam, dense=True, same_as="adam"),
         Method("adam bf16", "adam", adam, _BF16, training=_AFTERWARDS, dense=True),
         Method("adam bf16, overlapped", "adam", adam, _BF16, dense=True, same_as="adam bf16"),
-        *(Method(label, name, kind, options, dense=kind["dense"],
-                 # One of those that are sent in the background, if any are.
-                 round_steps=network_options(name).get("background_steps", ROUND))
+        *(Method(label, name, kind, options, dense=kind["dense"], round_steps=round_steps(name, options))
           for name, kind in known.items() if kind != adam for label, options in rows("network", kind, every=True)),
     ]
 

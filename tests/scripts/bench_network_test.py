@@ -126,6 +126,16 @@ def knows_the_wire():
     expect(steps == [4, 12, 12], steps)
 
 
+def measures_whole_rounds():
+    """Of whatever comes back after more than four steps."""
+    for name, options, wanted in (("onebit_adam", {}, 4), ("divisible_adam", {}, 8), ("local_muon", {}, 8),
+                                  ("local_muon", {"sync_interval": 32}, 32)):
+        steps = studies.round_steps(name, options)
+        expect(steps == wanted, name, options, steps)
+        measured = studies.measured_steps(12, False, studies.TRANSFORMER, "10mbit", 4, steps)
+        expect(measured == 3 * wanted, name, options, measured)
+
+
 def trains_what_nobody_has_tuned():
     methods = studies.methods(KINDS)
     expect({method.optimizer for method in methods} == set(KINDS), "optimizers are left out:", methods)
@@ -235,5 +245,6 @@ def refuses_in_words():
 
 
 expect(0 <= cases.share_of_others() <= 1, "a share of the processors")
-for test in (tells_phases_apart, tells_the_time_to_a_loss, knows_the_wire, trains_what_nobody_has_tuned, goes_on_after_a_failure, refuses_in_words):
+for test in (tells_phases_apart, tells_the_time_to_a_loss, knows_the_wire, measures_whole_rounds,
+             trains_what_nobody_has_tuned, goes_on_after_a_failure, refuses_in_words):
     test()
