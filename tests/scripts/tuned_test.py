@@ -28,3 +28,5 @@ for study in studies.STUDIES:
     labels = [method.label for method in methods]
     expect(len(set(labels)) == len(labels) > 1, study.name, labels)
     expect(not study.every or {method.optimizer for method in methods} == set(known), study.name, labels)
+    chosen = study.methods(known, ["local_muon"])
+    expect(chosen == methods[:1] + [method for method in methods[1:] if method.optimizer == "local_muon"], study.name, chosen)
