@@ -12,7 +12,7 @@ from report import bytes_text, markdown  # noqa: E402
 HEAD = ("method", "step, ms", "compute", "encode", "exchange", "decode", "sent per step", "to no exchange",
         "against dense", "against DDP", "steps to loss", "time to loss")
 LEGEND = """\
-step: mean of the measured round of middling length (four steps, or one of exchanges in the background), \
+step: mean of the measured round of middling length (four steps, or a whole one of what is rarer), \
 after the warm-up, and of it, in ms, what host 0 spent on each part; exchange is the \
 communication that is not hidden, the wait for slower hosts included; of PyTorch, what a step takes longer than on as \
 many hosts without exchange. No exchange: as many hosts at the same time, each training for itself; to it: the step \
