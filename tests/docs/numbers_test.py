@@ -85,7 +85,7 @@ for line in re.findall(r"^\w+ +[\d.]+ .*x$", (root / "docs" / "quickstart.md").r
 
 # Its losses are those of docs/results.md, whose first three tables are of its three columns.
 results = (root / "docs" / "results.md").read_text()
-for name, rest in re.findall(r"^\| (`\w+`(?: 4 bit)?) \| (.+) \|$", choosing.read_text(), re.M):
+for name, rest in re.findall(r"^\| (`\w+`(?: 4 bit| H 8)?) \| (.+) \|$", choosing.read_text(), re.M):
     rows = re.findall(rf"^\| {name.replace('`', '')} +\|.*$", results, re.M)
     rows = [row for row in rows if "±" in row][:3]
     for row, loss in zip(rows, rest.split(" | ")[1:], strict=True):
