@@ -18,19 +18,10 @@ from studies import PEERS, RATES, ROUND, WORKLOADS
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
 import report  # noqa: E402
-from optimizers import optimizers  # noqa: E402
+from optimizers import optimizers, words_of  # noqa: E402
 
 NOTABLE_SHARE = 0.05
 DOCUMENT = report.DOCUMENT.with_name("end_to_end.md")
-
-
-def words_of(text, known, what):
-    """A list of words with commas, each of those that are known."""
-    words = text.split(",")
-    for word in words:
-        if word not in known:
-            sys.exit(f"kadam: There is no {what} {word}: {', '.join(known)}")
-    return words
 
 
 def losses_of(texts):

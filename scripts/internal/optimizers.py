@@ -1,9 +1,10 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which optimizers a build has, and of what kind they are."""
+"""Which optimizers a build has, of what kind they are, and which of them somebody names."""
 import json
 import pathlib
 import subprocess
+import sys
 
 
 def optimizers(program):
@@ -15,6 +16,15 @@ def optimizers(program):
 
 def has_option(kind, name):
     return any(option["name"] == name for option in kind["options"])
+
+
+def words_of(text, known, what):
+    """A list of words with commas, each of those that are known."""
+    words = text.split(",")
+    for word in words:
+        if word not in known:
+            sys.exit(f"kadam: There is no {what} {word}: {', '.join(known)}")
+    return words
 
 
 def phases_toml(kinds, step, besides=()):

@@ -13,7 +13,7 @@ from tables import rates_tried, table
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
 import report  # noqa: E402
-from optimizers import optimizers  # noqa: E402
+from optimizers import optimizers, words_of  # noqa: E402
 
 LEGEND = """\
 held-out loss: nats, mean and standard deviation over the seeds; against the first row: difference of the
@@ -30,7 +30,7 @@ def parse():
                         help="may be repeated; default: convergence")
     parser.add_argument("--workload", action="append", help="only this workload of the study; may be repeated",
                         choices=sorted({workload.name for study in STUDIES for workload in study.workloads}))
-    parser.add_argument("--algorithms", metavar="LIST",
+    parser.add_argument("--algorithms", metavar="LIST", default="all",
                         help="with commas; only these, beside dense Adam (default: all)")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("results"),
                         help="folder of the runs (default results); runs that are there are not repeated")
@@ -49,17 +49,6 @@ def text_of(workload, rows):
     return text
 
 
-def wanted_of(text, known):
-    """The algorithms of a list with commas; None: all."""
-    if text is None:
-        return None
-    names = text.split(",")
-    for name in names:
-        if name not in known:
-            sys.exit(f"kadam: There is no algorithm {name}: {', '.join(known)}")
-    return names
-
-
 def rows_of(study, workloads, methods, arguments):
     """The rows of each workload."""
     def rates(workload, method):
@@ -76,7 +65,7 @@ def main():
     arguments = parse()
     wanted = arguments.study or ["convergence"]
     known = optimizers(PROGRAM)
-    algorithms = wanted_of(arguments.algorithms, known)
+    algorithms = known if arguments.algorithms == "all" else words_of(arguments.algorithms, known, "algorithm")
     for study in (s for s in STUDIES if s.name in wanted):
         workloads = [w for w in study.workloads if not arguments.workload or w.name in arguments.workload]
         rows = rows_of(study, workloads, study.methods(known, algorithms), arguments)

@@ -25,7 +25,7 @@ class Workload:
     def rates_for(self, method):
         if has_option(method.kind, "trust_max"):
             return self.lamb_rates
-        # Muon's kin is at its best at once or twice Adam's: one on either side of these.
+        # Muon's kin is at its best at one to four times Adam's.
         return tuple(2 * rate for rate in self.rates) if has_option(method.kind, "matrices") else self.rates
 
 
