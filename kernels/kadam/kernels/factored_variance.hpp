@@ -109,7 +109,7 @@ struct VarianceFactors {
   /// For the kernels of Exec. Waits for its copies.
   template <class Exec>
   [[nodiscard]] static VarianceFactors make(const std::vector<VarianceShape>& shapes) {
-    const Tables tables(shapes, !detail::one_thread_per_block<Exec>);
+    const Tables<Entries> tables(shapes, !detail::one_thread_per_block<Exec>);
     VarianceFactors factors;
     factors.rows = tables.rows;
     factors.columns = tables.columns;
@@ -131,18 +131,32 @@ struct VarianceFactors {
   }
   /// Beside the values. by_teams: on a GPU.
   [[nodiscard]] static std::size_t workspace_bytes(const std::vector<VarianceShape>& shapes, bool by_teams) {
-    const Tables tables(shapes, by_teams);
+    const Tables<Count> tables(shapes, by_teams);
     return tables.matrices.size() * (sizeof(float) + sizeof(Matrix)) +
            static_cast<std::size_t>(tables.sums) * sizeof(double) + tables.panels.size() * sizeof(Panel) +
            tables.tiles.size() * sizeof(Tile) + tables.value_tiles.size() * sizeof(ValueTile);
   }
 
  private:
+  template <class T>
+  using Entries = std::vector<T>;
+  /// Stands for a list where its length is all that is asked: those of a large model take megabytes.
+  template <class T>
+  class Count {
+   public:
+    void push_back(const T& /*entry*/) { ++size_; }
+    [[nodiscard]] std::size_t size() const { return size_; }
+
+   private:
+    std::size_t size_ = 0;
+  };
+
+  template <template <class> class List>
   struct Tables {
-    std::vector<Matrix> matrices;
-    std::vector<Panel> panels;
-    std::vector<Tile> tiles;
-    std::vector<ValueTile> value_tiles;
+    List<Matrix> matrices;
+    List<Panel> panels;
+    List<Tile> tiles;
+    List<ValueTile> value_tiles;
     std::int64_t rows = 0;
     std::int64_t columns = 0;
     std::int64_t values = 0;
