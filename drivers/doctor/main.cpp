@@ -93,6 +93,7 @@ std::vector<std::string> words_of(const OptimizerTraits& traits) {
   if (traits.matrices) words.emplace_back("treats matrices as such");
   if (traits.ranks_differ) words.emplace_back("ranks may differ between synchronisations");
   if (traits.needs_warmup) words.push_back("needs " + traits.warmup);
+  if (!traits.suits.empty()) words.push_back("take it where " + traits.suits);
   return words;
 }
 
@@ -121,6 +122,7 @@ std::string optimizers_as_json() {
                    {"per_tensor", traits.per_tensor},
                    {"ranks_differ", traits.ranks_differ},
                    {"matrices", traits.matrices},
+                   {"suits", traits.suits},
                    {"codes", traits.codes},
                    {"options", options_of(name)}});
   }

@@ -55,10 +55,10 @@ std::vector<Contestant> contestants(const Figures& figures, double warmup_share)
   for (const std::string& name : optimizer_names()) {
     OptionMap options = options_of(figures, name);
     set_warmup(name, warmup, options);
-    all.push_back({name, name, optimizer_traits(name).dense, options});
+    all.push_back({name, name, optimizer_traits(name), options});
     if (name != baseline) continue;
     options["gradients"] = "bf16";
-    all.push_back({half_name, name, true, options});
+    all.push_back({half_name, name, optimizer_traits(name), options});
   }
   return all;
 }
@@ -69,8 +69,9 @@ Column predict_column(const Figures& figures, const std::vector<Contestant>& all
   const plan::Scenario scenario = scenario_of(figures);
   column.candidates.reserve(all.size());
   for (const Contestant& one : all) {
-    column.candidates.push_back(
-        {one.name, one.dense, plan::predict(one.algorithm, one.options, scenario, ranks)});
+    column.candidates.push_back({one.name, one.traits.dense,
+                                 plan::predict(one.algorithm, one.options, scenario, ranks),
+                                 one.traits.suits});
   }
   column.verdict = plan::judge(column.candidates, scenario.network);
   return column;

@@ -15,7 +15,7 @@ namespace kadam::plan_program {
 struct Contestant {
   std::string name;
   std::string algorithm;
-  bool dense = false;
+  OptimizerTraits traits;
   OptionMap options;
 };
 

@@ -34,11 +34,16 @@ Json json_of(int ranks, const plan::Candidate& candidate) {
 }
 
 Json json_of(const Column& column) {
+  Json leads = Json::array();
+  for (const plan::Lead& lead : column.verdict.leads) {
+    leads.push_back({{"where", lead.suits}, {"name", lead.name}, {"speedup", lead.speedup}});
+  }
   return {{"ranks", column.ranks},
           {"best", column.verdict.best},
           {"compresses", column.verdict.compresses},
           {"speedup", column.verdict.speedup},
-          {"reason", column.verdict.reason}};
+          {"reason", column.verdict.reason},
+          {"leads", leads}};
 }
 
 Json json_of(const Reproduction& row) {

@@ -90,6 +90,14 @@ struct Candidate {
   std::string name;
   bool dense = false;  ///< a baseline: exchanges everything in every step
   Prediction prediction;
+  std::string suits = {};  ///< as OptimizerTraits
+};
+
+/// A candidate that pays and is to be tried first under a condition.
+struct Lead {
+  std::string suits;
+  std::string name;
+  double speedup = 1.0;  ///< as that of the verdict
 };
 
 /// What to use.
@@ -98,6 +106,7 @@ struct Verdict {
   bool compresses = false;  ///< it is no dense one
   double speedup = 1.0;     ///< over the fastest dense one, over the whole run
   std::string reason;       ///< one sentence
+  std::vector<Lead> leads;  ///< in the order of the candidates
 };
 
 /// Whether compression pays against the fastest dense candidate: it does if the step is shorter and

@@ -92,6 +92,9 @@ std::string verdict_of(const Forecast& forecast) {
   } else {
     text += fmt::format("On {} ranks: dense ({}); {}.\n", column.ranks, verdict.best, verdict.reason);
   }
+  for (const plan::Lead& lead : verdict.leads) {
+    text += fmt::format("Where {}: {}, {:.2f} times faster.\n", lead.suits, lead.name, lead.speedup);
+  }
   if (!forecast.figures.has_link() || forecast.figures.network.nodes(column.ranks) == 1) return text;
   return text + (forecast.pays_below ? fmt::format("Compression pays below {} a host.\n",
                                                    launch::rate_text(*forecast.pays_below))

@@ -34,7 +34,7 @@ bool pays(const Candidate& candidate, const Candidate& dense) {
 Verdict judge(std::span<const Candidate> candidates, const Network& network) {
   const Candidate* dense = fastest(candidates, true);
   if (dense == nullptr) throw std::invalid_argument("kadam::plan::judge: expected a dense candidate");
-  Verdict verdict{dense->name, false, 1.0, ""};
+  Verdict verdict{dense->name, false, 1.0, "", {}};
   if (network.nodes(dense->prediction.ranks) == 1) {
     verdict.reason = "all ranks share the memory of one node: there is no network to save";
     return verdict;
@@ -43,10 +43,17 @@ Verdict judge(std::span<const Candidate> candidates, const Network& network) {
   for (const Candidate& candidate : candidates) {
     if (candidate.dense || !pays(candidate, *dense)) continue;
     if (best == nullptr || total(candidate) < total(*best)) best = &candidate;
+    if (!candidate.suits.empty()) {
+      verdict.leads.push_back({candidate.suits, candidate.name, total(*dense) / total(candidate)});
+    }
   }
   if (best != nullptr) {
-    return {best->name, true, total(*dense) / total(*best),
-            "what " + dense->name + " waits for the network is more than 1.5 times what compression takes"};
+    verdict.best = best->name;
+    verdict.compresses = true;
+    verdict.speedup = total(*dense) / total(*best);
+    verdict.reason =
+        "what " + dense->name + " waits for the network is more than 1.5 times what compression takes";
+    return verdict;
   }
   verdict.reason = dense->prediction.step.exposed < negligible * total(*dense)
                        ? "its exchange hides behind the backward pass: nothing is left to save"

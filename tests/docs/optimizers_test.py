@@ -50,6 +50,12 @@ for name, (_, clipping, _, _, dense, *_, inactive, _, differ) in honoured.items(
     expect_equal(f"{where}, inactive coordinates", inactive != "none", kind["freezes"])
     expect_equal(f"{where}, ranks differ", differ != "no", kind["ranks_differ"])
 
+# Where kadam-plan leads, docs/choosing.md leads as well.
+choosing = {row[1].split("`")[1]: row[0] for row in rows_of((root / "docs/choosing.md").read_text(), "2. Which optimizer?")}
+for name, kind in known.items():
+    if kind["suits"]:
+        expect_equal(f"docs/choosing.md, {name}, where {kind['suits']}", kind["suits"] in choosing.get(name, ""), True)
+
 # A table of options is that of the optimizers in the line before it. A default may be followed by those of others.
 section = (root / "docs/configuration.md").read_text().split("\n## optimizer\n")[1].split("\n## ")[0]
 for before, table in re.findall(r"^(.*:)\n\n\| key \|.*\n\|[-|]+\|\n((?:\|.*\n)+)", section, re.M):

@@ -28,6 +28,9 @@ expect(names == set(program.known) | {"adam, bf16"}, names)
 expect([v["ranks"] for v in slow["verdicts"]] == [2, 64], slow["verdicts"])
 expect(not slow["verdicts"][0]["compresses"] and slow["verdicts"][0]["best"].startswith("adam"), "one node", slow["verdicts"])
 expect(slow["verdicts"][1]["compresses"] and slow["verdicts"][1]["speedup"] > 2, slow["verdicts"])
+leads = slow["verdicts"][1]["leads"]
+expect([lead["name"] for lead in leads] == [name for name, kind in program.known.items() if kind["suits"]], leads)
+expect(all(1 < lead["speedup"] <= slow["verdicts"][1]["speedup"] for lead in leads), leads)
 expect(slow["pays_below_bytes_per_second"] > 125e6, slow["pays_below_bytes_per_second"])
 for p in slow["predictions"]:
     step = p["step"]

@@ -36,6 +36,23 @@ TEST(Verdict, CompressesWhereDenseWaitsLongEnough) {
   EXPECT_DOUBLE_EQ(verdict.speedup, 230.0 / 130.0);
 }
 
+/// Only of what pays, in the order of the candidates; the baseline in bf16 has the traits of the baseline.
+TEST(Verdict, LeadsToWhatSuitsAndPays) {
+  std::vector<Candidate> all = {candidate("dense", true, 30, 100), candidate("fastest", false, 10, 10),
+                                candidate("for these", false, 20, 10), candidate("for those", false, 20, 20),
+                                candidate("too slow", false, 60, 60)};
+  all[2].suits = "data are alike";
+  all[3].suits = "they differ";
+  all[4].suits = "nobody waits";
+  const Verdict verdict = judge(all, two_per_node());
+  EXPECT_EQ(verdict.best, "fastest");
+  ASSERT_EQ(verdict.leads.size(), 2U);
+  EXPECT_EQ(verdict.leads[0].name, "for these");
+  EXPECT_EQ(verdict.leads[0].suits, "data are alike");
+  EXPECT_DOUBLE_EQ(verdict.leads[0].speedup, 230.0 / 130.0);
+  EXPECT_EQ(verdict.leads[1].name, "for those");
+}
+
 TEST(Verdict, SaysDenseWithinTheMargin) {
   // Shorter by 10 ms, but 40 ms exposed are less than 1.5 x (20 + 10).
   const std::vector<Candidate> all = {candidate("dense", true, 0, 40),

@@ -30,7 +30,8 @@ std::deque<AlgorithmRow>& algorithms() {
       algorithm_row<Lamb>("lamb", {.dense = true, .per_tensor = true}),
       algorithm_row<Muon>("muon", {.dense = true, .matrices = true}),
       algorithm_row<FrozenVarianceAdam, FrozenVarianceAdam::OnebitAdam>(
-          "onebit_adam", {.warmup = "warmup_steps", .needs_warmup = true, .freezes = true}),
+          "onebit_adam",
+          {.warmup = "warmup_steps", .needs_warmup = true, .freezes = true, .suits = "it shall be Adam"}),
       algorithm_row<FrozenVarianceAdam, FrozenVarianceAdam::Apmsqueeze>(
           "apmsqueeze", {.warmup = "warmup_steps", .needs_warmup = true, .freezes = true}),
       algorithm_row<ZeroOneAdam>(
@@ -50,8 +51,10 @@ std::deque<AlgorithmRow>& algorithms() {
       algorithm_row<LocalRounds, LocalRounds::LocalAdam>(
           "local_adam", {.local_moments = true, .per_tensor = true, .matrices = true, .ranks_differ = true}),
       algorithm_row<LocalRounds, LocalRounds::LocalMuon>(
-          "local_muon", {.local_moments = true, .matrices = true, .ranks_differ = true}),
-      algorithm_row<LowRankMuon>("low_rank_muon", {.matrices = true}),
+          "local_muon",
+          {.local_moments = true, .matrices = true, .ranks_differ = true, .suits = "ranks see data alike"}),
+      algorithm_row<LowRankMuon>("low_rank_muon",
+                                 {.matrices = true, .suits = "data differ from rank to rank"}),
   };
   return all;
 }

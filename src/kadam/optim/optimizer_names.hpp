@@ -36,6 +36,9 @@ struct OptimizerTraits {
   bool matrices = false;
   /// Parameters may differ between ranks until the next synchronisation, at least with some options.
   bool ranks_differ = false;
+  /// When to try it before all others on a slow network, if ever: what decides the loss, of which a plan
+  /// knows nothing.
+  std::string suits = {};
   /// The codes of scale blocks that its option `code` takes; empty without one.
   std::vector<std::string> codes = {};
 };
