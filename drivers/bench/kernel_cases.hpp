@@ -35,6 +35,9 @@ inline constexpr const char* read_limit_kernel = "limit: sum";
 inline constexpr const char* device_limit_kernel = "limit: deep_copy";
 inline constexpr const char* copy_kernel = "copy";
 
+/// The orthogonalised momentum of such a matrix.
+[[nodiscard]] std::string orthogonalise_kernel(std::int64_t rows, std::int64_t columns);
+
 /// The vectors that all cases share, so that large sizes fit in memory. Memory: 30 B per element.
 struct Vectors {
   explicit Vectors(std::int64_t size);
@@ -62,6 +65,8 @@ void fill(const ExecutionSpace& exec, const Vector<float>& values, float size, s
 [[nodiscard]] std::vector<KernelCase> codec_cases(const Vectors& vectors);
 [[nodiscard]] std::vector<KernelCase> loco_cases(const Vectors& vectors);
 [[nodiscard]] std::vector<KernelCase> low_rank_cases(const Vectors& vectors);
+/// Muon's products. Their elements are multiplications.
+[[nodiscard]] std::vector<KernelCase> spectral_cases(const Vectors& vectors);
 [[nodiscard]] std::vector<KernelCase> sparse_cases(const Vectors& vectors);
 /// What is done once, when a warm-up ends.
 [[nodiscard]] std::vector<KernelCase> freeze_cases(const Vectors& vectors);

@@ -17,9 +17,9 @@ namespace {
 
 std::vector<KernelCase> cases_of(const Vectors& vectors, const std::vector<std::string>& only) {
   std::vector<KernelCase> cases = limit_cases(vectors);
-  for (auto& more :
-       {dense_cases(vectors), lamb_cases(vectors), codec_cases(vectors), loco_cases(vectors),
-        sparse_cases(vectors), low_rank_cases(vectors), freeze_cases(vectors), small_step_cases()}) {
+  for (auto& more : {dense_cases(vectors), lamb_cases(vectors), codec_cases(vectors), loco_cases(vectors),
+                     sparse_cases(vectors), low_rank_cases(vectors), spectral_cases(vectors),
+                     freeze_cases(vectors), small_step_cases()}) {
     for (const KernelCase& one : more) {
       if (is_wanted(one.kernel, only)) cases.push_back(one);
     }

@@ -24,9 +24,10 @@ struct Source {
   double elements = 1.0;
 };
 
-constexpr double messages = 4.0;       // of ordered_mean and decode_mean
-constexpr double percent = 0.01;       // of top-k and sparse kernels
-constexpr double sparse_messages = 8;  // of the sparse mean
+constexpr double messages = 4.0;                                          // of ordered_mean and decode_mean
+constexpr double percent = 0.01;                                          // of top-k and sparse kernels
+constexpr double sparse_messages = 8;                                     // of the sparse mean
+constexpr std::int64_t spectral_side = kernels_run_on_host ? 256 : 1024;  // smaller ones do not fill a device
 
 std::vector<Source> all_sources() {
   std::vector<Source> sources = {
@@ -49,6 +50,7 @@ std::vector<Source> all_sources() {
       {cost::multiply_by_right, "multiply_by_right, rank 2"},
       {cost::multiply_by_left, "multiply_by_left, rank 2"},
       {cost::subtract_low_rank, "subtract_low_rank, rank 2"},
+      {cost::matrix_product, bench::orthogonalise_kernel(spectral_side, spectral_side)},
   };
   for_each_code([&](const auto& code) {
     const std::string name(code.name);
@@ -110,7 +112,7 @@ std::vector<bench::KernelCase> wanted_cases(const bench::Vectors& vectors) {
   std::vector<bench::KernelCase> cases;
   for (auto& list : {bench::limit_cases(vectors), bench::dense_cases(vectors), bench::lamb_cases(vectors),
                      bench::codec_cases(vectors), bench::loco_cases(vectors), bench::sparse_cases(vectors),
-                     bench::low_rank_cases(vectors)}) {
+                     bench::low_rank_cases(vectors), bench::spectral_cases(vectors)}) {
     std::copy_if(list.begin(), list.end(), std::back_inserter(cases),
                  [](const bench::KernelCase& one) { return is_wanted(one.kernel); });
   }

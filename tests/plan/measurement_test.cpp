@@ -56,7 +56,8 @@ Timings timings() {
                            "onebit_lamb_ratios",       "onebit_lamb_apply",
                            "subtract_message, 1 %",    "clear_kept, 1 %",
                            "ordered_sum of squares",   "multiply_by_right, rank 2",
-                           "multiply_by_left, rank 2", "subtract_low_rank, rank 2"}) {
+                           "multiply_by_left, rank 2", "subtract_low_rank, rank 2",
+                           "orthogonalise 256 x 256",  "orthogonalise 1024 x 1024"}) {
     all[name] = 1e-9;
   }
   for (const std::string& code : code_names()) {

@@ -6,6 +6,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <cstddef>
 #include <cstdint>
 
 /// Products of row-major matrices without a BLAS: for builds that have none, and for products that a BLAS
@@ -19,30 +20,45 @@ using RowMajor = Kokkos::View<T**, Kokkos::LayoutRight, MemorySpace, Kokkos::Mem
 
 namespace detail {
 
-/// One element of op(A) B, where element (term, row) of op(A) is at a[term * per_term + row * per_row].
-struct ProductShape {
+/// Element (i, j) of a factor is at data[i * per_row + j * per_column].
+struct Factor {
+  const float* data;
+  std::int64_t per_row;
+  std::int64_t per_column;
+
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float at(std::int64_t i, std::int64_t j) const {
+    return data[i * per_row + j * per_column];
+  }
+};
+
+/// C = A B of rows x terms and terms x columns.
+struct Product {
   std::int64_t rows;
   std::int64_t columns;
   std::int64_t terms;
-  std::int64_t per_term;
-  std::int64_t per_row;
+  Factor a;
+  Factor b;
+  float* c;
+  std::int64_t per_row;  ///< of C
+
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float& result(std::int64_t row, std::int64_t column) const {
+    return c[row * per_row + column];
+  }
 };
 
 /// A CPU's thread: four rows and 16 columns at a time stay in registers; each row of B is read once for them.
 struct MultiplyRows {
   static constexpr std::int64_t rows_at_a_time = 4;
   static constexpr std::int64_t columns_at_a_time = 16;
+  static constexpr std::int64_t terms_at_a_time = 64;
 
-  ProductShape shape;
-  const float* a;
-  const float* b;
-  float* c;
+  Product of;
 
   KOKKOS_FUNCTION void operator()(const std::int64_t tile) const {
     const std::int64_t row = rows_at_a_time * tile;
-    const std::int64_t rows = Kokkos::min(std::int64_t{rows_at_a_time}, shape.rows - row);
-    for (std::int64_t x = 0; x < shape.columns; x += columns_at_a_time) {
-      const std::int64_t columns = Kokkos::min(std::int64_t{columns_at_a_time}, shape.columns - x);
+    const std::int64_t rows = Kokkos::min(std::int64_t{rows_at_a_time}, of.rows - row);
+    for (std::int64_t x = 0; x < of.columns; x += columns_at_a_time) {
+      const std::int64_t columns = Kokkos::min(std::int64_t{columns_at_a_time}, of.columns - x);
       if (rows == rows_at_a_time && columns == columns_at_a_time) {
         multiply(row, x, rows_at_a_time, columns_at_a_time);
       } else {
@@ -55,94 +71,122 @@ struct MultiplyRows {
   KOKKOS_FORCEINLINE_FUNCTION void multiply(std::int64_t row, std::int64_t x, std::int64_t rows,
                                             std::int64_t columns) const {
     float sum[rows_at_a_time][columns_at_a_time] = {};
-    for (std::int64_t t = 0; t < shape.terms; ++t) {
-      const float* const in = b + t * shape.columns + x;
-      for (std::int64_t r = 0; r < rows; ++r) {
-        const float factor = a[t * shape.per_term + (row + r) * shape.per_row];
-        KADAM_SIMD
-        for (std::int64_t k = 0; k < columns; ++k) sum[r][k] += factor * in[k];
+    float packed[terms_at_a_time][columns_at_a_time];
+    for (std::int64_t first = 0; first < of.terms; first += terms_at_a_time) {
+      const std::int64_t terms = Kokkos::min(std::int64_t{terms_at_a_time}, of.terms - first);
+      const bool lies_in_rows = of.b.per_column == 1;
+      if (!lies_in_rows) pack(first, terms, x, columns, packed);
+      const float* in = lies_in_rows ? of.b.data + first * of.b.per_row + x : packed[0];
+      const std::int64_t per_term = lies_in_rows ? of.b.per_row : std::int64_t{columns_at_a_time};
+      for (std::int64_t t = 0; t < terms; ++t, in += per_term) {
+        for (std::int64_t r = 0; r < rows; ++r) {
+          const float factor = of.a.at(row + r, first + t);
+          KADAM_SIMD
+          for (std::int64_t k = 0; k < columns; ++k) sum[r][k] += factor * in[k];
+        }
       }
     }
     for (std::int64_t r = 0; r < rows; ++r) {
-      for (std::int64_t k = 0; k < columns; ++k) c[(row + r) * shape.columns + x + k] = sum[r][k];
+      for (std::int64_t k = 0; k < columns; ++k) of.result(row + r, x + k) = sum[r][k];
+    }
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void pack(std::int64_t first, std::int64_t terms, std::int64_t x,
+                                        std::int64_t columns, float (*packed)[columns_at_a_time]) const {
+    for (std::int64_t k = 0; k < columns; ++k) {
+      for (std::int64_t t = 0; t < terms; ++t) packed[t][k] = of.b.at(first + t, x + k);
     }
   }
 };
 
 /// A GPU's thread: one element; neighbours read neighbours of B.
 struct MultiplyElement {
-  ProductShape shape;
-  const float* a;
-  const float* b;
-  float* c;
+  Product of;
 
   KOKKOS_FUNCTION void operator()(const std::int64_t i) const {
-    const std::int64_t row = i / shape.columns;
-    const std::int64_t x = i % shape.columns;
+    const std::int64_t row = i / of.columns;
+    const std::int64_t x = i % of.columns;
     float sum = 0.0F;
-    for (std::int64_t t = 0; t < shape.terms; ++t) {
-      sum += a[t * shape.per_term + row * shape.per_row] * b[t * shape.columns + x];
-    }
-    c[i] = sum;
+    for (std::int64_t t = 0; t < of.terms; ++t) sum += of.a.at(row, t) * of.b.at(t, x);
+    of.result(row, x) = sum;
   }
 };
 
 /// A GPU's team: one element of few, of which each has many terms.
 struct MultiplyTerms {
-  ProductShape shape;
-  const float* a;
-  const float* b;
-  float* c;
+  Product of;
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t i) const {
-    const std::int64_t row = i / shape.columns;
-    const std::int64_t x = i % shape.columns;
-    const double sum = member.sum(shape.terms, [&](const std::int64_t t) {
-      return static_cast<double>(a[t * shape.per_term + row * shape.per_row] * b[t * shape.columns + x]);
-    });
-    member.once([&] { c[i] = static_cast<float>(sum); });
+    const std::int64_t row = i / of.columns;
+    const std::int64_t x = i % of.columns;
+    const double sum = member.sum(
+        of.terms, [&](const std::int64_t t) { return static_cast<double>(of.a.at(row, t) * of.b.at(t, x)); });
+    member.once([&] { of.result(row, x) = static_cast<float>(sum); });
   }
 };
 
 template <class Exec>
-void multiply(const char* label, const Exec& exec, const ProductShape& shape, const float* a, const float* b,
-              float* c) {
+void multiply(const char* label, const Exec& exec, const Product& of) {
   using Index = Kokkos::IndexType<std::int64_t>;
-  const std::int64_t elements = shape.rows * shape.columns;
+  const std::int64_t elements = of.rows * of.columns;
   if constexpr (one_thread_per_block<Exec>) {
     constexpr std::int64_t height = MultiplyRows::rows_at_a_time;
-    Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec, Index>(exec, 0, (shape.rows + height - 1) / height),
-                         MultiplyRows{shape, a, b, c});
-  } else if (shape.terms > 16 * elements) {
-    for_each_block(label, exec, 0, elements, MultiplyTerms{shape, a, b, c});
+    Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec, Index>(exec, 0, (of.rows + height - 1) / height),
+                         MultiplyRows{of});
+  } else if (of.terms > 16 * elements) {
+    for_each_block(label, exec, 0, elements, MultiplyTerms{of});
   } else {
-    Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec, Index>(exec, 0, elements),
-                         MultiplyElement{shape, a, b, c});
+    Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec, Index>(exec, 0, elements), MultiplyElement{of});
   }
+}
+
+template <class Matrix>
+[[nodiscard]] Factor factor(const Matrix& matrix) {
+  return {matrix.data(), static_cast<std::int64_t>(matrix.stride(0)), 1};
+}
+
+template <class Matrix>
+[[nodiscard]] Factor transposed_factor(const Matrix& matrix) {
+  return {matrix.data(), 1, static_cast<std::int64_t>(matrix.stride(0))};
+}
+
+template <class Matrix>
+[[nodiscard]] Product product_of(const Factor& a, const Factor& b, std::size_t terms, const Matrix& c) {
+  return {static_cast<std::int64_t>(c.extent(0)),
+          static_cast<std::int64_t>(c.extent(1)),
+          static_cast<std::int64_t>(terms),
+          a,
+          b,
+          c.data(),
+          static_cast<std::int64_t>(c.stride(0))};
 }
 
 }  // namespace detail
 
-/// C = A B. Shape: A [m][k], B [k][n], C [m][n], none of them in another's place.
-/// Work: 2 m k n operations.
+/// C = A B. Shape: A [m][k], B [k][n], C [m][n], none of them in another's place; they may be parts of larger
+/// matrices. Work: 2 m k n operations.
 template <class Exec, class MemorySpace>
 void multiply_ab(const Exec& exec, const RowMajor<const float, MemorySpace>& a,
                  const RowMajor<const float, MemorySpace>& b, const RowMajor<float, MemorySpace>& c) {
-  const auto m = static_cast<std::int64_t>(a.extent(0));
-  const auto k = static_cast<std::int64_t>(a.extent(1));
-  const auto n = static_cast<std::int64_t>(b.extent(1));
-  detail::multiply("kadam::multiply_ab", exec, {m, n, k, 1, k}, a.data(), b.data(), c.data());
+  detail::multiply("kadam::multiply_ab", exec,
+                   detail::product_of(detail::factor(a), detail::factor(b), a.extent(1), c));
 }
 
-/// C = Aᵀ B. Shape: A [k][m], B [k][n], C [m][n], none of them in another's place.
+/// C = Aᵀ B. Shape: A [k][m], B [k][n], C [m][n]; otherwise as multiply_ab().
 template <class Exec, class MemorySpace>
 void multiply_atb(const Exec& exec, const RowMajor<const float, MemorySpace>& a,
                   const RowMajor<const float, MemorySpace>& b, const RowMajor<float, MemorySpace>& c) {
-  const auto k = static_cast<std::int64_t>(a.extent(0));
-  const auto m = static_cast<std::int64_t>(a.extent(1));
-  const auto n = static_cast<std::int64_t>(b.extent(1));
-  detail::multiply("kadam::multiply_atb", exec, {m, n, k, m, 1}, a.data(), b.data(), c.data());
+  detail::multiply("kadam::multiply_atb", exec,
+                   detail::product_of(detail::transposed_factor(a), detail::factor(b), a.extent(0), c));
+}
+
+/// C = A Bᵀ. Shape: A [m][k], B [n][k], C [m][n]; otherwise as multiply_ab().
+template <class Exec, class MemorySpace>
+void multiply_abt(const Exec& exec, const RowMajor<const float, MemorySpace>& a,
+                  const RowMajor<const float, MemorySpace>& b, const RowMajor<float, MemorySpace>& c) {
+  detail::multiply("kadam::multiply_abt", exec,
+                   detail::product_of(detail::factor(a), detail::transposed_factor(b), a.extent(1), c));
 }
 
 }  // namespace kadam

@@ -16,7 +16,7 @@
 /// What Muon does beside its matrix products.
 namespace kadam {
 
-/// A matrix in a flat vector, row-major, and in a workspace that holds it with its longer side as rows: tall.
+/// A matrix in a flat vector, row-major.
 struct MatrixPlace {
   std::int64_t begin = 0;  ///< its first element in the flat vector
   std::int64_t rows = 0;
@@ -28,10 +28,6 @@ struct MatrixPlace {
   }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t short_side() const {
     return Kokkos::min(rows, columns);
-  }
-  /// Where element k of the tall matrix lies in the flat vector.
-  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t element(std::int64_t k) const {
-    return begin + (rows >= columns ? k : k % rows * columns + k / rows);
   }
 };
 
@@ -63,7 +59,7 @@ struct NesterovMomentum {
     const std::int64_t begin = block * width;
     const std::int64_t count = Kokkos::min(width, place.elements() - begin);
     member.for_each(count, [&](const std::int64_t k) {
-      const std::int64_t i = place.element(begin + k);
+      const std::int64_t i = place.begin + begin + k;
       const float g = gradient_scale * to_float(gradient(i));
       const float moved = first(m(i), g);
       m(i) = moved;
@@ -120,7 +116,7 @@ struct AddMatrix {
     constexpr std::int64_t width = matrix_block_elements;
     const std::int64_t begin = block * width;
     member.for_each(Kokkos::min(width, place.elements() - begin), [&](const std::int64_t k) {
-      const std::int64_t i = place.element(begin + k);
+      const std::int64_t i = place.begin + begin + k;
       target(i) = keep * target(i) + step * direction(begin + k);
     });
   }
@@ -136,7 +132,7 @@ struct AddMatrix {
 /// m <- ema(m, g);  w <- ema(m, g), which is Nesterov's;  w <- w / (|w| + 1e-7), |w| being Frobenius'.
 ///
 /// The norm is a sum in double in a fixed order. A matrix of zeros stays one. gradient_scale: of clipping.
-/// Shape: gradient and m are flat vectors; w holds the matrix tall; squares: nesterov_partial_sums();
+/// Shape: gradient and m are flat vectors; w holds the matrix alone; squares: nesterov_partial_sums();
 /// factor: 1. Memory: reads gradient, m, writes m, and w twice: 24 B per element; three launches.
 template <class Exec, class MemorySpace>
 void nesterov_direction(const Exec& exec, const MatrixPlace& place, const Ema& first, float gradient_scale,
@@ -157,26 +153,7 @@ void nesterov_direction(const Exec& exec, const MatrixPlace& place, const Ema& f
                                 detail::ScaleBy<MemorySpace>{place, factor, w});
 }
 
-/// The polynomial a I + b A + c A².
-struct MatrixPolynomial {
-  float a;
-  float b;
-  float c;
-};
-
-/// square <- a I + b A + c square. Shape: both side x side. Memory: 12 B per element.
-template <class Exec, class MemorySpace>
-void finish_polynomial(const Exec& exec, std::int64_t side, const MatrixPolynomial& of,
-                       const Kokkos::View<const float*, MemorySpace>& matrix,
-                       const Kokkos::View<float*, MemorySpace>& square) {
-  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-  Kokkos::parallel_for(
-      "kadam::finish_polynomial", Policy(exec, 0, side * side), KOKKOS_LAMBDA(const std::int64_t k) {
-        square(k) = of.c * square(k) + of.b * matrix(k) + (k % (side + 1) == 0 ? of.a : 0.0F);
-      });
-}
-
-/// target <- keep target + step direction, for a matrix that lies tall in `direction`.
+/// target <- keep target + step direction, for a matrix that lies alone in `direction`.
 /// Memory: 12 B per element.
 template <class Exec, class MemorySpace>
 void add_matrix(const Exec& exec, const MatrixPlace& place, float keep, float step,

@@ -3,19 +3,26 @@
 #include <kadam/algorithms/newton_schulz.hpp>
 #include <kadam/config.hpp>
 #include <kadam/kernels/matrix_product.hpp>
+#include <kadam/kernels/symmetric_matrix.hpp>
 
 #ifdef KADAM_ENABLE_KOKKOS_KERNELS
 #include <KokkosBlas3_gemm.hpp>
 #endif
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace kadam {
 namespace {
 
-constexpr int iterations = 5;
-constexpr MatrixPolynomial coefficients = {3.4445F, -4.7750F, 2.0315F};
+/// Iterations before X takes their product; the sums of squares of its columns are then made anew.
+constexpr std::array<int, 2> stages = {3, 2};
+
+/// P = a I + b A + c A²
+constexpr float a = 3.4445F;
+constexpr float b = -4.7750F;
+constexpr float c = 2.0315F;
 
 /// Extents of the workspace.
 struct Largest {
@@ -28,55 +35,117 @@ struct Largest {
       short_side = std::max(short_side, place.short_side());
     }
   }
+  [[nodiscard]] std::int64_t square() const { return short_side * short_side; }
 };
 
-template <class T>
-RowMajor<T, MemorySpace> matrix(const Vector<float>& values, std::int64_t rows, std::int64_t columns) {
-  return {values.data(), static_cast<std::size_t>(rows), static_cast<std::size_t>(columns)};
+/// Columns of a symmetric product that are computed at a time, from the diagonal down. Narrow ones leave more
+/// of the upper triangle out; below a width a product no longer fills a processor's core, or a device.
+std::int64_t panel_width(std::int64_t side) {
+  constexpr std::int64_t panels = 8;
+  constexpr std::int64_t least = kernels_run_on_host ? symmetric_tile : 512;
+  const std::int64_t width = std::max((side + panels - 1) / panels, least);
+  return (width + symmetric_tile - 1) / symmetric_tile * symmetric_tile;
+}
+
+using Range = std::pair<std::int64_t, std::int64_t>;
+
+/// function(rows, columns) for every panel: its columns, from the diagonal down. What is left of the last
+/// tile belongs to the panel before: products of one column go wrong in Kokkos Kernels 4.4, which takes a
+/// column of a wider matrix for a vector without gaps.
+template <class Function>
+void for_each_panel(std::size_t extent, const Function& function) {
+  const auto side = static_cast<std::int64_t>(extent);
+  const std::int64_t width = panel_width(side);
+  for (std::int64_t begin = 0, end = 0; begin < side; begin = end) {
+    end = side - begin < width + symmetric_tile ? side : begin + width;
+    function(Range{begin, side}, Range{begin, end});
+  }
 }
 
 using Read = RowMajor<const float, MemorySpace>;
 using Written = RowMajor<float, MemorySpace>;
 
-/// C = Aᵀ B
-void transposed_product(const ExecutionSpace& exec, const Read& a, const Read& b, const Written& c) {
+Written matrix(const Vector<float>& values, std::int64_t rows, std::int64_t columns) {
+  return {values.data(), static_cast<std::size_t>(rows), static_cast<std::size_t>(columns)};
+}
+
+enum class Order : std::uint8_t { plain, left_transposed, right_transposed };
+
+/// C = A B, or the product with one of them transposed.
+void product(const ExecutionSpace& exec, Order order, const Read& left, const Read& right,
+             const Written& result) {
 #ifdef KADAM_ENABLE_KOKKOS_KERNELS
   // On devices Kokkos Kernels adds up so small products by atomics: other bits in every run.
   constexpr std::size_t added_by_atomics_below = 100;
-  if (kernels_run_on_host || c.size() >= added_by_atomics_below) {
-    KokkosBlas::gemm(exec, "T", "N", 1.0F, a, b, 0.0F, c);
+  if (kernels_run_on_host || order != Order::left_transposed || result.size() >= added_by_atomics_below) {
+    KokkosBlas::gemm(exec, order == Order::left_transposed ? "T" : "N",
+                     order == Order::right_transposed ? "T" : "N", 1.0F, left, right, 0.0F, result);
     return;
   }
 #endif
-  multiply_atb<ExecutionSpace, MemorySpace>(exec, a, b, c);
+  switch (order) {
+    case Order::plain:
+      return multiply_ab<ExecutionSpace, MemorySpace>(exec, left, right, result);
+    case Order::left_transposed:
+      return multiply_atb<ExecutionSpace, MemorySpace>(exec, left, right, result);
+    case Order::right_transposed:
+      return multiply_abt<ExecutionSpace, MemorySpace>(exec, left, right, result);
+  }
 }
 
-/// C = A B
-void product(const ExecutionSpace& exec, const Read& a, const Read& b, const Written& c) {
-#ifdef KADAM_ENABLE_KOKKOS_KERNELS
-  KokkosBlas::gemm(exec, "N", "N", 1.0F, a, b, 0.0F, c);
-#else
-  multiply_ab<ExecutionSpace, MemorySpace>(exec, a, b, c);
-#endif
+/// The lower triangle of Xᵀ X, or of X Xᵀ where X has fewer rows than columns; of the upper triangle what
+/// panels hold of it.
+void gram_product(const ExecutionSpace& exec, const Read& x, const Written& result) {
+  using Kokkos::ALL;
+  using Kokkos::subview;
+  for_each_panel(result.extent(0), [&](const Range& rows, const Range& columns) {
+    const Written panel = subview(result, rows, columns);
+    if (x.extent(0) < x.extent(1)) {
+      product(exec, Order::right_transposed, subview(x, rows, ALL), subview(x, columns, ALL), panel);
+    } else {
+      product(exec, Order::left_transposed, subview(x, ALL, rows), subview(x, ALL, columns), panel);
+    }
+  });
+}
+
+/// Likewise of the product of two matrices that commute.
+void symmetric_product(const ExecutionSpace& exec, const Read& left, const Read& right,
+                       const Written& result) {
+  using Kokkos::ALL;
+  using Kokkos::subview;
+  for_each_panel(left.extent(0), [&](const Range& rows, const Range& columns) {
+    product(exec, Order::plain, subview(left, rows, ALL), subview(right, ALL, columns),
+            subview(result, rows, columns));
+  });
+}
+
+/// Multiplications of a symmetric product whose elements are sums of so many terms.
+double symmetric_multiplications(std::int64_t side, std::int64_t terms) {
+  double sum = 0.0;
+  for_each_panel(static_cast<std::size_t>(side), [&](const Range& rows, const Range& columns) {
+    sum += static_cast<double>((rows.second - rows.first) * (columns.second - columns.first)) *
+           static_cast<double>(terms);
+  });
+  return sum;
 }
 
 }  // namespace
 
 NewtonSchulz::NewtonSchulz(const ExecutionSpace& exec, const std::vector<MatrixPlace>& places) {
   const Largest largest(places);
-  const std::int64_t square = largest.short_side * largest.short_side;
   x_ = allocate<float>(exec, "kadam::NewtonSchulz::x", largest.elements);
   next_ = allocate<float>(exec, "kadam::NewtonSchulz::next", largest.elements);
-  gram_ = allocate<float>(exec, "kadam::NewtonSchulz::gram", square);
-  polynomial_ = allocate<float>(exec, "kadam::NewtonSchulz::polynomial", square);
+  gram_ = allocate<float>(exec, "kadam::NewtonSchulz::gram", largest.square());
+  polynomial_ = allocate<float>(exec, "kadam::NewtonSchulz::polynomial", largest.square());
+  factors_ = allocate<float>(exec, "kadam::NewtonSchulz::factors", largest.square());
+  product_ = allocate<float>(exec, "kadam::NewtonSchulz::product", largest.square());
   squares_ = allocate<double>(exec, "kadam::NewtonSchulz::squares", nesterov_partial_sums(largest.elements));
-  factor_ = allocate<float>(exec, "kadam::NewtonSchulz::factor", 1);
+  norm_factor_ = allocate<float>(exec, "kadam::NewtonSchulz::norm_factor", 1);
 }
 
 std::size_t NewtonSchulz::memory_bytes(const std::vector<MatrixPlace>& places) {
   const Largest largest(places);
-  const auto floats =
-      static_cast<std::size_t>(2 * largest.elements + 2 * largest.short_side * largest.short_side + 1);
+  const auto floats = static_cast<std::size_t>(2 * largest.elements + 4 * largest.square() + 1);
   return floats * sizeof(float) +
          static_cast<std::size_t>(nesterov_partial_sums(largest.elements)) * sizeof(double);
 }
@@ -84,8 +153,12 @@ std::size_t NewtonSchulz::memory_bytes(const std::vector<MatrixPlace>& places) {
 double NewtonSchulz::multiplications(const std::vector<MatrixPlace>& places) {
   double sum = 0.0;
   for (const MatrixPlace& place : places) {
-    const auto side = static_cast<double>(place.short_side());
-    sum += iterations * (2.0 * side * static_cast<double>(place.elements()) + side * side * side);
+    const std::int64_t side = place.short_side();
+    for (const int iterations : stages) {
+      sum += symmetric_multiplications(side, place.long_side());
+      sum += (4.0 * iterations - 3.0) * symmetric_multiplications(side, side);
+      sum += static_cast<double>(side) * static_cast<double>(place.elements());
+    }
   }
   return sum;
 }
@@ -93,18 +166,48 @@ double NewtonSchulz::multiplications(const std::vector<MatrixPlace>& places) {
 Vector<const float> NewtonSchulz::direction(const ExecutionSpace& exec, const MatrixPlace& place,
                                             const Ema& first, float gradient_scale,
                                             const Numbers<MemorySpace>& gradient, const Vector<float>& m) {
-  nesterov_direction(exec, place, first, gradient_scale, gradient, m, x_, squares_, factor_);
-  for (int k = 0; k < iterations; ++k) iterate(exec, place.long_side(), place.short_side());
+  nesterov_direction(exec, place, first, gradient_scale, gradient, m, x_, squares_, norm_factor_);
+  for (const int iterations : stages) iterate(exec, place, iterations);
   return x_;
 }
 
-void NewtonSchulz::iterate(const ExecutionSpace& exec, std::int64_t rows, std::int64_t columns) {
-  const Read x = matrix<const float>(x_, rows, columns);
-  const Read gram = matrix<const float>(gram_, columns, columns);
-  transposed_product(exec, x, x, matrix<float>(gram_, columns, columns));
-  product(exec, gram, gram, matrix<float>(polynomial_, columns, columns));
-  finish_polynomial<ExecutionSpace, MemorySpace>(exec, columns, coefficients, gram_, polynomial_);
-  product(exec, x, matrix<const float>(polynomial_, columns, columns), matrix<float>(next_, rows, columns));
+void NewtonSchulz::iterate(const ExecutionSpace& exec, const MatrixPlace& place, int iterations) {
+  const std::int64_t side = place.short_side();
+  const auto square = [side](const Vector<float>& values) { return matrix(values, side, side); };
+  const auto multiply = [&](const Vector<float>& left, const Vector<float>& right) {
+    symmetric_product(exec, square(left), square(right), square(product_));
+  };
+  const auto write = [&](const Vector<float>& out, const SymmetricSum& sum, const Vector<float>& first,
+                         const Vector<float>& second) {
+    add_symmetric(exec, side, sum, first, second, product_, out);
+  };
+  const Written x = matrix(x_, place.rows, place.columns);
+
+  gram_product(exec, x, square(product_));
+  write(gram_, {.z = 1.0F}, product_, product_);
+  multiply(gram_, gram_);
+  write(factors_, {.x = b, .z = c}, gram_, gram_);  // P - a I
+  Vector<float> p = factors_;
+  float power = a;  // factors_ + power I is the product of all P
+  for (int k = 1; k < iterations; ++k) {
+    multiply(p, p);
+    write(polynomial_, {.x = 2.0F * a, .z = 1.0F}, p, p);  // P² - a² I
+    multiply(gram_, polynomial_);
+    write(gram_, {.x = a * a, .z = 1.0F}, gram_, gram_);
+    multiply(gram_, gram_);
+    p = polynomial_;
+    write(p, {.x = b, .z = c}, gram_, gram_);
+    multiply(factors_, p);
+    const bool is_last = k + 1 == iterations;
+    write(factors_, {.diagonal = is_last ? a * power : 0.0F, .x = a, .y = power, .z = 1.0F}, factors_, p);
+    power *= a;
+  }
+  const Written next = matrix(next_, place.rows, place.columns);
+  if (place.rows < place.columns) {
+    product(exec, Order::plain, square(factors_), x, next);
+  } else {
+    product(exec, Order::plain, x, square(factors_), next);
+  }
   std::swap(x_, next_);
 }
 

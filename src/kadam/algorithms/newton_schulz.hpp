@@ -14,23 +14,31 @@ namespace kadam {
 /// The orthogonalised Nesterov momentum of a matrix: Newton and Schulz's iteration with the coefficients of
 /// Muon (Jordan et al. 2024).
 ///
-///   m <- ema(m, g, beta1);  w = ema(m, g, beta1);  X <- w / (|w| + 1e-7), its longer side as rows
-///   5 times:  A = Xᵀ X;  X <- X (a I + b A + c A²)        (a, b, c) = (3.4445, -4.7750, 2.0315)
+///   m <- ema(m, g, beta1);  w = ema(m, g, beta1);  X <- w / (|w| + 1e-7)
+///   5 times:  A = Xᵀ X;  P = a I + b A + c A²;  X <- X P      (a, b, c) = (3.4445, -4.7750, 2.0315)
 ///
-/// All singular values end between 0.7 and 1.2; those of a matrix of zeros stay 0. Float32 throughout. Built
-/// with KADAM_ENABLE_KOKKOS_KERNELS the products are those of Kokkos Kernels, which hands them to a BLAS; a
-/// BLAS gives the same bits for the same processor and number of threads. Without it they are
+/// and where X has fewer rows than columns, A = X Xᵀ and X <- P X.
+/// All singular values end between 0.7 and 1.2; those of a matrix of zeros stay 0. Float32 throughout.
+///
+/// A is made of X only twice: the matrices are polynomials in A, so that A <- A P² and the factors of X
+/// gather in one (Gram Newton-Schulz: Amsel, Chen, Dao et al. 2026). After three iterations X takes its
+/// factors, and A is made anew: without that rounding grows (docs/design.md). Powers of a I stay outside the
+/// products, for the same reason. All products but the two with X are symmetric; half of each is computed.
+///
+/// Built with KADAM_ENABLE_KOKKOS_KERNELS the products are those of Kokkos Kernels, which hands them to a
+/// BLAS; a BLAS gives the same bits for the same processor and number of threads. Without it they are
 /// kernels/matrix_product.hpp: slower, and the same bits for any number of threads.
 ///
-/// Work: 5 (4 min² max + 2 min³) operations. Memory: two matrices as large as the largest and two of its
-/// shorter side squared. Worked number: 1024 x 4096: 9.7e10 operations, 40 MiB.
+/// Work: 6.3 min² max + 16 min³ operations, where the plain iteration takes 20 min² max + 10 min³. Memory:
+/// two matrices as large as the largest and four of its shorter side squared. Worked number: 1024 x
+/// 4096: 4.4e10 operations (plain: 9.7e10), 48 MiB.
 class NewtonSchulz {
  public:
   NewtonSchulz() = default;
   /// For matrices no larger than the largest of these.
   NewtonSchulz(const ExecutionSpace& exec, const std::vector<MatrixPlace>& places);
 
-  /// Moves m, and returns the direction of the matrix, tall; valid until the next call. Async.
+  /// Moves m, and returns the direction of the matrix; valid until the next call. Async.
   [[nodiscard]] Vector<const float> direction(const ExecutionSpace& exec, const MatrixPlace& place,
                                               const Ema& first, float gradient_scale,
                                               const Numbers<MemorySpace>& gradient, const Vector<float>& m);
@@ -40,14 +48,17 @@ class NewtonSchulz {
   [[nodiscard]] static double multiplications(const std::vector<MatrixPlace>& places);
 
  private:
-  void iterate(const ExecutionSpace& exec, std::int64_t rows, std::int64_t columns);
+  /// X <- X times the factors of so many iterations, two at least.
+  void iterate(const ExecutionSpace& exec, const MatrixPlace& place, int iterations);
 
   Vector<float> x_;
   Vector<float> next_;
   Vector<float> gram_;        ///< A
-  Vector<float> polynomial_;  ///< a I + b A + c A²
+  Vector<float> polynomial_;  ///< of A, without its multiple of I
+  Vector<float> factors_;     ///< product of all P, likewise; in the end with it
+  Vector<float> product_;     ///< lower triangle
   Vector<double> squares_;
-  Vector<float> factor_;
+  Vector<float> norm_factor_;
 };
 
 }  // namespace kadam
