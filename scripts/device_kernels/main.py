@@ -89,7 +89,7 @@ def short_name(demangled):
         words = [rule.group(1)]
     if digit := re.search(r"TallyDigit<Kokkos::\w+, (\d)>", demangled):
         words.append(digit.group(1))
-    if code := re.search(r"kadam::(Sign|Uniform|Float8)Quantiser(?:<(?:\(int\))?(\d+)>)?", demangled):
+    if code := re.search(r"kadam::(Sign|Uniform|Float8|Gauss2)Quantiser(?:<(?:\(int\))?(\d+)>)?", demangled):
         words.append(code.group(1).lower() + (code.group(2) or ""))
     if part := re.search(TOLD_APART, demangled):
         words.append(part.group())

@@ -202,7 +202,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"uniform4", false, 256, Staging::always}, Case{"uniform8", false, 64, Staging::automatic},
         Case{"sign", false, 64, Staging::automatic, 2}, Case{"sign", true, 0, Staging::always, 2},
         Case{"uniform4", false, 256, Staging::automatic, 3},
-        Case{"uniform8", false, 64, Staging::automatic, 4}, Case{"float8", false, 256, Staging::automatic}),
+        Case{"uniform8", false, 64, Staging::automatic, 4}, Case{"float8", false, 256, Staging::automatic},
+        Case{"gauss2", false, 128, Staging::automatic}, Case{"gauss2", false, 0, Staging::always, 2}),
     [](const auto& test_info) {
       return std::string(test_info.param.code) + "block" + std::to_string(test_info.param.block) +
              (test_info.param.mean_abs ? "mean_abs" : "") +

@@ -96,6 +96,7 @@ void launch_codecs(const Exec& exec, const Vectors& at) {
   launch_codec(exec, SignQuantiser{}, at);
   launch_codec(exec, UniformQuantiser<4>{}, at);
   launch_codec(exec, Float8Quantiser{}, at);
+  launch_codec(exec, Gauss2Quantiser{}, at);
   encode_accumulated(exec, SignQuantiser{}, at.map, at.active, at.error, at.message);
   const UpdateBySegment<Space, AdamApplyOf, WithCopy<Space, FrozenUpdate>> update{{},
                                                                                   {{at.x, at.v}, at.copy}};

@@ -19,6 +19,7 @@ TEST(WireFormatPage, ShowsTheBytesThatAreSent) {
        {"1 bit, mean_abs    " + test::example_of_codes(SignQuantiser{SignScale::mean_abs}),
         "4 bits             " + test::example_of_codes(UniformQuantiser<4>{}),
         "float8             " + test::example_of_codes(Float8Quantiser{}),
+        "gauss2             " + test::example_of_codes(Gauss2Quantiser{}),
         "8 bits             " + test::example_of_factors(UniformQuantiser<8>{}),
         "k = 2, w = 2       " + test::example_of_largest_entries(),
         "two levels         " + test::example_of_two_levels()}) {

@@ -29,6 +29,11 @@ TEST(BlockCodeReference, HandSized) {
             (std::vector<float>{0.0F, 0.0F}));
   EXPECT_EQ(reference::quantise_block({.name = "float8"}, {448.0F, 0.3F, -0.003F}, {true, true, true}),
             (std::vector<float>{448.0F, 0.3125F, -0.00390625F}));  // 10/32; 2 of the smallest steps, 2^-9
+  // s = sqrt(25/2), the border at 0.9816 s = 3.4705.
+  const auto gauss = reference::quantise_block({.name = "gauss2"}, {3.0F, -4.0F, 9.0F}, {true, true, false});
+  EXPECT_NEAR(gauss[0], 1.6008897, 1e-6);
+  EXPECT_NEAR(gauss[1], -5.3400704, 1e-6);
+  EXPECT_EQ(gauss[2], 0.0F);
 }
 
 template <class Space>
@@ -222,8 +227,8 @@ std::vector<std::uint32_t> encoded_by(const Q& quantiser, const BlockMessage& me
   return test::to_host(words);
 }
 
-/// A team and a thread make the same message; but the order of the sum behind a sign's scale is the team's
-/// own.
+/// A team and a thread make the same message; but the order of the sum behind the scale of a sign or of
+/// gauss2 is the team's own.
 TYPED_TEST(BlockCoderTest, AMessageIsThatOfOneThread) {
   for_each_pair([](const auto& quantiser, const reference::Code&) {
     using Q = std::decay_t<decltype(quantiser)>;

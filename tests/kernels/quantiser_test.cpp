@@ -101,5 +101,67 @@ TEST(Float8Quantiser, HandSized) {
   EXPECT_EQ(quantiser.decode(quantiser.encode(1e-42F, 0.0F), 0.0F), 0.0F);  // of one with next to nothing
 }
 
+/// Each level is the mean of what is decoded as it, and they meet half-way: what makes them the best.
+TEST(Gauss2Quantiser, HasTheBestLevelsForAGaussian) {
+  const double border = 0.5 * (static_cast<double>(Gauss2Quantiser::low) + Gauss2Quantiser::high);
+  EXPECT_NEAR(Gauss2Quantiser::border, border, 1e-6);
+  const auto density = [](double z) { return std::exp(-0.5 * z * z) / std::sqrt(2.0 * std::acos(-1.0)); };
+  const double beyond = 0.5 * std::erfc(border / std::sqrt(2.0));  // the part of numbers above the border
+  EXPECT_NEAR(Gauss2Quantiser::high, density(border) / beyond, 1e-4);
+  EXPECT_NEAR(Gauss2Quantiser::low, (density(0.0) - density(border)) / (0.5 - beyond), 1e-4);
+}
+
+TEST(Gauss2Quantiser, HandSized) {
+  const Gauss2Quantiser quantiser;
+  const float scale = quantiser.scale(quantiser.statistic(3.0F) + quantiser.statistic(-4.0F), 2);
+  EXPECT_FLOAT_EQ(scale, 3.5355339F);
+  EXPECT_EQ(quantiser.encode(3.0F, scale), 0b10U);
+  EXPECT_EQ(quantiser.encode(-4.0F, scale), 0b01U);
+  EXPECT_NEAR(quantiser.decode(0b10U, scale), 1.6008897, 1e-6);
+  EXPECT_NEAR(quantiser.decode(0b01U, scale), -5.3400704, 1e-6);
+}
+
+TEST(Gauss2Quantiser, EveryCodeIsItsLevel) {
+  const Gauss2Quantiser quantiser;
+  for (const float scale : {1.0F, 0.37F, 1e-30F}) {
+    EXPECT_EQ(quantiser.decode(0b00U, scale), -0.4528F * scale);
+    EXPECT_EQ(quantiser.decode(0b01U, scale), -1.5104F * scale);
+    EXPECT_EQ(quantiser.decode(0b10U, scale), 0.4528F * scale);
+    EXPECT_EQ(quantiser.decode(0b11U, scale), 1.5104F * scale);
+    const float border = 0.9816F * scale;
+    const float inside = std::nextafter(border, 0.0F);
+    EXPECT_EQ(quantiser.encode(border, scale), 0b11U);  // the border itself is high
+    EXPECT_EQ(quantiser.encode(inside, scale), 0b10U);
+    EXPECT_EQ(quantiser.encode(-border, scale), 0b01U);
+    EXPECT_EQ(quantiser.encode(-inside, scale), 0b00U);
+    EXPECT_EQ(quantiser.encode(0.0F, scale), 0b10U);
+    EXPECT_EQ(quantiser.encode(-0.0F, scale), 0b10U);
+    const float inf = std::numeric_limits<float>::infinity();
+    EXPECT_EQ(quantiser.encode(inf, scale), 0b11U);
+    EXPECT_EQ(quantiser.encode(-inf, scale), 0b01U);
+  }
+}
+
+TEST(Gauss2Quantiser, DecodesABlockOfZerosToZero) {
+  const Gauss2Quantiser quantiser;
+  EXPECT_EQ(quantiser.scale(0.0, 5), 0.0F);
+  EXPECT_EQ(quantiser.scale(0.0, 0), 0.0F);
+  for (const float h : {0.0F, -0.0F, 1e-42F}) {  // the last: of a block with next to nothing
+    EXPECT_EQ(quantiser.decode(quantiser.encode(h, 0.0F), 0.0F), 0.0F);
+  }
+}
+
+/// As of a sign code: nothing that is decoded from a block with a NaN is a number.
+TEST(Gauss2Quantiser, ANaNSpoilsItsBlock) {
+  const Gauss2Quantiser quantiser;
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float scale = quantiser.scale(quantiser.statistic(1.0F) + quantiser.statistic(nan), 2);
+  EXPECT_TRUE(std::isnan(scale));
+  for (const float h : {1.0F, -1.0F, 0.0F, nan}) {
+    EXPECT_TRUE(std::isnan(quantiser.decode(quantiser.encode(h, scale), scale)));
+    EXPECT_LE(quantiser.encode(h, scale), 0b11U);
+  }
+}
+
 }  // namespace
 }  // namespace kadam

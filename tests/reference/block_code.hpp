@@ -18,7 +18,7 @@
 namespace kadam::reference {
 
 struct Code {
-  std::string name = "sign";  ///< "uniform2", "uniform4", "uniform8", "float8"
+  std::string name = "sign";  ///< "uniform2", "uniform4", "uniform8", "float8", "gauss2"
   bool mean_abs = false;      ///< scale of the sign code
   std::int64_t block = 2048;
   int ranks_per_node = 1;  ///< more than 1: what is compressed is the mean of a node
@@ -40,26 +40,45 @@ inline float spacing_at(const Code& code, float value) {
   return std::ldexp(1.0F, std::max(exponent - 1, -6) - 3);
 }
 
+/// sqrt(mean h^2), or mean |h|, over the active elements of a block.
+inline float mean_size(const std::vector<float>& h, const std::vector<bool>& active, bool mean_abs) {
+  double sum = 0.0;
+  std::int64_t k = 0;
+  for (std::size_t i = 0; i < h.size(); ++i) {
+    if (!active[i]) continue;
+    const auto value = static_cast<double>(h[i]);
+    sum += mean_abs ? std::fabs(value) : value * value;
+    ++k;
+  }
+  const double mean = k == 0 ? 0.0 : sum / static_cast<double>(k);
+  return static_cast<float>(mean_abs ? mean : std::sqrt(mean));
+}
+
 /// decoded C(h) of one scale block; active[i] = false: sent as nothing, 0. undecided: gets the elements that
 /// rounding alone decided about.
 inline std::vector<float> quantise_block(const Code& code, const std::vector<float>& h,
                                          const std::vector<bool>& active, Undecided* undecided = nullptr) {
   std::vector<float> q(h.size(), 0.0F);
   if (code.name == "sign") {
-    double sum = 0.0;
-    std::int64_t k = 0;
-    for (std::size_t i = 0; i < h.size(); ++i) {
-      if (!active[i]) continue;
-      const auto value = static_cast<double>(h[i]);
-      sum += code.mean_abs ? std::fabs(value) : value * value;
-      ++k;
-    }
-    const double mean = k == 0 ? 0.0 : sum / static_cast<double>(k);
-    const auto s = static_cast<float>(code.mean_abs ? mean : std::sqrt(mean));
+    const float s = mean_size(h, active, code.mean_abs);
     for (std::size_t i = 0; i < h.size(); ++i) {
       if (!active[i]) continue;
       q[i] = h[i] >= 0.0F ? s : -s;
       if (undecided != nullptr && is_near_zero(h[i], s, code.slack)) undecided->push_back(i);
+    }
+    return q;
+  }
+  if (code.name == "gauss2") {
+    const float s = mean_size(h, active, false);
+    const float border = 0.9816F * s;
+    for (std::size_t i = 0; i < h.size(); ++i) {
+      if (!active[i]) continue;
+      const float a = std::fabs(h[i]);
+      const float magnitude = (a < border ? 0.4528F : 1.5104F) * s;
+      q[i] = h[i] < 0.0F ? -magnitude : magnitude;
+      const bool is_near = is_near_zero(h[i], s, code.slack) ||
+                           is_near_tie(std::max(a, border), std::min(a, border), code.slack);
+      if (undecided != nullptr && is_near) undecided->push_back(i);
     }
     return q;
   }

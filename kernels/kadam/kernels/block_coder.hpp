@@ -21,7 +21,8 @@
 /// On a CPU a thread owns the words of a block and the elements in them, on a GPU a team does, neighbouring
 /// threads with neighbouring elements: no atomics, and results that do not depend on the number of threads.
 /// Codes with a maximum for a statistic (uniform, float8) make the same messages on both, bit for bit; the
-/// sum behind the scale of a sign code has another order, and the scale may differ in its last bit.
+/// sum behind the scale of a sign code or of gauss2 has another order, and the scale may differ in its last
+/// bit.
 namespace kadam {
 
 /// The compensated input of a block in place of its error, its code in the message, the rest in the error:

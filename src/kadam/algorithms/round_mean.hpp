@@ -17,7 +17,7 @@ namespace kadam {
 /// The mean over ranks of what each has gathered in a round, by the code that an option names.
 ///
 ///   none            the exact mean, in float32
-///   sign, uniform*, float8    GroupedMean: two-sided error feedback
+///   sign, ...       every code of AnyQuantiser: GroupedMean, two-sided error feedback
 ///   topk            h = U + e; the largest entries of every block of h with two levels (SparseMean), each
 ///                   rank's to all; e <- beta_e (h - what was said)
 ///

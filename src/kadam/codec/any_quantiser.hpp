@@ -14,9 +14,10 @@
 namespace kadam {
 
 /// The codes of chunked vectors in scale blocks, one of which is chosen by its name when a program runs. THE
-/// list: options, their help, the plan, kadam-bench and tests follow from it.
+/// list: options, their help, the plan, kadam-bench and tests follow from it. Where a number of bits stands
+/// for a code it means the first of them that has so many.
 using AnyQuantiser = std::variant<SignQuantiser, UniformQuantiser<2>, UniformQuantiser<4>,
-                                  UniformQuantiser<8>, Float8Quantiser, IdentityQuantiser>;
+                                  UniformQuantiser<8>, Float8Quantiser, Gauss2Quantiser, IdentityQuantiser>;
 
 /// Those of them that an optimizer with one bit per element can have; on a single rank the identity.
 using SignCode = std::variant<SignQuantiser, IdentityQuantiser>;
