@@ -133,6 +133,7 @@ OF_THE_LIBRARY = {
     "kadam::RoundMean::move_into",
     "kadam::RoundMean::scale_errors",
     "kadam::SparseMean::deliver_everything",
+    "kadam::WarmupMean::accumulate",
     "kadam::ZeroOneAdam::synchronise_exactly",
     "kadam::checkpoint::add",
 }

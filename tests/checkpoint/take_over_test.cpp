@@ -97,26 +97,45 @@ TEST_P(TakeOver, HasThePhasesOfARunOfItsOwn) {
 INSTANTIATE_TEST_SUITE_P(AllOptimizers, TakeOver, testing::ValuesIn(optimizer_names()),
                          [](const auto& test_info) { return test_info.param; });
 
-using TakeOverRefused = TakeOver;
+class TakeOverRefused : public TakeOver {
+ protected:
+  void expect_refused(Optimizer& saved, const Vector<float>& x) {
+    (void)checkpoint::save(exec_, saved, x, folder_.path());
+    const auto adam = make("adam", 0);
+    try {
+      (void)checkpoint::restore_newest(exec_, *adam, x, folder_.path());
+      FAIL() << "it was taken over";
+    } catch (const std::runtime_error& error) {
+      EXPECT_NE(std::string(error.what()).find("the state of " + saved.name() + " is no dense one"),
+                std::string::npos)
+          << error.what();
+    }
+  }
+};
 
 TEST_P(TakeOverRefused, WhatOwesSomethingIsNotTakenOver) {
-  const std::string& name = GetParam();
   const auto x = test::to_device(test::random_vector(d, 2));
-  const auto compressed = make(name, 4);
+  const auto compressed = make(GetParam(), 4);
   (void)train(*compressed, x, 1, 9);
-  (void)checkpoint::save(exec_, *compressed, x, folder_.path());
-  const auto adam = make("adam", 0);
-  try {
-    (void)checkpoint::restore_newest(exec_, *adam, x, folder_.path());
-    FAIL() << "it was taken over";
-  } catch (const std::runtime_error& error) {
-    EXPECT_NE(std::string(error.what()).find("the state of " + name + " is no dense one"), std::string::npos)
-        << error.what();
-  }
+  expect_refused(*compressed, x);
+}
+
+using CodedWarmUpRefused = TakeOverRefused;
+const OptionMap coded_warm_up = {{"warmup_steps", 12}, {"warmup_code", "uniform8"}};
+
+TEST_P(CodedWarmUpRefused, AsItOwesSomething) {
+  const auto x = test::to_device(test::random_vector(d, 2));
+  const auto coded = make_optimizer(GetParam(), coded_warm_up, layout, communicator_);
+  EXPECT_EQ(train(*coded, x, 1, 9).back(), "warm-up");
+  expect_refused(*coded, x);
 }
 
 INSTANTIATE_TEST_SUITE_P(Compressed, TakeOverRefused,
                          testing::ValuesIn(test::optimizers_that([](const auto& is) { return !is.dense; })),
+                         [](const auto& test_info) { return test_info.param; });
+
+INSTANTIATE_TEST_SUITE_P(Compressed, CodedWarmUpRefused,
+                         testing::ValuesIn(test::optimizers_that_take(coded_warm_up)),
                          [](const auto& test_info) { return test_info.param; });
 
 }  // namespace

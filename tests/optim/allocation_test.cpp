@@ -132,6 +132,10 @@ std::vector<OptionMap> option_sets(const std::string& name) {
       sets.back()["variance"] = "factored";
       if (has_option(name, "variance_sync_interval")) sets.back()["variance_sync_interval"] = 2;
     }
+    if (option.name == "warmup_code") {
+      sets.push_back(options);
+      sets.back()["warmup_code"] = "uniform8";
+    }
     if (option.name == "value_bits") {
       sets.push_back(options);
       sets.back()["value_bits"] = 2;

@@ -115,6 +115,32 @@ TEST(OptimizerCost, WorkOfOneBitAdamByHand) {
   EXPECT_DOUBLE_EQ(phases[1].count(100).settled, 90.0);
 }
 
+TEST(OptimizerCost, AWarmUpWithACodeByHand) {
+  // d = 1024, n = 4: chunks of 256, 8 bits, a scale each: 260 B. The gradient is added to the errors, and
+  // what is decoded updates m and v beside x.
+  const auto of = [](const std::string& name, const std::string& code) {
+    return optimizer_cost(name, {{"warmup_steps", 10}, {"warmup_code", code}}, 1024, Arrangement::flat(4));
+  };
+  const AlgorithmCost adam = of("onebit_adam", "uniform8");
+  const StepPhase& warm_up = adam.phases.front();
+  Elements expected = {{"check", 1024.0},           {"scale", 2.5 * 1024.0}, {"encode_uniform8", 1024.0},
+                       {"reduce_uniform8", 1024.0}, {"reply", 256.0},        {"decode_uniform8", 1024.0}};
+  EXPECT_EQ(work_of(warm_up), expected);
+  std::size_t sent = 0;
+  for (const PlannedExchange& exchange : warm_up.exchanges) {
+    for (const Transfer& transfer : exchange.transfers) sent += transfer.bytes;
+  }
+  EXPECT_EQ(sent, 2U * 3U * 260U);
+  EXPECT_DOUBLE_EQ(warm_up.count(100).all, 10.0);
+  // In place of DenseMean's 8 d: own messages, replies and those of 4 ranks, 4 x 260 B each; a mask of 136 B.
+  const AlgorithmCost dense = of("onebit_adam", "none");
+  EXPECT_EQ(adam.memory.state_bytes, dense.memory.state_bytes);
+  EXPECT_EQ(adam.memory.workspace_bytes + 8U * 1024U, dense.memory.workspace_bytes + 3U * 4U * 260U + 136U);
+  expected["scale"] = 1024.0;
+  expected["lamb_update"] = 1024.0;
+  EXPECT_EQ(work_of(of("onebit_lamb", "uniform8").phases.front()), expected);
+}
+
 TEST(OptimizerCost, WorkOfADenseStepByHand) {
   EXPECT_EQ(last_work("adam", {}, 1024),
             (Elements{{"check", 1024.0}, {"dense_mean", 1024.0}, {"adam_update", 1024.0}}));

@@ -48,6 +48,16 @@ TEST_F(HealthTest, TheErrorRatioIsWhatIsOwedOverWhatWasDelivered) {
   EXPECT_NEAR(*ratio, communicator_->size() > 1 ? owed / r : 0.0, 1e-6);
 }
 
+TEST_F(HealthTest, TheErrorRatioOfAWarmUpIsThatOfItsCode) {
+  for (const std::string name : {"onebit_adam", "apmsqueeze", "onebit_lamb"}) {
+    const auto optimizer = make(name, {{"warmup_steps", 3}, {"warmup_code", "uniform2"}});
+    step(*optimizer, 3.0F, 1.0F);
+    // (3, 1, 3, 1, ...) is sent as (3, 0); (0, 1) is owed.
+    const double wanted = communicator_->size() > 1 ? 1.0 / 3.0 : 0.0;
+    EXPECT_NEAR(optimizer->health(exec_).error_ratio.value_or(-1.0), wanted, 1e-6) << name;
+  }
+}
+
 TEST_F(HealthTest, TheErrorRatioLeavesInactiveCoordinatesOut) {
   if (communicator_->size() == 1) GTEST_SKIP() << "one rank owes nothing";
   const auto optimizer = make("onebit_adam", {{"beta1", 0.0}, {"warmup_steps", 1}});

@@ -61,6 +61,21 @@ TEST(Options, AnOptionThatIsNotHonouredIsRefused) {
       contains(refusal("apmsqueeze", {{"warmup_steps", 5}, {"bias_correction", true}}), "bias_correction"));
   EXPECT_TRUE(contains(refusal("apmsqueeze", {{"warmup_steps", "auto"}}), "onebit_adam's"));
   EXPECT_TRUE(contains(refusal("apmsqueeze", {{"warmup_steps", 5}, {"scale", "mean_abs"}}), "1-bit"));
+  EXPECT_TRUE(contains(refusal("adam", {{"warmup_code", "uniform8"}}), "no option 'warmup_code'"));
+}
+
+TEST(Options, AWarmUpTakesEveryCodeThatCanSayZero) {
+  const auto with = [](const std::string& code) {
+    return OptionMap{{"warmup_steps", 5}, {"warmup_code", code}};
+  };
+  for (const std::string& name : test::optimizers_that_take(with("uniform8"))) {
+    for (const std::string& code : code_names()) {
+      const std::string text = refusal(name, with(code));
+      EXPECT_EQ(text == "accepted", code != "sign" && code != "gauss2") << name << ", " << text;
+    }
+    EXPECT_TRUE(contains(refusal(name, with("sign")), "'warmup_code': expected \"none\", \"uniform2\""))
+        << name;
+  }
 }
 
 TEST(Options, BitsAreAnotherWayToSayTheCode) {

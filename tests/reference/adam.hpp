@@ -19,10 +19,12 @@ struct Adam {
 
   Adam(const Hyper& h, std::int64_t elements) : hyper(h), m(static_cast<std::size_t>(elements), 0.0F), v(m) {}
 
-  void step(std::vector<float>& x, const Ranks& gradients) {
+  void step(std::vector<float>& x, const Ranks& gradients) { step_by(x, gradient_mean(hyper, gradients)); }
+
+  /// g: the clipped mean of the ranks' gradients.
+  void step_by(std::vector<float>& x, const std::vector<float>& g) {
     ++t;
     const std::vector<Rates> rates = hyper.rates(t, x.size());
-    const std::vector<float> g = gradient_mean(hyper, gradients);
     for (std::size_t i = 0; i < x.size(); ++i) {
       m[i] = ema(m[i], g[i], hyper.beta1);
       v[i] = ema(v[i], g[i] * g[i], hyper.beta2);

@@ -5,6 +5,7 @@
 #include <reference/adam.hpp>
 #include <reference/block_code.hpp>
 #include <reference/simulation.hpp>
+#include <reference/warmup_mean.hpp>
 
 #include <cmath>
 #include <cstdint>
@@ -12,10 +13,11 @@
 
 namespace kadam::reference {
 
-/// 1-bit Adam and APMSqueeze: dense Adam, then a frozen variance and a compressed momentum.
+/// 1-bit Adam and APMSqueeze: Adam on the mean gradient, then a frozen variance and a compressed momentum.
 struct FrozenVarianceAdam {
   Adam adam;
-  CompressedMean mean;
+  CompressedMean mean;          ///< of the momentum: from errors of 0
+  WarmupMean warmup_mean = {};  ///< of the gradient, before that
   std::int64_t warmup_steps;
   std::vector<bool> active;
   bool precondition = false;  ///< what is compressed is y / (sqrt(v) + eps)
@@ -30,7 +32,7 @@ struct FrozenVarianceAdam {
 
   void step(std::vector<float>& x, const Ranks& gradients) {
     if (adam.t < warmup_steps) {
-      adam.step(x, gradients);
+      adam.step_by(x, warmup_mean(adam.hyper, gradients));
       if (adam.t == warmup_steps) freeze();
       return;
     }
@@ -60,7 +62,9 @@ struct FrozenVarianceAdam {
     for (std::size_t i = 0; i < out.size(); ++i) out[i] *= preconditioner(i);
     return out;
   }
-  [[nodiscard]] const Undecided& undecided() const { return mean.undecided; }
+  [[nodiscard]] const Undecided& undecided() const {
+    return warmup_mean.undecided(adam.t <= warmup_steps, mean);
+  }
 
   [[nodiscard]] float preconditioner(std::size_t i) const {
     return precondition ? std::sqrt(adam.v[i]) + static_cast<float>(adam.hyper.eps) : 1.0F;
@@ -81,6 +85,7 @@ inline FrozenVarianceAdam make_frozen_variance_adam(OptionReader& read, const Wo
                                                     const std::string& code) {
   FrozenVarianceAdam frozen(read.hyper(), read.code(code), read.count("warmup_steps", 0), world.ranks,
                             world.elements);
+  frozen.warmup_mean = make_warmup_mean(read, world, frozen.mean.code);
   frozen.precondition = read.number("precondition", 0.0) != 0.0;
   frozen.variance_floor = read.number("variance_floor", frozen.variance_floor);
   return frozen;

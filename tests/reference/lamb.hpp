@@ -25,9 +25,11 @@ struct Lamb {
   Lamb(const Hyper& h, std::int64_t elements)
       : hyper(h), m(static_cast<std::size_t>(elements), 0.0F), v(m), trust(hyper.tensors.size(), 1.0) {}
 
-  void step(std::vector<float>& x, const Ranks& gradients) {
+  void step(std::vector<float>& x, const Ranks& gradients) { step_by(x, gradient_mean(hyper, gradients)); }
+
+  /// g: the clipped mean of the ranks' gradients.
+  void step_by(std::vector<float>& x, const std::vector<float>& g) {
     ++t;
-    const std::vector<float> g = gradient_mean(hyper, gradients);
     for (std::size_t k = 0; k < hyper.tensors.size(); ++k) {
       const Tensor& tensor = hyper.tensors[k];
       const Rates rates = hyper.rates_of(tensor, t);

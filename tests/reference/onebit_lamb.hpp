@@ -5,6 +5,7 @@
 #include <reference/block_code.hpp>
 #include <reference/lamb.hpp>
 #include <reference/simulation.hpp>
+#include <reference/warmup_mean.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -21,12 +22,13 @@ struct RatioLimits {
   double beta3 = 0.9;  ///< of the mean trust ratio of the warm-up
 };
 
-/// 1-bit LAMB: dense LAMB, then a frozen variance, one compressed momentum for all tensors and trust ratios
-/// that follow a fresh variance.
+/// 1-bit LAMB: LAMB on the mean gradient, then a frozen variance, one compressed momentum for all tensors and
+/// trust ratios that follow a fresh variance.
 struct OnebitLamb {
   Lamb lamb;
   RatioLimits limits;
   CompressedMean mean;
+  WarmupMean warmup_mean = {};
   std::int64_t warmup_steps;
   std::vector<bool> active;
   std::vector<float> fresh;         ///< w
@@ -48,7 +50,7 @@ struct OnebitLamb {
 
   void step(std::vector<float>& x, const Ranks& gradients) {
     if (lamb.t < warmup_steps) {
-      lamb.step(x, gradients);
+      lamb.step_by(x, warmup_mean(lamb.hyper, gradients));
       for (std::size_t k = 0; k < trust_mean.size(); ++k) {
         trust_mean[k] =
             lamb.t == 1 ? lamb.trust[k] : limits.beta3 * trust_mean[k] + (1.0 - limits.beta3) * lamb.trust[k];
@@ -110,7 +112,9 @@ struct OnebitLamb {
     for (std::size_t i = 0; i < active.size(); ++i) lamb.m[i] = active[i] ? lamb.m[i] : 0.0F;
     scale_tensors(lamb.m, -1.0);
   }
-  [[nodiscard]] const Undecided& undecided() const { return mean.undecided; }
+  [[nodiscard]] const Undecided& undecided() const {
+    return warmup_mean.undecided(lamb.t <= warmup_steps, mean);
+  }
 
   /// times sigma^power, tensor by tensor
   void scale_tensors(std::vector<float>& values, double power) const {
@@ -168,6 +172,7 @@ inline constexpr Reference onebit_lamb_reference = {
                                   .beta3 = read.number("beta3", 0.9)};
       OnebitLamb onebit(lamb, limits, read.code("sign"), read.count("warmup_steps", 0), world.ranks,
                         world.elements);
+      onebit.warmup_mean = make_warmup_mean(read, world, onebit.mean.code);
       onebit.variance_floor = read.number("variance_floor", onebit.variance_floor);
       return simulation_of(onebit);
     }};

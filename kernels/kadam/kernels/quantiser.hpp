@@ -17,6 +17,7 @@ concept Quantiser = requires(const Q& q, float h, double statistic, std::int64_t
   { Q::name } -> std::convertible_to<std::string_view>;  // as the option `code` says it
   { Q::bits } -> std::convertible_to<int>;               // per element: 1, 2, 4, 8 or 32
   { Q::has_scale } -> std::convertible_to<bool>;         // 4 more bytes per block
+  { Q::has_zero } -> std::convertible_to<bool>;          // a code that decodes to 0 in every block
   { Q::reduces_by_max } -> std::convertible_to<bool>;    // the block statistic: largest, or sum
   { q.statistic(h) } -> std::convertible_to<double>;     // of one element
   { q.scale(statistic, count) } -> std::same_as<float>;
@@ -35,6 +36,7 @@ struct SignQuantiser {
   static constexpr std::string_view name = "sign";
   static constexpr int bits = 1;
   static constexpr bool has_scale = true;
+  static constexpr bool has_zero = false;
   static constexpr bool reduces_by_max = false;
 
   SignScale rule = SignScale::rms;
@@ -67,6 +69,7 @@ struct UniformQuantiser {
   static constexpr std::string_view name = Bits == 2 ? "uniform2" : (Bits == 4 ? "uniform4" : "uniform8");
   static constexpr int bits = Bits;
   static constexpr bool has_scale = true;
+  static constexpr bool has_zero = true;
   static constexpr bool reduces_by_max = true;
   static constexpr int levels = (1 << (Bits - 1)) - 1;
 
@@ -101,6 +104,7 @@ struct Float8Quantiser {
   static constexpr std::string_view name = "float8";
   static constexpr int bits = 8;
   static constexpr bool has_scale = true;
+  static constexpr bool has_zero = true;
   static constexpr bool reduces_by_max = true;
   static constexpr float largest = 448.0F;
   static constexpr float smallest_normal = 0x1p-6F;
@@ -151,6 +155,7 @@ struct Gauss2Quantiser {
   static constexpr std::string_view name = "gauss2";
   static constexpr int bits = 2;
   static constexpr bool has_scale = true;
+  static constexpr bool has_zero = false;
   static constexpr bool reduces_by_max = false;
   static constexpr float low = 0.4528F;
   static constexpr float high = 1.5104F;
@@ -183,6 +188,7 @@ struct IdentityQuantiser {
   static constexpr std::string_view name = "identity";
   static constexpr int bits = 32;
   static constexpr bool has_scale = false;
+  static constexpr bool has_zero = true;
   static constexpr bool reduces_by_max = true;
 
   [[nodiscard]] KOKKOS_INLINE_FUNCTION double statistic(float /*h*/) const { return 0.0; }

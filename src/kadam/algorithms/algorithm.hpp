@@ -48,7 +48,7 @@ struct Problem {
   }
 };
 
-/// A step with the dense mean of the gradient: adam, lamb, warm-ups; the update alone differs.
+/// A step with the dense mean of the gradient: adam, lamb, dense warm-ups; the update alone differs.
 [[nodiscard]] StepPhase dense_phase(const char* name, const CommonOptions& common, const Problem& problem,
                                     const Kernel& update);
 /// The update of dense Adam from gradients of this format.

@@ -24,7 +24,12 @@ bool VarianceStability::holds_at(std::int64_t step, double one_norm) {
 
 void FrozenVariance::Options::describe(OptionFields& fields) {
   fields.add("warmup_steps", warmup_steps, Range::at_least(1),
-             "dense steps before the variance is frozen; must be given");
+             "steps of the warm-up, after which the variance is frozen; must be given");
+  std::vector<std::string> codes = names_of_codes_with_zero();
+  codes.insert(codes.begin(), WarmupMean::no_code);
+  fields.add_choice(
+      "warmup_code", warmup_code, codes,
+      "of the mean gradient in the warm-up: one that can say 0, or v would be that of the code");
   describe_floor(fields, variance_floor);
 }
 

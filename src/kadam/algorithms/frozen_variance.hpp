@@ -4,12 +4,14 @@
 
 #include <kadam/algorithms/algorithm.hpp>
 #include <kadam/algorithms/grouped_mean.hpp>
+#include <kadam/algorithms/warmup_mean.hpp>
 #include <kadam/options/common_options.hpp>
 #include <kadam/state/state_fields.hpp>
 
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -84,7 +86,7 @@ class VarianceDrift {
 /// dense Adam; with none, up to 10^5 times (docs/results.md).
 inline constexpr double default_variance_floor = 0.1;
 
-/// Ends a dense warm-up by freezing the variance: the part that 1-bit Adam and 1-bit LAMB share.
+/// Ends a warm-up by freezing the variance: the part that 1-bit Adam and 1-bit LAMB share.
 ///
 ///   t = T_w:  m <- m/c1,  v <- v/c2;  raise_variance(): what is noise has v = 0, and sqrt(v) is at least
 ///             variance_floor times its root mean square in the scale block;
@@ -93,6 +95,7 @@ class FrozenVariance {
  public:
   struct Options {
     StepsOrAuto warmup_steps;  ///< T_w, or the first step at which VarianceStability holds
+    std::string warmup_code = WarmupMean::no_code;
     double variance_floor = default_variance_floor;
 
     void describe(OptionFields& fields);

@@ -37,6 +37,18 @@ void undo_preconditioning(const ExecutionSpace& exec, const ActiveMask<MemorySpa
       });
 }
 
+/// x, m, v <- AdamStep(g), by the rule of the segment. Tensors kept dense get theirs from an exact mean.
+struct AdamOfMean {
+  Vector<float> x;
+  Vector<float> m;
+  Vector<float> v;
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float g,
+                                              const AdamStep& adam) const {
+    adam(x(i), m(i), v(i), g);
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void inactive(const std::int64_t /*i*/, const AdamStep& /*adam*/) const {}
+};
+
 }  // namespace
 
 void FrozenVarianceAdam::Options::describe(OptionFields& fields) {
@@ -61,11 +73,13 @@ void FrozenVarianceAdam::Apmsqueeze::validate(std::string_view owner) const {
 
 AlgorithmCost FrozenVarianceAdam::cost(const Options& options, const Problem& problem) {
   AlgorithmCost cost;
-  StepPhase warmup = dense_phase("warm-up", options.common, problem, adam_kernel(options.common));
+  // A decoded gradient updates x, m and v, 24 B, where others update x by v.
+  const Work moments{cost::scale, 1.5 * problem.all()};
+  StepPhase warmup = WarmupMean::phase(options.variance.warmup_code, options.codec, options.common, problem,
+                                       adam_kernel(options.common), moments, cost.memory);
   StepPhase compressed = GroupedMean::phase("compressed", options.codec, problem, cost.memory);
   options.variance.divide(warmup, compressed);
   cost.phases = {std::move(warmup), std::move(compressed)};
-  cost.memory += DenseMeanLayout(problem.ranks, problem.elements(), options.common.gradients).cost().memory;
   cost.memory.state_bytes += problem.vectors(2);
   return cost;
 }
@@ -74,8 +88,9 @@ FrozenVarianceAdam::FrozenVarianceAdam(const Options& options, Workplace& at)
     : Algorithm(at), options_(options), variance_(options.variance, options.common) {
   const ExecutionSpace exec;
   moments_ = Moments::zeros(exec, "kadam::FrozenVarianceAdam", elements());
-  dense_mean_ = DenseMean(exec, communicator(), elements(), common().gradients);
   mean_ = GroupedMean(exec, options.codec, communicator(), elements(), groups(), groups().dense);
+  warmup_mean_ = WarmupMean(exec, options.variance.warmup_code, options.codec, common(), communicator(),
+                            elements(), groups(), mean_);
   exec.fence("kadam::FrozenVarianceAdam");
 }
 
@@ -85,11 +100,26 @@ void FrozenVarianceAdam::advance(Step& step) {
     compressed_step(step);
     return;
   }
-  step.result.phase = "warm-up";
-  dense_adam_step(step, dense_mean_, moments_);
+  warm_up(step);
   if (variance_.warm_up_ends(step, [&] { return one_norm(step.exec, moments_.v); })) {
     variance_.freeze(step, moments_, mean_);
+    warmup_mean_.forget_owed(step.exec);
   }
+}
+
+void FrozenVarianceAdam::warm_up(Step& step) {
+  step.result.phase = "warm-up";
+  if (!warmup_mean_.has_code()) {
+    dense_adam_step(step, *warmup_mean_.dense(), moments_);
+    return;
+  }
+  step.result.gradient_scale = clip_factor(step.result.gradient_norm);
+  auto adam = step.adam_rule();
+  adam.rule_of.gradient_scale = 1.0F;  // g is a mean of scaled gradients
+  const auto& [m, v] = moments_;
+  using Update = WithCopy<MemorySpace, AdamOfMean>;
+  warmup_mean_.exchange(step, UpdateBySegment<MemorySpace, AdamStepOf, Update>{
+                                  adam, {{step.x(), m, v}, step.parameters.copy()}});
 }
 
 void FrozenVarianceAdam::compressed_step(Step& step) {
@@ -133,7 +163,11 @@ void FrozenVarianceAdam::describe_state(const ExecutionSpace& exec, StateFields&
   fields.number("momentum_is_in_message", momentum_is_in_message_);
   if (fields.saves() && momentum_is_in_message_) write_momentum(exec);
   moments_.describe_state(fields);
-  if (variance_.is_frozen()) mean_.compressed().describe_state(fields);
+  if (variance_.is_frozen()) {
+    mean_.compressed().describe_state(fields);
+  } else {
+    warmup_mean_.describe_state(fields);
+  }
   if (momentum_is_in_message_) mean_.compressed().describe_message(fields);
 }
 
@@ -153,7 +187,10 @@ void FrozenVarianceAdam::adopt_state(const ExecutionSpace& exec, const StateFiel
 }
 
 void FrozenVarianceAdam::add_health(const ExecutionSpace& exec, Health& health) {
-  if (!variance_.is_frozen()) return;
+  if (!variance_.is_frozen()) {
+    if (warmup_mean_.has_code()) health.error_ratio = error_ratio(exec, warmup_mean_.coded());
+    return;
+  }
   health.variance_drift = variance_.drift();
   health.error_ratio = error_ratio(exec, mean_);
   if (momentum_is_in_message_) write_momentum(exec);

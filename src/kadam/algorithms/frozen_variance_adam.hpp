@@ -5,6 +5,7 @@
 #include <kadam/algorithms/algorithm.hpp>
 #include <kadam/algorithms/frozen_variance.hpp>
 #include <kadam/algorithms/grouped_mean.hpp>
+#include <kadam/algorithms/warmup_mean.hpp>
 #include <kadam/collectives/dense_mean.hpp>
 
 #include <string_view>
@@ -15,22 +16,22 @@ namespace kadam {
 /// Dense Adam until the variance is stable; then the variance is frozen and only the momentum is exchanged,
 /// compressed. The one algorithm behind onebit_adam and apmsqueeze, which differ in their options alone.
 ///
-///   t <= T_w:  adam, T_w = warmup_steps
+///   t <= T_w:  adam, T_w = warmup_steps; its mean gradient is a WarmupMean
 ///   t = T_w:   then m <- m/c1,  v <- v/c2,  v is frozen;  coordinates with v = 0 are inactive
 ///   t > T_w:   y = ema(m, g, beta1);  m <- C-AR(y)
 ///              x <- (1 - gamma lambda) x - gamma m / (sqrt(v) + eps)
 ///
 /// Inactive coordinates get no update but their weight decay. Tensors kept dense take part with the exact
-/// mean of y instead of C-AR(y). Clipping: by the norm of the mean gradient during the warm-up; afterwards
-/// that norm is not known, and the gradient of each rank is scaled by the root mean square of the ranks'
-/// norms.
+/// mean of y instead of C-AR(y). Clipping: by the norm of the mean gradient during the warm-up; afterwards,
+/// and with a warmup_code, that norm is not known, and the gradient of each rank is scaled by the root mean
+/// square of the ranks' norms.
 ///
 /// 1 bit per element would throw coordinates of little variance about: `variance_floor` = f raises sqrt(v) to
 /// f times its root mean square in the scale block, at the freeze, and leaves out what is noise
 /// (raise_variance()); 0 is the algorithm as published. `precondition` compresses y / (sqrt(v) + eps) instead
 /// of y, so that a scale block holds numbers of one size.
 ///
-/// Memory: m, v, errors and workspace, 12 d + 4 d/n state bytes for n > 1. Wire: DenseMean's bytes in the
+/// Memory: m, v, errors and workspace, 12 d + 4 d/n state bytes for n > 1. Wire: WarmupMean's bytes in the
 /// warm-up, CompressedMean's afterwards.
 class FrozenVarianceAdam final : public Algorithm {
  public:
@@ -63,16 +64,19 @@ class FrozenVarianceAdam final : public Algorithm {
 
   void advance(Step& step) override;
   [[nodiscard]] DenseMean* next_gradient_mean() override {
-    return variance_.is_frozen() ? nullptr : &dense_mean_;
+    return variance_.is_frozen() ? nullptr : warmup_mean_.dense();
   }
   [[nodiscard]] bool writes_model() const override { return true; }
   void describe_state(const ExecutionSpace& exec, StateFields& fields) override;
-  [[nodiscard]] bool has_dense_state() const override { return !variance_.is_frozen(); }
+  [[nodiscard]] bool has_dense_state() const override {
+    return !variance_.is_frozen() && !warmup_mean_.has_code();
+  }
   void adopt_state(const ExecutionSpace& exec, const StateFields& fields,
                    const Restoration& restoration) override;
   void add_health(const ExecutionSpace& exec, Health& health) override;
 
  private:
+  void warm_up(Step& step);
   void compressed_step(Step& step);
   /// y goes on from the last exchange, first_y from the momentum of the warm-up, in whose place it is
   /// written. update: of x, with the mean of y.
@@ -84,8 +88,8 @@ class FrozenVarianceAdam final : public Algorithm {
   Moments moments_;
   FrozenVariance variance_;
   bool momentum_is_in_message_ = false;  ///< of all but what is kept dense: m is what was decoded last
-  DenseMean dense_mean_;
   GroupedMean mean_;
+  WarmupMean warmup_mean_;
 };
 
 struct FrozenVarianceAdam::OnebitAdam : Options {

@@ -45,13 +45,13 @@ DenseLambStep::DenseLambStep(const Options& options, const TensorLayout& layout,
   copy_to(tensors_.lr_scale, groups.tensors, &Segment::lr_scale);
 }
 
-void DenseLambStep::operator()(const Step& step, const Moments& moments,
-                               const Gradient& mean_gradient) const {
+void DenseLambStep::operator()(const Step& step, const Moments& moments, const Gradient& mean_gradient,
+                               double gradient_scale) const {
   const auto& [m, v] = moments;
   LambStep rule;
   rule.first = Ema::make(step.common.beta1);
   rule.second = Ema::make(step.common.beta2);
-  rule.gradient_scale = step.gradient_scale();
+  rule.gradient_scale = static_cast<float>(gradient_scale);
   rule.inverse_c1 = static_cast<float>(1.0 / step.first_correction());
   rule.inverse_c2 = static_cast<float>(1.0 / step.second_correction());
   rule.eps = static_cast<float>(step.common.eps);
@@ -96,7 +96,7 @@ void Lamb::advance(Step& step) {
   const Gradient g = step.mean_gradient(mean_);
   const auto scope = step.enter(Phase::decode);
   step.result.gradient_scale = clip_factor_of(step.exec, g);
-  lamb_step_(step, moments_, g);
+  lamb_step_(step, moments_, g, step.result.gradient_scale);
 }
 
 void Lamb::describe_state(const ExecutionSpace& /*exec*/, StateFields& fields) {

@@ -25,9 +25,10 @@ class DenseLambStep {
   DenseLambStep() = default;
   DenseLambStep(const Options& options, const TensorLayout& layout, const ResolvedGroups& groups);
 
-  /// m, v by ema of g, g^2; x by the trust ratio of each tensor. Uses the step's learning rate and gradient
-  /// scale.
-  void operator()(const Step& step, const Moments& moments, const Gradient& mean_gradient) const;
+  /// m, v by ema of g, g^2, g the mean gradient times gradient_scale; x by the trust ratio of each tensor.
+  /// Uses the step's learning rate.
+  void operator()(const Step& step, const Moments& moments, const Gradient& mean_gradient,
+                  double gradient_scale) const;
 
   /// The tensors cut in tiles, and what is known of each; trust_ratio is that of the last step.
   [[nodiscard]] const TensorTiles<MemorySpace>& tiles() const { return tiles_; }

@@ -40,6 +40,12 @@ struct FreshMoments {
   }
 };
 
+/// g(i) <- element i of the mean
+struct WriteGradient {
+  Vector<float> g;
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean) const { g(i) = mean; }
+};
+
 OnebitLambTensors<MemorySpace> allocate_frozen_tensors(const TensorTiles<MemorySpace>& tiles) {
   const auto tensors = static_cast<std::size_t>(tiles.tensor_count());
   return {Vector<float>("kadam::OnebitLamb::momentum_scale", tensors),
@@ -86,14 +92,14 @@ void OnebitLamb::Options::validate(std::string_view owner) const {
 
 AlgorithmCost OnebitLamb::cost(const Options& options, const Problem& problem) {
   AlgorithmCost cost;
-  StepPhase warmup = dense_phase("warm-up", options.common, problem, cost::lamb_update);
+  StepPhase warmup = WarmupMean::phase(options.variance.warmup_code, options.codec, options.common, problem,
+                                       cost::lamb_update, {cost::lamb_update, problem.all()}, cost.memory);
   StepPhase compressed = GroupedMean::phase("compressed", options.codec, problem, cost.memory);
   // The fresh variance is read and written where others update the parameters: 20 B instead of 12.
   compressed.add({cost::onebit_lamb_update, problem.all()});
   compressed.add({cost::scale, problem.all()});
   options.variance.divide(warmup, compressed);
   cost.phases = {std::move(warmup), std::move(compressed)};
-  cost.memory += DenseMeanLayout(problem.ranks, problem.elements(), options.common.gradients).cost().memory;
   cost.memory +=
       {problem.vectors(3), DenseLambStep::memory_bytes(problem.layout) + frozen_tensor_bytes(problem.layout)};
   return cost;
@@ -109,8 +115,9 @@ OnebitLamb::OnebitLamb(const Options& options, Workplace& at)
   const ExecutionSpace exec;
   moments_ = Moments::zeros(exec, "kadam::OnebitLamb", elements());
   fresh_ = allocate_zeros<float>(exec, "kadam::OnebitLamb::fresh", elements());
-  dense_mean_ = DenseMean(exec, communicator(), elements(), common().gradients);
   mean_ = GroupedMean(exec, options.codec, communicator(), elements(), groups(), groups().dense);
+  warmup_mean_ = WarmupMean(exec, options.variance.warmup_code, options.codec, common(), communicator(),
+                            elements(), groups(), mean_);
   exec.fence("kadam::OnebitLamb");
 }
 
@@ -126,17 +133,30 @@ void OnebitLamb::advance(Step& step) {
 
 void OnebitLamb::warm_up(Step& step) {
   step.result.phase = "warm-up";
-  const Gradient g = step.mean_gradient(dense_mean_);
+  take_lamb_step(step);
   const auto scope = step.enter(Phase::decode);
-  step.result.gradient_scale = clip_factor_of(step.exec, g);
-  lamb_step_(step, moments_, g);
   average_trust_ratios(step.exec, has_trust_ratio_ ? Ema::make(options_.beta3) : Ema{0.0F, 1.0F},
                        lamb_step_.tensors().trust_ratio, tensors_.trust_ratio);
   has_trust_ratio_ = true;
 }
 
+void OnebitLamb::take_lamb_step(Step& step) {
+  if (warmup_mean_.has_code()) {
+    step.result.gradient_scale = clip_factor(step.result.gradient_norm);
+    warmup_mean_.exchange(step, WriteGradient{fresh_});
+    const auto scope = step.enter(Phase::decode);
+    lamb_step_(step, moments_, fresh_, 1.0);  // g is a mean of scaled gradients
+    return;
+  }
+  const Gradient g = step.mean_gradient(*warmup_mean_.dense());
+  const auto scope = step.enter(Phase::decode);
+  step.result.gradient_scale = clip_factor_of(step.exec, g);
+  lamb_step_(step, moments_, g, step.result.gradient_scale);
+}
+
 void OnebitLamb::freeze(const Step& step) {
   variance_.freeze(step, moments_, mean_);
+  warmup_mean_.forget_owed(step.exec);
   Kokkos::deep_copy(step.exec, fresh_, moments_.v);
   Kokkos::deep_copy(step.exec, tensors_.ratio, 1.0F);
   set_momentum_scales(step.exec);
@@ -210,7 +230,10 @@ void OnebitLamb::describe_state(const ExecutionSpace& /*exec*/, StateFields& fie
   fields.number("has_trust_ratio", has_trust_ratio_);
   moments_.describe_state(fields);
   fields.equal("trust_ratio", tensors_.trust_ratio);
-  if (!variance_.is_frozen()) return;
+  if (!variance_.is_frozen()) {
+    warmup_mean_.describe_state(fields);
+    return;
+  }
   fields.equal("w", fresh_);
   fields.equal("momentum_scale", tensors_.momentum_scale);
   fields.equal("ratio", tensors_.ratio);
@@ -223,7 +246,10 @@ void OnebitLamb::adopt_state(const ExecutionSpace& exec, const StateFields& /*fi
 }
 
 void OnebitLamb::add_health(const ExecutionSpace& exec, Health& health) {
-  if (!variance_.is_frozen()) return;
+  if (!variance_.is_frozen()) {
+    if (warmup_mean_.has_code()) health.error_ratio = error_ratio(exec, warmup_mean_.coded());
+    return;
+  }
   health.variance_drift = variance_.drift();
   health.error_ratio = error_ratio(exec, mean_);
   health.largest_step = largest_step(exec, moments_, 1.0);

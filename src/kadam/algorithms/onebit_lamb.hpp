@@ -6,6 +6,7 @@
 #include <kadam/algorithms/frozen_variance.hpp>
 #include <kadam/algorithms/grouped_mean.hpp>
 #include <kadam/algorithms/lamb.hpp>
+#include <kadam/algorithms/warmup_mean.hpp>
 #include <kadam/kernels/onebit_lamb_update.hpp>
 
 #include <vector>
@@ -14,8 +15,8 @@ namespace kadam {
 
 /// 1-bit LAMB: LAMB whose trust ratios survive compression (Li et al. 2022).
 ///
-///   t <= T_w:  lamb;  per tensor c <- phi the first time, then c <- beta3 c + (1 - beta3) phi
-///   t = T_w:   then corrections are folded into m and v, v is frozen, w <- v;  per tensor r <- 1 and
+///   t <= T_w:  lamb on a WarmupMean;  per tensor c <- phi the first time, then c <- beta3 c + (1 - beta3)
+///   phi t = T_w:   then corrections are folded into m and v, v is frozen, w <- v;  per tensor r <- 1 and
 ///              sigma = (mean of all tensors' rho) / own rho, rho = root mean square of m where v > 0
 ///              (a tensor with m = 0 is left out of the mean, its sigma is 1)
 ///   t > T_w:   y = sigma ema(m, g, beta1);  m' = C-AR(y) / sigma;  g' = (m' - beta1 m) / (1 - beta1)
@@ -53,30 +54,33 @@ class OnebitLamb final : public Algorithm {
 
   void advance(Step& step) override;
   [[nodiscard]] DenseMean* next_gradient_mean() override {
-    return variance_.is_frozen() ? nullptr : &dense_mean_;
+    return variance_.is_frozen() ? nullptr : warmup_mean_.dense();
   }
   void describe_state(const ExecutionSpace& exec, StateFields& fields) override;
-  [[nodiscard]] bool has_dense_state() const override { return !variance_.is_frozen(); }
+  [[nodiscard]] bool has_dense_state() const override {
+    return !variance_.is_frozen() && !warmup_mean_.has_code();
+  }
   void adopt_state(const ExecutionSpace& exec, const StateFields& fields,
                    const Restoration& restoration) override;
   void add_health(const ExecutionSpace& exec, Health& health) override;
 
  private:
   void warm_up(Step& step);
+  void take_lamb_step(Step& step);
   void freeze(const Step& step);
   void set_momentum_scales(const ExecutionSpace& exec);
   void compressed_step(Step& step);
 
   Options options_;
   Moments moments_;
-  Vector<float> fresh_;  ///< w
+  Vector<float> fresh_;  ///< w; in a warm-up with a code the mean gradient
   FrozenVariance variance_;
-  DenseMean dense_mean_;
   DenseLambStep lamb_step_;
   OnebitLambTensors<MemorySpace> tensors_;
   SegmentTable<MemorySpace> tensor_table_;  ///< each tensor a segment
   bool has_trust_ratio_ = false;            ///< c has been averaged over a step at least
   GroupedMean mean_;
+  WarmupMean warmup_mean_;
 };
 
 }  // namespace kadam

@@ -44,6 +44,15 @@ template <class Codes = AnyQuantiser>
   return names;
 }
 
+/// Likewise of those that can say 0.
+[[nodiscard]] inline std::vector<std::string> names_of_codes_with_zero() {
+  std::vector<std::string> names;
+  for_each_code([&](const auto& code) {
+    if (code.has_zero) names.emplace_back(code.name);
+  });
+  return names;
+}
+
 /// The code of this name; `scale` is that of a sign. Errors: std::invalid_argument for a name that no code
 /// has.
 [[nodiscard]] AnyQuantiser make_quantiser(std::string_view name, SignScale scale = SignScale::rms);

@@ -213,7 +213,7 @@ void Optimizer::restore(const ExecutionSpace& exec, const Parameters& parameters
         source,
         "is no dense one: its ranks have moments of their own, or owe each other something, which "
         "only the same algorithm can deliver. Go on with that, or take a checkpoint of adam, lamb or "
-        "a warm-up");
+        "a dense warm-up");
   }
   const StateFields fields = describe(exec, parameters.master(), StateFields::Purpose::load);
   restore_vectors(exec, parameters.master(), source, fields, restoration.of_other_algorithm);

@@ -105,7 +105,7 @@ class Optimizer final {
 
   /// Goes on from a state that was saved, on any number of ranks: what ranks owed each other is conserved but
   /// for rounding. A state of another algorithm is taken over where its moments are those of mean gradients:
-  /// that of adam or lamb, or of any other in its warm-up. With the same algorithm, options and ranks all
+  /// that of adam or lamb, or of any other in a dense warm-up. With the same algorithm, options and ranks all
   /// that follows is as if there had been no interruption, to the last bit.
   ///
   /// Writes parameters, and their model. Errors: std::runtime_error if the state is of another kind, or lacks
