@@ -102,13 +102,16 @@ def timing_of(lines, round_steps):
     }
 
 
+def mean_losses(lines):
+    """(step, mean of the last losses), from the first step on that has so many."""
+    losses = [math.inf if line["loss"] is None else line["loss"] for line in lines]
+    return [(lines[end - 1]["step"], statistics.fmean(losses[end - WINDOW:end]))
+            for end in range(WINDOW, len(losses) + 1)]
+
+
 def steps_to(lines, loss):
     """The first step at which the mean of the last losses is so low; None if it never is."""
-    losses = [math.inf if line["loss"] is None else line["loss"] for line in lines]
-    for end in range(WINDOW, len(losses) + 1):
-        if statistics.fmean(losses[end - WINDOW:end]) <= loss:
-            return lines[end - 1]["step"]
-    return None
+    return next((step for step, mean in mean_losses(lines) if mean <= loss), None)
 
 
 def seconds_to(lines, loss, seconds_of_phase):
@@ -118,3 +121,15 @@ def seconds_to(lines, loss, seconds_of_phase):
     if not phases or any(phase not in seconds_of_phase for phase in phases):
         return None
     return sum(seconds_of_phase[phase] for phase in phases)
+
+
+def course_of(lines, seconds_of_phase):
+    """(seconds since the start, mean of the last losses) after each step, as long as steps are of phases that are
+    known."""
+    end, seconds = {}, 0.0
+    for line in lines:
+        if line["phase"] not in seconds_of_phase:
+            break
+        seconds += seconds_of_phase[line["phase"]]
+        end[line["step"]] = seconds
+    return [(end[step], mean) for step, mean in mean_losses(lines) if step in end]

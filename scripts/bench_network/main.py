@@ -86,17 +86,34 @@ def measure(bench, workloads, methods, rates, with_curves):
                 bench.time_peer(workload, peer, rate)
 
 
-def told_to_loss(bench, workload, methods, loss, records):
-    """Adds the steps and the time to a loss, where there is a curve. Who computes the same needs as many steps."""
+def curves_of(bench, workload, methods):
+    """{label: lines}, where there is a curve. Who computes the same has the same."""
     curves = {method.label: bench.curve(workload, method) for method in methods}
-    same_as = {one.label: one.same_as for one in (*methods, *PEERS) if one.same_as}
+    curves |= {one.label: curves.get(one.same_as) for one in (*methods, *PEERS) if one.same_as}
+    return {label: lines for label, lines in curves.items() if lines is not None}
+
+
+def phases_of(record):
+    return record.get("seconds_of_phase", {"dense": record["step_seconds"]})
+
+
+def told_to_loss(curves, loss, records):
+    """Adds the steps and the time to a loss, where there is a curve."""
     for label, record in records.items():
-        lines = curves.get(same_as.get(label, label))
-        if "failed" in record or lines is None:
+        if "failed" in record or label not in curves:
             continue
-        phases = record.get("seconds_of_phase", {"dense": record["step_seconds"]})
-        record |= {"loss": loss, "steps_to_loss": kadam_runs.steps_to(lines, loss),
-                   "seconds_to_loss": kadam_runs.seconds_to(lines, loss, phases)}
+        record |= {"loss": loss, "steps_to_loss": kadam_runs.steps_to(curves[label], loss),
+                   "seconds_to_loss": kadam_runs.seconds_to(curves[label], loss, phases_of(record))}
+
+
+def courses(curves, methods, records):
+    """Losses over time of dense Adam, of the way of dense Adam that is first at the loss, of PyTorch's, and of the
+    compressed optimizer that is: {label: points}."""
+    dense = [method.label for method in methods if method.dense and method.optimizer == "adam"]
+    peers = [peer.label for peer in PEERS]
+    others = [method.label for method in methods if not method.dense]
+    first = [tables.first_to_loss(records, labels) for labels in (["adam"], dense, peers, others)]
+    return {label: kadam_runs.course_of(curves[label], phases_of(records[label])) for label in first if label}
 
 
 def by_rate(bench, workload, methods, rates):
@@ -141,17 +158,22 @@ def main():
                   arguments.program, arguments.python, arguments.data, arguments.steps, output)
     measure(bench, workloads, methods, rates, not arguments.no_curves)
     panels = [(workload, by_rate(bench, workload, methods, rates)) for workload in workloads]
+    slowest, over_time = min(rates, key=studies.bits_per_second), []
     for workload, of_rates in panels:
+        curves = curves_of(bench, workload, every)
         for records in of_rates.values():
-            told_to_loss(bench, workload, every, losses[workload.name], records)
+            told_to_loss(curves, losses[workload.name], records)
+        over_time.append((workload, slowest, losses[workload.name], courses(curves, every, of_rates[slowest])))
     bench.records.write()
     text = document(panels, every, losses, arguments.hosts)
     (output / "network.md").write_text(text, encoding="utf-8")
     picture.draw(output / "network.svg", panels, every)
+    picture.draw_over_time(output / "loss_over_time.svg", over_time[:1])
     print(text, end="")
     if arguments.write:
         report.put_between_markers(DOCUMENT, "bench_network", text.rstrip("\n"))
         picture.draw(DOCUMENT.parent / "pictures" / f"{DOCUMENT.stem}.svg", panels, every)
+        picture.draw_over_time(DOCUMENT.parent / "pictures" / "loss_over_time.svg", over_time[:1])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Step time over the rate of the network, one panel per workload."""
+"""Step time over the rate of the network, one panel per workload; loss over time at one rate."""
 import pathlib
 import sys
 
@@ -11,6 +11,7 @@ sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
 from drawing import draw_panels  # noqa: E402
 
 PANEL_HEIGHT = 460
+COURSE_HEIGHT = 380
 NOT_SHAPED = 1e10  # where it stands on the axis
 # PyTorch in grey, dense in black, compressed in colours.
 COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#8c564b", "#e377c2", "#bcbd22", "#17becf", "#ff7f0e")
@@ -53,6 +54,28 @@ def draw_panel(axes, workload, by_rate, methods, rates):
     axes.yaxis.set_major_formatter("{x:g}")
     axes.set_title(workload.title)
     axes.legend(loc="upper left", bbox_to_anchor=(1, 1), fontsize=9)
+
+
+def draw_course_panel(axes, workload, rate, loss, courses):
+    colours = iter(COLOURS)
+    for label, points in courses.items():
+        colour = "#999999" if label.startswith("PyTorch") else "#000000" if label.startswith("adam") else next(colours)
+        dashes = {"dashes": (6, 3)} if label == "adam" else {}
+        axes.plot(*zip(*points), label=label.replace("_", " "), color=colour, linewidth=1.6, **dashes)
+        reached = next((point for point in points if point[1] <= loss), None)
+        if reached:
+            axes.plot(*reached, "o", color=colour, markersize=5)
+            axes.annotate(f"{reached[0]:.0f} s", reached, xytext=(5, 5), textcoords="offset points", color=colour)
+    axes.axhline(loss, dashes=(2, 3), color="#bbbbbb", linewidth=1.3)
+    axes.set(xscale="log", xlabel="seconds", ylabel="loss of training, nats")
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.set_title(f"{workload.title}, " + ("network not shaped" if rate == "none" else f"{rate} per host"))
+    axes.legend(loc="upper right", fontsize=9)
+
+
+def draw_over_time(file, panels):
+    """panels: (workload, rate, loss, {label: points})."""
+    draw_panels(file, [panel for panel in panels if panel[3]], COURSE_HEIGHT, draw_course_panel)
 
 
 def draw(file, panels, methods):

@@ -49,6 +49,12 @@ def best(records, labels):
                default=None)
 
 
+def first_to_loss(records, labels):
+    """The label that comes to the loss first; None where none does."""
+    return min((label for label in labels if records.get(label, {}).get("seconds_to_loss") is not None),
+               key=lambda label: records[label]["seconds_to_loss"], default=None)
+
+
 def best_dense(records, methods):
     return best(records, [method.label for method in methods if method.dense and method.optimizer == "adam"])
 

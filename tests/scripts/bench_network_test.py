@@ -113,6 +113,12 @@ def tells_the_time_to_a_loss():
     expect(kadam_runs.steps_to(lines, 1.0) is None)
     expect(kadam_runs.seconds_to(lines, 1.0, {"warm-up": 4.0, "compressed": 0.5}) is None)
     expect(kadam_runs.seconds_to(lines, 2.6, {"warm-up": 4.0}) is None, "a phase that was not timed")
+    # Where it is at each time, as long as phases are known.
+    course = kadam_runs.course_of(lines, {"warm-up": 4.0, "compressed": 0.5})
+    expect(len(course) == 100 - kadam_runs.WINDOW + 1, len(course))
+    near(course[30][0], 30 * 4.0 + 20 * 0.5, "step 50")
+    near(course[30][1], 2.595, "step 50")
+    expect(len(kadam_runs.course_of(lines, {"warm-up": 4.0})) == 30 - kadam_runs.WINDOW + 1, "a phase that was not timed")
     lines[44]["loss"] = None
     expect(kadam_runs.steps_to(lines, 2.595) == 65, "a loss that is no number counts as reached")
 
@@ -209,6 +215,12 @@ def goes_on_after_a_failure():
         expect(onebit["steps to loss"] == "60" and onebit["time to loss"] == "212 s", onebit)  # 50 * 4 + 10 * 1.25
         expect(adam["time to loss"] == "240 s" and ddp["steps to loss"] == "60" and ddp["time to loss"] == "300 s", ddp)
         expect(ddp["compute"] == "3000" and ddp["exchange"] == "2000" and ddp["against DDP"] == "1.00x", ddp)
+
+        # The picture has of each kind the one that is first at the loss.
+        drawn = (folder / "out" / "loss_over_time.svg").read_text()
+        for label in ("adam", "adam bf16", "PyTorch DDP", "onebit adam"):
+            expect(f">{label}<" in drawn, label, "is not drawn")
+        expect("overlapped" not in drawn and "lamb" not in drawn, "more is drawn")
 
         records = [json.loads(line) for line in (folder / "out" / "cases.jsonl").read_text().splitlines()]
         # What computes the same is trained once.
