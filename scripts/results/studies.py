@@ -4,7 +4,7 @@
 scripts/internal/tuned.toml names only what differs from it."""
 import pathlib
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
 from optimizers import has_option  # noqa: E402
@@ -78,4 +78,12 @@ LONG = Study(
     seeds=(1,),
 )
 
-STUDIES = (CONVERGENCE, VARIANCE, SPARSE, UNLIKE, LONG)
+# What is not published, or not with these algorithms; at rates at which the published way is at its best.
+WARMUP = Study("warmup", "Warm-ups that are not dense", (replace(TRANSFORMER, rates=(0.003,)), replace(CNN, rates=(0.012,))))
+ROUNDS = Study("rounds", "Codes and blocks of rounds",
+               (replace(TRANSFORMER, rates=(0.003, 0.006)), replace(CNN, rates=(0.006, 0.012))))
+TWO_VALUES = Study("two_values", "Sparse messages of 14 bits an entry, and variances of factors",
+                   (replace(TRANSFORMER, rates=(0.003, 0.006)), replace(CNN, rates=(0.012, 0.024))))
+ZERO_ONE = Study("zero_one", "0/1 Adam on the CNN", (replace(CNN, rates=(0.012, 0.024, 0.048)),))
+
+STUDIES = (CONVERGENCE, VARIANCE, SPARSE, UNLIKE, LONG, WARMUP, ROUNDS, TWO_VALUES, ZERO_ONE)
