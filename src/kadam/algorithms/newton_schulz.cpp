@@ -17,12 +17,7 @@ namespace kadam {
 namespace {
 
 /// Iterations before X takes their product; the sums of squares of its columns are then made anew.
-constexpr std::array<int, 2> stages = {3, 2};
-
-/// P = a I + b A + c A²
-constexpr float a = 3.4445F;
-constexpr float b = -4.7750F;
-constexpr float c = 2.0315F;
+constexpr std::array<int, 2> newton_schulz_stages = {3, 2};
 
 /// Extents of the workspace.
 struct Largest {
@@ -47,7 +42,7 @@ std::int64_t panel_width(std::int64_t side) {
   return (width + symmetric_tile - 1) / symmetric_tile * symmetric_tile;
 }
 
-using Range = std::pair<std::int64_t, std::int64_t>;
+using PanelRange = std::pair<std::int64_t, std::int64_t>;
 
 /// function(rows, columns) for every panel: its columns, from the diagonal down. What is left of the last
 /// tile belongs to the panel before: products of one column go wrong in Kokkos Kernels 4.4, which takes a
@@ -58,71 +53,74 @@ void for_each_panel(std::size_t extent, const Function& function) {
   const std::int64_t width = panel_width(side);
   for (std::int64_t begin = 0, end = 0; begin < side; begin = end) {
     end = side - begin < width + symmetric_tile ? side : begin + width;
-    function(Range{begin, side}, Range{begin, end});
+    function(PanelRange{begin, side}, PanelRange{begin, end});
   }
 }
 
-using Read = RowMajor<const float, MemorySpace>;
-using Written = RowMajor<float, MemorySpace>;
+using ReadMatrix = RowMajor<const float, MemorySpace>;
+using WrittenMatrix = RowMajor<float, MemorySpace>;
 
-Written matrix(const Vector<float>& values, std::int64_t rows, std::int64_t columns) {
+WrittenMatrix row_major(const Vector<float>& values, std::int64_t rows, std::int64_t columns) {
   return {values.data(), static_cast<std::size_t>(rows), static_cast<std::size_t>(columns)};
 }
 
-enum class Order : std::uint8_t { plain, left_transposed, right_transposed };
+enum class ProductOrder : std::uint8_t { plain, left_transposed, right_transposed };
 
 /// C = A B, or the product with one of them transposed.
-void product(const ExecutionSpace& exec, Order order, const Read& left, const Read& right,
-             const Written& result) {
+void matrix_product(const ExecutionSpace& exec, ProductOrder order, const ReadMatrix& left,
+                    const ReadMatrix& right, const WrittenMatrix& result) {
 #ifdef KADAM_ENABLE_KOKKOS_KERNELS
   // On devices Kokkos Kernels adds up so small products by atomics: other bits in every run.
   constexpr std::size_t added_by_atomics_below = 100;
-  if (kernels_run_on_host || order != Order::left_transposed || result.size() >= added_by_atomics_below) {
-    KokkosBlas::gemm(exec, order == Order::left_transposed ? "T" : "N",
-                     order == Order::right_transposed ? "T" : "N", 1.0F, left, right, 0.0F, result);
+  if (kernels_run_on_host || order != ProductOrder::left_transposed ||
+      result.size() >= added_by_atomics_below) {
+    KokkosBlas::gemm(exec, order == ProductOrder::left_transposed ? "T" : "N",
+                     order == ProductOrder::right_transposed ? "T" : "N", 1.0F, left, right, 0.0F, result);
     return;
   }
 #endif
   switch (order) {
-    case Order::plain:
+    case ProductOrder::plain:
       return multiply_ab<ExecutionSpace, MemorySpace>(exec, left, right, result);
-    case Order::left_transposed:
+    case ProductOrder::left_transposed:
       return multiply_atb<ExecutionSpace, MemorySpace>(exec, left, right, result);
-    case Order::right_transposed:
+    case ProductOrder::right_transposed:
       return multiply_abt<ExecutionSpace, MemorySpace>(exec, left, right, result);
   }
 }
 
 /// The lower triangle of Xᵀ X, or of X Xᵀ where X has fewer rows than columns; of the upper triangle what
 /// panels hold of it.
-void gram_product(const ExecutionSpace& exec, const Read& x, const Written& result) {
+void gram_product(const ExecutionSpace& exec, const ReadMatrix& x, const WrittenMatrix& result) {
   using Kokkos::ALL;
   using Kokkos::subview;
-  for_each_panel(result.extent(0), [&](const Range& rows, const Range& columns) {
-    const Written panel = subview(result, rows, columns);
+  for_each_panel(result.extent(0), [&](const PanelRange& rows, const PanelRange& columns) {
+    const WrittenMatrix panel = subview(result, rows, columns);
     if (x.extent(0) < x.extent(1)) {
-      product(exec, Order::right_transposed, subview(x, rows, ALL), subview(x, columns, ALL), panel);
+      matrix_product(exec, ProductOrder::right_transposed, subview(x, rows, ALL), subview(x, columns, ALL),
+                     panel);
     } else {
-      product(exec, Order::left_transposed, subview(x, ALL, rows), subview(x, ALL, columns), panel);
+      matrix_product(exec, ProductOrder::left_transposed, subview(x, ALL, rows), subview(x, ALL, columns),
+                     panel);
     }
   });
 }
 
 /// Likewise of the product of two matrices that commute.
-void symmetric_product(const ExecutionSpace& exec, const Read& left, const Read& right,
-                       const Written& result) {
+void symmetric_product(const ExecutionSpace& exec, const ReadMatrix& left, const ReadMatrix& right,
+                       const WrittenMatrix& result) {
   using Kokkos::ALL;
   using Kokkos::subview;
-  for_each_panel(left.extent(0), [&](const Range& rows, const Range& columns) {
-    product(exec, Order::plain, subview(left, rows, ALL), subview(right, ALL, columns),
-            subview(result, rows, columns));
+  for_each_panel(left.extent(0), [&](const PanelRange& rows, const PanelRange& columns) {
+    matrix_product(exec, ProductOrder::plain, subview(left, rows, ALL), subview(right, ALL, columns),
+                   subview(result, rows, columns));
   });
 }
 
 /// Multiplications of a symmetric product whose elements are sums of so many terms.
 double symmetric_multiplications(std::int64_t side, std::int64_t terms) {
   double sum = 0.0;
-  for_each_panel(static_cast<std::size_t>(side), [&](const Range& rows, const Range& columns) {
+  for_each_panel(static_cast<std::size_t>(side), [&](const PanelRange& rows, const PanelRange& columns) {
     sum += static_cast<double>((rows.second - rows.first) * (columns.second - columns.first)) *
            static_cast<double>(terms);
   });
@@ -154,7 +152,7 @@ double NewtonSchulz::multiplications(const std::vector<MatrixPlace>& places) {
   double sum = 0.0;
   for (const MatrixPlace& place : places) {
     const std::int64_t side = place.short_side();
-    for (const int iterations : stages) {
+    for (const int iterations : newton_schulz_stages) {
       sum += symmetric_multiplications(side, place.long_side());
       sum += (4.0 * iterations - 3.0) * symmetric_multiplications(side, side);
       sum += static_cast<double>(side) * static_cast<double>(place.elements());
@@ -167,13 +165,17 @@ Vector<const float> NewtonSchulz::direction(const ExecutionSpace& exec, const Ma
                                             const Ema& first, float gradient_scale,
                                             const Numbers<MemorySpace>& gradient, const Vector<float>& m) {
   nesterov_direction(exec, place, first, gradient_scale, gradient, m, x_, squares_, norm_factor_);
-  for (const int iterations : stages) iterate(exec, place, iterations);
+  for (const int iterations : newton_schulz_stages) iterate(exec, place, iterations);
   return x_;
 }
 
 void NewtonSchulz::iterate(const ExecutionSpace& exec, const MatrixPlace& place, int iterations) {
+  // P = a I + b A + c A²
+  constexpr float a = 3.4445F;
+  constexpr float b = -4.7750F;
+  constexpr float c = 2.0315F;
   const std::int64_t side = place.short_side();
-  const auto square = [side](const Vector<float>& values) { return matrix(values, side, side); };
+  const auto square = [side](const Vector<float>& values) { return row_major(values, side, side); };
   const auto multiply = [&](const Vector<float>& left, const Vector<float>& right) {
     symmetric_product(exec, square(left), square(right), square(product_));
   };
@@ -181,7 +183,7 @@ void NewtonSchulz::iterate(const ExecutionSpace& exec, const MatrixPlace& place,
                          const Vector<float>& second) {
     add_symmetric(exec, side, sum, first, second, product_, out);
   };
-  const Written x = matrix(x_, place.rows, place.columns);
+  const WrittenMatrix x = row_major(x_, place.rows, place.columns);
 
   gram_product(exec, x, square(product_));
   write(gram_, {.z = 1.0F}, product_, product_);
@@ -199,14 +201,14 @@ void NewtonSchulz::iterate(const ExecutionSpace& exec, const MatrixPlace& place,
     write(p, {.x = b, .z = c}, gram_, gram_);
     multiply(factors_, p);
     const bool is_last = k + 1 == iterations;
-    write(factors_, {.diagonal = is_last ? a * power : 0.0F, .x = a, .y = power, .z = 1.0F}, factors_, p);
+    write(factors_, {.diagonal = is_last ? power * a : 0.0F, .x = a, .y = power, .z = 1.0F}, factors_, p);
     power *= a;
   }
-  const Written next = matrix(next_, place.rows, place.columns);
+  const WrittenMatrix next = row_major(next_, place.rows, place.columns);
   if (place.rows < place.columns) {
-    product(exec, Order::plain, square(factors_), x, next);
+    matrix_product(exec, ProductOrder::plain, square(factors_), x, next);
   } else {
-    product(exec, Order::plain, x, square(factors_), next);
+    matrix_product(exec, ProductOrder::plain, x, square(factors_), next);
   }
   std::swap(x_, next_);
 }
