@@ -12,7 +12,8 @@ Trains a transformer of 3.3 million parameters and a small CNN on real data, on 
 1000 Mbit/s each and as fast as the machine, with dense Adam, every other algorithm, and PyTorch DDP on gloo. Says what
 a step takes and where, and how long it takes to a given loss. Needs root; about two hours. Options:
 
-  --rates LIST       default 10mbit,100mbit,1gbit,none
+  --rates LIST       default 10mbit,100mbit,1gbit,none; 100mbit+50ms: with so much delay from host to host. A program
+                     carries what is delayed, and takes part of a processor: measure such rates by themselves
   --algorithms LIST  default: all of them
   --workloads LIST   default transformer,cnn
   --steps N          measured at a time, a multiple of 4 (default 12; where a dense step is slow, 4 of those)
@@ -44,6 +45,7 @@ program=''
 mpirun_words='--mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_alltoall_algorithm 1
   --mca coll_tuned_alltoallv_algorithm 1 --mca coll_tuned_allreduce_algorithm 4'
 output=$KADAM_ROOT/results/network
+cables=()
 arguments=()
 while (($#)); do
   case $1 in
@@ -54,8 +56,10 @@ while (($#)); do
       [[ $2 =~ ^[1-9][0-9]{0,3}$ ]] || stop "$1 needs a number from 1 on, not $2."
       ;;&
     --rates)
-      [[ $2 =~ ^(([1-9][0-9]*(kbit|mbit|gbit)|none)(,|$))+$ ]] ||
-        stop "--rates needs a list like 10mbit,1gbit,none, not $2."
+      [[ $2 =~ ^(([1-9][0-9]*(kbit|mbit|gbit)|none)(\+[0-9]+(ms|us))?(,|$))+$ ]] ||
+        stop "--rates needs a list like 10mbit,100mbit+50ms,none, not $2."
+      # Cables that can delay are made so; each rate then says how much.
+      if [[ $2 == *+* ]]; then cables=(--delay 0ms); fi
       ;;&
     --rates | --algorithms | --workloads | --loss) arguments+=("$1=$2") && shift 2 ;;
     --mpirun-args) mpirun_words=$2 && shift 2 ;;
@@ -85,4 +89,4 @@ if [[ $peers == true ]]; then
   fi
   if [[ -x $python ]]; then arguments+=(--python "$python"); fi
 fi
-exec "$here/netlab.sh" with --hosts "$hosts" -- "$(script_python)" "$main" --program "$program" "${arguments[@]}"
+exec "$here/netlab.sh" with --hosts "$hosts" "${cables[@]}" -- "$(script_python)" "$main" --program "$program" "${arguments[@]}"

@@ -114,15 +114,6 @@ def steps_to(lines, loss):
     return next((step for step, mean in mean_losses(lines) if mean <= loss), None)
 
 
-def seconds_to(lines, loss, seconds_of_phase):
-    """The steps to a loss, each as long as a step of its phase; None where that is not known."""
-    steps = steps_to(lines, loss)
-    phases = [line["phase"] for line in lines if steps is not None and line["step"] <= steps]
-    if not phases or any(phase not in seconds_of_phase for phase in phases):
-        return None
-    return sum(seconds_of_phase[phase] for phase in phases)
-
-
 def course_of(lines, seconds_of_phase):
     """(seconds since the start, mean of the last losses) after each step, as long as steps are of phases that are
     known."""
@@ -133,3 +124,8 @@ def course_of(lines, seconds_of_phase):
         seconds += seconds_of_phase[line["phase"]]
         end[line["step"]] = seconds
     return [(end[step], mean) for step, mean in mean_losses(lines) if step in end]
+
+
+def seconds_to(lines, loss, seconds_of_phase):
+    """The steps to a loss, each as long as a step of its phase; None where that is not known."""
+    return next((seconds for seconds, mean in course_of(lines, seconds_of_phase) if mean <= loss), None)

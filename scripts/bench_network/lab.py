@@ -11,11 +11,15 @@ import time
 
 
 class Lab:
-    def __init__(self, netlab, hosts, mpirun_arguments=""):
+    def __init__(self, netlab, hosts, mpirun_arguments="", can_delay=False):
         self.netlab, self.hosts, self.mpirun_arguments = str(netlab), hosts, mpirun_arguments
+        self.can_delay = can_delay  # its cables
 
     def shape(self, rate):
-        done = subprocess.run([self.netlab, "shape", "--rate", rate], capture_output=True, text=True, check=False)
+        """A rate like 100mbit, or 100mbit+50ms."""
+        speed, _, delay = rate.partition("+")
+        words = ["--rate", speed] + (["--delay", delay or "0ms"] if self.can_delay else [])
+        done = subprocess.run([self.netlab, "shape", *words], capture_output=True, text=True, check=False)
         if done.returncode != 0:
             sys.exit(done.stderr.strip())
 

@@ -139,8 +139,7 @@ def document(panels, methods, losses, hosts):
     for workload, rates in panels:
         parts.append(f"## {workload.title}\n\nLoss that time is told to: {losses[workload.name]:g}.")
         for rate, records in rates.items():
-            title = "Not shaped" if rate == "none" else f"{rate} per host"
-            parts.append(f"### {title}\n\n{tables.table(records, methods)}")
+            parts.append(f"### {studies.title_of(rate)}\n\n{tables.table(records, methods)}")
     return "\n\n".join([*parts, tables.LEGEND.format(window=kadam_runs.WINDOW)]) + "\n"
 
 
@@ -154,26 +153,28 @@ def main():
         return
     output = pathlib.Path(arguments.output).absolute()
     output.mkdir(parents=True, exist_ok=True)
-    bench = Bench(Lab(arguments.netlab, arguments.hosts, arguments.mpirun_args), Records(output / "cases.jsonl"),
-                  arguments.program, arguments.python, arguments.data, arguments.steps, output)
+    lab = Lab(arguments.netlab, arguments.hosts, arguments.mpirun_args, any("+" in rate for rate in rates))
+    bench = Bench(lab, Records(output / "cases.jsonl"), arguments.program, arguments.python, arguments.data,
+                  arguments.steps, output)
     measure(bench, workloads, methods, rates, not arguments.no_curves)
     panels = [(workload, by_rate(bench, workload, methods, rates)) for workload in workloads]
-    slowest, over_time = min(rates, key=studies.bits_per_second), []
     for workload, of_rates in panels:
         curves = curves_of(bench, workload, every)
         for records in of_rates.values():
             told_to_loss(curves, losses[workload.name], records)
-        over_time.append((workload, slowest, losses[workload.name], courses(curves, every, of_rates[slowest])))
     bench.records.write()
+    (first, of_rates), slowest = panels[0], min(rates, key=studies.bits_per_second)
+    over_time = (first, slowest, losses[first.name],
+                 courses(curves_of(bench, first, every), every, of_rates[slowest]))
     text = document(panels, every, losses, arguments.hosts)
     (output / "network.md").write_text(text, encoding="utf-8")
     picture.draw(output / "network.svg", panels, every)
-    picture.draw_over_time(output / "loss_over_time.svg", over_time[:1])
+    picture.draw_over_time(output / "loss_over_time.svg", *over_time)
     print(text, end="")
     if arguments.write:
         report.put_between_markers(DOCUMENT, "bench_network", text.rstrip("\n"))
         picture.draw(DOCUMENT.parent / "pictures" / f"{DOCUMENT.stem}.svg", panels, every)
-        picture.draw_over_time(DOCUMENT.parent / "pictures" / "loss_over_time.svg", over_time[:1])
+        picture.draw_over_time(DOCUMENT.parent / "pictures" / "loss_over_time.svg", *over_time)
 
 
 if __name__ == "__main__":

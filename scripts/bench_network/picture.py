@@ -4,7 +4,7 @@
 import pathlib
 import sys
 
-from studies import NO_EXCHANGE, bits_per_second
+from studies import NO_EXCHANGE, bits_per_second, title_of
 from tables import in_order
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
@@ -69,13 +69,13 @@ def draw_course_panel(axes, workload, rate, loss, courses):
     axes.axhline(loss, dashes=(2, 3), color="#bbbbbb", linewidth=1.3)
     axes.set(xscale="log", xlabel="seconds", ylabel="loss of training, nats")
     axes.xaxis.set_major_formatter("{x:g}")
-    axes.set_title(f"{workload.title}, " + ("network not shaped" if rate == "none" else f"{rate} per host"))
+    axes.set_title(f"{workload.title}, {title_of(rate)}")
     axes.legend(loc="upper right", fontsize=9)
 
 
-def draw_over_time(file, panels):
-    """panels: (workload, rate, loss, {label: points})."""
-    draw_panels(file, [panel for panel in panels if panel[3]], COURSE_HEIGHT, draw_course_panel)
+def draw_over_time(file, workload, rate, loss, courses):
+    """courses: {label: points}; nothing without one."""
+    draw_panels(file, [(workload, rate, loss, courses)] if courses else [], COURSE_HEIGHT, draw_course_panel)
 
 
 def draw(file, panels, methods):

@@ -124,7 +124,14 @@ def median_round(steps, seconds_of, length=ROUND):
 def bits_per_second(rate):
     """Infinite for none."""
     units = {"kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
-    return float("inf") if rate == "none" else float(rate[:-4]) * units[rate[-4:]]
+    speed = rate.partition("+")[0]
+    return float("inf") if speed == "none" else float(speed[:-4]) * units[speed[-4:]]
+
+
+def title_of(rate):
+    speed, _, delay = rate.partition("+")
+    title = "Not shaped" if speed == "none" else f"{speed} per host"
+    return f"{title}, {delay} from host to host" if delay else title
 
 
 def dense_wire_seconds(workload, rate, hosts):

@@ -25,7 +25,7 @@ import tables  # noqa: E402
 NETLAB = """#!/bin/sh
 folder=$(dirname "$0")
 case $1 in
-  shape) echo "$3" >>"$folder/rates" ;;
+  shape) echo "$3$5" >>"$folder/rates" ;;
   bytes) echo "{\\"hosts\\": [{\\"host\\": \\"h0\\", \\"sent\\": $(($(wc -l <"$folder/runs") * 1000000))}]}" ;;
   *)
     echo run >>"$folder/runs"
@@ -126,7 +126,10 @@ def tells_the_time_to_a_loss():
 def knows_the_wire():
     # 2 * 3/4 * 4 bytes * 3,307,264 parameters at 12.5 MB/s, 1514 bytes for 1448.
     near(studies.dense_wire_seconds(studies.TRANSFORMER, "100mbit", 4), 1.5 * 4 * 3307264 / 12.5e6 * 1514 / 1448)
+    near(studies.dense_wire_seconds(studies.TRANSFORMER, "100mbit+50ms", 4),
+         studies.dense_wire_seconds(studies.TRANSFORMER, "100mbit", 4))
     expect(studies.dense_wire_seconds(studies.TRANSFORMER, "none", 4) == 0.0)
+    expect(studies.title_of("100mbit+50ms") == "100mbit per host, 50ms from host to host")
     steps = [studies.measured_steps(12, dense, studies.TRANSFORMER, rate, 4)
              for dense, rate in ((True, "10mbit"), (True, "100mbit"), (False, "10mbit"))]
     expect(steps == [4, 12, 12], steps)
@@ -241,11 +244,22 @@ def goes_on_after_a_failure():
         expect(row_of(again, "onebit_adam") == onebit, again)
 
 
+def shapes_with_a_delay():
+    """Each rate says its delay where any has one: none is left over from another."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        for file, text in (("netlab", NETLAB), ("kadam-train", TRAIN), ("kadam-doctor", DOCTOR)):
+            program(folder / file, text)
+        text, _ = said_by(command_line(folder, "--rates", "1gbit+50ms,none", "--algorithms", "onebit_adam"))
+        expect((folder / "rates").read_text().split() == ["none0ms", "1gbit50ms", "none0ms"], "rates")
+        expect("1gbit per host, 50ms from host to host" in text, text)
+
+
 def refuses_in_words():
     with tempfile.TemporaryDirectory() as name:
         train = program(pathlib.Path(name) / "kadam-train", TRAIN)
         program(pathlib.Path(name) / "kadam-doctor", DOCTOR)
-        for wrong, word in ((["--rates", "fast"], "fast"), (["--steps", "5"], "multiple"),
+        for wrong, word in ((["--rates", "fast"], "fast"), (["--rates", "1gbit+50"], "1gbit+50"), (["--steps", "5"], "multiple"),
                             (["--algorithms", "sgd", "--program", train], "no algorithm sgd: adam, lamb"),
                             (["--workloads", "mnist"], "mnist"), (["--loss", "cnn=low"], "low"),
                             (["--loss", "0.5"], "0.5"), (["--speed"], "--speed"), (["--hosts"], "a value"),
@@ -258,5 +272,5 @@ def refuses_in_words():
 
 expect(0 <= cases.share_of_others() <= 1, "a share of the processors")
 for test in (tells_phases_apart, tells_the_time_to_a_loss, knows_the_wire, measures_whole_rounds,
-             trains_what_nobody_has_tuned, goes_on_after_a_failure, refuses_in_words):
+             trains_what_nobody_has_tuned, goes_on_after_a_failure, shapes_with_a_delay, refuses_in_words):
     test()
