@@ -6,7 +6,9 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 /// Muon's orthogonalised momentum of a matrix. Elements are multiplications, each with an addition.
 namespace kadam::bench {
@@ -14,14 +16,16 @@ namespace {
 
 KernelCase orthogonalise(const Vectors& vectors, std::int64_t rows, std::int64_t columns) {
   const MatrixPlace place{0, rows, columns};
-  const auto newton_schulz =
-      std::make_shared<NewtonSchulz>(ExecutionSpace(), std::vector<MatrixPlace>{place});
+  // Made when it is run for the first time: who wants one case does not hold the workspace of all.
+  const auto newton_schulz = std::make_shared<std::optional<NewtonSchulz>>();
   const auto multiplications =
       static_cast<std::int64_t>(std::llround(NewtonSchulz::multiplications({place})));
   return {orthogonalise_kernel(rows, columns), 0.0, multiplications, Limit::none,
           [=, &vectors](const ExecutionSpace& exec) {
-            static_cast<void>(newton_schulz->direction(exec, place, Ema::make(0.9), 1.0F,
-                                                       Numbers<MemorySpace>(vectors.gradient), vectors.m));
+            if (!*newton_schulz) newton_schulz->emplace(exec, std::vector<MatrixPlace>{place});
+            static_cast<void>((*newton_schulz)
+                                  ->direction(exec, place, Ema::make(0.9), 1.0F,
+                                              Numbers<MemorySpace>(vectors.gradient), vectors.m));
           }};
 }
 

@@ -126,7 +126,7 @@ TEST_P(WarmupCode, ClipsByTheRootMeanSquareOfTheNorms) {
 INSTANTIATE_TEST_SUITE_P(
     AllOptimizers, WarmupCode,
     testing::Combine(testing::ValuesIn(test::optimizers_that_take(options_with("uniform8"))),
-                     testing::ValuesIn(names_of_codes_with_zero())),
+                     testing::ValuesIn(code_names(CodesThat::have_zero))),
     [](const auto& test_info) { return std::get<0>(test_info.param) + "_" + std::get<1>(test_info.param); });
 
 }  // namespace

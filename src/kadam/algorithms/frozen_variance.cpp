@@ -25,7 +25,7 @@ bool VarianceStability::holds_at(std::int64_t step, double one_norm) {
 void FrozenVariance::Options::describe(OptionFields& fields) {
   fields.add("warmup_steps", warmup_steps, Range::at_least(1),
              "steps of the warm-up, after which the variance is frozen; must be given");
-  std::vector<std::string> codes = names_of_codes_with_zero();
+  std::vector<std::string> codes = code_names(CodesThat::have_zero);
   codes.insert(codes.begin(), WarmupMean::no_code);
   fields.add_choice(
       "warmup_code", warmup_code, codes,

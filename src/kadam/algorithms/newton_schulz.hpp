@@ -16,8 +16,8 @@ namespace kadam {
 ///
 ///   m <- ema(m, g, beta1);  w = ema(m, g, beta1);  X <- w / (|w| + 1e-7)
 ///   5 times:  A = Xᵀ X;  P = a I + b A + c A²;  X <- X P      (a, b, c) = (3.4445, -4.7750, 2.0315)
+///   where X has fewer rows than columns:  A = X Xᵀ;  X <- P X
 ///
-/// and where X has fewer rows than columns, A = X Xᵀ and X <- P X.
 /// All singular values end between 0.7 and 1.2; those of a matrix of zeros stay 0. Float32 throughout.
 ///
 /// A is made of X only twice: the matrices are polynomials in A, so that A <- A P² and the factors of X

@@ -15,8 +15,9 @@ namespace kadam {
 
 /// 1-bit LAMB: LAMB whose trust ratios survive compression (Li et al. 2022).
 ///
-///   t <= T_w:  lamb on a WarmupMean;  per tensor c <- phi the first time, then c <- beta3 c + (1 - beta3)
-///   phi t = T_w:   then corrections are folded into m and v, v is frozen, w <- v;  per tensor r <- 1 and
+///   t <= T_w:  lamb on a WarmupMean;  per tensor c <- phi the first time, then
+///              c <- beta3 c + (1 - beta3) phi
+///   t = T_w:   then corrections are folded into m and v, v is frozen, w <- v;  per tensor r <- 1 and
 ///              sigma = (mean of all tensors' rho) / own rho, rho = root mean square of m where v > 0
 ///              (a tensor with m = 0 is left out of the mean, its sigma is 1)
 ///   t > T_w:   y = sigma ema(m, g, beta1);  m' = C-AR(y) / sigma;  g' = (m' - beta1 m) / (1 - beta1)

@@ -36,19 +36,14 @@ void for_each_code(const Function& function) {
   visits(static_cast<const Codes*>(nullptr));
 }
 
-/// The names of these codes, in their order, but for the identity.
-template <class Codes = AnyQuantiser>
-[[nodiscard]] std::vector<std::string> code_names() {
-  std::vector<std::string> names;
-  for_each_code<Codes>([&](const auto& code) { names.emplace_back(code.name); });
-  return names;
-}
+enum class CodesThat : std::uint8_t { are_any, have_zero };
 
-/// Likewise of those that can say 0.
-[[nodiscard]] inline std::vector<std::string> names_of_codes_with_zero() {
+/// The names of these codes, in their order, but for the identity: of all, or of those that can say 0.
+template <class Codes = AnyQuantiser>
+[[nodiscard]] std::vector<std::string> code_names(CodesThat which = CodesThat::are_any) {
   std::vector<std::string> names;
-  for_each_code([&](const auto& code) {
-    if (code.has_zero) names.emplace_back(code.name);
+  for_each_code<Codes>([&](const auto& code) {
+    if (which == CodesThat::are_any || code.has_zero) names.emplace_back(code.name);
   });
   return names;
 }
