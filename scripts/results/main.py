@@ -8,7 +8,7 @@ import sys
 
 from picture import draw
 from runs import PROGRAM, Progress, row_of
-from studies import RANKS, STUDIES
+from studies import STUDIES
 from tables import rates_tried, table
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
@@ -16,10 +16,10 @@ import report  # noqa: E402
 from optimizers import optimizers, words_of  # noqa: E402
 
 LEGEND = """\
-held-out loss: nats, mean and standard deviation over the seeds; against the first row: difference of the
-means, * within the range of its seeds; sent per step: by rank 0, after the warm-up, with the 16 (n - 1) bytes
-of the agreement on the gradient; less than float32, bf16: of a dense mean by ring; foreground: without what
-goes in the background; whole run: with the warm-up."""
+whole run: times fewer bytes than dense float32 by ring, warm-up included; held-out loss: nats, mean and standard
+deviation over the seeds; against the first row: difference of the means, * within the range of its seeds; sent per
+step: by rank 0, after the warm-up, with the bytes of the ranks' agreement; less than float32, bf16: of a dense mean
+by ring; foreground: without what goes in the background."""
 
 
 def parse():
@@ -39,11 +39,11 @@ def parse():
 
 def machine():
     day, commit = report.today_and_commit()
-    return f"{day}, {report.processor()}, {os.cpu_count()} cores, {RANKS} ranks, {commit}"
+    return f"{day}, {report.processor()}, {os.cpu_count()} cores, {commit}"
 
 
 def text_of(workload, rows):
-    text = f"### {workload.title}\n\n{table(rows)}\n"
+    text = f"### {workload.title}, {workload.ranks} ranks\n\n{table(rows)}\n"
     if any(len(row.tried) > 1 for row in rows):
         text += f"\nHeld-out loss of the first seed at each learning rate:\n\n{rates_tried(rows)}\n"
     return text

@@ -11,8 +11,8 @@ import sys
 import time
 from dataclasses import dataclass
 
-from studies import RANKS
-from tuned import needed_options
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
+from tuned import needed_options  # noqa: E402
 
 PROGRAM = "build/bin/kadam-train"
 
@@ -39,7 +39,7 @@ class Run:
         return settings | self.workload.settings | {"training.seed": self.seed}
 
     def command(self, folder):
-        command = ["mpirun", "-n", str(RANKS), PROGRAM, "--config", self.workload.config]
+        command = ["mpirun", "-n", str(self.workload.ranks), PROGRAM, "--config", self.workload.config]
         for key, value in self.settings().items():
             command += ["--set", f"{key}={str(value).lower() if isinstance(value, bool) else value}"]
         return command + ["--compare", self.method.optimizer, "--run", str(folder)]

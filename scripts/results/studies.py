@@ -21,6 +21,7 @@ class Workload:
     rates: tuple  # learning rates to try, of Adam's kin
     lamb_rates: tuple
     settings: dict = field(default_factory=dict)  # beside the file's
+    ranks: int = RANKS
 
     def rates_for(self, method):
         if has_option(method.kind, "trust_max"):
@@ -77,6 +78,22 @@ LONG = Study(
               (0.003,), (0.01,), {"training.steps": 2400, "optimizer.lr_total_steps": 2400}),),
     seeds=(1,),
 )
+LONGER = Study(
+    "longer",
+    "Ten times as many steps: hundreds of rounds",
+    (Workload("transformer_longer", "Transformer, causal language model, 6000 steps", TRANSFORMER.config,
+              (0.003,), (0.01,), {"training.steps": 6000, "optimizer.lr_total_steps": 6000}),),
+    seeds=(1,),
+)
+_FURTHER = {"data.dirichlet_alpha": 0.1}
+UNLIKE_MORE = Study(
+    "unlike_more",
+    "Shards that are still less alike",
+    (Workload("cnn_unlike_4", "CNN, Fashion-MNIST, alpha = 0.1", CNN.config, (0.012, 0.024), CNN.lamb_rates,
+              _FURTHER),
+     Workload("cnn_unlike_16", "CNN, Fashion-MNIST, alpha = 0.1", CNN.config, (0.012, 0.024), CNN.lamb_rates,
+              _FURTHER, ranks=16)),
+)
 
 # What is not published, or not with these algorithms; at rates at which the published way is at its best.
 WARMUP = Study("warmup", "Warm-ups that are not dense", (replace(TRANSFORMER, rates=(0.003,)), replace(CNN, rates=(0.012,))))
@@ -84,6 +101,8 @@ ROUNDS = Study("rounds", "Codes and blocks of rounds",
                (replace(TRANSFORMER, rates=(0.003, 0.006)), replace(CNN, rates=(0.006, 0.012))))
 TWO_VALUES = Study("two_values", "Sparse messages of 14 bits an entry, and variances of factors",
                    (replace(TRANSFORMER, rates=(0.003, 0.006)), replace(CNN, rates=(0.012, 0.024))))
+DELAY = Study("delay", "Rounds that travel while ranks compute on",
+              (replace(TRANSFORMER, rates=(0.003, 0.006)), replace(CNN, rates=(0.006, 0.012))))
 ZERO_ONE = Study("zero_one", "0/1 Adam on the CNN", (replace(CNN, rates=(0.012, 0.024, 0.048)),))
 
-STUDIES = (CONVERGENCE, VARIANCE, SPARSE, UNLIKE, LONG, WARMUP, ROUNDS, TWO_VALUES, ZERO_ONE)
+STUDIES = (CONVERGENCE, VARIANCE, SPARSE, UNLIKE, UNLIKE_MORE, LONG, LONGER, WARMUP, ROUNDS, DELAY, TWO_VALUES, ZERO_ONE)

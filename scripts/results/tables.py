@@ -9,8 +9,8 @@ import sys
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
 from report import bytes_text, markdown  # noqa: E402
 
-HEAD = ("method", "lr", "held-out loss", "against {first}", "accuracy", "sent per step",
-        "less than float32", "than bf16", "foreground", "whole run")
+HEAD = ("method", "whole run", "lr", "held-out loss", "against {first}", "accuracy", "sent per step",
+        "less than float32", "than bf16", "foreground")
 
 
 def times(dense, sent):
@@ -46,6 +46,7 @@ def cells(row, first):
     background = row.mean("background_bytes_per_step")
     return (
         row.method.label,
+        times(dense, row.mean("mean_bytes_per_step")),
         "of file" if row.rate is None else f"{row.rate:g}",
         loss_text(row),
         against(row, first),
@@ -54,7 +55,6 @@ def cells(row, first):
         times(dense, sent),
         times(dense / 2, sent),
         times(dense, sent - background) if background > 0 else "",
-        times(dense, row.mean("mean_bytes_per_step")),
     )
 
 

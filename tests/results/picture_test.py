@@ -16,7 +16,7 @@ import picture  # noqa: E402
 
 
 def row(label, losses, sent):
-    numbers = {"bytes_per_step": sent, "background_bytes_per_step": 0, "dense_bytes_per_step": 80000}
+    numbers = {"mean_bytes_per_step": sent, "dense_bytes_per_step": 80000}
     return SimpleNamespace(method=SimpleNamespace(label=label), losses=lambda: losses, mean=numbers.get,
                            deviation=lambda: 0.01)
 
