@@ -19,6 +19,7 @@ LIMITS = {
     "ClearIfKept": Limit(32),
     "ContinueValues": Limit(32),
     "CountCoordinate": Limit(32),
+    "DecayedParametersOf": Limit(64),
     "DecodeBlock float8": Limit(40),
     "DecodeBlock gauss2": Limit(32),
     "DecodeBlock sign WithCopy": Limit(48),
@@ -81,6 +82,7 @@ LIMITS = {
     "apply_delayed_mean": Limit(24),
     "count_zeros": Limit(32),
     "fold_corrections": Limit(24),
+    "update_by_mean": Limit(24),
 }
 
 
@@ -129,7 +131,6 @@ OF_THE_LIBRARY = {
     "kadam::FrozenVarianceAdam::write_first_input",
     "kadam::OnebitLamb::average_trust_ratios",
     "kadam::RoundMean::add_owed",
-    "kadam::RoundMean::apply_to_all",
     "kadam::RoundMean::move_into",
     "kadam::RoundMean::scale_errors",
     "kadam::SparseMean::deliver_everything",
@@ -153,6 +154,4 @@ NOT_YET = {
     "kadam::seed_zero_columns",
     "kadam::subtract_low_rank",
     "kadam::take_columns",
-    "kadam::write_local_parameters",
-    "kadam::write_local_parameters_ahead",
 }

@@ -91,6 +91,10 @@ TEST_P(OtherOptions, TakeTheWholeStateOver) {
     SCOPED_TRACE("with another clip_norm");
     expect_taken_over(*make(groups_before, {{"clip_norm", 5.0}}), before);
   }
+  if (GetParam().options.contains("round_delay")) {
+    SCOPED_TRACE("without a delay: the round on its way still arrives");
+    expect_taken_over(*make(groups_before, {{"round_delay", 0}}), before);
+  }
   SCOPED_TRACE("with other tensors kept dense");
   expect_taken_over(*make({}, {{"dense_below", 600}}), before);
 }

@@ -60,7 +60,7 @@ Whole whole_state(Optimizer* optimizer, const Vector<float>& parameters) {
     if (state.common_parameters()) add(whole, *state.common_parameters(), rank);
   }
   for (const char* name : {"parameters", "x", "m", "v", "w", "errors", "error", "residual", "in_flight",
-                           "arriving", "u", "outer_momentum", "variance_snapshot", "variance_mean",
+                           "arriving", "u", "sent", "outer_momentum", "variance_snapshot", "variance_mean",
                            "variance_rows", "variance_columns", "variance_others"}) {
     std::vector<double>& values = whole[name];
     values.resize(static_cast<std::size_t>(d));

@@ -15,6 +15,7 @@
 #include <kadam/kernels/half_copy.hpp>
 #include <kadam/kernels/lamb_update.hpp>
 #include <kadam/kernels/large_top_k.hpp>
+#include <kadam/kernels/local_rounds.hpp>
 #include <kadam/kernels/local_step.hpp>
 #include <kadam/kernels/moving_average_error.hpp>
 #include <kadam/kernels/numbers.hpp>
@@ -125,6 +126,20 @@ void launch_factored_variance(const Exec& exec, const Vectors& at) {
   momentum_update(exec, BySegment<Space, MomentumStepOf>{}, factors, at.x, at.m, at.gradient());
 }
 
+/// local_rounds.hpp
+void launch_local_rounds(const Exec& exec, const Vectors& at) {
+  const BySegment<Space, DecayedParametersOf> decayed;
+  const ConstFloats x = at.x;
+  const ConstFloats u = at.m;
+  write_local_parameters(exec, decayed, x, u, at.v);
+  write_local_parameters_ahead(exec, decayed, x, u, ConstFloats(at.error), at.v);
+  const OuterStep<Space> outer{1.0F, 0.5F, at.x, at.v, at.m, at.error};
+  update_by_mean(exec, UpdateBySegment<Space, DecayedParametersOf, OuterStep<Space>>{decayed, outer}, 1.0F,
+                 u);
+  const UpdateBySegment<Space, DecaysInFlightOf, AfterOuterStep<Space>> after{{}, {outer, u, at.error}};
+  update_by_mean(exec, after, 1.0F, u);
+}
+
 /// active_mask.hpp, continue_values.hpp, delayed_mean.hpp, freeze.hpp
 void launch_freeze(const Exec& exec, const Vectors& at) {
   fill_active_mask(exec, at.message, at.map.elements, HasVariance{at.v});
@@ -197,6 +212,7 @@ void launch_device_kernels(const Exec& exec, const Vectors& at) {
   launch_codecs(exec, at);
   launch_adam(exec, at);
   launch_factored_variance(exec, at);
+  launch_local_rounds(exec, at);
   launch_freeze(exec, at);
   launch_vectors(exec, at);
   launch_lamb(exec, at);

@@ -132,6 +132,14 @@ std::vector<OptionMap> option_sets(const std::string& name) {
       sets.back()["variance"] = "factored";
       if (has_option(name, "variance_sync_interval")) sets.back()["variance_sync_interval"] = 2;
     }
+    if (option.name == "round_delay") {
+      for (const std::string code : {"sign", "none"}) {
+        sets.push_back(options);
+        sets.back()["code"] = code;
+        sets.back()["sync_interval"] = 3;
+        sets.back()["round_delay"] = 2;
+      }
+    }
     if (option.name == "warmup_code") {
       sets.push_back(options);
       sets.back()["warmup_code"] = "uniform8";

@@ -14,7 +14,9 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 /// What ranks that agree in rounds alone do, and tell each other.
@@ -100,6 +102,57 @@ TEST_P(LocalRoundsTest, RaisedBitsArriveAtTheRound) {
     if (t == 3 && communicator_->rank() == 0) optimizer->raise(1);
     EXPECT_EQ(step(*optimizer, gradient(t)).raised, t == interval ? 5U : 0U) << t;
   }
+}
+
+TEST_P(LocalRoundsTest, ADelayedRoundTravelsBetweenItsSteps) {
+  const auto optimizer = make({{"round_delay", 2}});
+  // In the end a round is on its way: the optimizer is destroyed with it.
+  for (std::int64_t t = 1; t <= 3 * interval + 1; ++t) {
+    const std::uint64_t before = communicator_->bytes_sent().total();
+    const StepResult result = step(*optimizer, gradient(t));
+    optimizer->progress();
+    const bool is_round = t % interval == 0;
+    const bool arrives = t > interval && t % interval == 2;
+    const bool has_others = communicator_->size() > 1;
+    EXPECT_EQ(communicator_->bytes_sent().total() > before, is_round && has_others) << t;
+    EXPECT_EQ(result.phase, std::string(is_round ? "round" : arrives ? "arrival" : "local")) << t;
+    EXPECT_EQ(result.synchronised, is_round && !has_others) << t;
+  }
+}
+
+/// Gradients here do not depend on parameters: then nothing but the time at which steps arrive may change.
+TEST_P(LocalRoundsTest, ADelayLosesNoStep) {
+  for (const std::string code : {"none", "sign", "uniform4"}) {
+    const auto at_once = make({{"code", code}});
+    const auto late = make({{"code", code}, {"round_delay", 3}});
+    const auto start = test::to_host(x_);
+    Vector<float> other = test::to_device(start);
+    Vector<float> both = test::to_device(start);
+    const auto consensus = [&](Optimizer& optimizer, const Vector<float>& parameters) {
+      optimizer.write_consensus(ExecutionSpace{}, parameters, both);
+      Kokkos::fence();
+      return test::to_host(both);
+    };
+    for (std::int64_t t = 1; t <= 3 * interval + 2; ++t) {
+      step(*at_once, gradient(t));
+      std::swap(x_, other);
+      step(*late, gradient(t));
+      std::swap(x_, other);
+      const auto expected = consensus(*at_once, x_);
+      const auto got = consensus(*late, other);
+      for (std::size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], expected[i], 1e-5F) << code << t;
+      EXPECT_TRUE(test::bitwise_equal(got, test::from_rank_zero(got))) << code << t;
+    }
+    x_ = test::to_device(start);
+  }
+}
+
+TEST_P(LocalRoundsTest, DelaysThatMakeNoSenseAreRefused) {
+  EXPECT_THROW(make({{"round_delay", interval}}), std::invalid_argument);
+  EXPECT_THROW(make({{"round_delay", 1}, {"code", "topk"}}), std::invalid_argument);
+  EXPECT_THROW(make({{"round_delay", 1}, {"step_ahead", 0.5}}), std::invalid_argument);
+  // Own steps of a round and of its delay decay together.
+  EXPECT_THROW(make({{"round_delay", 3}, {"lr", 0.5}, {"weight_decay", 0.3}}), std::invalid_argument);
 }
 
 TEST_P(LocalRoundsTest, PresetsChangeDefaultsAndNothingThatIsGiven) {

@@ -134,6 +134,7 @@ class OptimizersTest : public testing::TestWithParam<std::tuple<OptimizerCase, E
         << "d " << d << ": the gradients are no longer those that were to be tried";
     const auto parameters = test::to_device(expected.start);
     const auto consensus = test::to_device(expected.start);
+    bool is_asked_for = false;
     for (std::int64_t t = 1; t <= steps_per_case; ++t) {
       SCOPED_TRACE(testing::Message() << "d " << d << " step " << t);
       const auto step = static_cast<std::size_t>(t - 1);
@@ -141,8 +142,13 @@ class OptimizersTest : public testing::TestWithParam<std::tuple<OptimizerCase, E
       const std::uint64_t before = bytes_sent();
       const StepResult result = optimizer->step(ExecutionSpace{}, parameters, test::to_gradient(format, own));
       compare(parameters, expected.parameters[step], result.synchronised);
-      EXPECT_EQ(bytes_sent() - before, optimizer->bytes_sent_in(t, result.phase)) << result.phase;
+      const std::string phase = result.phase;
+      if (phase == "round") is_asked_for = false;
+      // A consensus waits for a round on its way, and sends what its arrival would.
+      const bool has_arrived = phase == "arrival" && is_asked_for;
+      EXPECT_EQ(bytes_sent() - before, has_arrived ? 0 : optimizer->bytes_sent_in(t, phase)) << phase;
       if (t % 3 == 0 || t == flush_after) {
+        is_asked_for = true;
         SCOPED_TRACE("consensus");
         optimizer->write_consensus(ExecutionSpace{}, parameters, consensus);
         compare(consensus, expected.consensus[step], true);

@@ -24,6 +24,7 @@ struct LocalRounds {
     double outer_lr = 1.0;
     double outer_momentum = 0.0;
     double step_ahead = 0.0;
+    std::int64_t round_delay = 0;
     bool agrees_each_step = false;
   };
 
@@ -38,6 +39,11 @@ struct LocalRounds {
   std::vector<float> o = {};
   double gamma_sum = 0.0;
   std::int64_t t = 0;
+  // A round that travels.
+  Ranks sent = {};
+  std::vector<float> arriving = {};
+  double gamma_sent = 0.0;
+  std::int64_t arrives_at = 0;
 
   LocalRounds(const Hyper& h, Rules r, const Matrices& matrices, const Code& code, const SparseMean& sparse,
               const World& world)
@@ -62,12 +68,18 @@ struct LocalRounds {
       const std::vector<float> steps = moments[r].step(own[r], t);
       for (std::size_t i = 0; i < x.size(); ++i) u[r][i] += steps[i];
     }
+    if (t == arrives_at) arrive();
     if (t % rules.sync_interval != 0) {
       look_ahead(working);
       return;
     }
+    if (gamma_sum > 0.0 && rules.round_delay > 0) {
+      depart();
+      look_ahead(working);
+      return;
+    }
     if (gamma_sum > 0.0) {
-      take(exchanged());
+      take(exchanged(), gamma_sum);
       average_variance();
     }
     forget(working);
@@ -75,6 +87,7 @@ struct LocalRounds {
 
   /// x <- (1 - lambda Gamma) x - eta (mean of all that is owed), without the outer momentum.
   void flush(Ranks& working) {
+    if (arrives_at > 0) arrive();
     Ranks owed = u;
     for (std::size_t r = 0; r < u.size(); ++r) {
       for (std::size_t i = 0; i < x.size(); ++i) {
@@ -82,7 +95,7 @@ struct LocalRounds {
       }
     }
     const std::vector<float> all = dense_mean(owed);
-    const std::vector<float> decay = decays();
+    const std::vector<float> decay = decays(gamma_sum);
     for (std::size_t i = 0; i < x.size(); ++i) {
       x[i] = decay[i] * x[i] - static_cast<float>(rules.outer_lr) * all[i];
     }
@@ -109,22 +122,39 @@ struct LocalRounds {
     return mean.worker_error[rank / static_cast<std::size_t>(mean.code.ranks_per_node)];
   }
   /// 1 - lambda Gamma of each element.
-  [[nodiscard]] std::vector<float> decays() const {
+  [[nodiscard]] std::vector<float> decays(double gammas) const {
     std::vector<float> all;
     for (const Rates& rates : hyper.rates(1, x.size())) {
-      all.push_back(static_cast<float>(1.0 - gamma_sum * rates.lr_scale * rates.weight_decay));
+      all.push_back(static_cast<float>(1.0 - gammas * rates.lr_scale * rates.weight_decay));
     }
     return all;
   }
 
   void look_ahead(Ranks& working) const {
     const auto ahead = static_cast<float>(rules.step_ahead * rules.outer_lr);
-    const std::vector<float> decay = decays();
+    const std::vector<float> decay = decays(gamma_sum + gamma_sent);
     for (std::size_t r = 0; r < working.size(); ++r) {
       for (std::size_t i = 0; i < x.size(); ++i) {
         working[r][i] = decay[i] * x[i] - u[r][i] - ahead * (residual[r][i] + worker_error(r)[i]);
+        if (arrives_at > 0) working[r][i] -= sent[r][i];
       }
     }
+  }
+
+  /// What is exchanged now is applied some steps later; until then own steps stay own steps.
+  void depart() {
+    sent = u;
+    arriving = exchanged();
+    gamma_sent = gamma_sum;
+    arrives_at = t + rules.round_delay;
+    average_variance();
+    for (auto& rank : u) rank.assign(x.size(), 0.0F);
+    gamma_sum = 0.0;
+  }
+  void arrive() {
+    take(arriving, gamma_sent);
+    gamma_sent = 0.0;
+    arrives_at = 0;
   }
 
   /// The mean of u by the code.
@@ -167,9 +197,9 @@ struct LocalRounds {
     for (std::size_t r = 0; r < moments.size(); ++r) moments[r].factors[0] = of_ranks[r];
   }
 
-  void take(const std::vector<float>& r) {
+  void take(const std::vector<float>& r, double gammas) {
     const auto mu = static_cast<float>(rules.outer_momentum);
-    const std::vector<float> decay = decays();
+    const std::vector<float> decay = decays(gammas);
     for (std::size_t i = 0; i < x.size(); ++i) {
       o[i] = mu * o[i] + r[i];
       x[i] = decay[i] * x[i] - static_cast<float>(rules.outer_lr) * (r[i] + mu * o[i]);
@@ -192,6 +222,7 @@ inline Simulation make_local_rounds(OptionReader& read, const World& world, cons
   rules.outer_lr = read.number("outer_lr", rules.outer_lr);
   rules.outer_momentum = read.number("outer_momentum", rules.outer_momentum);
   rules.step_ahead = read.number("step_ahead", rules.step_ahead);
+  rules.round_delay = read.count("round_delay", rules.round_delay);
   rules.agrees_each_step = read.is("nonfinite", "each_step");
   const bool is_factored = read.word("variance", variance) == "factored";
   const double density = read.number("density", 1.0 / 64.0);

@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-/// What a rank does with the steps that it takes by itself between two rounds.
+/// What a rank does with the steps that it takes by itself between two rounds, and at a round.
 namespace kadam {
 
 /// (1 - lambda Gamma) x of a segment, Gamma being the sum of the learning rates since the last round.
@@ -76,17 +76,67 @@ struct OuterStep {
 
   KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float r,
                                               const DecayedParameters& rule) const {
-    float step = r;
-    if (momentum > 0.0F) {
-      const float outer = momentum * o(i) + r;
-      o(i) = outer;
-      step = r + momentum * outer;
-    }
-    const float next = rule.decay * x(i) - lr * step;
+    const float outer = outer_momentum(i, r);
+    if (momentum > 0.0F) o(i) = outer;
+    const float next = next_x(i, r, outer, rule.decay);
     x(i) = next;
     u(i) = 0.0F;
     parameters(i) = next;
   }
+
+  /// o of element i after the step.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float outer_momentum(const std::int64_t i, const float r) const {
+    return momentum > 0.0F ? momentum * o(i) + r : 0.0F;
+  }
+  /// x of element i after the step.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float next_x(const std::int64_t i, const float r,
+                                                         const float outer, const float decay) const {
+    return decay * x(i) - lr * (r + momentum * outer);
+  }
 };
+
+/// The factors of weight decay where a round travels while ranks compute on.
+struct DecaysInFlight {
+  float sent = 1.0F;   ///< 1 - lambda Gamma of the round
+  float since = 1.0F;  ///< and of the steps since
+};
+
+struct DecaysInFlightOf {
+  double gamma_sent = 0.0;
+  double gamma_since = 0.0;
+
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION DecaysInFlight operator()(std::int64_t /*segment*/,
+                                                                      const SegmentFactors& factors) const {
+    const double lambda = factors.lr_scale * factors.weight_decay;
+    return {static_cast<float>(1.0 - gamma_sent * lambda), static_cast<float>(1.0 - gamma_since * lambda)};
+  }
+};
+
+/// Where the outer step of a round in flight will lead to, less a step `more`; changes nothing but out, which
+/// may be `more`:
+///
+///   out <- (1 - lambda Gamma) (x after the outer step) - eta more
+template <class MemorySpace>
+struct AfterOuterStep {
+  OuterStep<MemorySpace> outer;
+  Kokkos::View<const float*, MemorySpace> more;
+  Kokkos::View<float*, MemorySpace> out;
+
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float r,
+                                              const DecaysInFlight& rule) const {
+    const float next = outer.next_x(i, r, outer.outer_momentum(i, r), rule.sent);
+    out(i) = rule.since * next - outer.lr * more(i);
+  }
+};
+
+/// update(i, sign mean of i) for all elements. Memory: 4 B per element and what the update moves.
+template <class Exec, class MemorySpace, class Update>
+void update_by_mean(const Exec& exec, const Update& update, float sign,
+                    const Kokkos::View<const float*, MemorySpace>& mean) {
+  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
+  Kokkos::parallel_for(
+      "kadam::update_by_mean", Policy(exec, 0, static_cast<std::int64_t>(mean.extent(0))),
+      KOKKOS_LAMBDA(const std::int64_t i) { update(i, sign * mean(i)); });
+}
 
 }  // namespace kadam

@@ -4,6 +4,8 @@
 #include <kadam/kernels/freeze.hpp>
 #include <kadam/kernels/on_device.hpp>
 
+#include <utility>
+
 namespace kadam {
 namespace {
 
@@ -31,6 +33,19 @@ struct HasVarianceAndIsOutside {
     return v(i) > 0.0F && outside(i);
   }
 };
+
+CompressedMeanLayout layout_of(const CodecOptions& codec, const Problem& problem) {
+  return CompressedMeanLayout(problem.ranks, make_quantiser(codec.code, codec.scale), problem.elements(),
+                              codec.block);
+}
+
+/// What is beside the compressed mean.
+void add_rest(const Problem& problem, StepPhase& phase, MemoryUse& use) {
+  const Cost kept = dense_subset_cost(problem.ranks, problem.groups.dense);
+  phase.add(kept, Hiding::nothing);
+  use += kept.memory;
+  use.workspace_bytes += CompressedCoordinates::memory_bytes(problem.elements());
+}
 
 /// The same elements as ascending ranges without overlap.
 std::vector<ElementRange> joined(const std::vector<ElementRange>& ranges) {
@@ -87,16 +102,39 @@ StepPhase GroupedMean::phase(const char* name, const CodecOptions& codec, const 
 }
 
 void GroupedMean::add(const CodecOptions& codec, const Problem& problem, StepPhase& phase, MemoryUse& use) {
-  const CompressedMeanLayout layout(problem.ranks, make_quantiser(codec.code, codec.scale),
-                                    problem.elements(), codec.block);
-  const Cost compressed = layout.cost();
-  const Cost kept = dense_subset_cost(problem.ranks, problem.groups.dense);
-  use += compressed.memory;
-  use += kept.memory;
-  use.workspace_bytes += CompressedCoordinates::memory_bytes(problem.elements());
-  phase.add(compressed, Hiding::pieces);
-  phase.add(kept, Hiding::nothing);
+  const CompressedMeanLayout layout = layout_of(codec, problem);
+  phase.add(layout.cost(), Hiding::pieces);
   phase.add(layout.decoding());
+  use += layout.cost().memory;
+  add_rest(problem, phase, use);
+}
+
+void GroupedMean::add(const CodecOptions& codec, const Problem& problem, StepPhase& start, StepPhase& finish,
+                      std::int64_t steps, MemoryUse& use) {
+  const CompressedMeanLayout layout = layout_of(codec, problem);
+  const Cost cost = layout.cost();
+  PlannedExchange travelling;
+  travelling.hiding = Hiding::background;
+  travelling.wanted_after = steps;
+  // Two levels: the mean of a node goes before what travels, the gather in it comes after.
+  Cost before;
+  before.work = cost.work;
+  Cost after;
+  for (Transfer transfer : cost.transfers) {
+    if (transfer.traffic == Traffic::node) {
+      Cost& waited_for = travelling.transfers.empty() ? before : after;
+      waited_for.transfers.push_back(transfer);
+      continue;
+    }
+    transfer.traffic = Traffic::background;
+    travelling.transfers.push_back(transfer);
+  }
+  start.add(before, Hiding::nothing);
+  start.exchanges.push_back(std::move(travelling));
+  finish.add(after, Hiding::nothing);
+  finish.add(layout.decoding());
+  use += cost.memory;
+  add_rest(problem, start, use);
 }
 
 }  // namespace kadam

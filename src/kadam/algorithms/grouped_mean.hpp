@@ -92,6 +92,10 @@ class GroupedMean {
   void exchange_accumulated(const Step& step, const CompressedMean::Arrived& arrived) {
     compressed_.exchange_accumulated(step.exec, step.phases, active(), arrived);
   }
+  /// CompressedMean::start().
+  void start(const Step& step, const Vector<const float>& values) {
+    compressed_.start(step.exec, step.phases, values, active());
+  }
   /// Calls update(i, mean of element i) for all compressed elements of the range. Update: as
   /// decode_and_apply() takes it, such as an UpdateBySegment.
   template <class Codes = AnyQuantiser, class Update>
@@ -107,6 +111,9 @@ class GroupedMean {
 
   /// Adds one such exchange and the decoding to a phase, and to `use` what the mean holds.
   static void add(const CodecOptions& codec, const Problem& problem, StepPhase& phase, MemoryUse& use);
+  /// The same of an exchange that starts in one phase and is finished in another, so many steps later.
+  static void add(const CodecOptions& codec, const Problem& problem, StepPhase& start, StepPhase& finish,
+                  std::int64_t steps, MemoryUse& use);
   /// A step with one such exchange: what else there is, is the algorithm's.
   [[nodiscard]] static StepPhase phase(const char* name, const CodecOptions& codec, const Problem& problem,
                                        MemoryUse& use);

@@ -69,6 +69,8 @@ void LocalRounds::Options::describe(OptionFields& fields) {
   fields.add("outer_momentum", outer_momentum, Range::at_least(0.0).below(1.0), "Nesterov's, of rounds");
   fields.add("step_ahead", step_ahead, Range::at_least(0.0).up_to(1.0),
              "part of what its code owes that a rank works ahead by");
+  fields.add("round_delay", round_delay, Range::at_least(0),
+             "steps that a round travels while ranks compute on (0: they wait for it)");
   fields.add_choice<bool>("nonfinite", agrees_each_step, {{"round", false}, {"each_step", true}},
                           "when ranks hear of a NaN or Inf, and of signals");
   add_variance(fields, variance);
@@ -77,8 +79,18 @@ void LocalRounds::Options::describe(OptionFields& fields) {
 
 void LocalRounds::Options::validate(std::string_view owner) const {
   mean.validate(owner);
+  require_option(round_delay < sync_interval, owner,
+                 "option 'round_delay': a round has to arrive before the next one sets out: give less than "
+                 "'sync_interval'");
+  require_option(round_delay == 0 || !mean.is_sparse(), owner,
+                 "option 'round_delay' is not for code = \"topk\": choose another code, or leave it out");
+  require_option(
+      round_delay == 0 || step_ahead == 0.0, owner,
+      "options 'round_delay' and 'step_ahead': what a code owes is not known while a round travels: "
+      "give one of the two");
   const double largest = *std::max_element(common.learning_rate.lr.begin(), common.learning_rate.lr.end());
-  require_option(largest * static_cast<double>(sync_interval) * common.weight_decay < 1.0, owner,
+  const auto steps = static_cast<double>(sync_interval + round_delay);
+  require_option(largest * steps * common.weight_decay < 1.0, owner,
                  "options 'lr', 'weight_decay', 'sync_interval': expected a product below 1, or the weights "
                  "decay to nothing within a round");
 }
@@ -101,8 +113,16 @@ AlgorithmCost LocalRounds::cost(const Options& options, const Problem& problem) 
   StepPhase round = local;
   round.name = "round";
   round.add({cost::check, problem.all()});
-  round.add({cost::scale, (has_outer_momentum ? 2.5 : 1.5) * problem.all()});
-  options.mean.add(problem, round, cost.memory);
+  StepPhase arrival = local;
+  arrival.name = "arrival";
+  const bool is_delayed = options.round_delay > 0;
+  (is_delayed ? arrival : round).add({cost::scale, (has_outer_momentum ? 2.5 : 1.5) * problem.all()});
+  if (is_delayed) {
+    options.mean.add(problem, round, arrival, options.round_delay, cost.memory);
+    cost.memory.state_bytes += problem.vectors(1);
+  } else {
+    options.mean.add(problem, round, cost.memory);
+  }
   if (options.variance == Variance::factored) {
     round.add(FactoredVariance::cost(tensors.other_tensors, problem.ranks, problem.threads), Hiding::nothing);
     for (const Work& work : FactoredVariance::work_of_average(tensors.other_tensors)) round.add(work);
@@ -114,9 +134,11 @@ AlgorithmCost LocalRounds::cost(const Options& options, const Problem& problem) 
       return StepCount{count, count};
     };
   };
-  local.count = part(1.0 - 1.0 / interval);
+  local.count = part(1.0 - (is_delayed ? 2.0 : 1.0) / interval);
   round.count = part(1.0 / interval);
+  arrival.count = round.count;
   cost.phases = {std::move(local), std::move(round)};
+  if (is_delayed) cost.phases.push_back(std::move(arrival));
   cost.memory += MuonDirection::memory(tensors, problem, options.variance);
   cost.memory += {problem.vectors(has_outer_momentum ? 3 : 2), 0};
   cost.memory.workspace_bytes +=
@@ -128,28 +150,45 @@ LocalRounds::LocalRounds(const Options& options, Workplace& at) : Algorithm(at),
   const ExecutionSpace exec;
   direction_ =
       MuonDirection(exec, options.tensors(layout(), groups()), elements(), communicator(), options.variance);
-  mean_ = RoundMean(exec, options.mean, communicator(), elements(), groups());
+  using enum RoundMean::Travels;
+  mean_ = RoundMean(exec, options.mean, shared_communicator(), elements(), groups(),
+                    options.round_delay > 0 ? in_background : at_once);
   x_ = allocate<float>(exec, "kadam::LocalRounds::x", elements());
   u_ = allocate_zeros<float>(exec, "kadam::LocalRounds::u", elements());
   if (options.outer_momentum > 0.0) o_ = allocate_zeros<float>(exec, "kadam::LocalRounds::o", elements());
+  if (options.round_delay > 0) {
+    sent_ = allocate_zeros<float>(exec, "kadam::LocalRounds::sent", elements());
+    // What travels is staged beside what does not.
+    if (!options.mean.is_dense())
+      cost_here().memory.workspace_bytes += communicator().across().staging_bytes();
+  }
   if (options.step_ahead > 0.0) mean_.require_own_errors();
   exec.fence("kadam::LocalRounds");
 }
 
 void LocalRounds::advance(Step& step) {
   if (step.t == 1) Kokkos::deep_copy(step.exec, x_, step.x());
+  if (options_.round_delay > 0) mean_.prepare_start();
   local_step(step);
-  step.result.synchronised = step.t % options_.sync_interval == 0;
-  if (!step.result.synchronised) {
+  mean_.poll();
+  const bool is_round = step.t % options_.sync_interval == 0;
+  if (is_in_flight() && (step.t >= arrives_at_ || is_round)) {
+    step.result.phase = "arrival";
+    arrive(step.exec, step.x());
+  }
+  step.result.synchronised = is_round;
+  if (!is_round) {
     write_working(step.exec, step.x());
     return;
   }
   const bool is_finite = agree(step);
-  if (is_finite && gamma_sum_ > 0.0) {
-    round(step);
-  } else {
+  if (!is_finite || gamma_sum_ == 0.0) {
     Kokkos::deep_copy(step.exec, u_, 0.0F);
     Kokkos::deep_copy(step.exec, step.x(), x_);
+  } else if (options_.round_delay > 0) {
+    depart(step);
+  } else {
+    round(step);
   }
   gamma_sum_ = 0.0;
 }
@@ -186,42 +225,79 @@ bool LocalRounds::agree(Step& step) {
 
 void LocalRounds::round(const Step& step) {
   step.result.phase = "round";
-  const OuterStep<MemorySpace> outer{static_cast<float>(options_.outer_lr),
-                                     static_cast<float>(options_.outer_momentum),
-                                     x_,
-                                     o_,
-                                     u_,
-                                     step.x()};
-  mean_.exchange(step, u_,
-                 UpdateBySegment<MemorySpace, DecayedParametersOf, OuterStep<MemorySpace>>{decayed(), outer});
+  mean_.exchange(step, u_, RoundMean::Outer{decayed(gamma_sum_), outer_step(u_, step.x())});
   direction_.average_variance(step.exec, step.phases);
 }
 
-BySegment<MemorySpace, DecayedParametersOf> LocalRounds::decayed() const {
-  return {segments(), {gamma_sum_, 1.0F, static_cast<float>(options_.step_ahead * options_.outer_lr)}};
+void LocalRounds::depart(const Step& step) {
+  step.result.phase = "round";
+  step.result.synchronised = step.communicator.size() == 1;
+  std::swap(u_, sent_);
+  Kokkos::deep_copy(step.exec, u_, 0.0F);
+  gamma_sent_ = std::exchange(gamma_sum_, 0.0);
+  arrives_at_ = step.t + options_.round_delay;
+  mean_.start(step, sent_);
+  direction_.average_variance(step.exec, step.phases);
+  write_working(step.exec, step.x());
+}
+
+void LocalRounds::arrive(const ExecutionSpace& exec, const Vector<float>& parameters) {
+  const Vector<const float> mean = mean_.arriving(exec, phases());
+  const auto scope = phases().enter(exec, Phase::decode);
+  update_by_mean(exec, RoundMean::Outer{decayed(gamma_sent_), outer_step(sent_, parameters)}, 1.0F, mean);
+  gamma_sent_ = 0.0;
+  arrives_at_ = 0;
+}
+
+OuterStep<MemorySpace> LocalRounds::outer_step(const Vector<float>& steps,
+                                               const Vector<float>& parameters) const {
+  return {static_cast<float>(options_.outer_lr),
+          static_cast<float>(options_.outer_momentum),
+          x_,
+          o_,
+          steps,
+          parameters};
 }
 
 void LocalRounds::write_working(const ExecutionSpace& exec, const Vector<float>& out) const {
   const auto scope = phases().enter(exec, Phase::decode);
-  if (options_.step_ahead > 0.0 && mean_.own_errors().extent(0) > 0) {
-    write_local_parameters_ahead<ExecutionSpace, MemorySpace>(exec, decayed(), x_, u_, mean_.own_errors(),
-                                                              out);
+  auto rule = decayed(gamma_sum_ + gamma_sent_);
+  const auto without = [&](const Vector<float>& more) {
+    write_local_parameters_ahead<ExecutionSpace, MemorySpace>(exec, rule, x_, u_, more, out);
+  };
+  if (is_in_flight()) {
+    rule.rule_of.ahead = 1.0F;
+    without(sent_);
+  } else if (options_.step_ahead > 0.0 && mean_.own_errors().extent(0) > 0) {
+    without(mean_.own_errors());
   } else {
-    write_local_parameters<ExecutionSpace, MemorySpace>(exec, decayed(), x_, u_, out);
+    write_local_parameters<ExecutionSpace, MemorySpace>(exec, rule, x_, u_, out);
   }
 }
 
 void LocalRounds::consensus(const ExecutionSpace& exec, const Vector<const float>& /*parameters*/,
                             const Vector<float>& out) {
+  // First, because errors are those after the round that travels.
+  Vector<const float> arriving;
+  if (is_in_flight()) arriving = mean_.arriving(exec, phases());
   Kokkos::deep_copy(exec, out, u_);
   mean_.add_owed(exec, out);
   const Vector<const float> mean = mean_.exact(exec, phases(), out);
-  auto rule = decayed();
+  if (is_in_flight()) {
+    const AfterOuterStep<MemorySpace> after{outer_step(sent_, out), mean, out};
+    update_by_mean(exec,
+                   UpdateBySegment<MemorySpace, DecaysInFlightOf, AfterOuterStep<MemorySpace>>{
+                       {segments(), {gamma_sent_, gamma_sum_}}, after},
+                   1.0F, arriving);
+    return;
+  }
+  auto rule = decayed(gamma_sum_);
   rule.rule_of.step = static_cast<float>(options_.outer_lr);
   write_local_parameters<ExecutionSpace, MemorySpace>(exec, rule, x_, mean, out);
 }
 
 void LocalRounds::deliver_all(const ExecutionSpace& exec, const Vector<float>& parameters) {
+  if (is_in_flight()) arrive(exec, parameters);
   consensus(exec, parameters, parameters);
   Kokkos::deep_copy(exec, x_, parameters);
   Kokkos::deep_copy(exec, u_, 0.0F);
@@ -229,16 +305,33 @@ void LocalRounds::deliver_all(const ExecutionSpace& exec, const Vector<float>& p
   gamma_sum_ = 0.0;
 }
 
-void LocalRounds::describe_state(const ExecutionSpace& /*exec*/, StateFields& fields) {
+void LocalRounds::describe_state(const ExecutionSpace& exec, StateFields& fields) {
   fields.number("gamma_sum", gamma_sum_);
+  fields.number("gamma_sent", gamma_sent_);
+  fields.number("arrives_at", arrives_at_);
   fields.common_parameters(x_);
   direction_.describe_own_state(fields);
   fields.of_each_rank("u", u_, StateVector::IfMissing::zero);
   if (o_.extent(0) > 0) fields.equal("outer_momentum", o_, StateVector::IfMissing::zero);
+  if (is_in_flight()) {
+    // The state may be that of a run with another delay.
+    if (sent_.extent(0) == 0) sent_ = allocate<float>(exec, "kadam::LocalRounds::sent", elements());
+    fields.of_each_rank("sent", sent_);
+    fields.equal("arriving", mean_.arriving(exec, phases()));
+  }
   mean_.describe_state(fields);
 }
 
+void LocalRounds::adopt_state(const ExecutionSpace& /*exec*/, const StateFields& /*fields*/,
+                              const Restoration& restoration) {
+  if (!restoration.of_other_algorithm) return;
+  gamma_sum_ = 0.0;
+  gamma_sent_ = 0.0;
+  arrives_at_ = 0;
+}
+
 void LocalRounds::add_health(const ExecutionSpace& exec, Health& health) {
+  if (is_in_flight()) (void)mean_.arriving(exec, phases());
   if (mean_.grouped() != nullptr && steps_taken() >= options_.sync_interval) {
     health.error_ratio = error_ratio(exec, *mean_.grouped());
   }

@@ -41,10 +41,22 @@ namespace kadam {
 /// variance = "factored": FactoredVariance of what is not spectral, whose factors become those of all ranks
 /// at every round.
 ///
-/// Memory: x, U, moments and, where they exist, errors and o: 16 d to 24 d state bytes. Wire: the code's
-/// bytes once in H steps: for sign (1/H) 2 (n - 1)/n (d/8 + 4 d/B) per step; topk (1/H) (n - 1) (8 +
-/// ceil(14 k/8)) for each block. Worked number: d = 2^20, n = 4, sign, B = 4096, H = 32: 6192 bytes per step,
-/// 1016 times fewer than the dense mean.
+/// round_delay = tau > 0 (Streaming DiLoCo, Douillard et al. 2025): a round travels while the next steps
+/// compute, and is applied tau steps later, on all ranks at the same step. What has been sent, S, stays among
+/// a rank's own steps until then:
+///
+///   t mod H = 0:    S <- U;  Gamma_S <- Gamma;  U <- 0;  Gamma <- 0;  the mean r of S sets out
+///   in between:     working parameters:  (1 - lambda (Gamma_S + Gamma)) x - S - U
+///   tau later:      o <- mu o + r;  x <- (1 - lambda Gamma_S) x - eta (r + mu o);  S is dropped
+///
+/// Ranks then differ after every step, by what they have not sent yet: flush() and consensus(), which wait
+/// for the round on its way, give parameters that all have in common. Nobody waits for a round that takes no
+/// longer than tau steps. Messages move on in step() and in progress().
+///
+/// Memory: x, U, moments and, where they exist, errors and o: 16 d to 24 d state bytes; with a delay S and r,
+/// 8 d more. Wire: the code's bytes once in H steps: for sign (1/H) 2 (n - 1)/n (d/8 + 4 d/B) per step; topk
+/// (1/H) (n - 1) (8 + ceil(14 k/8)) for each block. Worked number: d = 2^20, n = 4, sign, B = 4096, H = 32:
+/// 6192 bytes per step, 1016 times fewer than the dense mean.
 class LocalRounds final : public Algorithm {
  public:
   struct Options {
@@ -54,6 +66,7 @@ class LocalRounds final : public Algorithm {
     double outer_lr = 1.0;
     double outer_momentum = 0.0;
     double step_ahead = 0.0;
+    std::int64_t round_delay = 0;
     bool agrees_each_step = false;
     Variance variance = Variance::own;
     std::string matrices;  ///< empty: none, and no such option
@@ -84,19 +97,31 @@ class LocalRounds final : public Algorithm {
 
   void advance(Step& step) override;
   [[nodiscard]] bool agrees_in_rounds() const override { return !options_.agrees_each_step; }
+  void poll_background() override { mean_.poll(); }
   void deliver_all(const ExecutionSpace& exec, const Vector<float>& parameters) override;
   void consensus(const ExecutionSpace& exec, const Vector<const float>& parameters,
                  const Vector<float>& out) override;
   void describe_state(const ExecutionSpace& exec, StateFields& fields) override;
+  void adopt_state(const ExecutionSpace& exec, const StateFields& fields,
+                   const Restoration& restoration) override;
   void add_health(const ExecutionSpace& exec, Health& health) override;
 
  private:
   void local_step(Step& step);
   /// Ranks tell each other what each has seen alone. Returns whether U is finite everywhere.
   [[nodiscard]] bool agree(Step& step);
+  /// Sends the sum of own steps and goes on from what arrives; the same that arrives later.
   void round(const Step& step);
+  void depart(const Step& step);
+  [[nodiscard]] bool is_in_flight() const { return arrives_at_ > 0; }
+  void arrive(const ExecutionSpace& exec, const Vector<float>& parameters);
+  [[nodiscard]] OuterStep<MemorySpace> outer_step(const Vector<float>& steps,
+                                                  const Vector<float>& parameters) const;
   void write_working(const ExecutionSpace& exec, const Vector<float>& out) const;
-  [[nodiscard]] BySegment<MemorySpace, DecayedParametersOf> decayed() const;
+  [[nodiscard]] BySegment<MemorySpace, DecayedParametersOf> decayed(double gamma_sum) const {
+    return {segments(), {gamma_sum, 1.0F, ahead()}};
+  }
+  [[nodiscard]] float ahead() const { return static_cast<float>(options_.step_ahead * options_.outer_lr); }
 
   Options options_;
   MuonDirection direction_;
@@ -105,6 +130,9 @@ class LocalRounds final : public Algorithm {
   Vector<float> u_;  ///< own steps since
   Vector<float> o_;  ///< outer momentum
   double gamma_sum_ = 0.0;
+  Vector<float> sent_;              ///< S: own steps of a round that travels
+  double gamma_sent_ = 0.0;         ///< and their Gamma
+  std::int64_t arrives_at_ = 0;     ///< the step after which it is applied; 0: none travels
   std::int64_t skipped_alone_ = 0;  ///< by this rank, and not told yet
 };
 

@@ -8,14 +8,6 @@
 namespace kadam {
 namespace {
 
-template <class Exec, class Outer>
-void apply_to_all(const Exec& exec, const Outer& outer, float sign, const Vector<const float>& mean) {
-  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-  Kokkos::parallel_for(
-      "kadam::RoundMean::apply_to_all", Policy(exec, 0, static_cast<std::int64_t>(mean.extent(0))),
-      KOKKOS_LAMBDA(const std::int64_t i) { outer(i, sign * mean(i)); });
-}
-
 /// e <- e + u;  u <- 0
 struct MoveInto {
   KOKKOS_FORCEINLINE_FUNCTION void operator()(float& u, float& e) const {
@@ -27,6 +19,11 @@ struct MoveInto {
 struct ScaleResidual {
   float factor;
   KOKKOS_FORCEINLINE_FUNCTION void operator()(float& e) const { e *= factor; }
+};
+
+struct WriteMean {
+  Vector<float> out;
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean) const { out(i) = mean; }
 };
 
 struct AddResidual {
@@ -76,19 +73,44 @@ void RoundMean::Options::add(const Problem& problem, StepPhase& phase, MemoryUse
   use.state_bytes += problem.vectors(1);
 }
 
-RoundMean::RoundMean(const ExecutionSpace& exec, const Options& options, Communicator& communicator,
-                     std::int64_t elements, const ResolvedGroups& groups)
+void RoundMean::Options::add(const Problem& problem, StepPhase& start, StepPhase& arrival, std::int64_t steps,
+                             MemoryUse& use) const {
+  use.state_bytes += problem.vectors(1);
+  if (!is_dense()) {
+    GroupedMean::add(codec(), problem, start, arrival, steps, use);
+    return;
+  }
+  PlannedExchange travelling;
+  travelling.hiding = Hiding::background;
+  travelling.wanted_after = steps;
+  const Cost mean = background_mean_cost(problem.ranks, problem.elements());
+  start.add(mean, travelling);
+  // The result is state.
+  use.workspace_bytes += mean.memory.workspace_bytes - problem.vectors(1);
+}
+
+RoundMean::RoundMean(const ExecutionSpace& exec, const Options& options,
+                     const std::shared_ptr<Communicator>& communicator, std::int64_t elements,
+                     const ResolvedGroups& groups, Travels travels)
     : options_(options),
       is_grouped_(!options.is_dense() && !options.is_sparse()),
-      places_(communicator.arrangement().places) {
-  dense_ = DenseMean(exec, communicator, elements);
+      places_(communicator->arrangement().places) {
+  dense_ = DenseMean(exec, *communicator, elements);
   if (is_grouped_) {
     grouped_ =
-        GroupedMean(exec, options.codec(), communicator, elements, groups, still_or_kept_dense(groups));
+        GroupedMean(exec, options.codec(), *communicator, elements, groups, still_or_kept_dense(groups));
   } else if (options.is_sparse()) {
-    kept_ = DenseSubset(exec, communicator, groups.dense);
-    sparse_ = SparseMean(exec, options.sparse(), elements, communicator);
+    kept_ = DenseSubset(exec, *communicator, groups.dense);
+    sparse_ = SparseMean(exec, options.sparse(), elements, *communicator);
     residual_ = allocate_zeros<float>(exec, "kadam::RoundMean::residual", elements);
+  }
+  if (travels == Travels::at_once) return;
+  if (options.is_dense()) {
+    background_ =
+        BackgroundMean(exec, communicator, ChunkLayout(elements, communicator->size()), Progress::poll);
+    arriving_ = background_.settled(exec);
+  } else {
+    arriving_ = allocate_zeros<float>(exec, "kadam::RoundMean::arriving", elements);
   }
 }
 
@@ -108,7 +130,7 @@ void RoundMean::exchange(const Step& step, const Vector<float>& u, const Outer& 
 void RoundMean::exchange_all(const Step& step, const Vector<float>& u, const Outer& outer) {
   const Vector<const float> mean = dense_(step.exec, step.phases, u);
   const auto scope = step.enter(Phase::decode);
-  apply_to_all(step.exec, outer, 1.0F, mean);
+  update_by_mean(step.exec, outer, 1.0F, mean);
 }
 
 void RoundMean::exchange_grouped(const Step& step, const Vector<float>& u, const Outer& outer) {
@@ -127,7 +149,46 @@ void RoundMean::exchange_largest(const Step& step, const Vector<float>& u, const
   kept_.decode(step.exec, DeliverWhole{u, residual_});
   sparse_.deliver(step.exec, step.phases, residual_, u);
   const auto scope = step.enter(Phase::decode);
-  apply_to_all(step.exec, outer, -1.0F, u);
+  update_by_mean(step.exec, outer, -1.0F, Vector<const float>(u));
+}
+
+void RoundMean::start(const Step& step, const Vector<float>& u) {
+  is_under_way_ = true;
+  if (options_.is_dense()) {
+    const auto scope = step.enter(Phase::exchange);
+    background_.start(step.exec, u);
+    return;
+  }
+  grouped_.exchange_kept(step, ElementOf<MemorySpace>{u});
+  grouped_.decode_kept(step, WriteMean{arriving_});
+  grouped_.start(step, u);
+}
+
+void RoundMean::poll() {
+  if (!is_under_way_) return;
+  if (options_.is_dense()) {
+    background_.poll();
+  } else {
+    grouped_.compressed().poll();
+  }
+}
+
+const Vector<float>& RoundMean::arriving(const ExecutionSpace& exec, Phases& phases) {
+  if (arriving_.extent(0) == 0) {  // of a state that is read, of an optimizer whose rounds travelled
+    arriving_ = allocate_zeros<float>(exec, "kadam::RoundMean::arriving", dense_.layout().elements());
+  }
+  if (!is_under_way_) return arriving_;
+  is_under_way_ = false;
+  if (options_.is_dense()) {
+    const auto scope = phases.enter(exec, Phase::exchange);
+    (void)background_.mean(exec);
+    return arriving_;
+  }
+  grouped_.compressed().finish(exec, phases);
+  const auto scope = phases.enter(exec, Phase::decode);
+  grouped_.compressed().write_mean(exec, grouped_.active(), arriving_);
+  if (options_.residual_decay < 1.0) scale_errors(exec, static_cast<float>(options_.residual_decay));
+  return arriving_;
 }
 
 void RoundMean::scale_errors(const ExecutionSpace& exec, float factor) const {

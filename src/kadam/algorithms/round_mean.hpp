@@ -4,10 +4,12 @@
 
 #include <kadam/algorithms/algorithm.hpp>
 #include <kadam/algorithms/grouped_mean.hpp>
+#include <kadam/collectives/background_mean.hpp>
 #include <kadam/collectives/sparse_mean.hpp>
 #include <kadam/kernels/local_rounds.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +25,10 @@ namespace kadam {
 ///
 /// Errors are multiplied by beta_e = residual_decay after every exchange. Tensors kept dense have the exact
 /// mean with every code. One rank: the identity, without error.
+///
+/// In the background: start(), and some steps later arriving(); between the two poll() moves messages on, and
+/// nobody waits. Not with topk. Tensors kept dense have their mean, waited for, in start(). Memory: the
+/// result, 4 d, and with code none what BackgroundMean holds.
 class RoundMean {
  public:
   struct Options {
@@ -42,16 +48,32 @@ class RoundMean {
     }
     /// Adds what an exchange costs to a phase, and what the mean holds to `use`.
     void add(const Problem& problem, StepPhase& phase, MemoryUse& use) const;
+    /// The same in the background, from a phase to another that comes so many steps later.
+    void add(const Problem& problem, StepPhase& start, StepPhase& arrival, std::int64_t steps,
+             MemoryUse& use) const;
   };
+  enum class Travels : std::uint8_t { at_once, in_background };
 
   RoundMean() = default;
-  /// The communicator has to live on.
-  RoundMean(const ExecutionSpace& exec, const Options& options, Communicator& communicator,
-            std::int64_t elements, const ResolvedGroups& groups);
+  RoundMean(const ExecutionSpace& exec, const Options& options,
+            const std::shared_ptr<Communicator>& communicator, std::int64_t elements,
+            const ResolvedGroups& groups, Travels travels);
 
   using Outer = UpdateBySegment<MemorySpace, DecayedParametersOf, OuterStep<MemorySpace>>;
   /// Exchanges u and calls outer(i, mean of element i) for all elements that move. Collective.
   void exchange(const Step& step, const Vector<float>& u, const Outer& outer);
+
+  /// Makes what start() needs: the first start() does it else. Collective.
+  void prepare_start() {
+    if (is_grouped_) grouped_.compressed().prepare_background();
+  }
+  /// The exchange of u in the background: u has to stay as it is until arriving(). Collective.
+  void start(const Step& step, const Vector<float>& u);
+  /// Moves on what start() has started, without waiting.
+  void poll();
+  /// The mean of the last start(), waited for if need be; later, and after a state was read into it, what it
+  /// was. Elements that do not move: 0. Collective.
+  [[nodiscard]] const Vector<float>& arriving(const ExecutionSpace& exec, Phases& phases);
 
   /// The exact mean of any vector; valid until the next exchange. Collective.
   [[nodiscard]] Vector<const float> exact(const ExecutionSpace& exec, Phases& phases,
@@ -82,7 +104,10 @@ class RoundMean {
   GroupedMean grouped_;
   DenseSubset kept_;  ///< beside the largest entries
   SparseMean sparse_;
-  Vector<float> residual_;  ///< e of topk
+  Vector<float> residual_;     ///< e of topk
+  BackgroundMean background_;  ///< of code none
+  Vector<float> arriving_;
+  bool is_under_way_ = false;  ///< from start() to arriving()
 };
 
 }  // namespace kadam

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/collectives/compressed_mean.hpp>
-#include <kadam/collectives/pipelined_reduction.hpp>
 #include <kadam/kernels/element_loop.hpp>
 #include <kadam/kernels/element_of.hpp>
 
-#include <array>
+#include <cstddef>
+#include <utility>
 
 namespace kadam {
 namespace {
@@ -110,31 +110,84 @@ void CompressedMean::run(const ExecutionSpace& exec, Phases& phases, const Activ
     if (arrived) arrived({0, layout_.chunks().elements()});
     return;
   }
-  const int rank = layout_.owner();
   Communicator& owners = communicator_->across();
   cut_messages(slices_, codec.message(), owners.piece_bytes());
+  const ReductionSteps steps = steps_of(exec, phases, active, arrived, encode);
+  Exchange exchange(exec, owners, Traffic::compressed, buffers());
+  ReductionRun run(slices_, layout_.owner(), ReductionRun::Replies::to_all, exchange, steps);
+  run_reduction(exec, phases, run);
+}
+
+/// What is done with slices; phases have to live on.
+ReductionSteps CompressedMean::steps_of(const ExecutionSpace& exec, Phases& phases,
+                                        const ActiveMask<MemorySpace>& active, const Arrived& arrived,
+                                        const Encode& encode) {
   ReductionSteps steps;
-  steps.encode = [&](int chunk, const Slice& slice) {
+  steps.encode = [this, exec, &phases, encode](int chunk, const Slice& slice) {
     const auto scope = phases.enter(exec, Phase::encode);
-    encode(codec.blocks_of(slice.elements));
+    encode(layout_.codec_of_chunks().blocks_of(slice.elements));
+    const int rank = layout_.owner();
     if (chunk == rank) keep_own_message(exec, slices_, rank, slice, messages_, received_);
   };
-  steps.reduce = [&](const Slice& slice) {
+  steps.reduce = [this, exec, &phases, active](const Slice& slice) {
     const auto scope = phases.enter(exec, Phase::encode);
     reduce(exec, slice, active);
   };
   if (arrived) {
-    steps.arrived = [&](int /*chunk*/, const Slice& slice) {
+    steps.arrived = [exec, &phases, arrived](int /*chunk*/, const Slice& slice) {
       const auto scope = phases.enter(exec, Phase::decode);
       arrived(slice.elements);
     };
   }
-  const std::array<ExchangeBuffers, 2> buffers = {
-      ExchangeBuffers{bytes_of(messages_), bytes_of(received_)},
-      ExchangeBuffers{bytes_of(own_replies_), bytes_of(own_replies_)}};
-  Exchange exchange(exec, owners, Traffic::compressed, buffers);
-  ReductionRun run(slices_, rank, ReductionRun::Replies::to_all, exchange, steps);
-  run_reduction(exec, phases, run);
+  return steps;
+}
+
+std::array<ExchangeBuffers, 2> CompressedMean::buffers() const {
+  return {ExchangeBuffers{bytes_of(messages_), bytes_of(received_)},
+          ExchangeBuffers{bytes_of(own_replies_), bytes_of(own_replies_)}};
+}
+
+CompressedMean::Encode CompressedMean::encoding(const ExecutionSpace& exec, const Vector<const float>& values,
+                                                const ActiveMask<MemorySpace>& active) {
+  return [this, exec, values, active](const BlockRange& blocks) {
+    layout_.codec_of_chunks().encode(exec, blocks, ElementOf<MemorySpace>{values}, active,
+                                     state_.worker_error, outgoing());
+  };
+}
+
+void CompressedMean::prepare_background() {
+  if (background_ != nullptr || !layout_.compresses()) return;
+  background_ = communicator_->across().duplicate();
+  background_->reserve_staging();
+}
+
+void CompressedMean::start(const ExecutionSpace& exec, Phases& phases, const Vector<const float>& y,
+                           const ActiveMask<MemorySpace>& active) {
+  if (node_.exists()) node_.mean(exec, phases, y, node_mean_);
+  const ActiveMask<MemorySpace> own_active = in_shard(active);
+  const Encode encode = encoding(exec, node_.exists() ? Vector<const float>(node_mean_) : y, own_active);
+  const BlockMessage& message = layout_.codec_of_chunks().message();
+  if (!layout_.compresses()) {
+    const auto scope = phases.enter(exec, Phase::encode);
+    encode(message.map());
+    return;
+  }
+  prepare_background();
+  Communicator& owners = communicator_->across();
+  cut_messages(slices_, message, owners.piece_bytes());
+  const std::size_t own = message.piece(layout_.owner()).bytes;
+  const auto others = static_cast<std::size_t>(layout_.chunks().ranks() - 1);
+  owners.count_sent(Traffic::background, message.total_bytes() - own + others * own);
+  under_way_ = std::make_unique<OverlappedReduction>(exec, *background_, Traffic::background, buffers(),
+                                                     slices_, ReductionRun::Replies::to_all,
+                                                     steps_of(exec, phases, own_active, {}, encode));
+  under_way_->ready(exec, {0, layout_.chunks().elements()});
+}
+
+void CompressedMean::finish(const ExecutionSpace& exec, Phases& phases) {
+  if (under_way_ != nullptr) under_way_->finish(exec, phases);
+  under_way_.reset();
+  if (node_.exists()) gather_in_node(exec, phases);
 }
 
 void CompressedMean::reduce(const ExecutionSpace& exec, const Slice& slice,
@@ -153,9 +206,7 @@ void CompressedMean::exchange(const ExecutionSpace& exec, Phases& phases, const 
     exchange_in_two_levels(exec, phases, y, active, arrived);
     return;
   }
-  run(exec, phases, active, arrived, [&](const BlockRange& blocks) {
-    layout_.codec().encode(exec, blocks, ElementOf<MemorySpace>{y}, active, state_.worker_error, outgoing());
-  });
+  run(exec, phases, active, arrived, encoding(exec, y, active));
 }
 
 void CompressedMean::write_mean(const ExecutionSpace& exec, const ActiveMask<MemorySpace>& active,
@@ -179,17 +230,17 @@ void CompressedMean::exchange_in_two_levels(const ExecutionSpace& exec, Phases& 
                                             const Vector<const float>& y,
                                             const ActiveMask<MemorySpace>& active, const Arrived& arrived) {
   node_.mean(exec, phases, y, node_mean_);
-  ActiveMask<MemorySpace> active_in_shard = active;
-  active_in_shard.offset += node_.shard().begin;
-  const ElementOf<MemorySpace> load{node_mean_};
-  run(exec, phases, active_in_shard, {}, [&](const BlockRange& blocks) {
-    layout_.codec_of_chunks().encode(exec, blocks, load, active_in_shard, state_.worker_error, outgoing());
-  });
-  node_.gather(exec, phases, bytes_of(replies_),
-               [&](const ElementRange& shard) { return layout_.codec().message().piece(shard); });
+  const ActiveMask<MemorySpace> own_active = in_shard(active);
+  run(exec, phases, own_active, {}, encoding(exec, node_mean_, own_active));
+  gather_in_node(exec, phases);
   if (!arrived) return;
   const auto scope = phases.enter(exec, Phase::decode);
   arrived({0, chunks_of_all().elements()});
+}
+
+void CompressedMean::gather_in_node(const ExecutionSpace& exec, Phases& phases) const {
+  node_.gather(exec, phases, bytes_of(replies_),
+               [&](const ElementRange& shard) { return layout_.codec().message().piece(shard); });
 }
 
 void CompressedMean::scale_errors(const ExecutionSpace& exec, float factor) const {

@@ -5,13 +5,16 @@
 #include <kadam/codec/block_codec.hpp>
 #include <kadam/collectives/node_level.hpp>
 #include <kadam/collectives/phases.hpp>
+#include <kadam/collectives/pipelined_reduction.hpp>
 #include <kadam/collectives/sliced_chunks.hpp>
 #include <kadam/comm/communicator.hpp>
 #include <kadam/kernels/continue_values.hpp>
 #include <kadam/state/state_fields.hpp>
 
+#include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 
 namespace kadam {
 
@@ -91,6 +94,21 @@ class CompressedMean {
   void exchange(const ExecutionSpace& exec, Phases& phases, const Vector<const float>& y,
                 const ActiveMask<MemorySpace>& active, const Arrived& arrived = {});
 
+  /// Makes what start() needs beside exchange(): the first start() does it else. Collective.
+  void prepare_background();
+  /// The exchange() of y in the background, of which all goes on its way that can: y may change afterwards.
+  /// From here to finish() nothing else may be asked of this mean; communicator and exec are free. In two
+  /// levels the mean inside the node comes first, and is waited for. Collective. Bytes between nodes count as
+  /// background traffic.
+  void start(const ExecutionSpace& exec, Phases& phases, const Vector<const float>& y,
+             const ActiveMask<MemorySpace>& active);
+  /// Moves on what start() has started, without waiting.
+  void poll() {
+    if (under_way_ != nullptr) under_way_->poll();
+  }
+  /// Waits for what start() has started; then its out can be decoded. Collective.
+  void finish(const ExecutionSpace& exec, Phases& phases);
+
   /// Multiplies what ranks and owners keep.
   void scale_errors(const ExecutionSpace& exec, float factor) const;
   /// Adds to `target` of this rank so much that the mean over ranks grows by what is owed: (1/n) sum we + se.
@@ -160,12 +178,26 @@ class CompressedMean {
   void exchange_in_two_levels(const ExecutionSpace& exec, Phases& phases, const Vector<const float>& y,
                               const ActiveMask<MemorySpace>& active, const Arrived& arrived);
 
+  /// Which elements of this rank's shard are active.
+  [[nodiscard]] ActiveMask<MemorySpace> in_shard(ActiveMask<MemorySpace> active) const {
+    active.offset += node_.shard().begin;
+    return active;
+  }
+  void gather_in_node(const ExecutionSpace& exec, Phases& phases) const;
+
   [[nodiscard]] const ChunkLayout& chunks_of_all() const { return layout_.codec().message().chunks(); }
   /// One rank decodes what it encoded.
   [[nodiscard]] const Words<MemorySpace>& outgoing() const {
     return layout_.compresses() ? messages_ : own_replies_;
   }
   using Encode = std::function<void(const BlockRange&)>;
+  /// Of values, one for each element of the chunks.
+  [[nodiscard]] Encode encoding(const ExecutionSpace& exec, const Vector<const float>& values,
+                                const ActiveMask<MemorySpace>& active);
+  [[nodiscard]] ReductionSteps steps_of(const ExecutionSpace& exec, Phases& phases,
+                                        const ActiveMask<MemorySpace>& active, const Arrived& arrived,
+                                        const Encode& encode);
+  [[nodiscard]] std::array<ExchangeBuffers, 2> buffers() const;
   void run(const ExecutionSpace& exec, Phases& phases, const ActiveMask<MemorySpace>& active,
            const Arrived& arrived, const Encode& encode);
   void reduce(const ExecutionSpace& exec, const Slice& slice, const ActiveMask<MemorySpace>& active) const;
@@ -175,12 +207,14 @@ class CompressedMean {
   NodeLevel node_;
   State state_;
   SlicedChunks slices_;
-  Vector<float> input_;             ///< y, of two levels
-  Vector<float> node_mean_;         ///< and the shard of its mean
-  Words<MemorySpace> messages_;     ///< codes of h, of the chunks that this rank compresses
-  Words<MemorySpace> received_;     ///< codes of h of the own chunk, from all its ranks
-  Words<MemorySpace> replies_;      ///< codes of r, of the whole vector
-  Words<MemorySpace> own_replies_;  ///< of these, those of the same chunks
+  Vector<float> input_;                       ///< y, of two levels
+  Vector<float> node_mean_;                   ///< and the shard of its mean
+  Words<MemorySpace> messages_;               ///< codes of h, of the chunks that this rank compresses
+  Words<MemorySpace> received_;               ///< codes of h of the own chunk, from all its ranks
+  Words<MemorySpace> replies_;                ///< codes of r, of the whole vector
+  Words<MemorySpace> own_replies_;            ///< of these, those of the same chunks
+  std::shared_ptr<Communicator> background_;  ///< of those who own chunks; from the first start() on
+  std::unique_ptr<OverlappedReduction> under_way_;
 };
 
 }  // namespace kadam
