@@ -158,14 +158,13 @@ def main():
                   arguments.steps, output)
     measure(bench, workloads, methods, rates, not arguments.no_curves)
     panels = [(workload, by_rate(bench, workload, methods, rates)) for workload in workloads]
+    curves = {workload.name: curves_of(bench, workload, every) for workload in workloads}
     for workload, of_rates in panels:
-        curves = curves_of(bench, workload, every)
         for records in of_rates.values():
-            told_to_loss(curves, losses[workload.name], records)
+            told_to_loss(curves[workload.name], losses[workload.name], records)
     bench.records.write()
     (first, of_rates), slowest = panels[0], min(rates, key=studies.bits_per_second)
-    over_time = (first, slowest, losses[first.name],
-                 courses(curves_of(bench, first, every), every, of_rates[slowest]))
+    over_time = (first, slowest, losses[first.name], courses(curves[first.name], every, of_rates[slowest]))
     text = document(panels, every, losses, arguments.hosts)
     (output / "network.md").write_text(text, encoding="utf-8")
     picture.draw(output / "network.svg", panels, every)

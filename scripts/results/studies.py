@@ -71,29 +71,21 @@ UNLIKE = Study(
     (Workload("cnn_unlike", "CNN, Fashion-MNIST, labels spread over ranks by a Dirichlet distribution, alpha = 0.3",
               CNN.config, CNN.rates, CNN.lamb_rates, {"data.dirichlet_alpha": 0.3}),),
 )
-LONG = Study(
-    "long",
-    "Four times as many steps",
-    (Workload("transformer_long", "Transformer, causal language model, 2400 steps", TRANSFORMER.config,
-              (0.003,), (0.01,), {"training.steps": 2400, "optimizer.lr_total_steps": 2400}),),
-    seeds=(1,),
-)
-LONGER = Study(
-    "longer",
-    "Ten times as many steps: hundreds of rounds",
-    (Workload("transformer_longer", "Transformer, causal language model, 6000 steps", TRANSFORMER.config,
-              (0.003,), (0.01,), {"training.steps": 6000, "optimizer.lr_total_steps": 6000}),),
-    seeds=(1,),
-)
-_FURTHER = {"data.dirichlet_alpha": 0.1}
-UNLIKE_MORE = Study(
-    "unlike_more",
-    "Shards that are still less alike",
-    (Workload("cnn_unlike_4", "CNN, Fashion-MNIST, alpha = 0.1", CNN.config, (0.012, 0.024), CNN.lamb_rates,
-              _FURTHER),
-     Workload("cnn_unlike_16", "CNN, Fashion-MNIST, alpha = 0.1", CNN.config, (0.012, 0.024), CNN.lamb_rates,
-              _FURTHER, ranks=16)),
-)
+_LESS_ALIKE = replace(CNN, name="cnn_unlike_4", title=f"{CNN.title}, alpha = 0.1", rates=(0.012, 0.024),
+                      settings={"data.dirichlet_alpha": 0.1})
+UNLIKE_MORE = Study("unlike_more", "Shards that are still less alike",
+                    (_LESS_ALIKE, replace(_LESS_ALIKE, name="cnn_unlike_16", ranks=16)))
+
+
+def _of_steps(name, title, steps):
+    workload = replace(TRANSFORMER, name=f"transformer_{name}", title=f"{TRANSFORMER.title}, {steps} steps",
+                       rates=(0.003,), lamb_rates=(0.01,),
+                       settings={"training.steps": steps, "optimizer.lr_total_steps": steps})
+    return Study(name, title, (workload,), seeds=(1,))
+
+
+LONG = _of_steps("long", "Four times as many steps", 2400)
+LONGER = _of_steps("longer", "Ten times as many steps: hundreds of rounds", 6000)
 
 # What is not published, or not with these algorithms; at rates at which the published way is at its best.
 WARMUP = Study("warmup", "Warm-ups that are not dense", (replace(TRANSFORMER, rates=(0.003,)), replace(CNN, rates=(0.012,))))
