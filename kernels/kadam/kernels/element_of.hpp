@@ -15,4 +15,13 @@ struct ElementOf {
   KOKKOS_FORCEINLINE_FUNCTION float operator()(const std::int64_t i) const { return values(i); }
 };
 
+/// values(i) <- value: an update that writes what it is given, where kernels decode element by element.
+template <class MemorySpace>
+struct WriteElement {
+  Kokkos::View<float*, MemorySpace> values;
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float value) const {
+    values(i) = value;
+  }
+};
+
 }  // namespace kadam

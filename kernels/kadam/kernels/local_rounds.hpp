@@ -28,6 +28,11 @@ struct DecayedParameters {
   }
 };
 
+/// 1 - lambda Gamma of a segment with these factors.
+[[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float decay_over(double gamma_sum, const SegmentFactors& factors) {
+  return static_cast<float>(1.0 - gamma_sum * factors.lr_scale * factors.weight_decay);
+}
+
 struct DecayedParametersOf {
   double gamma_sum = 0.0;  ///< Gamma, before the segment's factor
   float step = 1.0F;
@@ -35,7 +40,7 @@ struct DecayedParametersOf {
 
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION DecayedParameters
   operator()(std::int64_t /*segment*/, const SegmentFactors& factors) const {
-    return {static_cast<float>(1.0 - gamma_sum * factors.lr_scale * factors.weight_decay), step, ahead};
+    return {decay_over(gamma_sum, factors), step, ahead};
   }
 };
 
@@ -107,8 +112,7 @@ struct DecaysInFlightOf {
 
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION DecaysInFlight operator()(std::int64_t /*segment*/,
                                                                       const SegmentFactors& factors) const {
-    const double lambda = factors.lr_scale * factors.weight_decay;
-    return {static_cast<float>(1.0 - gamma_sent * lambda), static_cast<float>(1.0 - gamma_since * lambda)};
+    return {decay_over(gamma_sent, factors), decay_over(gamma_since, factors)};
   }
 };
 

@@ -4,8 +4,6 @@
 #include <kadam/kernels/freeze.hpp>
 #include <kadam/kernels/on_device.hpp>
 
-#include <utility>
-
 namespace kadam {
 namespace {
 
@@ -110,15 +108,13 @@ void GroupedMean::add(const CodecOptions& codec, const Problem& problem, StepPha
 }
 
 void GroupedMean::add(const CodecOptions& codec, const Problem& problem, StepPhase& start, StepPhase& finish,
-                      std::int64_t steps, MemoryUse& use) {
+                      const PlannedExchange& when, MemoryUse& use) {
   const CompressedMeanLayout layout = layout_of(codec, problem);
   const Cost cost = layout.cost();
-  PlannedExchange travelling;
-  travelling.hiding = Hiding::background;
-  travelling.wanted_after = steps;
   // Two levels: the mean of a node goes before what travels, the gather in it comes after.
   Cost before;
   before.work = cost.work;
+  Cost travelling;
   Cost after;
   for (Transfer transfer : cost.transfers) {
     if (transfer.traffic == Traffic::node) {
@@ -130,7 +126,7 @@ void GroupedMean::add(const CodecOptions& codec, const Problem& problem, StepPha
     travelling.transfers.push_back(transfer);
   }
   start.add(before, Hiding::nothing);
-  start.exchanges.push_back(std::move(travelling));
+  start.add(travelling, when);
   finish.add(after, Hiding::nothing);
   finish.add(layout.decoding());
   use += cost.memory;

@@ -111,9 +111,9 @@ class GroupedMean {
 
   /// Adds one such exchange and the decoding to a phase, and to `use` what the mean holds.
   static void add(const CodecOptions& codec, const Problem& problem, StepPhase& phase, MemoryUse& use);
-  /// The same of an exchange that starts in one phase and is finished in another, so many steps later.
+  /// The same of an exchange that starts in one phase, travels as `when` says, and is finished in another.
   static void add(const CodecOptions& codec, const Problem& problem, StepPhase& start, StepPhase& finish,
-                  std::int64_t steps, MemoryUse& use);
+                  const PlannedExchange& when, MemoryUse& use);
   /// A step with one such exchange: what else there is, is the algorithm's.
   [[nodiscard]] static StepPhase phase(const char* name, const CodecOptions& codec, const Problem& problem,
                                        MemoryUse& use);

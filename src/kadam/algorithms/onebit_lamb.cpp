@@ -41,11 +41,6 @@ struct FreshMoments {
 };
 
 /// g(i) <- element i of the mean
-struct WriteGradient {
-  Vector<float> g;
-  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean) const { g(i) = mean; }
-};
-
 OnebitLambTensors<MemorySpace> allocate_frozen_tensors(const TensorTiles<MemorySpace>& tiles) {
   const auto tensors = static_cast<std::size_t>(tiles.tensor_count());
   return {Vector<float>("kadam::OnebitLamb::momentum_scale", tensors),
@@ -143,7 +138,7 @@ void OnebitLamb::warm_up(Step& step) {
 void OnebitLamb::take_lamb_step(Step& step) {
   if (warmup_mean_.has_code()) {
     step.result.gradient_scale = clip_factor(step.result.gradient_norm);
-    warmup_mean_.exchange(step, WriteGradient{fresh_});
+    warmup_mean_.exchange(step, WriteElement<MemorySpace>{fresh_});
     const auto scope = step.enter(Phase::decode);
     lamb_step_(step, moments_, fresh_, 1.0);  // g is a mean of scaled gradients
     return;

@@ -21,11 +21,6 @@ struct ScaleResidual {
   KOKKOS_FORCEINLINE_FUNCTION void operator()(float& e) const { e *= factor; }
 };
 
-struct WriteMean {
-  Vector<float> out;
-  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean) const { out(i) = mean; }
-};
-
 struct AddResidual {
   KOKKOS_FORCEINLINE_FUNCTION void operator()(const float& e, float& target) const { target += e; }
 };
@@ -76,13 +71,13 @@ void RoundMean::Options::add(const Problem& problem, StepPhase& phase, MemoryUse
 void RoundMean::Options::add(const Problem& problem, StepPhase& start, StepPhase& arrival, std::int64_t steps,
                              MemoryUse& use) const {
   use.state_bytes += problem.vectors(1);
-  if (!is_dense()) {
-    GroupedMean::add(codec(), problem, start, arrival, steps, use);
-    return;
-  }
   PlannedExchange travelling;
   travelling.hiding = Hiding::background;
   travelling.wanted_after = steps;
+  if (!is_dense()) {
+    GroupedMean::add(codec(), problem, start, arrival, travelling, use);
+    return;
+  }
   const Cost mean = background_mean_cost(problem.ranks, problem.elements());
   start.add(mean, travelling);
   // The result is state.
@@ -160,7 +155,7 @@ void RoundMean::start(const Step& step, const Vector<float>& u) {
     return;
   }
   grouped_.exchange_kept(step, ElementOf<MemorySpace>{u});
-  grouped_.decode_kept(step, WriteMean{arriving_});
+  grouped_.decode_kept(step, WriteElement<MemorySpace>{arriving_});
   grouped_.start(step, u);
 }
 

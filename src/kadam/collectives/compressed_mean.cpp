@@ -5,18 +5,9 @@
 #include <kadam/kernels/element_of.hpp>
 
 #include <cstddef>
-#include <utility>
 
 namespace kadam {
 namespace {
-
-/// out(i) <- what the message says of element i.
-struct WriteValue {
-  Vector<float> out;
-  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float value) const {
-    out(i) = value;
-  }
-};
 
 struct Multiply {
   float factor;
@@ -175,9 +166,7 @@ void CompressedMean::start(const ExecutionSpace& exec, Phases& phases, const Vec
   prepare_background();
   Communicator& owners = communicator_->across();
   cut_messages(slices_, message, owners.piece_bytes());
-  const std::size_t own = message.piece(layout_.owner()).bytes;
-  const auto others = static_cast<std::size_t>(layout_.chunks().ranks() - 1);
-  owners.count_sent(Traffic::background, message.total_bytes() - own + others * own);
+  owners.count_sent(Traffic::background, layout_.cost().bytes(Traffic::compressed));
   under_way_ = std::make_unique<OverlappedReduction>(exec, *background_, Traffic::background, buffers(),
                                                      slices_, ReductionRun::Replies::to_all,
                                                      steps_of(exec, phases, own_active, {}, encode));
@@ -211,7 +200,7 @@ void CompressedMean::exchange(const ExecutionSpace& exec, Phases& phases, const 
 
 void CompressedMean::write_mean(const ExecutionSpace& exec, const ActiveMask<MemorySpace>& active,
                                 const Vector<float>& values) const {
-  decode(exec, active, 0, chunks_of_all().elements(), WriteValue{values});
+  decode(exec, active, 0, chunks_of_all().elements(), WriteElement<MemorySpace>{values});
 }
 
 void CompressedMean::exchange_accumulated(const ExecutionSpace& exec, Phases& phases,
