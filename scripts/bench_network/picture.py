@@ -4,7 +4,7 @@
 import pathlib
 import sys
 
-from studies import NO_EXCHANGE, bits_per_second, title_of
+from studies import NO_EXCHANGE, bits_per_second, delay_of, title_of
 from tables import in_order
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
@@ -69,7 +69,7 @@ def draw_course_panel(axes, workload, rate, loss, courses):
     axes.axhline(loss, dashes=(2, 3), color="#bbbbbb", linewidth=1.3)
     axes.set(xscale="log", xlabel="seconds", ylabel="loss of training, nats")
     axes.xaxis.set_major_formatter("{x:g}")
-    axes.set_title(f"{workload.title}, {title_of(rate)}")
+    axes.set_title(f"{workload.title}: {title_of(rate)}")
     axes.legend(loc="upper right", fontsize=9)
 
 
@@ -79,8 +79,10 @@ def draw_over_time(file, workload, rate, loss, courses):
 
 
 def draw(file, panels, methods):
-    """panels: (workload, {rate: {label: record}}); methods: all that there are. Nothing without a step that was
-    measured."""
+    """panels: (workload, {rate: {label: record}}); methods: all that there are. The axis is the rate of links without a
+    delay. Nothing without a step that was measured on such."""
+    panels = [(workload, {rate: records for rate, records in by_rate.items() if not delay_of(rate)})
+              for workload, by_rate in panels]
     panels = [(workload, by_rate) for workload, by_rate in panels if curves(by_rate, methods)]
     rates = sorted({rate for _, by_rate in panels for rate in by_rate}, key=place)
     draw_panels(file, [(*panel, methods, rates) for panel in panels], PANEL_HEIGHT, draw_panel)

@@ -128,6 +128,11 @@ def bits_per_second(rate):
     return float("inf") if speed == "none" else float(speed[:-4]) * units[speed[-4:]]
 
 
+def delay_of(rate):
+    """Empty for none."""
+    return rate.partition("+")[2]
+
+
 def title_of(rate):
     speed, _, delay = rate.partition("+")
     title = "Not shaped" if speed == "none" else f"{speed} per host"

@@ -35,10 +35,10 @@ if script == "results":
                 row("far above", [9.0], 2600), row("diverged", [float("nan")], 2600)]
     shown, absent, known = ["adam", "onebit adam", "held-out loss, nats"], ["far above", "diverged"], ()
 else:
-    measured = {"10mbit": at_rate(3), "none": at_rate(0.3)}
+    measured = {"10mbit": at_rate(3), "none": at_rate(0.3), "10mbit+50ms": {"loco": record(3)}}
     shown = ["adam", "onebit adam", "PyTorch DDP", "adam, no exchange", "10mbit", "not shaped", "seconds per step"]
-    absent = ["not measured"]
-    known = ([SimpleNamespace(label=label, dense=label == "adam") for label in at_rate(1)],)
+    absent = ["not measured", "loco", "10mbit+50ms"]
+    known = ([SimpleNamespace(label=label, dense=label == "adam") for label in (*at_rate(1), "loco")],)
 
 with tempfile.TemporaryDirectory() as name:
     files = [pathlib.Path(name) / file for file in ("a.svg", "b.svg", "none.svg")]
