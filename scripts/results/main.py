@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Trains every method of a study and prints what came of it as Markdown."""
+"""Trains every method of a study and prints what came of it as Markdown. Runs that are there already are not
+repeated: who stops it goes on later with the same command."""
 import argparse
 import os
 import pathlib
@@ -8,13 +9,14 @@ import sys
 
 from picture import draw
 from runs import PROGRAM, Progress, row_of
-from studies import STUDIES
+from studies import CONVERGENCE, STUDIES
 from tables import rates_tried, table
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
 import report  # noqa: E402
 from optimizers import optimizers, words_of  # noqa: E402
 
+DOCUMENT = report.DOCUMENT.with_name("results.md")
 LEGEND = """\
 whole run: times fewer bytes than dense float32 by ring, warm-up included; held-out loss: nats, mean and standard
 deviation over the seeds; against the first row: difference of the means, * within the range of its seeds; sent per
@@ -34,16 +36,20 @@ def parse():
                         help="with commas; only these, beside dense Adam (default: all)")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("results"),
                         help="folder of the runs (default results); runs that are there are not repeated")
-    return parser.parse_args()
+    parser.add_argument("--write", action="store_true", help="also puts the tables into docs/results.md")
+    arguments = parser.parse_args()
+    if arguments.write and (arguments.quick or arguments.algorithms != "all"):
+        parser.error("--write puts in whole tables: it goes with neither --quick nor --algorithms")
+    return arguments
 
 
 def machine():
     day, commit = report.today_and_commit()
-    return f"{day}, {report.processor()}, {os.cpu_count()} cores, {commit}"
+    return f"{day}, {report.processor()}, {os.cpu_count()} cores, {commit}."
 
 
 def text_of(workload, rows):
-    text = f"### {workload.title}, {workload.ranks} ranks\n\n{table(rows)}\n"
+    text = f"### {workload.title}, {workload.ranks} ranks\n\n{machine()}\n\n{table(rows)}\n"
     if any(len(row.tried) > 1 for row in rows):
         text += f"\nHeld-out loss of the first seed at each learning rate:\n\n{rates_tried(rows)}\n"
     return text
@@ -61,6 +67,15 @@ def rows_of(study, workloads, methods, arguments):
     return [[row_of(w, m, rates(w, m), seeds, out, progress) for m in methods] for w in workloads]
 
 
+def write(study, workloads, rows):
+    """Each table in its place; the picture with those of all algorithms."""
+    for workload, of_workload in zip(workloads, rows):
+        text = text_of(workload, of_workload).rstrip("\n")
+        report.put_between_markers(DOCUMENT, f"results {study.name} {workload.name}", text)
+    if study == CONVERGENCE and workloads == list(study.workloads):
+        draw(DOCUMENT.parent / "pictures" / f"{DOCUMENT.stem}.svg", list(zip(workloads, rows)))
+
+
 def main():
     arguments = parse()
     wanted = arguments.study or ["convergence"]
@@ -70,11 +85,13 @@ def main():
         workloads = [w for w in study.workloads if not arguments.workload or w.name in arguments.workload]
         rows = rows_of(study, workloads, study.methods(known, algorithms), arguments)
         parts = [text_of(w, r) for w, r in zip(workloads, rows)]
-        text = f"## {study.title}\n\n{machine()}\n\n" + "\n".join(parts) + f"\n{LEGEND}\n"
+        text = f"## {study.title}\n\n" + "\n".join(parts) + f"\n{LEGEND}\n"
         name = f"{study.name}_quick" if arguments.quick else study.name
         (arguments.out / f"{name}.md").write_text(text, encoding="utf-8")
         draw(arguments.out / f"{name}.svg", list(zip(workloads, rows)))
         print(text)
+        if arguments.write:
+            write(study, workloads, rows)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from made_optimizers import KINDS, kind
 
 sys.path.insert(0, sys.argv[1])
 os.chdir(pathlib.Path(sys.argv[1]).parents[1])  # example files are named from the root
+import main  # noqa: E402
 import runs  # noqa: E402
 import studies  # noqa: E402
 import tables  # noqa: E402
@@ -71,6 +72,17 @@ with tempfile.TemporaryDirectory() as name:
     expect(wide.command(pathlib.Path())[:3] == ["mpirun", "-n", "16"], wide.command(pathlib.Path()))
     expect(len({len(line) for line in lines}) == 1, "columns are not aligned", text)
     expect("diverged" in tables.rates_tried(made), tables.rates_tried(made))
+
+    # In the document, each table has a place of its own; what stands around it stays.
+    main.DOCUMENT = folder / "results.md"
+    place = "<!-- results {} cnn -->\n{}<!-- /results {} cnn -->\n"
+    main.DOCUMENT.write_text("before\n" + place.format("variance", "old\n", "variance") +
+                             "between\n" + place.format("zero_one", "other\n", "zero_one"))
+    main.write(studies.VARIANCE, [studies.CNN], [made])
+    written = main.DOCUMENT.read_text()
+    expect(written.startswith("before\n<!-- results variance cnn -->\n### CNN") and lines[3] in written, written)
+    expect(written.endswith("between\n" + place.format("zero_one", "other\n", "zero_one")), written)
+    expect("old" not in written and len(list(folder.glob("pictures/*"))) == 0, written)
 
     rows(["adam", "onebit_adam"])
     expect(started() == 3 * 5, "runs that are there were repeated")
