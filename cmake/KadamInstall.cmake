@@ -22,6 +22,9 @@ if(KADAM_ENABLE_FORTRAN)
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   get_target_property(kadam_modules kadam_fortran Fortran_MODULE_DIRECTORY)
   install(DIRECTORY ${kadam_modules}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  # Modules are of one compiler: who has another compiles them anew.
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/kadam/fortran/ DESTINATION ${CMAKE_INSTALL_DATADIR}/kadam/fortran
+    FILES_MATCHING PATTERN "*.f90")
 endif()
 if(KADAM_ENABLE_PYTHON)
   install(TARGETS kadam_python LIBRARY DESTINATION ${KADAM_PYTHON_INSTALL_DIR})
