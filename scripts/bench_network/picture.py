@@ -59,13 +59,17 @@ def draw_panel(axes, workload, by_rate, methods, rates):
 def draw_course_panel(axes, workload, rate, loss, courses):
     colours = iter(COLOURS)
     for label, points in courses.items():
-        colour = "#999999" if label.startswith("PyTorch") else "#000000" if label.startswith("adam") else next(colours)
+        # PyTorch's lies behind Kadam's, which is often the same: it is broad, and its time stands below.
+        is_peer = label.startswith("PyTorch")
+        colour = "#999999" if is_peer else "#000000" if label.startswith("adam") else next(colours)
         dashes = {"dashes": (6, 3)} if label == "adam" else {}
-        axes.plot(*zip(*points), label=label.replace("_", " "), color=colour, linewidth=1.6, **dashes)
+        axes.plot(*zip(*points), label=label.replace("_", " "), color=colour, linewidth=5 if is_peer else 1.6,
+                  zorder=1.5 if is_peer else 2, **dashes)
         reached = next((point for point in points if point[1] <= loss), None)
         if reached:
             axes.plot(*reached, "o", color=colour, markersize=5)
-            axes.annotate(f"{reached[0]:.0f} s", reached, xytext=(5, 5), textcoords="offset points", color=colour)
+            axes.annotate(f"{reached[0]:.0f} s", reached, xytext=(-5, -15) if is_peer else (5, 5),
+                          ha="right" if is_peer else "left", textcoords="offset points", color=colour)
     axes.axhline(loss, dashes=(2, 3), color="#bbbbbb", linewidth=1.3)
     axes.set(xscale="log", xlabel="seconds", ylabel="loss of training, nats")
     axes.xaxis.set_major_formatter("{x:g}")
