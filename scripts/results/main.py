@@ -7,6 +7,7 @@ import os
 import pathlib
 import sys
 
+from documents import DOCS, put_summaries, put_table
 from picture import draw
 from runs import PROGRAM, Progress, row_of
 from studies import CONVERGENCE, STUDIES
@@ -16,7 +17,6 @@ sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
 import report  # noqa: E402
 from optimizers import optimizers, words_of  # noqa: E402
 
-DOCUMENT = report.DOCUMENT.with_name("results.md")
 LEGEND = """\
 whole run: times fewer bytes than dense float32 by ring, warm-up included; held-out loss: nats, mean and standard
 deviation over the seeds; against the first row: difference of the means, * within the range of its seeds; sent per
@@ -36,7 +36,7 @@ def parse():
                         help="with commas; only these, beside dense Adam (default: all)")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("results"),
                         help="folder of the runs (default results); runs that are there are not repeated")
-    parser.add_argument("--write", action="store_true", help="also puts the tables into docs/results.md")
+    parser.add_argument("--write", action="store_true", help="also puts the tables into docs/")
     arguments = parser.parse_args()
     if arguments.write and (arguments.quick or arguments.algorithms != "all"):
         parser.error("--write puts in whole tables: it goes with neither --quick nor --algorithms")
@@ -67,13 +67,13 @@ def rows_of(study, workloads, methods, arguments):
     return [[row_of(w, m, rates(w, m), seeds, out, progress) for m in methods] for w in workloads]
 
 
-def write(study, workloads, rows):
-    """Each table in its place; the picture with those of all algorithms."""
-    for workload, of_workload in zip(workloads, rows):
-        text = text_of(workload, of_workload).rstrip("\n")
-        report.put_between_markers(DOCUMENT, f"results {study.name} {workload.name}", text)
-    if study == CONVERGENCE and workloads == list(study.workloads):
-        draw(DOCUMENT.parent / "pictures" / f"{DOCUMENT.stem}.svg", list(zip(workloads, rows)))
+def write(study, panels, docs=DOCS):
+    """Each table in its place; what is made of all optimizers on all workloads with those of both."""
+    for workload, rows in panels:
+        put_table(study, workload, text_of(workload, rows).rstrip("\n"), docs)
+    if study == CONVERGENCE and len(panels) == len(study.workloads):
+        put_summaries(panels, docs)
+        draw(docs / "pictures" / "results.svg", panels)
 
 
 def main():
@@ -84,14 +84,15 @@ def main():
     for study in (s for s in STUDIES if s.name in wanted):
         workloads = [w for w in study.workloads if not arguments.workload or w.name in arguments.workload]
         rows = rows_of(study, workloads, study.methods(known, algorithms), arguments)
-        parts = [text_of(w, r) for w, r in zip(workloads, rows)]
+        panels = list(zip(workloads, rows))
+        parts = [text_of(*panel) for panel in panels]
         text = f"## {study.title}\n\n" + "\n".join(parts) + f"\n{LEGEND}\n"
         name = f"{study.name}_quick" if arguments.quick else study.name
         (arguments.out / f"{name}.md").write_text(text, encoding="utf-8")
-        draw(arguments.out / f"{name}.svg", list(zip(workloads, rows)))
+        draw(arguments.out / f"{name}.svg", panels)
         print(text)
         if arguments.write:
-            write(study, workloads, rows)
+            write(study, panels)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ class Workload:
     lamb_rates: tuple
     settings: dict = field(default_factory=dict)  # beside the file's
     ranks: int = RANKS
+    short: str = ""  # title
 
     def rates_for(self, method):
         if has_option(method.kind, "trust_max"):
@@ -55,11 +56,11 @@ class Study:
 
 
 TRANSFORMER = Workload("transformer", "Transformer, causal language model", "examples/transformer.toml",
-                       (0.0015, 0.003, 0.006), (0.005, 0.01, 0.02))
+                       (0.0015, 0.003, 0.006), (0.005, 0.01, 0.02), short="transformer")
 VIT = Workload("vit", "Vision transformer, Fashion-MNIST", "examples/fashion_mnist_vit.toml",
-               (0.0015, 0.003, 0.006), (0.005, 0.01, 0.02))
+               (0.0015, 0.003, 0.006), (0.005, 0.01, 0.02), short="ViT")
 CNN = Workload("cnn", "CNN, Fashion-MNIST", "examples/fashion_mnist.toml",
-               (0.006, 0.012, 0.024), (0.01, 0.02, 0.04))
+               (0.006, 0.012, 0.024), (0.01, 0.02, 0.04), short="CNN")
 
 CONVERGENCE = Study("convergence", "Every algorithm", (TRANSFORMER, VIT, CNN), every=True)
 # Each option beyond the papers, with and without.

@@ -13,6 +13,7 @@ from made_optimizers import KINDS, kind
 sys.path.insert(0, sys.argv[1])
 os.chdir(pathlib.Path(sys.argv[1]).parents[1])  # example files are named from the root
 import main  # noqa: E402
+from documents import MARKER  # noqa: E402
 import runs  # noqa: E402
 import studies  # noqa: E402
 import tables  # noqa: E402
@@ -37,6 +38,10 @@ sent = 1000.0 if name == "adam" else 40.0
     "held_out_loss": loss, "held_out_accuracy": 0.5, "bytes_per_step": sent, "dense_bytes_per_step": 1000.0,
     "background_bytes_per_step": 30.0 if name == "divisible_adam" else 0.0, "mean_bytes_per_step": 100.0}]))
 """
+
+
+def cells(line):
+    return [cell.strip() for cell in line.strip("|").split("|")]
 
 
 with tempfile.TemporaryDirectory() as name:
@@ -74,15 +79,28 @@ with tempfile.TemporaryDirectory() as name:
     expect("diverged" in tables.rates_tried(made), tables.rates_tried(made))
 
     # In the document, each table has a place of its own; what stands around it stays.
-    main.DOCUMENT = folder / "results.md"
     place = "<!-- results {} cnn -->\n{}<!-- /results {} cnn -->\n"
-    main.DOCUMENT.write_text("before\n" + place.format("variance", "old\n", "variance") +
-                             "between\n" + place.format("zero_one", "other\n", "zero_one"))
-    main.write(studies.VARIANCE, [studies.CNN], [made])
-    written = main.DOCUMENT.read_text()
+    (folder / "results.md").write_text("before\n" + place.format("variance", "old\n", "variance") +
+                                       "between\n" + place.format("zero_one", "other\n", "zero_one"))
+    main.write(studies.VARIANCE, [(studies.CNN, made)], folder)
+    written = (folder / "results.md").read_text()
     expect(written.startswith("before\n<!-- results variance cnn -->\n### CNN") and lines[3] in written, written)
     expect(written.endswith("between\n" + place.format("zero_one", "other\n", "zero_one")), written)
     expect("old" not in written and len(list(folder.glob("pictures/*"))) == 0, written)
+    # What is made of all workloads: a page for each optimizer that has one, differences for all.
+    places = [f"{MARKER} {studies.CONVERGENCE.name} {workload.name}" for workload in studies.CONVERGENCE.workloads]
+    (folder / "results.md").write_text("".join(f"<!-- {one} -->\n<!-- /{one} -->\n" for one in places))
+    (folder / "algorithms").mkdir()
+    (folder / "pictures").mkdir()
+    pages = [folder / "choosing.md", *(folder / "algorithms" / f"{name}.md" for name in ("adam", "divisible_adam"))]
+    for page in pages:
+        page.write_text(f"<!-- {MARKER} -->\nold\n<!-- /{MARKER} -->\n")
+    main.write(studies.CONVERGENCE, [(workload, made) for workload in studies.CONVERGENCE.workloads], folder)
+    choosing, _, divisible = (page.read_text().splitlines() for page in pages)
+    expect(cells(choosing[1]) == ["method", "whole run, less than float32", "transformer", "ViT", "CNN"], choosing)
+    expect(cells(choosing[3]) == ["`onebit_adam`", "10x", *["+0.0150 *"] * 3] and len(choosing) == 6, choosing)
+    expect(cells(divisible[5])[:4] == ["CNN", "divisible_adam", "0.01", "0.0200 ± 0.0100"], divisible)
+    expect(cells(divisible[5])[-2:] == ["10x", "25x; foreground 100x"] and len(divisible) == 7, divisible)
 
     rows(["adam", "onebit_adam"])
     expect(started() == 3 * 5, "runs that are there were repeated")

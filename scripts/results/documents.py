@@ -1,0 +1,57 @@
+# SPDX-FileCopyrightText: The Kadam authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Where tables stand in docs/: those of a study in results.md; those of all optimizers also in choosing.md, and what is one
+optimizer's on its page."""
+import pathlib
+import sys
+
+from tables import against, loss_text, times
+
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
+from report import markdown, put_between_markers  # noqa: E402
+
+DOCS = pathlib.Path(__file__).parents[2] / "docs"
+MARKER = "results"
+
+
+def put_table(study, workload, text, docs=DOCS):
+    """In results.md, between markers of its own."""
+    put_between_markers(docs / "results.md", f"{MARKER} {study.name} {workload.name}", text)
+
+
+def whole_run(row):
+    return times(row.mean("dense_bytes_per_step"), row.mean("mean_bytes_per_step"))
+
+
+def a_step(row):
+    dense, background = row.mean("dense_bytes_per_step"), row.mean("background_bytes_per_step")
+    text = times(dense, row.mean("bytes_per_step"))
+    return f"{text}; foreground {times(dense, row.mean('bytes_per_step') - background)}" if background > 0 else text
+
+
+def of_optimizer(name, panels):
+    """Its rows in all workloads: panels of (workload, rows)."""
+    head = ("workload", "method", "lr", "held-out loss", f"against {panels[0][1][0].method.label}", "accuracy",
+            "whole run, less than float32", "a step")
+    lines = [(workload.short, row.method.label, f"{row.rate:g}", loss_text(row), against(row, rows[0]),
+              f"{100 * row.mean('held_out_accuracy'):.1f} %", whole_run(row), a_step(row))
+             for workload, rows in panels for row in rows if row.method.optimizer == name]
+    return markdown([head, *lines])
+
+
+def of_all(panels):
+    """Differences of the losses, a line for each method."""
+    rows = [rows for _, rows in panels]
+    head = ("method", "whole run, less than float32", *(workload.short for workload, _ in panels))
+    return markdown([head, *((f"`{first.method.optimizer}`{first.method.label.removeprefix(first.method.optimizer)}",
+                              whole_run(first), *(against(of[k], of[0]) for of in rows))
+                             for k, first in enumerate(rows[0]) if k > 0)])
+
+
+def put_summaries(panels, docs=DOCS):
+    """panels: (workload, rows), the same methods in each."""
+    put_between_markers(docs / "choosing.md", MARKER, of_all(panels))
+    for name in dict.fromkeys(row.method.optimizer for row in panels[0][1]):
+        page = docs / "algorithms" / f"{name}.md"
+        if page.exists():
+            put_between_markers(page, MARKER, of_optimizer(name, panels))
