@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where tables stand in docs/: those of a study in results.md; those of all optimizers also in choosing.md, and what is one
-optimizer's on its page."""
+"""Where tables stand in docs/: those of a study in results.md; differences of all optimizers also in choosing.md, and the
+rows of each on its page."""
 import pathlib
 import sys
 

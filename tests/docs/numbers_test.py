@@ -83,25 +83,46 @@ for line in re.findall(r"^\w+ +[\d.]+ .*x$", (root / "docs" / "quickstart.md").r
     if line not in readme:
         mistakes.append(f"docs/quickstart.md: README.md does not have: {line}")
 
-# Its losses are those of docs/results.md, whose first three tables are of its three columns.
-results = (root / "docs" / "results.md").read_text()
-for name, rest in re.findall(r"^\| (`\w+`(?: 4 bit| H 8)?) \| (.+) \|$", choosing.read_text(), re.M):
-    rows = re.findall(rf"^\| {name.replace('`', '')} +\|.*$", results, re.M)
-    rows = [row for row in rows if "±" in row][:3]
-    for row, loss in zip(rows, rest.split(" | ")[1:], strict=True):
-        checked += 1
-        if f"| {loss} " not in row:
-            mistakes.append(f"docs/choosing.md: {name} has {loss}, docs/results.md says {row}")
 
-# The table of README.md: ratio and loss of the first table there, steps of the first table of docs/end_to_end.md at that
-# rate, whose methods have the same names where they have no word after them.
-hundred = (root / "docs" / "end_to_end.md").read_text().split("\n### 100mbit per host\n")[1].split("\n### ")[0]
-for name, bits, _, less, loss, step in re.findall(r"^\| `(\w+)`( 4 bit)? \| (.+) \| (\S+) \| (\S+) \| (\d+) ms \|$", readme, re.M):
+def table_rows(text):
+    """{first cell, without code marks: the other cells} of all tables in a text, without heads; of equal names the first
+    counts."""
+    rows = {}
+    for line in re.findall(r"^\|.*\|$(?!\n\|-)", text, re.M):
+        name, *cells = (cell.strip() for cell in line.strip("|").split("|"))
+        rows.setdefault(name.replace("`", ""), cells)
+    return rows
+
+
+# Tables that scripts/results.sh writes on other pages are those of docs/results.md.
+results = (root / "docs" / "results.md").read_text()
+parts = {workload: results.split(f"<!-- results convergence {workload} -->")[1] for workload in ("transformer", "vit", "cnn")}
+convergence = {workload: table_rows(part.split("\nHeld-out loss")[0]) for workload, part in parts.items()}
+differences = table_rows(section(choosing.read_text(), "3. What it costs in loss"))
+for name, cells in differences.items():
+    for of_workload, difference in zip(convergence.values(), cells[1:]):
+        if name in of_workload:
+            checked += 1
+            if difference != of_workload[name][3]:
+                mistakes.append(f"docs/choosing.md: {name} has {difference}, docs/results.md says {of_workload[name]}")
+for name in plan.known:
+    for line in re.findall(r"^\|.* ± .*\|$", (algorithms / f"{name}.md").read_text(), re.M):
+        workload, method, _, loss, *_ = (cell.strip() for cell in line.strip("|").split("|"))
+        checked += 1
+        if convergence[workload.lower()][method][2] != loss:
+            mistakes.append(f"docs/algorithms/{name}.md: {method} has {loss}, docs/results.md says otherwise")
+
+# The table of README.md: bytes and loss from there, times from docs/end_to_end.md, where a method has one row.
+slow = table_rows((root / "docs" / "end_to_end.md").read_text().split("\n### 10mbit per host\n")[1].split("\n### ")[0])
+shown = re.findall(r"^\| `(\w+)`( [^|]+?)? \| [^|]+ \| (\S+) \| (\d\S+) \| ([^|]+) \|$", readme, re.M)
+if {name for name, *_ in shown} != set(plan.known):
+    mistakes.append("README.md: the table of optimizers has not every one")
+for name, variant, less, loss, time in shown:
     checked += 1
-    row = next(row for row in re.findall(rf"^\| {name}{bits} +\|.*$", results, re.M) if "±" in row)
-    if f"| {loss} " not in row or f"| {less} " not in row:
-        mistakes.append(f"README.md: {name} has {less} and {loss}, docs/results.md says {row}")
-    row = re.search(rf"^\| {name} +\|.*$", hundred, re.M)[0]
-    if not re.match(rf"\| {name} +\| {step} ", row):
-        mistakes.append(f"README.md: {name} takes {step} ms, docs/end_to_end.md says {row}")
+    cells = convergence["transformer"][name + variant]
+    if cells[0] != less or not cells[2].startswith(f"{loss} "):
+        mistakes.append(f"README.md: {name}{variant} has {less} and {loss}, docs/results.md says {cells}")
+    measured = (slow.get(name + variant) or slow[name])[-1]
+    if time != (measured or "not in 300 steps"):
+        mistakes.append(f"README.md: {name}{variant} has {time}, docs/end_to_end.md says {measured or 'nothing'}")
 end(mistakes, checked)
