@@ -5,7 +5,7 @@ rows of each on its page."""
 import pathlib
 import sys
 
-from tables import against, loss_text, times
+from tables import a_step, accuracy, against, foreground, loss_text, whole_run
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
 from report import markdown, put_between_markers  # noqa: E402
@@ -19,14 +19,8 @@ def put_table(study, workload, text, docs=DOCS):
     put_between_markers(docs / "results.md", f"{MARKER} {study.name} {workload.name}", text)
 
 
-def whole_run(row):
-    return times(row.mean("dense_bytes_per_step"), row.mean("mean_bytes_per_step"))
-
-
-def a_step(row):
-    dense, background = row.mean("dense_bytes_per_step"), row.mean("background_bytes_per_step")
-    text = times(dense, row.mean("bytes_per_step"))
-    return f"{text}; foreground {times(dense, row.mean('bytes_per_step') - background)}" if background > 0 else text
+def with_foreground(row):
+    return f"{a_step(row)}; foreground {foreground(row)}" if foreground(row) else a_step(row)
 
 
 def of_optimizer(name, panels):
@@ -34,7 +28,7 @@ def of_optimizer(name, panels):
     head = ("workload", "method", "lr", "held-out loss", f"against {panels[0][1][0].method.label}", "accuracy",
             "whole run, less than float32", "a step")
     lines = [(workload.short, row.method.label, f"{row.rate:g}", loss_text(row), against(row, rows[0]),
-              f"{100 * row.mean('held_out_accuracy'):.1f} %", whole_run(row), a_step(row))
+              accuracy(row), whole_run(row), with_foreground(row))
              for workload, rows in panels for row in rows if row.method.optimizer == name]
     return markdown([head, *lines])
 

@@ -40,21 +40,37 @@ def against(row, first):
     return f"{difference:+.4f}{' *' if within else ''}"
 
 
-def cells(row, first):
-    dense = row.mean("dense_bytes_per_step")
-    sent = row.mean("bytes_per_step")
+def accuracy(row):
+    return f"{100 * row.mean('held_out_accuracy'):.1f} %"
+
+
+def whole_run(row):
+    return times(row.mean("dense_bytes_per_step"), row.mean("mean_bytes_per_step"))
+
+
+def a_step(row):
+    return times(row.mean("dense_bytes_per_step"), row.mean("bytes_per_step"))
+
+
+def foreground(row):
+    """Empty where nothing goes in the background."""
     background = row.mean("background_bytes_per_step")
+    return times(row.mean("dense_bytes_per_step"), row.mean("bytes_per_step") - background) if background > 0 else ""
+
+
+def cells(row, first):
+    sent = row.mean("bytes_per_step")
     return (
         row.method.label,
-        times(dense, row.mean("mean_bytes_per_step")),
+        whole_run(row),
         "of file" if row.rate is None else f"{row.rate:g}",
         loss_text(row),
         against(row, first),
-        f"{100 * row.mean('held_out_accuracy'):.1f} %",
+        accuracy(row),
         bytes_text(sent),
-        times(dense, sent),
-        times(dense / 2, sent),
-        times(dense, sent - background) if background > 0 else "",
+        a_step(row),
+        times(row.mean("dense_bytes_per_step") / 2, sent),
+        foreground(row),
     )
 
 

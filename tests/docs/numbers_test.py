@@ -88,7 +88,7 @@ def table_rows(text):
     """{first cell, without code marks: the other cells} of all tables in a text, without heads; of equal names the first
     counts."""
     rows = {}
-    for line in re.findall(r"^\|.*\|$(?!\n\|-)", text, re.M):
+    for line in re.findall(r"^\| .*\|$(?!\n\|-)", text, re.M):
         name, *cells = (cell.strip() for cell in line.strip("|").split("|"))
         rows.setdefault(name.replace("`", ""), cells)
     return rows
@@ -100,13 +100,15 @@ parts = {workload: results.split(f"<!-- results convergence {workload} -->")[1] 
 convergence = {workload: table_rows(part.split("\nHeld-out loss")[0]) for workload, part in parts.items()}
 differences = table_rows(section(choosing.read_text(), "3. What it costs in loss"))
 for name, cells in differences.items():
-    for of_workload, difference in zip(convergence.values(), cells[1:]):
-        if name in of_workload:
-            checked += 1
-            if difference != of_workload[name][3]:
-                mistakes.append(f"docs/choosing.md: {name} has {difference}, docs/results.md says {of_workload[name]}")
+    for of_workload, difference in zip(convergence.values(), cells[1:], strict=True):
+        checked += 1
+        if difference != of_workload[name][3]:
+            mistakes.append(f"docs/choosing.md: {name} has {difference}, docs/results.md says {of_workload[name]}")
 for name in plan.known:
-    for line in re.findall(r"^\|.* ± .*\|$", (algorithms / f"{name}.md").read_text(), re.M):
+    lines = re.findall(r"^\|.* ± .*\|$", (algorithms / f"{name}.md").read_text(), re.M)
+    if not lines:
+        mistakes.append(f"docs/algorithms/{name}.md: nothing is measured")
+    for line in lines:
         workload, method, _, loss, *_ = (cell.strip() for cell in line.strip("|").split("|"))
         checked += 1
         if convergence[workload.lower()][method][2] != loss:

@@ -13,10 +13,10 @@ from made_optimizers import KINDS, kind
 sys.path.insert(0, sys.argv[1])
 os.chdir(pathlib.Path(sys.argv[1]).parents[1])  # example files are named from the root
 import main  # noqa: E402
-from documents import MARKER  # noqa: E402
 import runs  # noqa: E402
 import studies  # noqa: E402
 import tables  # noqa: E402
+from documents import MARKER  # noqa: E402
 
 # Held-out loss: (log10(lr) + 2)^2 + seed / 100, so that 0.01 is best; compressed methods lose 0.015.
 STAND_IN = """#!/usr/bin/env python3
