@@ -13,10 +13,14 @@ def network_options(name):
     return TUNED.get(name, {}).get("network", {})
 
 
+def studies_of(row):
+    return [row["study"]] if isinstance(row["study"], str) else row["study"]
+
+
 def rows(study, kind, every):
     """(label, options) of its rows in a study; every: one with its name where it has none."""
     name = kind["name"]
-    own = [(row["label"], row.get("options", {})) for row in TUNED.get(name, {}).get("rows", ()) if row["study"] == study]
+    own = [(row["label"], row.get("options", {})) for row in TUNED.get(name, {}).get("rows", ()) if study in studies_of(row)]
     return own or ([(name, {})] if every else [])
 
 

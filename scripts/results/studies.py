@@ -66,16 +66,17 @@ CONVERGENCE = Study("convergence", "Every algorithm", (TRANSFORMER, VIT, CNN), e
 # Each option beyond the papers, with and without.
 VARIANCE = Study("variance", "Small variances and 1 bit: floor, preconditioning", (CNN,))
 SPARSE = Study("sparse", "Old updates: step-ahead, momentum, who reduces", (TRANSFORMER,))
-UNLIKE = Study(
-    "unlike",
-    "Shards that are not alike",
-    (Workload("cnn_unlike", "CNN, Fashion-MNIST, labels spread over ranks by a Dirichlet distribution, alpha = 0.3",
-              CNN.config, CNN.rates, CNN.lamb_rates, {"data.dirichlet_alpha": 0.3}),),
-)
-_LESS_ALIKE = replace(CNN, name="cnn_unlike_4", title=f"{CNN.title}, alpha = 0.1", rates=(0.012, 0.024),
-                      settings={"data.dirichlet_alpha": 0.1})
+def _unlike(alpha, ranks=RANKS, **changes):
+    """Labels spread over ranks by a Dirichlet distribution."""
+    return replace(CNN, name=f"cnn_{alpha}_{ranks}", title=f"{CNN.title}, Dirichlet alpha = {alpha}", ranks=ranks,
+                   settings={"data.dirichlet_alpha": alpha}, **changes)
+
+
+UNLIKE = Study("unlike", "Shards that are not alike", (_unlike(0.3),), every=True)
 UNLIKE_MORE = Study("unlike_more", "Shards that are still less alike",
-                    (_LESS_ALIKE, replace(_LESS_ALIKE, name="cnn_unlike_16", ranks=16)))
+                    (_unlike(0.1, rates=CNN.rates[1:], lamb_rates=CNN.lamb_rates[1:]),), every=True)
+MANY_RANKS = Study("many_ranks", "Sixteen ranks, and shards still less alike",
+                   (_unlike(0.1, 16, rates=CNN.rates[1:2], lamb_rates=CNN.lamb_rates[1:2]),), seeds=(1,), every=True)
 
 
 def _of_steps(name, title, steps):
@@ -98,4 +99,4 @@ DELAY = Study("delay", "Rounds that travel while ranks compute on",
               (replace(TRANSFORMER, rates=(0.003, 0.006)), replace(CNN, rates=(0.006, 0.012))))
 ZERO_ONE = Study("zero_one", "0/1 Adam on the CNN", (replace(CNN, rates=(0.012, 0.024, 0.048)),))
 
-STUDIES = (CONVERGENCE, VARIANCE, SPARSE, UNLIKE, UNLIKE_MORE, LONG, LONGER, WARMUP, ROUNDS, DELAY, TWO_VALUES, ZERO_ONE)
+STUDIES = (CONVERGENCE, VARIANCE, SPARSE, UNLIKE, UNLIKE_MORE, MANY_RANKS, LONG, LONGER, WARMUP, ROUNDS, DELAY, TWO_VALUES, ZERO_ONE)

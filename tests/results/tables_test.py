@@ -73,7 +73,7 @@ with tempfile.TemporaryDirectory() as name:
     expect("+0.0150 *" in lines[3] and " 25x " in lines[3] and " 12.5x " in lines[3], lines[3])
     expect(" 100x " in lines[4] and " 10x " in lines[4], "foreground, whole run:", lines[4])
     expect(lines[0].split("|")[2].strip() == "whole run", "what a whole run sends comes first:", lines[0])
-    wide = runs.Run(studies.UNLIKE_MORE.workloads[1], plain("adam"), 0.01, 1)
+    wide = runs.Run(studies.MANY_RANKS.workloads[0], plain("adam"), 0.01, 1)
     expect(wide.command(pathlib.Path())[:3] == ["mpirun", "-n", "16"], wide.command(pathlib.Path()))
     expect(len({len(line) for line in lines}) == 1, "columns are not aligned", text)
     expect("diverged" in tables.rates_tried(made), tables.rates_tried(made))

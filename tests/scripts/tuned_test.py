@@ -11,7 +11,7 @@ SCRIPTS = pathlib.Path(sys.argv[1])
 sys.path += [str(SCRIPTS / "internal"), str(SCRIPTS / "results")]
 import studies  # noqa: E402
 from optimizers import has_option, optimizers  # noqa: E402
-from tuned import TUNED  # noqa: E402
+from tuned import TUNED, studies_of  # noqa: E402
 
 known = optimizers(sys.argv[2])
 names = {study.name for study in studies.STUDIES} | {"network"}
@@ -22,7 +22,7 @@ for name, section in TUNED.items():
         for option in options:
             expect(has_option(known[name], option), name, "has no option", option)
     for row in section.get("rows", ()):
-        expect(row["study"] in names and row.keys() <= {"study", "label", "options"}, name, row)
+        expect(names >= set(studies_of(row)) and row.keys() <= {"study", "label", "options"}, name, row)
 for study in studies.STUDIES:
     methods = study.methods(known)
     labels = [method.label for method in methods]
