@@ -121,11 +121,23 @@ double rate_of(const std::string& option, const std::string& text) {
   return *value;
 }
 
+double bytes_of(const std::string& option, const std::string& text) {
+  constexpr std::array<Unit, 6> units = {{{"MB", 1e6},
+                                          {"GB", 1e9},
+                                          {"TB", 1e12},
+                                          {"MiB", 1048576.0},
+                                          {"GiB", 1073741824.0},
+                                          {"TiB", 1099511627776.0}}};
+  const auto value = value_of(text, units);
+  if (!value || *value <= 0.0) refuse(option, text, "an amount of memory, as in 40GB or 24GiB");
+  return *value;
+}
+
 std::int64_t count_of(const std::string& option, const std::string& text) {
-  constexpr std::array<Unit, 4> units = {{{"", 1.0}, {"K", 1e3}, {"M", 1e6}, {"G", 1e9}}};
+  constexpr std::array<Unit, 5> units = {{{"", 1.0}, {"K", 1e3}, {"M", 1e6}, {"G", 1e9}, {"B", 1e9}}};
   const auto value = value_of(text, units);
   if (!value || *value < 1.0 || *value > 1e15 || *value != std::floor(*value)) {
-    refuse(option, text, "a whole number from 1 on, as in 340M or 25000");
+    refuse(option, text, "a whole number from 1 on, as in 340M, 1.3B or 25000");
   }
   return static_cast<std::int64_t>(*value);
 }

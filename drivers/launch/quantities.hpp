@@ -18,7 +18,9 @@ namespace kadam::launch {
 /// "1gbit", "100mbit/s", "12.5MB", "10GB/s": bytes per second; more than 0; in any case of letters.
 /// Worked number: 1gbit is 125e6.
 [[nodiscard]] double rate_of(const std::string& option, const std::string& text);
-/// "110M", "1.5G", "340000000": a whole number; 1 or more.
+/// "40GB", "24GiB": bytes of memory; more than 0.
+[[nodiscard]] double bytes_of(const std::string& option, const std::string& text);
+/// "110M", "1.3B" and "1.3G", "340000000": a whole number; 1 or more.
 [[nodiscard]] std::int64_t count_of(const std::string& option, const std::string& text);
 /// "2,4,64": whole numbers, in the order of their size.
 [[nodiscard]] std::vector<int> counts_of(const std::string& option, const std::string& text);

@@ -37,6 +37,7 @@ struct Figures {
   std::int64_t steps = 100000;
   plan::Overlap overlap{0.6, 1.0, automatic_piece_bytes(true)};
   plan::Levels levels = plan::Levels::best;
+  std::optional<double> memory_bytes;  ///< of a rank, for parameters, gradient and optimizer
   std::vector<int> ranks;
   std::map<std::string, OptionMap> options;  ///< of each optimizer
   std::vector<Published> published;

@@ -48,6 +48,12 @@ const plan::Candidate& find(const Column& column, const std::string& name) {
 
 }  // namespace
 
+double memory_of(const plan::Prediction& prediction, const Figures& figures) {
+  constexpr double parameters_and_gradient = 8.0;
+  return parameters_and_gradient * static_cast<double>(figures.elements) +
+         static_cast<double>(prediction.memory.state_bytes + prediction.memory.workspace_bytes);
+}
+
 std::vector<Contestant> contestants(const Figures& figures, double warmup_share) {
   std::vector<Contestant> all;
   const auto warmup =
@@ -69,9 +75,9 @@ Column predict_column(const Figures& figures, const std::vector<Contestant>& all
   const plan::Scenario scenario = scenario_of(figures);
   column.candidates.reserve(all.size());
   for (const Contestant& one : all) {
-    column.candidates.push_back({one.name, one.traits.dense,
-                                 plan::predict(one.algorithm, one.options, scenario, ranks),
-                                 one.traits.suits});
+    const plan::Prediction prediction = plan::predict(one.algorithm, one.options, scenario, ranks);
+    const bool fits = !figures.memory_bytes || memory_of(prediction, figures) <= *figures.memory_bytes;
+    column.candidates.push_back({one.name, one.traits.dense, prediction, one.traits.suits, fits});
   }
   column.verdict = plan::judge(column.candidates, scenario.network);
   return column;
@@ -87,6 +93,7 @@ std::optional<double> pays_below(const Figures& figures, const std::vector<Conte
   constexpr double fastest = 1.25e12;
   constexpr double slowest = 1.25e5;
   constexpr double step = 1.02;
+  if (predict_column(figures, all, ranks).verdict.alone_fits) return std::nullopt;
   for (double rate = fastest; rate > slowest; rate /= step) {
     if (predict_column_at(figures, all, ranks, rate).verdict.compresses) return rate;
   }

@@ -30,13 +30,16 @@ struct Column {
   plan::Verdict verdict;
 };
 
+/// Of a rank, with parameters and gradient in float32.
+[[nodiscard]] double memory_of(const plan::Prediction& prediction, const Figures& figures);
+
 [[nodiscard]] Column predict_column(const Figures& figures, const std::vector<Contestant>& all, int ranks);
 /// The same with links of another rate.
 [[nodiscard]] Column predict_column_at(Figures figures, const std::vector<Contestant>& all, int ranks,
                                        double link_bytes_per_second);
 
 /// The rate of a host's link below which compression pays on so many ranks, in bytes per second, to 2 %;
-/// nothing if it never does between 1 Mbit/s and 10 Tbit/s.
+/// nothing if it never does between 1 Mbit/s and 10 Tbit/s, or if no dense optimizer fits into memory.
 [[nodiscard]] std::optional<double> pays_below(const Figures& figures, const std::vector<Contestant>& all,
                                                int ranks);
 

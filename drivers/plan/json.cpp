@@ -17,7 +17,7 @@ Json json_of(const plan::StepSeconds& seconds) {
           {"exposed_seconds", seconds.exposed}};
 }
 
-Json json_of(int ranks, const plan::Candidate& candidate) {
+Json json_of(int ranks, const plan::Candidate& candidate, bool has_limit) {
   const plan::Prediction& prediction = candidate.prediction;
   Json json = {{"name", candidate.name},
                {"optimizer", prediction.algorithm},
@@ -30,6 +30,7 @@ Json json_of(int ranks, const plan::Candidate& candidate) {
                {"state_bytes", prediction.memory.state_bytes},
                {"workspace_bytes", prediction.memory.workspace_bytes}};
   if (prediction.background_steps > 0) json["background_steps"] = prediction.background_steps;
+  if (has_limit) json["fits"] = candidate.fits;
   return json;
 }
 
@@ -75,10 +76,11 @@ std::string json_of(const Forecast& forecast) {
   json["verdicts"] = Json::array();
   json["predictions"] = Json::array();
   json["published"] = Json::array();
+  const bool has_limit = forecast.figures.memory_bytes.has_value();
   for (const Column& column : forecast.columns) {
     json["verdicts"].push_back(json_of(column));
     for (const plan::Candidate& candidate : column.candidates) {
-      json["predictions"].push_back(json_of(column.ranks, candidate));
+      json["predictions"].push_back(json_of(column.ranks, candidate, has_limit));
     }
   }
   for (const Reproduction& row : forecast.published) json["published"].push_back(json_of(row));

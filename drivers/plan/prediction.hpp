@@ -91,6 +91,7 @@ struct Candidate {
   bool dense = false;  ///< a baseline: exchanges everything in every step
   Prediction prediction;
   std::string suits = {};  ///< as OptimizerTraits
+  bool fits = true;        ///< into the memory of a rank
 };
 
 /// A candidate that pays and is to be tried first under a condition.
@@ -105,6 +106,7 @@ struct Verdict {
   std::string best;         ///< name of a candidate
   bool compresses = false;  ///< it is no dense one
   double speedup = 1.0;     ///< over the fastest dense one, over the whole run
+  bool alone_fits = false;  ///< no dense one fits into the memory of a rank
   std::string reason;       ///< one sentence
   std::vector<Lead> leads;  ///< in the order of the candidates
 };
@@ -114,7 +116,9 @@ struct Verdict {
 ///   exposed seconds of dense > 1.5 (kernels + exposed seconds of the compressed one)
 ///
 /// over the whole run; never where all ranks share the memory of one node. All candidates are predictions
-/// for the same ranks. Errors: std::invalid_argument without a dense candidate.
+/// for the same ranks. One that does not fit is neither recommended nor the dense one that others have to
+/// beat; if no dense one fits, the fastest that does is best, on one node too, and if none does at all they
+/// are judged as if all did. Errors: std::invalid_argument without a dense candidate.
 [[nodiscard]] Verdict judge(std::span<const Candidate> candidates, const Network& network);
 
 }  // namespace kadam::plan

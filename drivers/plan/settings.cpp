@@ -44,6 +44,9 @@ void add_network(launch::Options& options, CommandLine& line) {
        "of a rank: kernels at the speed of their bytes,\nas in 800GB/s (default: "
        "kernels are measured)",
        "RATE");
+  text("--device-memory", line.device_memory,
+       "of a rank, as in 40GB: what needs more, parameters\nand gradient included, is not recommended",
+       "SIZE");
 }
 
 void add_overlap(launch::Options& options, CommandLine& line) {
@@ -154,6 +157,8 @@ void apply(const CommandLine& line, Figures& figures) {
     figures.kernels = plan::KernelCosts::at_memory_speed(launch::rate_of("--memory", line.memory));
     figures.machine = "kernels at the speed of their bytes, " + line.memory;
   }
+  if (!line.device_memory.empty())
+    figures.memory_bytes = launch::bytes_of("--device-memory", line.device_memory);
   if (!line.parameters.empty()) figures.elements = launch::count_of("--parameters", line.parameters);
   if (!line.compute.empty()) figures.compute_seconds = launch::seconds_of("--compute", line.compute);
   if (!line.steps.empty()) figures.steps = launch::count_of("--steps", line.steps);

@@ -26,6 +26,7 @@ struct CommandLine {
   std::string node_rate;
   std::string node_latency;
   std::string memory;
+  std::string device_memory;
   std::optional<double> backward_overlap;
   std::optional<double> background_overlap;
   std::optional<std::size_t> piece_bytes;

@@ -57,12 +57,6 @@ std::string over_ranks(const std::vector<Column>& columns) {
   return text + "\n";
 }
 
-double memory_of(const plan::Prediction& prediction, const Figures& figures) {
-  constexpr double parameters_and_gradient = 8.0;
-  return parameters_and_gradient * static_cast<double>(figures.elements) +
-         static_cast<double>(prediction.memory.state_bytes + prediction.memory.workspace_bytes);
-}
-
 /// What the steps of one number of ranks consist of.
 std::string in_detail(const Column& column, const Figures& figures) {
   std::string text = fmt::format("\n{:<26}{:>9}{:>9}{:>9}{:>9}{:>9}{:>11}{:>10}{:>7}\n",
@@ -86,16 +80,29 @@ std::string verdict_of(const Forecast& forecast) {
   const Column& column = forecast.columns.back();
   const plan::Verdict& verdict = column.verdict;
   std::string text = "\n";
-  if (verdict.compresses) {
+  if (verdict.alone_fits) {
+    text += fmt::format("On {} ranks: {}; {}.\n", column.ranks, verdict.best, verdict.reason);
+  } else if (verdict.compresses) {
     text += fmt::format("On {} ranks: {}, {:.2f} times faster than the best dense one; {}.\n", column.ranks,
                         verdict.best, verdict.speedup, verdict.reason);
   } else {
     text += fmt::format("On {} ranks: dense ({}); {}.\n", column.ranks, verdict.best, verdict.reason);
   }
+  std::string too_large;
+  for (const plan::Candidate& candidate : column.candidates) {
+    if (candidate.fits) continue;
+    too_large += fmt::format("{}{} ({})", too_large.empty() ? "" : ", ", candidate.name,
+                             launch::bytes_text(memory_of(candidate.prediction, forecast.figures)));
+  }
+  if (!too_large.empty()) {
+    text += fmt::format("Do not fit into {}: {}.\n", launch::bytes_text(*forecast.figures.memory_bytes),
+                        too_large);
+  }
   for (const plan::Lead& lead : verdict.leads) {
     text += fmt::format("Where {}: {}, {:.2f} times faster.\n", lead.suits, lead.name, lead.speedup);
   }
-  if (!forecast.figures.has_link() || forecast.figures.network.nodes(column.ranks) == 1) return text;
+  const bool has_no_rate = !forecast.figures.has_link() || verdict.alone_fits;
+  if (has_no_rate || forecast.figures.network.nodes(column.ranks) == 1) return text;
   return text + (forecast.pays_below ? fmt::format("Compression pays below {} a host.\n",
                                                    launch::rate_text(*forecast.pays_below))
                                      : std::string("Compression pays at no rate of the links.\n"));

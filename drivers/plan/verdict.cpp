@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <plan/prediction.hpp>
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace kadam::plan {
@@ -14,10 +15,10 @@ double total(const Candidate& candidate) {
   return candidate.prediction.step.total();
 }
 
-const Candidate* fastest(std::span<const Candidate> candidates, bool dense) {
+const Candidate* fastest(std::span<const Candidate> candidates, bool dense, bool has_to_fit) {
   const Candidate* best = nullptr;
   for (const Candidate& candidate : candidates) {
-    if (candidate.dense != dense) continue;
+    if (candidate.dense != dense || (has_to_fit && !candidate.fits)) continue;
     if (best == nullptr || total(candidate) < total(*best)) best = &candidate;
   }
   return best;
@@ -32,16 +33,25 @@ bool pays(const Candidate& candidate, const Candidate& dense) {
 }  // namespace
 
 Verdict judge(std::span<const Candidate> candidates, const Network& network) {
-  const Candidate* dense = fastest(candidates, true);
+  const bool any_fits = std::any_of(candidates.begin(), candidates.end(),
+                                    [](const Candidate& candidate) { return candidate.fits; });
+  const Candidate* dense = fastest(candidates, true, any_fits);
+  const bool alone_fits = dense == nullptr;
+  if (alone_fits) dense = fastest(candidates, true, false);
   if (dense == nullptr) throw std::invalid_argument("kadam::plan::judge: expected a dense candidate");
-  Verdict verdict{dense->name, false, 1.0, "", {}};
+  if (alone_fits) {
+    const Candidate& best = *fastest(candidates, false, true);
+    return {best.name, true, total(*dense) / total(best), true, "no dense one fits into the memory of a rank",
+            {}};
+  }
+  Verdict verdict{dense->name, false, 1.0, false, "", {}};
   if (network.nodes(dense->prediction.ranks) == 1) {
     verdict.reason = "all ranks share the memory of one node: there is no network to save";
     return verdict;
   }
   const Candidate* best = nullptr;
   for (const Candidate& candidate : candidates) {
-    if (candidate.dense || !pays(candidate, *dense)) continue;
+    if (candidate.dense || (any_fits && !candidate.fits) || !pays(candidate, *dense)) continue;
     if (best == nullptr || total(candidate) < total(*best)) best = &candidate;
     if (!candidate.suits.empty()) {
       verdict.leads.push_back({candidate.suits, candidate.name, total(*dense) / total(candidate)});

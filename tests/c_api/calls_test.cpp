@@ -8,6 +8,7 @@
 #include <support/smallest_options.hpp>
 
 #include <cmath>
+#include <optional>
 
 /// Calls of C do what those of C++ do, with groups, clipping, consensus and announcements; and results have
 /// all fields.
@@ -153,6 +154,48 @@ TEST_P(CallsOfC, ClipAndSayWhatTheyDid) {
   }
   if (has_option(GetParam(), "sync_doubling_steps")) {
     EXPECT_FALSE(course.results.back().synchronised) << "no step without synchronisation";
+  }
+}
+
+/// Options from outside, in the middle of a run; of a group NAN is the optimizer's weight decay.
+TEST_P(CallsOfC, SetWhatCppSets) {
+  OptionMap options = options_for(GetParam());
+  options["weight_decay"] = 0.3;
+  COptimizer of(GetParam(), options);
+  kadam_setup_group(of.setup, "m*", 2.0, 0.1, 0);
+  ASSERT_EQ(of.create(MPI_COMM_WORLD), KADAM_SUCCESS) << of.error.text;
+  const auto optimizer = make_optimizer(GetParam(), options, c_layout, make_mpi_communicator(MPI_COMM_WORLD),
+                                        {{"m*", 2.0, 0.1, false}});
+  const ExecutionSpace exec;
+  std::vector<float> x = random_vector(elements_in_all(), 7);
+  const Vector<float> y = to_device(x);
+  const auto set_both = [&](const char* option, double value) {
+    EXPECT_EQ(kadam_set(of.optimizer, option, value, &of.error), KADAM_SUCCESS) << of.error.text;
+    optimizer->set({{option, value}});
+  };
+  const auto set_both_groups = [&](double lr_scale, const std::optional<double>& weight_decay) {
+    EXPECT_EQ(kadam_set_group(of.optimizer, "m*", lr_scale, weight_decay.value_or(NAN), &of.error),
+              KADAM_SUCCESS)
+        << of.error.text;
+    optimizer->set_group("m*", lr_scale, weight_decay);
+  };
+  for (std::int64_t t = 1; t <= steps_in_all; ++t) {
+    if (t == 3) {
+      set_both("lr", 0.02);
+      set_both("weight_decay", 0.2);
+      set_both_groups(0.5, 0.6);
+    }
+    if (t == 6) set_both("clip_norm", 3.0);
+    if (t == 9) set_both_groups(1.5, {});
+    const std::vector<float> gradient = random_gradient(elements_in_all(), world_rank(), t);
+    kadam_step_result result{};
+    ASSERT_EQ(kadam_step(of.optimizer, x.data(), gradient.data(), &result, &of.error), KADAM_SUCCESS)
+        << of.error.text;
+    EXPECT_EQ(result.learning_rate, t < 3 ? 0.01 : 0.02);
+    EXPECT_EQ(result.gradient_scale < 1.0, t >= 6);
+    (void)optimizer->step(exec, y, to_device(gradient));
+    exec.fence();
+    EXPECT_TRUE(bitwise_equal(x, to_host(y))) << "after step " << t;
   }
 }
 

@@ -93,6 +93,8 @@ TEST(CMistakes, NullIsNoOptimizer) {
     EXPECT_EQ(error.text, call + ": the optimizer is NULL");
   };
   refused(kadam_step(nullptr, &x, &x, nullptr, &error), "kadam_step");
+  refused(kadam_set(nullptr, "lr", 0.1, &error), "kadam_set");
+  refused(kadam_set_group(nullptr, "weights", 1.0, NAN, &error), "kadam_set_group");
   refused(kadam_gradient_ready(nullptr, &x, 0, 1, &error), "kadam_gradient_ready");
   refused(kadam_progress(nullptr, &error), "kadam_progress");
   refused(kadam_raise(nullptr, 1, &error), "kadam_raise");
@@ -138,6 +140,14 @@ TEST(CMistakes, OfCallsChangeNothing) {
           "kadam_consensus: the array of parameters is NULL");
   refused(kadam_set_model(of.optimizer, x.data(), KADAM_FLOAT32, &of.error),
           "kadam_set_model: expected KADAM_BFLOAT16 (1) or KADAM_FLOAT16 (2), got 0");
+  refused(kadam_set(of.optimizer, nullptr, 0.1, &of.error), "kadam_set: the name of an option is NULL");
+  refused(kadam_set(of.optimizer, "beta1", 0.1, &of.error),
+          "option 'beta1' cannot be set while it trains: only lr, weight_decay and clip_norm can");
+  refused(kadam_set(of.optimizer, "lr", NAN, &of.error), "option 'lr': expected a number, 0 or more, got");
+  refused(kadam_set_group(of.optimizer, nullptr, 1.0, NAN, &of.error),
+          "kadam_set_group: the pattern of a group is NULL");
+  refused(kadam_set_group(of.optimizer, "weights", 1.0, NAN, &of.error),
+          "there is no parameter group 'weights': it was made without groups");
   refused(kadam_gradient_ready(of.optimizer, x.data(), 5, 1 << 20, &of.error),
           "gradient_ready (adam): the range [5, 1048576) is not one of the 2003 elements");
   refused(kadam_get_statistics(of.optimizer, nullptr, &of.error),

@@ -99,6 +99,31 @@ TEST_P(OtherOptions, TakeTheWholeStateOver) {
   expect_taken_over(*make({}, {{"dense_below", 600}}), before);
 }
 
+/// Other groups, of which one is as before.
+TEST_P(OtherOptions, FindWhatWasSetOfGroupsByTheirPatterns) {
+  const auto saved = make({{"bias", 0.5, 0.0, true}, {"b", 2.0, 0.1, false}});
+  const auto x = test::to_device(test::random_vector(d, 2));
+  train(*saved, x, steps_before);
+  saved->set({{"lr", 0.004}});
+  saved->set_group("bias", 0.25, {});
+  saved->set_group("b", 3.0, 0.05);
+  (void)checkpoint::save(exec_, *saved, x, folder_.path());
+  const auto settings_with = [&](const Groups& groups) {
+    const auto other = make(groups);
+    EXPECT_TRUE(checkpoint::restore_newest(exec_, *other, x, folder_.path()).has_value());
+    return other->settings();
+  };
+  EXPECT_EQ(settings_with({{"bias", 0.5, 0.0, true}, {"b", 2.0, 0.1, false}}), saved->settings());
+  const Settings other = settings_with({{"b", 1.0, {}, false}, {"a", 2.0, {}, false}});
+  EXPECT_EQ(other.lr, 0.004);
+  ASSERT_EQ(other.of_groups.size(), 2U);
+  EXPECT_EQ(other.of_groups[0], (Settings::OfGroup{3.0, 0.05}));
+  EXPECT_EQ(other.of_groups[1], Settings::OfGroup{});
+  const Settings without = settings_with({});
+  EXPECT_EQ(without.lr, 0.004);
+  EXPECT_TRUE(without.of_groups.empty());
+}
+
 INSTANTIATE_TEST_SUITE_P(AllOptimizers, OtherOptions, testing::ValuesIn(test::cases_for(test::Part::groups)),
                          [](const auto& test_info) { return test_info.param.title; });
 

@@ -29,14 +29,15 @@ using test::steps_per_case;
 constexpr std::int64_t d = 1500;
 const TensorLayout layout({{"a", 0, 500, {20, 25}}, {"none", 500, 500}, {"bias", 500, 540}, {"b", 540, d}});
 
-/// What happens in a run: steps, gradients with a NaN, which are skipped, and a flush.
-enum class Event : std::uint8_t { step, bad_step, flush };
+/// What happens in a run: steps, gradients with a NaN, which are skipped, a flush, and options that are set.
+enum class Event : std::uint8_t { step, bad_step, flush, set };
 
 /// Bad ones in the warm-up, in its last step, after the flush, and between synchronisations.
 std::vector<Event> events() {
   std::vector<Event> all;
   for (std::int64_t t = 1; t <= steps_per_case; ++t) {
     if (t == 4 || t == 10 || t == 14) all.push_back(Event::bad_step);
+    if (t == 12 || t == 16) all.push_back(Event::set);
     all.push_back(Event::step);
     if (t == 10) {
       all.push_back(Event::flush);
@@ -137,6 +138,12 @@ class ResumeTest : public testing::TestWithParam<Setting> {
     for (std::size_t k = first; k < all.size(); ++k) {
       if (all[k] == Event::flush) {
         optimizer.flush(exec_, parameters);
+      } else if (all[k] == Event::set) {
+        // The later one also a learning rate, so that earlier ones stay the case's.
+        const auto t = static_cast<double>(optimizer.steps_taken());
+        optimizer.set({{"weight_decay", 0.003 * t}, {"clip_norm", 20.0}});
+        if (t > 12.0) optimizer.set({{"lr", 0.004}});
+        if (GetParam().has_groups) optimizer.set_group("b", 0.05 * t, 0.01 * t);
       } else {
         course.results.push_back(optimizer.step(
             exec_, parameters, gradient(optimizer.steps_taken() + 1, all[k] == Event::bad_step)));

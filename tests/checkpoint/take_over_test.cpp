@@ -94,6 +94,18 @@ TEST_P(TakeOver, HasThePhasesOfARunOfItsOwn) {
   EXPECT_EQ(train(*other, x, 10, 20), expected);
 }
 
+TEST_P(TakeOver, HasItsOwnOptionsAndNotWhatWasSet) {
+  const auto x = test::to_device(std::vector<float>(d, 0.0F));
+  const auto adam = make("adam", 0);
+  adam->set({{"lr", 0.002}, {"clip_norm", 5.0}});
+  (void)train(*adam, x, 1, 3);
+  (void)checkpoint::save(exec_, *adam, x, folder_.path());
+  const auto other = make(GetParam(), 4);
+  other->set({{"weight_decay", 0.1}});
+  ASSERT_TRUE(checkpoint::restore_newest(exec_, *other, x, folder_.path()).has_value());
+  EXPECT_EQ(other->settings(), GetParam() == "adam" ? adam->settings() : Settings{});
+}
+
 INSTANTIATE_TEST_SUITE_P(AllOptimizers, TakeOver, testing::ValuesIn(optimizer_names()),
                          [](const auto& test_info) { return test_info.param; });
 

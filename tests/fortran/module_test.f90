@@ -32,6 +32,7 @@ program module_test
   call figures_in_their_fields()
   call groups_with_and_without_decay()
   call options_of_all_types()
+  call options_set_while_training()
   call mistakes_in_words()
   call half_gradients_and_model()
   call local_steps_and_consensus()
@@ -281,6 +282,44 @@ contains
     call setup%destroy()
   end subroutine
 
+  !> A step without gradient is its weight decay alone.
+  subroutine options_set_while_training()
+    type(kadam_optimizer) :: optimizer
+    type(kadam_setup) :: setup
+    type(kadam_step_result) :: result
+    real(real32) :: x(20), gradient(20)
+    call setup%create('adam')
+    call setup%set('lr', 0.1)
+    call setup%tensor('first', 10)
+    call setup%tensor('second', 10)
+    call setup%group('second', weight_decay=0.0_real64)
+    call optimizer%create(setup, MPI_COMM_WORLD, stat, message)
+    call setup%destroy()
+    call optimizer%set('lr', 0.2, stat, message)
+    call expect(stat == kadam_success, 'lr is set: '//message)
+    call optimizer%set('weight_decay', 0.5_real64, stat, message)
+    call expect(stat == kadam_success, 'weight_decay is set: '//message)
+    x = 1
+    gradient = 0
+    call optimizer%step(x, gradient, stat, message, result)
+    call expect(abs(result%learning_rate - 0.2_real64) < 1e-15, 'lr is what was written')
+    call expect(all(abs(x(:10) - 0.9) < 1e-6), 'the weight decay that was set')
+    call expect(all(abs(x(11:) - 1) < 1e-6), 'a group keeps its own')
+    call optimizer%set_group('second', 0.5_real64, stat, message, weight_decay=2.0_real64)
+    call expect(stat == kadam_success, 'a group is set: '//message)
+    call optimizer%step(x, gradient, stat, message)
+    call expect(all(abs(x(11:) - 0.8) < 1e-6), 'factors of a group')
+    x = 1
+    call optimizer%set_group('second', 1.0_real64, stat)
+    call optimizer%step(x, gradient, stat, message)
+    call expect(all(abs(x - 0.9) < 1e-6), 'the optimizer''s weight decay')
+    call optimizer%set('beta1', 0.5, stat, message)
+    call expect_words('beta1', 'an option of the whole run')
+    call optimizer%set_group('third', 1.0_real64, stat, message)
+    call expect_words('third', 'no such group')
+    call destroy(optimizer)
+  end subroutine
+
   subroutine mistakes_in_words()
     type(kadam_optimizer) :: optimizer, none
     type(kadam_setup) :: setup
@@ -289,6 +328,8 @@ contains
     short = 0
     call none%step(x, x, stat, message)
     call expect_words('NULL', 'a step without optimizer')
+    call none%set('lr', 0.1, stat, message)
+    call expect_words('NULL', 'a learning rate without optimizer')
     call setup%create('no_adam')
     call optimizer%create(setup, MPI_COMM_WORLD, stat, message)
     call expect_words('divisible_adam', 'unknown names list those that are known')

@@ -25,6 +25,10 @@ TEST(Quantities, AreReadInTheirUnits) {
   EXPECT_DOUBLE_EQ(rate_of("--rate", "10GB/s"), 1e10);
   EXPECT_EQ(count_of("--parameters", "340M"), 340000000);
   EXPECT_EQ(count_of("--parameters", "0.5K"), 500);
+  EXPECT_EQ(count_of("--parameters", "1.3B"), 1300000000);
+  EXPECT_EQ(count_of("--parameters", "1.3G"), 1300000000);
+  EXPECT_DOUBLE_EQ(bytes_of("--device-memory", "40GB"), 4e10);
+  EXPECT_DOUBLE_EQ(bytes_of("--device-memory", "1.5GiB"), 1610612736.0);
   EXPECT_EQ(counts_of("--ranks", "64,2,4,64"), (std::vector<int>{2, 4, 64}));
 }
 
@@ -48,6 +52,11 @@ TEST(Quantities, AreRefusedInWords) {
   for (const char* wrong :
        {"", "mbit", "100", "100 mbit", "100mbits", "-1mbit", "0gbit", "1.2.3mbit", ".mbit", "infmbit"}) {
     EXPECT_NE(words_of([&] { (void)rate_of("--rate", wrong); }), "accepted") << wrong;
+  }
+  EXPECT_EQ(words_of([] { (void)bytes_of("--device-memory", "40"); }),
+            "--device-memory 40: expected an amount of memory, as in 40GB or 24GiB");
+  for (const char* wrong : {"", "GB", "0GB", "-1GB", "40 GB", "40GB/s", "infGB", "nanGiB"}) {
+    EXPECT_NE(words_of([&] { (void)bytes_of("--device-memory", wrong); }), "accepted") << wrong;
   }
   EXPECT_NE(words_of([] { (void)count_of("--parameters", "1.5"); }), "accepted");
   EXPECT_NE(words_of([] { (void)counts_of("--ranks", "2,,4"); }), "accepted");

@@ -41,6 +41,27 @@ for p in slow["predictions"]:
 fast = predicted("--rate", "400gbit", "--ranks", "64")
 expect(fast["verdicts"][0]["best"].startswith("adam") and not fast["verdicts"][0]["compresses"], fast["verdicts"])
 
+# What does not fit into the memory of a rank is not recommended; where no dense one fits, there is no rate to pay below.
+amount = {p["name"]: 8 * slow["parameters"] + p["state_bytes"] + p["workspace_bytes"]
+          for p in slow["predictions"] if p["ranks"] == 64}
+best = slow["verdicts"][1]["best"]
+SLOW = ("--rate", "1gbit", "--ranks", "64", "--ranks-per-node", "2")
+less = predicted(*SLOW, "--device-memory", f"{(amount[best] - 1) / 1e9:.9f}GB")
+expect({p["name"]: p["fits"] for p in less["predictions"]} == {name: has < amount[best] for name, has in amount.items()},
+       less["predictions"], amount)
+expect(less["verdicts"][0]["best"] != best and amount[less["verdicts"][0]["best"]] < amount[best], less["verdicts"])
+expect("fits" not in slow["predictions"][0], slow["predictions"][0])
+dense = min(amount[name] for name in amount if program.known.get(name, {"dense": True})["dense"])
+smallest = min(amount, key=amount.get)
+if amount[smallest] < dense:
+    only = predicted(*SLOW, "--device-memory", f"{(dense - 1) / 1e9:.9f}GB")
+    expect(only["verdicts"][0]["compresses"] and amount[only["verdicts"][0]["best"]] < dense
+           and only["pays_below_bytes_per_second"] is None, only["verdicts"])
+table = program.start(0, *GIVEN, *SLOW, "--device-memory", "1MB")
+expect(table.returncode == 0 and "Do not fit into 1.00 MB: adam (" in table.stdout, table)
+billions = program.start(0, "--parameters", "1.3B", *GIVEN[2:], "--rate", "1gbit", "--ranks", "4")
+expect(billions.returncode == 0 and "d = 1300000000 parameters" in billions.stdout, billions)
+
 # Options reach the optimizers.
 before = {p["name"]: p for p in predicted("--rate", "1gbit", "--ranks", "64")["predictions"]}
 OPTIONS = ("--rate", "1gbit", "--ranks", "64", "--density", "0.001", "--background-steps", "auto", "--bits", "8")
@@ -86,6 +107,7 @@ REFUSED = {
     "nothing is known of the network": ["--parameters", "5M"],
     "--parameters is needed": ["--rate", "1gbit"],
     "--rate 1foo: expected a rate": ["--parameters", "5M", "--rate", "1foo"],
+    "--device-memory 40: expected an amount of memory": [*GIVEN, "--rate", "1gbit", "--device-memory", "40"],
     "--compute -1: expected seconds": ["--parameters", "5M", "--rate", "1gbit", "--compute", "-1"],
     "no optimizer 'sgd'": [*GIVEN, "--rate", "1gbit", "--set", "sgd.bits=1"],
     "expected 1, got 4": [*GIVEN, "--rate", "1gbit", "--set", "onebit_adam.bits=4"],

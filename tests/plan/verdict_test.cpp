@@ -77,6 +77,26 @@ TEST(Verdict, SaysDenseOnOneNode) {
   EXPECT_NE(verdict.reason.find("one node"), std::string::npos);
 }
 
+TEST(Verdict, RecommendsNothingThatDoesNotFit) {
+  std::vector<Candidate> all = {candidate("dense", true, 30, 100), candidate("slow dense", true, 30, 200),
+                                candidate("compressed", false, 20, 10), candidate("less so", false, 20, 20)};
+  all[2].suits = "anything";
+  all[2].fits = false;
+  EXPECT_EQ(judge(all, two_per_node()).best, "less so");
+  EXPECT_TRUE(judge(all, two_per_node()).leads.empty());
+  // The dense one to beat is one that can run.
+  all[0].fits = false;
+  EXPECT_DOUBLE_EQ(judge(all, two_per_node()).speedup, 330.0 / 140.0);
+  all[1].fits = false;
+  const Verdict none = judge(all, two_per_node());
+  EXPECT_EQ(none.best, "less so");
+  EXPECT_TRUE(none.alone_fits && none.compresses);
+  EXPECT_NE(none.reason.find("no dense one fits"), std::string::npos) << none.reason;
+  all[3].fits = false;
+  EXPECT_EQ(judge(all, two_per_node()).best, "compressed") << "if nothing fits, the steps alone count";
+  EXPECT_FALSE(judge(all, two_per_node()).alone_fits);
+}
+
 TEST(Verdict, NeedsADenseOne) {
   const std::vector<Candidate> all = {candidate("compressed", false, 20, 10)};
   EXPECT_THROW((void)judge(all, two_per_node()), std::invalid_argument);

@@ -88,6 +88,8 @@ def restarts_are_exact(folder):
         here = folder / name
         whole, x = make(name), start()
         for step in range(1, 7):
+            if step == 4:
+                whole.set(lr=0.02, weight_decay=0.1)
             whole.step(x, gradient(step))
         saved = whole.save(x, here, keep=1, words={"epoch": "6"})
         expect(WORLD.bcast(saved) == saved and saved.is_dir(), saved)
@@ -137,6 +139,17 @@ def ranks_know_of_each_other():
     expect(np.abs(x - out).max() < 1e-6 and are_equal_on_all(x), "consensus() is not flush()")
 
 
+def ranks_set_the_same():
+    optimizer, x = make("onebit_adam"), start()
+    if WORLD.size > 1:
+        optimizer.set(lr=0.125 * (1 + WORLD.rank))
+        refuses(ValueError, "lr is 0.125 on rank 0, 0.25 on rank 1", optimizer.step, x, gradient(1))
+        expect(x.tobytes() == start().tobytes(), "a step that was refused moved")
+    optimizer.set(lr=0.125)
+    result = optimizer.step(x, gradient(1))
+    expect(result.step == 1 and result.learning_rate == 0.125 and are_equal_on_all(x), result)
+
+
 def communicators_do_not_meet():
     alone = WORLD.Split(WORLD.rank)
     one, all_ = make("onebit_adam", alone), make("onebit_adam")
@@ -182,5 +195,6 @@ with tempfile.TemporaryDirectory() as own:
     WORLD.Barrier()
 gradients_may_leave_early()
 ranks_know_of_each_other()
+ranks_set_the_same()
 communicators_do_not_meet()
 mistakes_of_one_rank_end_on_all()

@@ -97,6 +97,7 @@ struct Workplace {
   SumSpace<MemorySpace> sum_space;
   SegmentTable<MemorySpace> segments;  ///< of problem.groups
   std::int64_t steps = 0;              ///< taken so far
+  Settings settings;                   ///< common and problem.groups follow them
 
   /// Sum of the magnitudes, sum of the squares: in double, in an order that does not depend on threads.
   [[nodiscard]] double one_norm(const ExecutionSpace& exec, const Vector<const float>& values) const;
@@ -120,7 +121,8 @@ class Algorithm {
   /// A step on finite gradients.
   virtual void advance(Step& step) = 0;
   /// Whether ranks look at their gradients each for itself: a step then costs no message, its gradient_norm
-  /// is this rank's own, and advance() has to mind Step::is_finite, and to tell Step::raised now and then.
+  /// is this rank's own, and advance() has to mind Step::is_finite, and to tell Step::raised, and compare
+  /// Step::settings, now and then.
   [[nodiscard]] virtual bool agrees_in_rounds() const { return false; }
   /// Whether advance() writes the model, in the pass that updates the parameters. For those that do not, a
   /// kernel of its own does it after the step: 6 B per element instead of 2.
@@ -145,6 +147,11 @@ class Algorithm {
                          const Vector<float>& out) {
     Kokkos::deep_copy(exec, out, parameters);
   }
+  /// Whether learning rates and weight decays of groups may change before the next step. Not while own steps
+  /// that were made with them wait for a synchronisation: then they change after it.
+  [[nodiscard]] virtual bool may_set_groups() const { return true; }
+  /// They have changed: brings up to date what was made of them.
+  virtual void groups_were_set() {}
   /// Adds what this algorithm knows to what all know.
   virtual void add_health(const ExecutionSpace& /*exec*/, Health& /*health*/) {}
   /// Coordinates that take no part in compression (0 before it starts).

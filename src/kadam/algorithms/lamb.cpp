@@ -41,6 +41,12 @@ DenseLambStep::DenseLambStep(const Options& options, const TensorLayout& layout,
     : options_(options),
       tiles_(TensorTiles<MemorySpace>::make(boundaries_of(layout))),
       tensors_(allocate_tensors(tiles_)) {
+  set_groups(groups);
+}
+
+void DenseLambStep::set_groups(const ResolvedGroups& groups) const {
+  // Kernels of the last step read what the host is going to write, where both share memory.
+  Kokkos::fence("kadam::DenseLambStep::set_groups");
   copy_to(tensors_.lambda, groups.tensors, &Segment::weight_decay);
   copy_to(tensors_.lr_scale, groups.tensors, &Segment::lr_scale);
 }

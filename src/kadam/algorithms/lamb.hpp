@@ -30,6 +30,9 @@ class DenseLambStep {
   void operator()(const Step& step, const Moments& moments, const Gradient& mean_gradient,
                   double gradient_scale) const;
 
+  /// Other learning rates or weight decays of the tensors. Waits for all kernels, and for its copies.
+  void set_groups(const ResolvedGroups& groups) const;
+
   /// The tensors cut in tiles, and what is known of each; trust_ratio is that of the last step.
   [[nodiscard]] const TensorTiles<MemorySpace>& tiles() const { return tiles_; }
   [[nodiscard]] const LambTensors<MemorySpace>& tensors() const { return tensors_; }
@@ -63,6 +66,7 @@ class Lamb final : public Algorithm {
   [[nodiscard]] static AlgorithmCost cost(const Options& options, const Problem& problem);
 
   void advance(Step& step) override;
+  void groups_were_set() override { lamb_step_.set_groups(groups()); }
   [[nodiscard]] DenseMean* next_gradient_mean() override { return &mean_; }
   void describe_state(const ExecutionSpace& exec, StateFields& fields) override;
   [[nodiscard]] bool has_dense_state() const override { return true; }

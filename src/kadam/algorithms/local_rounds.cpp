@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <stdexcept>
 #include <utility>
 #include <variant>
 
@@ -197,6 +198,7 @@ void LocalRounds::local_step(Step& step) {
   const auto scope = step.enter(Phase::encode);
   step.result.phase = "local";
   gamma_sum_ += step.gamma();
+  settings_of_round_ = step.settings.fingerprint_after(settings_of_round_);
   if (!step.is_finite) {
     ++skipped_alone_;
     return;
@@ -208,19 +210,33 @@ void LocalRounds::local_step(Step& step) {
 bool LocalRounds::agree(Step& step) {
   const auto scope = step.enter(Phase::check);
   const bool own_is_finite = std::isfinite(squared_norm(step.exec, u_));
+  const Notice notice{std::exchange(step.raised, 0), settings_of_round_ >> 12U};
   const std::array<double, 3> own = {own_is_finite ? 0.0 : 1.0,
-                                     static_cast<double>(std::exchange(skipped_alone_, 0)),
-                                     static_cast<double>(std::exchange(step.raised, 0))};
+                                     static_cast<double>(std::exchange(skipped_alone_, 0)), notice.packed()};
   communicator().settle();
   const std::vector<double> all = communicator().all_gather_values(own);
   bool is_finite = true;
+  bool settings_are_equal = true;
   for (std::size_t k = 0; k < all.size(); k += own.size()) {
     is_finite = is_finite && all[k] == 0.0;
     step.result.skipped_alone += static_cast<std::int64_t>(all[k + 1]);
-    step.result.raised |= static_cast<std::uint32_t>(all[k + 2]);
+    const Notice of_rank = Notice::unpacked(all[k + 2]);
+    step.result.raised |= of_rank.raised;
+    settings_are_equal = settings_are_equal && of_rank.settings == notice.settings;
   }
+  if (!settings_are_equal) {
+    step.raised |= notice.raised;
+    refuse_different_settings(step);
+  }
+  settings_of_round_ = 0;
   if (!is_finite) ++step.result.skipped_alone;
   return is_finite;
+}
+
+void LocalRounds::refuse_different_settings(const Step& step) const {
+  const std::string owner = "kadam::Optimizer";
+  step.settings.require_equal(communicator(), owner, common().groups);
+  throw std::invalid_argument(owner + ": ranks have set values before different steps of a round");
 }
 
 void LocalRounds::round(const Step& step) {
@@ -324,6 +340,7 @@ void LocalRounds::describe_state(const ExecutionSpace& exec, StateFields& fields
 
 void LocalRounds::adopt_state(const ExecutionSpace& /*exec*/, const StateFields& /*fields*/,
                               const Restoration& restoration) {
+  settings_of_round_ = 0;
   if (!restoration.of_other_algorithm) return;
   gamma_sum_ = 0.0;
   gamma_sent_ = 0.0;

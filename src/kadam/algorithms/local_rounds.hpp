@@ -34,9 +34,10 @@ namespace kadam {
 ///
 /// NaN or Inf: with nonfinite = "round" ranks look at their gradients each for itself, so that a step between
 /// rounds sends not a byte. A rank that sees one skips its own step (Gamma grows all the same), and all hear
-/// at the round how many there were: StepResult::skipped_alone. Bits that ranks raise travel at rounds, too.
-/// A U that is not finite at a round: no rank applies it; U and Gamma start anew, errors stay, counted once.
-/// With "each_step" ranks agree before every step, as the other optimizers do.
+/// at the round how many there were: StepResult::skipped_alone. Bits that ranks raise, and a hash of what
+/// they have set in each step of the round, travel at rounds, too. A U that is not finite at a round: no rank
+/// applies it; U and Gamma start anew, errors stay, counted once. With "each_step" ranks agree before every
+/// step, as the other optimizers do.
 ///
 /// variance = "factored": FactoredVariance of what is not spectral, whose factors become those of all ranks
 /// at every round.
@@ -98,6 +99,8 @@ class LocalRounds final : public Algorithm {
   void advance(Step& step) override;
   [[nodiscard]] bool agrees_in_rounds() const override { return !options_.agrees_each_step; }
   void poll_background() override { mean_.poll(); }
+  [[nodiscard]] bool may_set_groups() const override { return gamma_sum_ == 0.0; }
+  void groups_were_set() override { direction_.set_groups(groups()); }
   void deliver_all(const ExecutionSpace& exec, const Vector<float>& parameters) override;
   void consensus(const ExecutionSpace& exec, const Vector<const float>& parameters,
                  const Vector<float>& out) override;
@@ -110,6 +113,7 @@ class LocalRounds final : public Algorithm {
   void local_step(Step& step);
   /// Ranks tell each other what each has seen alone. Returns whether U is finite everywhere.
   [[nodiscard]] bool agree(Step& step);
+  [[noreturn]] void refuse_different_settings(const Step& step) const;
   /// Sends the sum of own steps and goes on from what arrives; the same that arrives later.
   void round(const Step& step);
   void depart(const Step& step);
@@ -130,10 +134,11 @@ class LocalRounds final : public Algorithm {
   Vector<float> u_;  ///< own steps since
   Vector<float> o_;  ///< outer momentum
   double gamma_sum_ = 0.0;
-  Vector<float> sent_;              ///< S: own steps of a round that travels
-  double gamma_sent_ = 0.0;         ///< and their Gamma
-  std::int64_t arrives_at_ = 0;     ///< the step after which it is applied; 0: none travels
-  std::int64_t skipped_alone_ = 0;  ///< by this rank, and not told yet
+  Vector<float> sent_;                   ///< S: own steps of a round that travels
+  double gamma_sent_ = 0.0;              ///< and their Gamma
+  std::int64_t arrives_at_ = 0;          ///< the step after which it is applied; 0: none travels
+  std::int64_t skipped_alone_ = 0;       ///< by this rank, and not told yet
+  std::uint32_t settings_of_round_ = 0;  ///< Settings::fingerprint_after() each of its steps
 };
 
 }  // namespace kadam

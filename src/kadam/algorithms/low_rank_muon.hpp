@@ -42,6 +42,7 @@ class LowRankMuon final : public Algorithm {
   [[nodiscard]] static AlgorithmCost cost(const Options& options, const Problem& problem);
 
   void advance(Step& step) override;
+  void groups_were_set() override { direction_.set_groups(groups()); }
   void describe_state(const ExecutionSpace& exec, StateFields& fields) override;
   void adopt_state(const ExecutionSpace& exec, const StateFields& fields,
                    const Restoration& restoration) override;

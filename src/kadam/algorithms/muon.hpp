@@ -36,6 +36,7 @@ class Muon final : public Algorithm {
   [[nodiscard]] static AlgorithmCost cost(const Options& options, const Problem& problem);
 
   void advance(Step& step) override;
+  void groups_were_set() override { direction_.set_groups(groups()); }
   [[nodiscard]] DenseMean* next_gradient_mean() override { return &mean_; }
   void describe_state(const ExecutionSpace& exec, StateFields& fields) override;
   [[nodiscard]] bool has_dense_state() const override { return true; }

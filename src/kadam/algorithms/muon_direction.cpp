@@ -71,6 +71,25 @@ SpectralTensors SpectralTensors::named(const std::string& names, const TensorLay
   return result;
 }
 
+SpectralTensors SpectralTensors::regrouped(const ResolvedGroups& groups) const {
+  const auto group_of = [&](std::int64_t begin) -> const Segment& {
+    return *std::lower_bound(
+        groups.tensors.begin(), groups.tensors.end(), begin,
+        [](const Segment& tensor, std::int64_t first) { return tensor.range.end <= first; });
+  };
+  SpectralTensors result = *this;
+  for (Matrix& matrix : result.matrices) {
+    const Segment& of_tensor = group_of(matrix.place.begin);
+    matrix.lr_scale = of_tensor.lr_scale;
+    matrix.weight_decay = of_tensor.weight_decay;
+  }
+  result.others.clear();
+  for (const Tensor& tensor : other_tensors) {
+    if (tensor.elements() > 0) append_segment(result.others, group_of(tensor.begin));
+  }
+  return result;
+}
+
 std::vector<MatrixPlace> SpectralTensors::places() const {
   std::vector<MatrixPlace> all;
   all.reserve(matrices.size());
@@ -86,7 +105,7 @@ std::int64_t SpectralTensors::other_elements() const {
 
 MuonDirection::MuonDirection(const ExecutionSpace& exec, const SpectralTensors& tensors,
                              std::int64_t elements, Communicator& communicator, Variance variance)
-    : matrices_(tensors.matrices),
+    : tensors_(tensors),
       others_(packed(tensors.others)),
       newton_schulz_(exec, tensors.places()),
       factors_variance_(variance == Variance::factored),
@@ -98,11 +117,16 @@ MuonDirection::MuonDirection(const ExecutionSpace& exec, const SpectralTensors& 
   }
 }
 
+void MuonDirection::set_groups(const ResolvedGroups& groups) {
+  tensors_ = tensors_.regrouped(groups);
+  others_ = packed(tensors_.others);
+}
+
 void MuonDirection::advance(const Step& step, const Gradient& gradient, const Target& of,
                             const Vector<float>& target) {
   const Ema first = Ema::make(step.common.beta1);
   const double decay = of.decays ? step.gamma() : 0.0;
-  for (const SpectralTensors::Matrix& matrix : matrices_) {
+  for (const SpectralTensors::Matrix& matrix : tensors_.matrices) {
     const Vector<const float> direction =
         newton_schulz_.direction(step.exec, matrix.place, first, step.gradient_scale(), gradient, m_);
     const double size = 0.2 * std::sqrt(static_cast<double>(matrix.place.long_side()));

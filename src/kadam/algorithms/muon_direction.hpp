@@ -38,6 +38,8 @@ struct SpectralTensors {
     return {{}, groups.segments, layout.tensors()};
   }
 
+  /// The same tensors in other groups.
+  [[nodiscard]] SpectralTensors regrouped(const ResolvedGroups& groups) const;
   [[nodiscard]] std::vector<MatrixPlace> places() const;
   [[nodiscard]] std::int64_t other_elements() const;
 };
@@ -73,6 +75,9 @@ class MuonDirection {
   /// into the target. Async.
   void advance(const Step& step, const Gradient& gradient, const Target& of, const Vector<float>& target);
 
+  /// Other learning rates or weight decays of the same tensors.
+  void set_groups(const ResolvedGroups& groups);
+
   /// Makes the factors of a factored variance those of all ranks; nothing else. Collective.
   void average_variance(const ExecutionSpace& exec, Phases& phases);
 
@@ -89,7 +94,7 @@ class MuonDirection {
   static void add_work(const SpectralTensors& tensors, StepPhase& phase);
 
  private:
-  std::vector<SpectralTensors::Matrix> matrices_;
+  SpectralTensors tensors_;
   PackedRanges<MemorySpace> others_;
   NewtonSchulz newton_schulz_;
   bool factors_variance_ = false;

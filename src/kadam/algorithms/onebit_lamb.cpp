@@ -116,6 +116,11 @@ OnebitLamb::OnebitLamb(const Options& options, Workplace& at)
   exec.fence("kadam::OnebitLamb");
 }
 
+void OnebitLamb::groups_were_set() {
+  lamb_step_.set_groups(groups());
+  tensor_table_ = segment_table(groups().tensors);
+}
+
 void OnebitLamb::advance(Step& step) {
   variance_.add_norm(step.result.gradient_norm);
   if (variance_.is_frozen()) {

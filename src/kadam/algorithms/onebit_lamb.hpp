@@ -54,6 +54,7 @@ class OnebitLamb final : public Algorithm {
   [[nodiscard]] std::int64_t inactive_elements() const override { return mean_.inactive_elements(); }
 
   void advance(Step& step) override;
+  void groups_were_set() override;
   [[nodiscard]] DenseMean* next_gradient_mean() override {
     return variance_.is_frozen() ? nullptr : warmup_mean_.dense();
   }

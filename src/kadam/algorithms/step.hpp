@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/algorithms/settings.hpp>
 #include <kadam/collectives/phases.hpp>
 #include <kadam/comm/communicator.hpp>
 #include <kadam/execution.hpp>
@@ -83,8 +84,9 @@ struct Step {
   const SegmentTable<MemorySpace>& segments;  ///< of the groups, for kernels
   Communicator& communicator;
   Phases& phases;
-  std::uint32_t& raised;  ///< by this rank, and not told yet: where Algorithm::agrees_in_rounds()
-  bool is_finite = true;  ///< false only there
+  std::uint32_t& raised;     ///< by this rank, and not told yet: where Algorithm::agrees_in_rounds()
+  const Settings& settings;  ///< to be compared with those of others: there as well
+  bool is_finite = true;     ///< false only there
 
   [[nodiscard]] const Vector<float>& x() const { return parameters.master(); }
   /// gamma, of which each segment has its own multiple.

@@ -155,6 +155,8 @@ ZeroOneAdam::ZeroOneAdam(const Options& options, Workplace& at)
 void ZeroOneAdam::advance(Step& step) {
   bool& synchronised = step.result.synchronised;
   if (step.t == 1) Kokkos::deep_copy(step.exec, x_, step.x());
+  gamma_ = step.gamma();
+  if (step.t <= options_.policy().freeze + 1 || gamma_at_freeze_ == 0.0) gamma_at_freeze_ = gamma_;
   if (policy_.is_variance_step(step.t)) {
     variance_step(step);
     policy_.take_variance_step();
@@ -265,6 +267,8 @@ void ZeroOneAdam::describe_state(const ExecutionSpace& /*exec*/, StateFields& fi
   fields.number("gamma_sum", gamma_sum_);
   fields.number("variance_steps", variance_steps_);
   fields.number("momentum_differs", momentum_differs_);
+  fields.number_if_there("gamma", gamma_);
+  fields.number_if_there("gamma_at_freeze", gamma_at_freeze_);
   fields.common_parameters(x_);
   if (gamma_sum_ > 0.0 || momentum_differs_) {
     fields.of_each_rank("m", moments_.m);
@@ -293,9 +297,8 @@ void ZeroOneAdam::add_health(const ExecutionSpace& exec, Health& health) {
   health.largest_step = largest_step(exec, moments_, common().second_correction(variance_steps_));
   // A synchronisation delivers what was owed at the rates of earlier steps: a rate that falls to 0 would make
   // any step long.
-  const double now = common().learning_rate.at(steps_taken());
-  const double at_freeze = common().learning_rate.at(freeze + 1);
-  if (health.largest_step && now < at_freeze) health.largest_step->over_learning_rate *= now / at_freeze;
+  if (health.largest_step && gamma_ < gamma_at_freeze_)
+    health.largest_step->over_learning_rate *= gamma_ / gamma_at_freeze_;
 }
 
 }  // namespace kadam

@@ -153,6 +153,7 @@ class ZeroOneAdam final : public Algorithm {
   [[nodiscard]] std::int64_t inactive_elements() const override { return mean_.inactive_elements(); }
 
   void advance(Step& step) override;
+  [[nodiscard]] bool may_set_groups() const override { return gamma_sum_ == 0.0; }
   [[nodiscard]] DenseMean* next_gradient_mean() override {
     return policy_.is_variance_step(steps_taken() + 1) ? &dense_mean_ : nullptr;
   }
@@ -188,6 +189,10 @@ class ZeroOneAdam final : public Algorithm {
   double gamma_sum_ = 0.0;
   std::int64_t variance_steps_ = 0;  ///< k
   bool momentum_differs_ = false;    ///< between ranks, after a sync step with Gamma = 0
+  double gamma_ = 0.0;               ///< of the last step
+  /// Of the first step that cannot update the variance, or before it of the last one; after a state that says
+  /// nothing of it, of the first step.
+  double gamma_at_freeze_ = 0.0;
   DenseMean dense_mean_;
   GroupedMean mean_;
 };

@@ -159,6 +159,15 @@ typedef struct kadam_step_result {
 kadam_status kadam_step(kadam_optimizer* optimizer, float* parameters, const void* gradient,
                         kadam_step_result* result, kadam_error* error);
 
+/* Sets an option from the next step on: "lr" (of every step, in place of a schedule), "weight_decay" or
+ * "clip_norm"; the same on all ranks before the same step, which fails on all otherwise (of local_adam and
+ * local_muon the next round). It holds until it is set again; checkpoints keep it. */
+kadam_status kadam_set(kadam_optimizer* optimizer, const char* option, double value, kadam_error* error);
+/* The same of a parameter group, by the pattern that kadam_setup_group() was given. weight_decay: NAN for the
+ * optimizer's. */
+kadam_status kadam_set_group(kadam_optimizer* optimizer, const char* tensors, double lr_scale,
+                             double weight_decay, kadam_error* error);
+
 /* During the backward pass: elements [begin, end) of the next gradient are final and may be sent. Only a
  * hint, for arrays that kernels can reach; the next kadam_step() has to be given the same gradient. Waits for
  * no other rank. */

@@ -5,7 +5,9 @@
 #include <kadam/c_api/guarded.hpp>
 #include <kadam/c_api/optimizer.hpp>
 
+#include <cmath>
 #include <limits>
+#include <optional>
 
 using kadam::c_api::guarded;
 using kadam::c_api::required;
@@ -46,6 +48,21 @@ kadam_status kadam_step(kadam_optimizer* optimizer, float* parameters, const voi
     if (result == nullptr) return;
     *result = {step.step,           step.phase,           step.learning_rate,        step.gradient_norm,
                step.gradient_scale, step.skipped ? 1 : 0, step.synchronised ? 1 : 0, step.raised};
+  });
+}
+
+kadam_status kadam_set(kadam_optimizer* optimizer, const char* option, double value, kadam_error* error) {
+  return guarded(__func__, error, [&] {
+    usable(optimizer).optimizer->set({{&required(option, "the name of an option"), value}});
+  });
+}
+
+kadam_status kadam_set_group(kadam_optimizer* optimizer, const char* tensors, double lr_scale,
+                             double weight_decay, kadam_error* error) {
+  return guarded(__func__, error, [&] {
+    usable(optimizer).optimizer->set_group(
+        &required(tensors, "the pattern of a group"), lr_scale,
+        std::isnan(weight_decay) ? std::nullopt : std::optional(weight_decay));
   });
 }
 

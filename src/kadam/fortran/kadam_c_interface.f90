@@ -4,6 +4,7 @@
 !> What the modules use of kadam.h. Programs use the module kadam.
 module kadam_c_interface
   use, intrinsic :: iso_c_binding
+  use, intrinsic :: iso_fortran_env, only: real32, real64
   implicit none
   public
 
@@ -177,6 +178,23 @@ module kadam_c_interface
       type(c_error), intent(out) :: error
       integer(c_int) :: status
     end function
+    function c_set(optimizer, option, value, error) bind(c, name='kadam_set') result(status)
+      import :: c_char, c_double, c_int, c_ptr, c_error
+      type(c_ptr), value :: optimizer
+      character(kind=c_char), intent(in) :: option(*)
+      real(c_double), value :: value
+      type(c_error), intent(out) :: error
+      integer(c_int) :: status
+    end function
+    function c_set_group(optimizer, tensors, lr_scale, weight_decay, error) bind(c, name='kadam_set_group') &
+      result(status)
+      import :: c_char, c_double, c_int, c_ptr, c_error
+      type(c_ptr), value :: optimizer
+      character(kind=c_char), intent(in) :: tensors(*)
+      real(c_double), value :: lr_scale, weight_decay
+      type(c_error), intent(out) :: error
+      integer(c_int) :: status
+    end function
     function c_gradient_ready(optimizer, gradient, begin, end, error) bind(c, name='kadam_gradient_ready') &
       result(status)
       import :: c_int, c_int64_t, c_ptr, c_error
@@ -283,6 +301,15 @@ contains
     character(len=*), intent(in) :: text
     character(kind=c_char, len=:), allocatable :: characters
     characters = trim(text)//c_null_char
+  end function
+
+  !> The number that was written: 0.001, not the single precision number beside it.
+  function as_written(value) result(number)
+    real(real32), intent(in) :: value
+    real(real64) :: number
+    character(len=24) :: digits
+    write (digits, '(es14.6)') value
+    read (digits, *) number
   end function
 
   function text_at(place) result(text)

@@ -5,6 +5,7 @@
 module kadam_optimizers
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int16, int32, int64, real32, real64
+  use, intrinsic :: ieee_arithmetic, only: ieee_quiet_nan, ieee_value
   use mpi_f08, only: MPI_Comm
   use kadam_c_interface
   use kadam_setups, only: kadam_setup
@@ -33,6 +34,9 @@ module kadam_optimizers
     procedure :: destroy => optimizer_destroy
     !> step(x, gradient, stat [, errmsg] [, result]): gradients of real32, or of 16 bits in an integer(int16).
     generic :: step => step_real32, step_int16, step_device
+    !> Sets 'lr', 'weight_decay' or 'clip_norm' from the next step on; a number of real32 or real64.
+    generic :: set => set_real32, set_real64
+    procedure :: set_group => optimizer_set_group
     procedure :: gradient_ready => optimizer_gradient_ready
     procedure :: progress => optimizer_progress
     procedure :: raise => optimizer_raise
@@ -50,7 +54,7 @@ module kadam_optimizers
     procedure :: statistics => optimizer_statistics
     procedure :: measure_phases => optimizer_measure_phases
     procedure :: health => optimizer_health
-    procedure, private :: step_real32, step_int16, step_device
+    procedure, private :: step_real32, step_int16, step_device, set_real32, set_real64
   end type
 
 contains
@@ -122,6 +126,41 @@ contains
     result%skipped = done%skipped /= 0
     result%synchronised = done%synchronised /= 0
     result%raised = done%raised
+  end subroutine
+
+  subroutine set_real64(this, option, value, stat, errmsg)
+    class(kadam_optimizer), intent(inout) :: this
+    character(len=*), intent(in) :: option
+    real(real64), intent(in) :: value
+    integer, intent(out) :: stat
+    character(len=*), intent(out), optional :: errmsg
+    type(c_error) :: error
+    call report(c_set(this%handle, c_text(option), real(value, c_double), error), error, stat, errmsg)
+  end subroutine
+
+  subroutine set_real32(this, option, value, stat, errmsg)
+    class(kadam_optimizer), intent(inout) :: this
+    character(len=*), intent(in) :: option
+    real(real32), intent(in) :: value
+    integer, intent(out) :: stat
+    character(len=*), intent(out), optional :: errmsg
+    call this%set_real64(option, as_written(value), stat, errmsg)
+  end subroutine
+
+  !> Of a group that setup%group() was given, by its pattern. weight_decay: default that of the optimizer.
+  subroutine optimizer_set_group(this, tensors, lr_scale, stat, errmsg, weight_decay)
+    class(kadam_optimizer), intent(inout) :: this
+    character(len=*), intent(in) :: tensors
+    real(real64), intent(in) :: lr_scale
+    integer, intent(out) :: stat
+    character(len=*), intent(out), optional :: errmsg
+    real(real64), intent(in), optional :: weight_decay
+    type(c_error) :: error
+    real(c_double) :: decay
+    decay = ieee_value(decay, ieee_quiet_nan)
+    if (present(weight_decay)) decay = weight_decay
+    call report(c_set_group(this%handle, c_text(tensors), real(lr_scale, c_double), decay, error), &
+                error, stat, errmsg)
   end subroutine
 
   !> Elements first to last (as Fortran counts) of the next gradient are final; gradients of real32 alone.

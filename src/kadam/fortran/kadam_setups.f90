@@ -59,16 +59,11 @@ contains
     call c_setup_real(this%handle, c_text(option), real(value, c_double))
   end subroutine
 
-  !> The number that was written: 0.001, not the single precision number beside it.
   subroutine set_real32(this, option, value)
     class(kadam_setup), intent(inout) :: this
     character(len=*), intent(in) :: option
     real(real32), intent(in) :: value
-    character(len=24) :: digits
-    real(real64) :: as_written
-    write (digits, '(es14.6)') value
-    read (digits, *) as_written
-    call this%set_real64(option, as_written)
+    call this%set_real64(option, as_written(value))
   end subroutine
 
   subroutine set_int64(this, option, value)

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <stdexcept>
 #include <utility>
 
@@ -53,7 +54,11 @@ std::uint64_t hash_of(const TensorLayout& layout) {
 
 Optimizer::Optimizer(Setup setup, const std::function<AlgorithmCost(const Problem&)>& cost_of,
                      const std::function<std::unique_ptr<Algorithm>(Workplace&)>& make)
-    : name_(std::move(setup.name)), options_(std::move(setup.options)), at_(std::make_unique<Workplace>()) {
+    : name_(std::move(setup.name)),
+      options_(std::move(setup.options)),
+      made_with_(setup.common),
+      validate_(std::move(setup.validate)),
+      at_(std::make_unique<Workplace>()) {
   at_->communicator = std::move(setup.communicator);
   at_->common = std::move(setup.common);
   Problem& problem = at_->problem;
@@ -74,12 +79,96 @@ Optimizer::Optimizer(Setup setup, const std::function<AlgorithmCost(const Proble
 
 std::string Optimizer::groups_text() const {
   std::string text;
-  for (const ParameterGroup& group : at_->common.groups) {
+  for (const ParameterGroup& group : made_with_.groups) {
     text += group.tensors + ":" + to_text(OptionValue(group.lr_scale)) + ":" +
             (group.weight_decay ? to_text(OptionValue(*group.weight_decay)) : std::string("-")) +
             (group.dense ? ":dense;" : ";");
   }
   return text;
+}
+
+ResolvedGroups Optimizer::groups_with(const Settings& settings) const {
+  const CommonOptions common = settings.applied_to(made_with_);
+  if (validate_) validate_(common);
+  ResolvedGroups groups = resolve_groups(layout(), common.groups, common.weight_decay, common.dense_below);
+  groups.dense = at_->problem.groups.dense;
+  for (std::size_t k = 0; k < groups.tensors.size(); ++k) {
+    const bool moves = groups.tensors[k].lr_scale > 0.0;
+    require_option(moves == (at_->problem.groups.tensors[k].lr_scale > 0.0), name_,
+                   "the tensor '" + layout().tensors()[k].name + "' would " + (moves ? "begin" : "cease") +
+                       " to move, which is decided when an optimizer is made: keep its lr_scale " +
+                       (moves ? "0" : "above 0"));
+  }
+  return groups;
+}
+
+Settings Optimizer::that_may_hold(Settings settings) const {
+  if (algorithm_->may_set_groups()) return settings;
+  settings.weight_decay = at_->settings.weight_decay;
+  settings.of_groups = at_->settings.of_groups;
+  return settings;
+}
+
+void Optimizer::want(const Settings& settings) {
+  (void)groups_with(settings);
+  (void)groups_with(that_may_hold(settings));
+  wanted_ = settings;
+}
+
+void Optimizer::set(const OptionMap& values) {
+  Settings settings = wanted_;
+  settings.set(name_, values);
+  want(settings);
+}
+
+void Optimizer::set_group(std::string_view tensors, double lr_scale,
+                          const std::optional<double>& weight_decay) {
+  Settings settings = wanted_;
+  settings.set_group(name_, made_with_.groups, tensors, lr_scale, weight_decay);
+  want(settings);
+}
+
+void Optimizer::apply_settings() {
+  if (at_->settings == wanted_) return;
+  const Settings next = that_may_hold(wanted_);
+  if (!(at_->settings == next)) hold(next);
+}
+
+void Optimizer::hold(const Settings& next) {
+  ResolvedGroups groups = groups_with(next);
+  at_->settings = next;
+  at_->common = next.applied_to(made_with_);
+  if (groups.tensors == at_->problem.groups.tensors) return;
+  at_->problem.groups = std::move(groups);
+  at_->segments = segment_table(at_->problem.groups.segments);
+  algorithm_->groups_were_set();
+}
+
+void Optimizer::forget_settings() {
+  for (Settings* settings : {&wanted_, &at_->settings}) {
+    *settings = {};
+    settings->of_groups.resize(made_with_.groups.size());
+  }
+}
+
+void Optimizer::adopt_settings(const StateSource& source, const Restoration& restoration) {
+  if (restoration.of_other_algorithm) forget_settings();
+  for (Settings* settings : {&wanted_, &at_->settings}) {
+    std::vector<Settings::OfGroup>& of_groups = settings->of_groups;
+    if (std::count(of_groups.begin(), of_groups.end(), Settings::OfGroup{}) == std::ssize(of_groups))
+      of_groups.clear();
+  }
+  try {
+    want(wanted_);
+    hold(at_->settings);
+  } catch (const std::invalid_argument& error) {
+    refuse_state(source, std::string("has settings that do not go with these options: ") + error.what());
+  }
+}
+
+void Optimizer::refuse_different_settings() {
+  wanted_.require_equal(communicator(), name_, made_with_.groups);
+  throw std::invalid_argument(name_ + ": ranks have set different values before this step");
 }
 
 void Optimizer::require_agreement() {
@@ -106,6 +195,7 @@ StepResult Optimizer::step(const ExecutionSpace& exec, const Parameters& paramet
   require_extents(parameters);
   require_gradient(gradient);
   require_announced(gradient);
+  apply_settings();
   phases().start_step();
   StepResult result;
   result.step = at_->steps;
@@ -113,18 +203,21 @@ StepResult Optimizer::step(const ExecutionSpace& exec, const Parameters& paramet
   const bool is_alone = algorithm_->agrees_in_rounds();
   if (is_alone) look_at_own_gradient(exec, gradient, result);
   const bool is_finite = std::isfinite(result.gradient_norm);
-  const bool is_under_way = !is_alone && agree_on_gradient(exec, gradient, result);
-  if (result.skipped) {
+  const Agreement agreement = is_alone ? Agreement{} : agree_on_gradient(exec, gradient, result);
+  if (agreement.is_under_way && (result.skipped || !agreement.settings_are_equal)) {
     // Messages that have left must not meet those of a later exchange.
-    if (is_under_way) (void)algorithm_->next_gradient_mean()->of_gradient(exec, phases(), gradient);
+    (void)algorithm_->next_gradient_mean()->of_gradient(exec, phases(), gradient);
+  }
+  if (!agreement.settings_are_equal) refuse_different_settings();
+  if (result.skipped) {
     result.synchronised = synchronised_;
     ++skipped_;
     return result;
   }
-  result.learning_rate = at_->common.learning_rate.at(at_->steps + 1);
+  result.learning_rate = wanted_.lr ? *wanted_.lr : at_->common.learning_rate.at(at_->steps + 1);
   Step next{
-      exec,          parameters,     gradient, at_->steps + 1, result,   at_->common, at_->problem.groups,
-      at_->segments, communicator(), phases(), raised_,        is_finite};
+      exec,          parameters,     gradient, at_->steps + 1, result,  at_->common, at_->problem.groups,
+      at_->segments, communicator(), phases(), raised_,        wanted_, is_finite};
   algorithm_->advance(next);
   skipped_ += result.skipped_alone;
   if (!algorithm_->writes_model()) write_model(exec, parameters);
@@ -177,6 +270,8 @@ void Optimizer::describe_numbers(StateFields& fields) {
   fields.number("skipped", skipped_);
   fields.number("synchronised", synchronised_);
   fields.number("dense", state_is_dense_);
+  wanted_.describe_state(fields, "set_", made_with_.groups);
+  at_->settings.describe_state(fields, "held_", made_with_.groups);
 }
 
 StateFields Optimizer::describe(const ExecutionSpace& exec, const Vector<float>& parameters,
@@ -203,11 +298,13 @@ void Optimizer::restore(const ExecutionSpace& exec, const Parameters& parameters
   Restoration restoration;
   restoration.of_other_algorithm = source.algorithm() != name_;
   StateFields numbers(*at_->communicator, StateFields::Purpose::load);
+  forget_settings();
   describe_numbers(numbers);
   if (!restoration.of_other_algorithm) algorithm_->describe_state(exec, numbers);
   for (const StateNumber& number : numbers.numbers()) {
-    if (!source.read(number)) refuse_state(source, "has no '" + number.name + "'");
+    if (!source.read(number) && number.is_needed) refuse_state(source, "has no '" + number.name + "'");
   }
+  adopt_settings(source, restoration);
   if (restoration.of_other_algorithm && !state_is_dense_) {
     refuse_state(
         source,
@@ -326,25 +423,30 @@ void Optimizer::look_at_own_gradient(const ExecutionSpace& exec, const Gradient&
   result.gradient_norm = std::sqrt(at_->squared_norm(exec, gradient));
 }
 
-bool Optimizer::agree_on_gradient(const ExecutionSpace& exec, const Gradient& gradient, StepResult& result) {
+Optimizer::Agreement Optimizer::agree_on_gradient(const ExecutionSpace& exec, const Gradient& gradient,
+                                                  StepResult& result) {
   const auto scope = phases().enter(exec, Phase::check);
   const DenseMean* const mean = algorithm_->next_gradient_mean();
   // A squared norm has a sign to spare, NaN and all.
   at_->communicator->settle();
   const double sign = mean != nullptr && mean->is_under_way() ? -1.0 : 1.0;
-  const std::array<double, 2> own = {std::copysign(at_->squared_norm(exec, gradient), sign),
-                                     static_cast<double>(std::exchange(raised_, 0))};
+  const Notice notice{std::exchange(raised_, 0), wanted_.fingerprint()};
+  const std::array<double, 2> own = {std::copysign(at_->squared_norm(exec, gradient), sign), notice.packed()};
   const std::vector<double> all = at_->communicator->all_gather_values(own);
   double sum = 0.0;
-  bool is_under_way = false;
+  Agreement agreement;
   for (std::size_t k = 0; k < all.size(); k += own.size()) {
     sum += std::fabs(all[k]);
-    is_under_way = is_under_way || std::signbit(all[k]);
-    result.raised |= static_cast<std::uint32_t>(all[k + 1]);
+    if (std::signbit(all[k])) agreement.is_under_way = true;
+    const Notice of_rank = Notice::unpacked(all[k + 1]);
+    result.raised |= of_rank.raised;
+    if (of_rank.settings != notice.settings) agreement.settings_are_equal = false;
   }
+  // A step that is refused tells nobody of them.
+  if (!agreement.settings_are_equal) raised_ |= notice.raised;
   result.skipped = !std::isfinite(sum);
   result.gradient_norm = std::sqrt(sum / at_->communicator->size());
-  return is_under_way;
+  return agreement;
 }
 
 }  // namespace kadam

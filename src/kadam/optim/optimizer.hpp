@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +45,8 @@ class Optimizer final {
     CommonOptions common;
     TensorLayout layout;
     std::shared_ptr<Communicator> communicator;
+    /// Throws std::invalid_argument unless the algorithm can work with these.
+    std::function<void(const CommonOptions&)> validate;
   };
   /// cost_of(problem) and make(workplace) are those of the algorithm. Collective: allocates, exchanges
   /// nothing.
@@ -57,10 +60,12 @@ class Optimizer final {
   /// The instance may change from call to call, of this and all other functions: whoever changes it waits for
   /// the old one first, since kernels of the last call may still use what the next one does.
   /// Shape: all have layout().elements() entries. Errors: std::invalid_argument for another extent, a
-  /// gradient in another format than gradient_format(), or another View than gradient_ready() was given;
+  /// gradient in another format than gradient_format(), or another View than gradient_ready() was given, and
+  /// on all ranks where they have set different values (set());
   /// std::out_of_range on all ranks past the end of a list of learning rates; MpiError. A NaN or Inf in the
   /// gradient of any rank is no error: the step is skipped on all ranks, writes nothing and is counted.
-  /// Wire: traffic_plan(), and (n - 1) 16 bytes of control: norm and raised bits (loco that clips: 8 more).
+  /// Wire: traffic_plan(), and (n - 1) 16 bytes of control: norm, raised bits and whether all have set the
+  /// same (loco that clips: 8 more).
   StepResult step(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient);
 
   /// Says during the backward pass that some elements of this rank's next gradient are final: once what is
@@ -75,6 +80,29 @@ class Optimizer final {
   /// nor for another rank: on a device, what exec has not finished leaves in a later call. Errors:
   /// std::invalid_argument as of step(), and for a range that is not in it.
   void gradient_ready(const ExecutionSpace& exec, const Gradient& gradient, const ElementRange& range);
+
+  /// Sets options from the next step on, as in set({{"lr", 3e-4}}): "lr" (gamma of every step, in place of a
+  /// schedule or a list), "weight_decay", "clip_norm". It holds until it is set again, checkpoints keep it,
+  /// and options() goes on to say what the optimizer was made with.
+  ///
+  /// On all ranks the same, before the same step: else that step throws std::invalid_argument on all ranks,
+  /// with both values, and leaves everything as it was. Of local_adam and local_muon with nonfinite = "round"
+  /// it is the next round that throws; ranks have gone apart by then, and a checkpoint is what goes on.
+  ///
+  /// What has been sent already, or is owed, was made at the rates of its time: step sizes lie in what local
+  /// rounds, zero_one_adam, efficient_adam, locally_accumulated_adam and divisible_adam send, not in
+  /// gradients and momenta. Where ranks take steps of their own (zero_one_adam, local_adam, local_muon), a
+  /// weight decay changes after the next synchronisation. Errors: std::invalid_argument for another option, a
+  /// value below 0 or not finite, or one that this algorithm cannot work with, also not beside a weight decay
+  /// that still holds; nothing is set then.
+  void set(const OptionMap& values);
+  /// The same of a parameter group that it was made with, by its pattern; no weight_decay: the optimizer's.
+  /// lr_scale changes when a weight decay does. Errors: std::invalid_argument also if a tensor would begin to
+  /// move or stop moving (lr_scale 0), which decides how it is exchanged: set the learning rate to 0 instead,
+  /// or make the optimizer anew.
+  void set_group(std::string_view tensors, double lr_scale, const std::optional<double>& weight_decay);
+  /// What set() has set; nothing: as it was made.
+  [[nodiscard]] const Settings& settings() const { return wanted_; }
 
   /// Bits that all ranks are to know of: those of all ranks come back together in the result of the next
   /// step, with what the ranks tell each other anyway. So a signal that reached one rank, or a clock that
@@ -108,8 +136,9 @@ class Optimizer final {
   /// that of adam or lamb, or of any other in a dense warm-up. With the same algorithm, options and ranks all
   /// that follows is as if there had been no interruption, to the last bit.
   ///
-  /// Writes parameters, and their model. Errors: std::runtime_error if the state is of another kind, or lacks
-  /// something; then this optimizer is to be made anew. Waits for exec.
+  /// Writes parameters, and their model. What set() has set is as it was when the state was saved, of groups
+  /// that there are here too; of another algorithm nothing is set. Errors: std::runtime_error if the state is
+  /// of another kind, or lacks something; then this optimizer is to be made anew. Waits for exec.
   void restore(const ExecutionSpace& exec, const Parameters& parameters, StateSource& source);
 
   /// What can be known about whether training goes well. Reads the state; not meant for every step.
@@ -127,7 +156,7 @@ class Optimizer final {
   /// Seconds of the last step per phase, if measured.
   [[nodiscard]] Phases& phases() { return at_->phases; }
 
-  /// All options with their values, defaults included.
+  /// All options that it was made with, defaults included.
   [[nodiscard]] const OptionMap& options() const { return options_; }
   /// The groups that it was made with, as a text: equal for equal groups, empty without any.
   [[nodiscard]] std::string groups_text() const;
@@ -148,6 +177,19 @@ class Optimizer final {
   void require_format(const Gradient& gradient) const;
   void require_announced(const Gradient& gradient);
   void write_model(const ExecutionSpace& exec, const Parameters& parameters);
+  /// Throws unless they make sense, for tensors that move as they did.
+  [[nodiscard]] ResolvedGroups groups_with(const Settings& settings) const;
+  /// What of them may hold in the next step: groups wait where Algorithm::may_set_groups() says so.
+  [[nodiscard]] Settings that_may_hold(Settings settings) const;
+  void want(const Settings& settings);
+  /// Makes what is wanted hold, as far as it may.
+  void apply_settings();
+  void hold(const Settings& next);
+  /// Nothing is set, with a place for what a state has set of each group.
+  void forget_settings();
+  /// After those of a state were read.
+  void adopt_settings(const StateSource& source, const Restoration& restoration);
+  [[noreturn]] void refuse_different_settings();
   void describe_numbers(StateFields& fields);
   [[nodiscard]] StateFields describe(const ExecutionSpace& exec, const Vector<float>& parameters,
                                      StateFields::Purpose purpose);
@@ -155,14 +197,21 @@ class Optimizer final {
                        const StateFields& fields, bool takes_over);
   /// Writes this rank's own norm, which is finite exactly when the gradient is.
   void look_at_own_gradient(const ExecutionSpace& exec, const Gradient& gradient, StepResult& result);
-  /// Whether the exchange of the gradient is under way on some rank.
-  [[nodiscard]] bool agree_on_gradient(const ExecutionSpace& exec, const Gradient& gradient,
-                                       StepResult& result);
+  /// What ranks have told each other before a step, beside what is in its result.
+  struct Agreement {
+    bool is_under_way = false;  ///< the exchange of the gradient, on some rank
+    bool settings_are_equal = true;
+  };
+  [[nodiscard]] Agreement agree_on_gradient(const ExecutionSpace& exec, const Gradient& gradient,
+                                            StepResult& result);
 
   [[nodiscard]] std::int64_t elements() const { return at_->problem.elements(); }
 
   std::string name_;
   OptionMap options_;
+  CommonOptions made_with_;
+  std::function<void(const CommonOptions&)> validate_;
+  Settings wanted_;
   std::unique_ptr<Workplace> at_;  ///< stays where it is when this moves
   std::unique_ptr<Algorithm> algorithm_;
   std::int64_t skipped_ = 0;

@@ -74,7 +74,13 @@ std::unique_ptr<Optimizer> make(std::string_view name, const OptionMap& values, 
   const auto options = valid_options<Options>(name, values, groups);
   return std::make_unique<Optimizer>(
       Optimizer::Setup{std::string(name), show_options(options), options.common, std::move(layout),
-                       communicator},
+                       communicator,
+                       [options, owner = std::string(name)](const CommonOptions& common) {
+                         Options with = options;
+                         with.common = common;
+                         with.common.validate(owner);
+                         with.validate(owner);
+                       }},
       [&](const Problem& problem) { return Type::cost(options, problem); },
       [&](Workplace& at) { return std::make_unique<Type>(options, at); });
 }

@@ -38,6 +38,8 @@ struct Segment {
   ElementRange range;
   double lr_scale = 1.0;
   double weight_decay = 0.0;
+
+  friend bool operator==(const Segment&, const Segment&) = default;
 };
 
 /// What the groups say about each tensor. The first group that matches a tensor counts.

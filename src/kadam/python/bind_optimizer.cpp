@@ -48,6 +48,14 @@ void bind_training(Class& optimizer) {
            "format\n"
            "of the option 'gradients' ('bf16' also as bits in uint16). A NaN is no error: see skipped. "
            "Collective.")
+      .def("set", &BoundOptimizer::set, "options"_a,
+           "set(lr=0.001): sets lr (of every step, in place of a schedule), weight_decay or clip_norm from\n"
+           "the next step on; the same on all ranks before the same step, which fails on all otherwise.\n"
+           "Holds until it is set again; checkpoints keep it.")
+      .def("set_group", &BoundOptimizer::set_group, "tensors"_a, nb::kw_only(), "lr_scale"_a = 1.0,
+           "weight_decay"_a = nb::none(),
+           "The same of a parameter group that it was made with, by its pattern. weight_decay: None for the\n"
+           "optimizer's.")
       .def("gradient_ready", &BoundOptimizer::gradient_ready, "gradient"_a, "first"_a, "last"_a,
            nb::kw_only(), "stream"_a = nb::none(),
            "During the backward pass: elements [first, last) of the next gradient are final and may be sent. "
@@ -134,8 +142,13 @@ void bind_knowledge(Class& optimizer) {
           "tensors", [](const BoundOptimizer& of) { return to_python(of.get().layout()); },
           "First and last + 1 element of each tensor, by name.")
       .def_prop_ro(
-          "options", [](const BoundOptimizer& of) { return to_python(of.get().options()); },
-          "All options with their values, defaults included.")
+          "options",
+          [](const BoundOptimizer& of) {
+            // What is written into it would be lost.
+            return nb::module_::import_("types").attr("MappingProxyType")(to_python(of.get().options()));
+          },
+          nb::for_getter(nb::sig("def options(self, /) -> types.MappingProxyType[str, object]")),
+          "All options that it was made with, defaults included: to be read. What set() sets is not in it.")
       .def_prop_ro("groups", [](const BoundOptimizer& of) { return to_python(of.groups()); });
 }
 

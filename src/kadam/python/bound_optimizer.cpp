@@ -55,6 +55,16 @@ StepResult BoundOptimizer::step(nb::handle x, nb::handle gradient, nb::handle mo
   return result;
 }
 
+void BoundOptimizer::set(const nb::kwargs& options) {
+  const OptionMap values = options_from(options);
+  alone([&](Optimizer& optimizer) { optimizer.set(values); });
+}
+
+void BoundOptimizer::set_group(std::string_view tensors, double lr_scale,
+                               std::optional<double> weight_decay) {
+  alone([&](Optimizer& optimizer) { optimizer.set_group(tensors, lr_scale, weight_decay); });
+}
+
 void BoundOptimizer::gradient_ready(nb::object gradient, std::int64_t first, std::int64_t last,
                                     nb::object stream) {
   const OnStream where = on(std::move(stream));

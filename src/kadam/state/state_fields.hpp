@@ -43,6 +43,7 @@ struct StateNumber {
   using Place = std::variant<bool*, std::int64_t*, double*, std::optional<double>*, std::vector<double>*>;
   std::string name;
   Place place;
+  bool is_needed = true;  ///< else a state without it leaves it as it is
 };
 
 /// A vector of the state, where it lives.
@@ -82,6 +83,11 @@ class StateFields {
   template <class T>
   void number(std::string name, T& value) {
     numbers_.push_back({std::move(name), &value});
+  }
+  /// One that older states lack.
+  template <class T>
+  void number_if_there(std::string name, T& value) {
+    numbers_.push_back({std::move(name), &value, false});
   }
 
   using IfMissing = StateVector::IfMissing;
