@@ -85,11 +85,15 @@ int ranks_per_node() {
 std::shared_ptr<Communicator> world() {
   MpiOptions options;
   options.exchange = exchange_options();
-  options.ranks_per_node = ranks_per_node();
+  const int ranks = ranks_per_node();
+  std::string variable;
   try {
-    return make_mpi_communicator(MPI_COMM_WORLD, options);
+    std::shared_ptr<Communicator> made = make_mpi_communicator(MPI_COMM_WORLD, options);
+    variable = "KADAM_RANKS_PER_NODE: ";
+    made->form_levels(ranks);
+    return made;
   } catch (const std::invalid_argument& error) {
-    throw UsageError(std::string("KADAM_RANKS_PER_NODE: ") + error.what());
+    throw UsageError(variable + error.what());
   }
 }
 
@@ -127,27 +131,6 @@ int ranks_on_this_node() {
 
 #endif
 
-/// A launcher of another MPI, or srun without PMI, starts n programs of one rank each: each would train
-/// alone.
-void refuse_singletons(int size) {
-  if (size != 1) return;
-  for (const char* name : {"SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
-    // Inside an sbatch script SLURM_NTASKS is set, but only a step's task has SLURM_STEP_ID and a process id.
-    // That of mpirun's daemon on another node has them too, and its ranks inherit them.
-    const bool slurm_task = std::getenv("SLURM_PROCID") != nullptr &&
-                            std::getenv("SLURM_STEP_ID") != nullptr &&
-                            std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr;
-    if (std::string(name) == "SLURM_NTASKS" && !slurm_task) continue;
-    const char* value = std::getenv(name);
-    if (value != nullptr && std::atoi(value) > 1) {
-      throw UsageError(
-          std::string("the launcher started ") + value + " tasks (" + name +
-          "), but MPI sees one rank in each: start the program with the mpirun of the MPI it was "
-          "built with, or with srun --mpi=pmix (Open MPI), srun --mpi=pmi2 (MPICH)");
-    }
-  }
-}
-
 int threads_per_rank() {
   const auto cores = static_cast<int>(std::thread::hardware_concurrency());
   return std::max(1, cores / ranks_on_this_node());
@@ -164,7 +147,6 @@ Session::Session(std::string program, int& argc, char**& argv) : program_(std::m
   settings.set_disable_warnings(true);  // OMP_PROC_BIND is the launcher's business
   Kokkos::initialize(settings);
   communicator_ = world();
-  refuse_singletons(communicator_->size());
 }
 
 Session::~Session() {

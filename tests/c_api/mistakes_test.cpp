@@ -3,6 +3,7 @@
 #include <c_api/c_optimizer.hpp>
 
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 #include <vector>
 
@@ -63,6 +64,16 @@ TEST(CMistakes, AreSaidWhenAnOptimizerIsMade) {
     kadam_setup_tensor(s, "z", -1);
     kadam_setup_gpu_aware(s, "perhaps");
   });
+}
+
+TEST(CMistakes, OneRankOfSeveralTasksHasToBeMeant) {
+  if (world_size() > 1) GTEST_SKIP() << "MPI sees them all";
+  setenv("WORLD_SIZE", "7", 1);
+  refuses("the launcher started 7 tasks (WORLD_SIZE)", [](kadam_setup*) {});
+  COptimizer of("adam", {{"lr", 0.01}});
+  kadam_setup_allow_alone(of.setup, 1);
+  EXPECT_EQ(of.create(MPI_COMM_WORLD), KADAM_SUCCESS) << of.error.text;
+  unsetenv("WORLD_SIZE");
 }
 
 TEST(CMistakes, OfOneRankEndOnAll) {

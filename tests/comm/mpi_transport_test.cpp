@@ -7,8 +7,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <numeric>
 #include <stdexcept>
+#include <string>
 
 namespace kadam {
 namespace {
@@ -190,6 +192,32 @@ TEST(MpiTransport, RefusesRanksThatDisagreeOnTheirNodes) {
   if (alone->size() == 1) GTEST_SKIP() << "one rank agrees with itself";
   const int ranks_per_node = alone->rank() == 0 ? 1 : alone->size();
   EXPECT_THROW((void)make_mpi_communicator(MPI_COMM_WORLD, nodes_of(ranks_per_node)), std::invalid_argument);
+}
+
+/// What torchrun leaves in the environment of ranks that MPI knows nothing of.
+class LaunchedByTorchrun : public testing::Test {
+ protected:
+  LaunchedByTorchrun() { setenv("WORLD_SIZE", "7", 1); }
+  ~LaunchedByTorchrun() override { unsetenv("WORLD_SIZE"); }
+};
+
+TEST_F(LaunchedByTorchrun, OneRankOfAWholeWorldIsRefused) {
+  MpiOptions alone;
+  alone.allow_alone = true;
+  const int size = make_mpi_communicator(MPI_COMM_WORLD, alone)->size();
+  if (size > 1) {
+    EXPECT_EQ(make_mpi_communicator(MPI_COMM_WORLD)->size(), size);
+    EXPECT_EQ(make_mpi_communicator(MPI_COMM_SELF)->size(), 1) << "asked for by a program of several ranks";
+    return;
+  }
+  try {
+    (void)make_mpi_communicator(MPI_COMM_WORLD);
+    ADD_FAILURE() << "each of seven trains alone";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_NE(std::string(error.what()).find("the launcher started 7 tasks (WORLD_SIZE), but MPI sees one"),
+              std::string::npos)
+        << error.what();
+  }
 }
 
 TEST(MpiTransport, RefusesANullCommunicator) {

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What is wrong with a call is said in words, and changes nothing."""
+import os
 import threading
 
 import kadam
@@ -30,6 +31,13 @@ def making_one():
     refuses(ValueError, "nowhere*", make, "adam", {"x": 1}, groups=[{"tensors": "nowhere*"}])
     refuses(TypeError, "comm: expected a communicator of mpi4py", make, "adam", {"x": 1}, 0)
     refuses(ValueError, "there is no optimizer 'sgd'", kadam.options, "sgd")
+
+
+def being_alone():
+    os.environ["WORLD_SIZE"] = "4"
+    refuses(ValueError, "the launcher started 4 tasks (WORLD_SIZE), but comm is None", kadam.Optimizer, "adam", {"x": 1})
+    kadam.Optimizer("adam", {"x": 1}, allow_alone=True)
+    del os.environ["WORLD_SIZE"]
 
 
 def arrays():
@@ -100,5 +108,5 @@ def threads():
     expect(all("in a call of another thread" in text for text in words), words[0])
 
 
-for test in making_one, arrays, checkpoints_and_states, threads:
+for test in making_one, being_alone, arrays, checkpoints_and_states, threads:
     test()

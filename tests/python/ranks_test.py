@@ -154,7 +154,9 @@ def communicators_do_not_meet():
     alone = WORLD.Split(WORLD.rank)
     one, all_ = make("onebit_adam", alone), make("onebit_adam")
     x, y, z = start(), start(), start()
-    none = make("onebit_adam", None)
+    none = make("onebit_adam", None, allow_alone=True)
+    if WORLD.size > 1:
+        refuses(ValueError, f"the launcher started {WORLD.size} tasks", make, "onebit_adam", None)
     for step in range(1, 7):
         one.step(x, gradient(step))
         all_.step(y, gradient(step))

@@ -112,6 +112,9 @@ void kadam_setup_memory(kadam_setup* setup, kadam_memory memory);
 void kadam_setup_ranks_per_node(kadam_setup* setup, int ranks);
 void kadam_setup_gpu_aware(kadam_setup* setup, const char* word);
 void kadam_setup_piece_bytes(kadam_setup* setup, int64_t bytes);
+/* 1: one rank is enough. Else kadam_create() fails where MPI has a single rank and the launcher has started
+ * several tasks: each would train alone. */
+void kadam_setup_allow_alone(kadam_setup* setup, int value);
 
 /* ---- an optimizer ---- */
 

@@ -95,6 +95,7 @@ kadam_status kadam_create(const kadam_setup* setup, MPI_Comm communicator, kadam
     kadam::MpiOptions options;
     options.exchange = setup->exchange;
     options.ranks_per_node = setup->ranks_per_node;
+    options.allow_alone = setup->allow_alone;
     kadam::c_api::create(setup, optimizer, kadam::make_mpi_communicator(communicator, options));
   });
 }

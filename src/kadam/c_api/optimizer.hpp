@@ -23,6 +23,7 @@ struct kadam_setup {
   kadam_memory memory = KADAM_MEMORY_HOST;
   kadam::ExchangeOptions exchange;
   int ranks_per_node = 1;
+  bool allow_alone = false;
   std::string mistake;
 
   /// Errors: std::invalid_argument with the first mistake. Collective, as make_optimizer().

@@ -161,3 +161,7 @@ void kadam_setup_piece_bytes(kadam_setup* setup, int64_t bytes) {
     of.exchange.piece_bytes = static_cast<std::size_t>(bytes);
   });
 }
+
+void kadam_setup_allow_alone(kadam_setup* setup, int value) {
+  change(__func__, setup, [&](kadam_setup& of) { of.allow_alone = value != 0; });
+}

@@ -17,13 +17,16 @@ struct MpiOptions {
   std::size_t largest_message_bytes = std::size_t{1} << 30;
   /// 1: one level; 0, or more than 1: two, see Communicator::form_levels().
   int ranks_per_node = 1;
+  /// One rank is enough, also in a process that was started as one of several: see refuse_to_be_alone().
+  bool allow_alone = false;
 };
 
 /// A communicator over a duplicate of the caller's MPI communicator; the caller keeps and frees its own.
 ///
 /// Collective: by all ranks of the communicator; so is the destruction.
 /// Errors: MpiError when MPI is not initialised, already finalised, or refuses; std::invalid_argument unless
-/// 0 < largest_message_bytes <= 2^31 - 1, and as Communicator::form_levels() has them.
+/// 0 < largest_message_bytes <= 2^31 - 1, if MPI has a single rank where the launcher started several tasks,
+/// and as Communicator::form_levels() has them.
 [[nodiscard]] std::shared_ptr<Communicator> make_mpi_communicator(MPI_Comm communicator,
                                                                   const MpiOptions& options = {});
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/comm/exchange.hpp>
+#include <kadam/comm/launcher.hpp>
 #include <kadam/comm/mpi_communicator.hpp>
 #include <kadam/comm/mpi_messages.hpp>
 #include <kadam/comm/patience.hpp>
@@ -157,12 +158,18 @@ std::shared_ptr<Communicator> make_mpi_communicator(MPI_Comm communicator, const
   if (communicator == MPI_COMM_NULL) {
     throw MpiError("kadam::make_mpi_communicator: expected a communicator, got MPI_COMM_NULL");
   }
+  constexpr const char* remedy =
+      "start the program with the mpirun of the MPI it was built with, or with srun --mpi=pmix (Open MPI), "
+      "srun --mpi=pmi2 (MPICH); allow_alone lets each train alone";
   constexpr auto most_bytes = static_cast<std::size_t>(std::numeric_limits<int>::max());
   if (options.largest_message_bytes == 0 || options.largest_message_bytes > most_bytes) {
     throw std::invalid_argument(
         "kadam::make_mpi_communicator: expected a longest message of 1 to 2147483647 bytes, got " +
         std::to_string(options.largest_message_bytes));
   }
+  int ranks_of_all = 1;
+  KADAM_MPI(MPI_Comm_size(MPI_COMM_WORLD, &ranks_of_all));
+  if (ranks_of_all == 1 && !options.allow_alone) refuse_to_be_alone("MPI sees one rank in each", remedy);
   MPI_Comm own = MPI_COMM_NULL;
   KADAM_MPI(MPI_Comm_dup(communicator, &own));
   auto made = std::make_shared<Communicator>(

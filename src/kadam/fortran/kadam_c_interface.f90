@@ -142,6 +142,11 @@ module kadam_c_interface
       type(c_ptr), value :: setup
       integer(c_int64_t), value :: bytes
     end subroutine
+    subroutine c_setup_allow_alone(setup, value) bind(c, name='kadam_setup_allow_alone')
+      import :: c_int, c_ptr
+      type(c_ptr), value :: setup
+      integer(c_int), value :: value
+    end subroutine
 
     function c_create_fortran(setup, communicator, optimizer, error) bind(c, name='kadam_create_fortran') &
       result(status)

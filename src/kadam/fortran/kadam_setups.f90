@@ -30,6 +30,7 @@ module kadam_setups
     procedure :: ranks_per_node => setup_ranks_per_node
     procedure :: gpu_aware => setup_gpu_aware
     procedure :: piece_bytes => setup_piece_bytes
+    procedure :: allow_alone => setup_allow_alone
     !> Arrays will be device memory: step() then takes type(c_ptr); other procedures take an array that
     !> c_f_pointer() made of the device pointer, which is passed on and never read here.
     procedure :: use_device_memory => setup_use_device_memory
@@ -170,6 +171,13 @@ contains
     class(kadam_setup), intent(inout) :: this
     integer, intent(in) :: bytes
     call c_setup_piece_bytes(this%handle, int(bytes, c_int64_t))
+  end subroutine
+
+  !> Whether one rank is enough where the launcher has started several tasks.
+  subroutine setup_allow_alone(this, value)
+    class(kadam_setup), intent(inout) :: this
+    logical, intent(in) :: value
+    call c_setup_allow_alone(this%handle, merge(1_c_int, 0_c_int, value))
   end subroutine
 
   subroutine setup_use_device_memory(this)

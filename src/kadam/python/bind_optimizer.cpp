@@ -22,6 +22,7 @@ name: one of kadam.optimizers(). tensors: a dict of names and numbers of element
 which they lie in one flat vector. comm: a communicator of mpi4py, of which a duplicate is kept; None: one rank.
 groups: dicts with 'tensors' (a pattern of names, * stands for anything), 'lr_scale', 'weight_decay' (None: the
 optimizer's) and 'dense'. ranks_per_node, gpu_aware ('auto', 'on', 'off'), piece_bytes: how to exchange.
+allow_alone: one rank is enough where torchrun, mpirun or srun has started several tasks; else that is refused.
 All other arguments are options of the optimizer: kadam.options(name), docs/configuration.md.
 
 Arrays are those of NumPy, PyTorch, CuPy, JAX and whatever else has DLPack or a buffer: contiguous, with as many
@@ -160,12 +161,12 @@ void bind_optimizer(nb::module_& module) {
       "__init__",
       [](BoundOptimizer* self, std::string_view name, const nb::object& tensors, const nb::object& comm,
          const nb::object& groups, int ranks_per_node, std::string_view gpu_aware,
-         std::optional<std::int64_t> piece_bytes, const nb::kwargs& options) {
-        new (self)
-            BoundOptimizer(name, tensors, comm, groups, {ranks_per_node, gpu_aware, piece_bytes}, options);
+         std::optional<std::int64_t> piece_bytes, bool allow_alone, const nb::kwargs& options) {
+        new (self) BoundOptimizer(name, tensors, comm, groups,
+                                  {ranks_per_node, gpu_aware, piece_bytes, allow_alone}, options);
       },
       "name"_a, "tensors"_a, "comm"_a = nb::none(), nb::kw_only(), "groups"_a = nb::tuple(),
-      "ranks_per_node"_a = 1, "gpu_aware"_a = "auto", "piece_bytes"_a = nb::none(), "options"_a,
+      "ranks_per_node"_a = 1, "gpu_aware"_a = "auto", "piece_bytes"_a = nb::none(), "allow_alone"_a = false, "options"_a,
       "Collective over comm. ValueError on all ranks for what is wrong, or differs between ranks.");
   bind_training(optimizer);
   bind_checkpoints(optimizer);

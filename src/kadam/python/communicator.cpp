@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/comm/communicator.hpp>
+#include <kadam/comm/launcher.hpp>
 #include <kadam/config.hpp>
 #include <kadam/python/communicator.hpp>
 
@@ -13,6 +14,19 @@
 #endif
 
 namespace kadam::python {
+
+namespace {
+
+std::shared_ptr<Communicator> alone(const ExchangeWords& words) {
+  if (!words.allow_alone) {
+    refuse_to_be_alone("comm is None, which is one rank",
+                       "pass MPI.COMM_WORLD of mpi4py and start the program with mpirun or srun, or "
+                       "allow_alone=True to let each train alone");
+  }
+  return Communicator::self();
+}
+
+}  // namespace
 
 #ifdef KADAM_ENABLE_MPI
 
@@ -30,6 +44,7 @@ void set(MpiOptions& options, const ExchangeWords& words) {
                                 std::to_string(words.ranks_per_node));
   }
   options.ranks_per_node = words.ranks_per_node;
+  options.allow_alone = words.allow_alone;
   options.exchange.staging = staging_of(words.gpu_aware);
   if (!words.piece_bytes) return;
   if (*words.piece_bytes < 0) {
@@ -82,7 +97,7 @@ std::shared_ptr<Communicator> communicator_of(nb::handle comm, const ExchangeWor
   }
   if (comm.is_none()) {
     if (own) std::rethrow_exception(own);
-    return Communicator::self();
+    return alone(words);
   }
   MPI_Comm handle = handle_of(comm);
   const nb::gil_scoped_release others_run;
@@ -94,8 +109,8 @@ std::shared_ptr<Communicator> communicator_of(nb::handle comm, const ExchangeWor
 
 #else
 
-std::shared_ptr<Communicator> communicator_of(nb::handle comm, const ExchangeWords& /*words*/) {
-  if (comm.is_none()) return Communicator::self();
+std::shared_ptr<Communicator> communicator_of(nb::handle comm, const ExchangeWords& words) {
+  if (comm.is_none()) return alone(words);
   throw std::invalid_argument("comm: this Kadam was built without MPI (KADAM_ENABLE_MPI): pass None");
 }
 
