@@ -12,10 +12,6 @@
 namespace kadam::checkpoint {
 namespace {
 
-const std::string number_prefix = "number.";
-const std::string place_prefix = "place.";
-const std::string program_prefix = "program.";
-
 /// What this rank writes of a vector, and where it lies in the View that the rank has of it.
 Placement written_part(const Placement& placement, const Communicator& communicator) {
   Placement part = placement;
@@ -55,27 +51,36 @@ std::string state_file_name(int rank, int ranks) {
   return "state-" + std::to_string(rank) + "-of-" + std::to_string(ranks) + ".safetensors";
 }
 
-ManifestFile write_state_file(const ExecutionSpace& exec, const std::filesystem::path& folder,
-                              const Optimizer& optimizer, const StateFields& state,
-                              const ProgramState& program) {
-  const Communicator& communicator = optimizer.communicator();
+io::Metadata identity_of(const Optimizer& optimizer) {
   const Arrangement arrangement = Arrangement::of(optimizer);
-  io::Metadata metadata = {{"format", "kadam state " + std::to_string(format_version)},
-                           {"optimizer", optimizer.name()},
-                           {"rank", std::to_string(communicator.rank())},
-                           {"ranks", std::to_string(arrangement.ranks)},
-                           {"ranks_per_node", std::to_string(arrangement.ranks_per_node)},
-                           {"options", arrangement.options},
-                           {"elements", std::to_string(optimizer.layout().elements())},
-                           {"tensors", std::to_string(hash_of(optimizer.layout()))}};
-  for (const StateNumber& number : state.numbers())
-    metadata[number_prefix + number.name] = to_text(number.place);
-  for (const auto& [key, words] : program) metadata[program_prefix + key] = words;
+  return {{"format", "kadam state " + std::to_string(format_version)},
+          {"optimizer", optimizer.name()},
+          {"rank", std::to_string(optimizer.communicator().rank())},
+          {"ranks", std::to_string(arrangement.ranks)},
+          {"ranks_per_node", std::to_string(arrangement.ranks_per_node)},
+          {"options", arrangement.options},
+          {"elements", std::to_string(optimizer.layout().elements())},
+          {"tensors", std::to_string(hash_of(optimizer.layout()))}};
+}
 
+std::vector<StateVector> saved_vectors(const StateFields& state) {
   std::vector<StateVector> vectors = state.vectors();
   std::erase_if(vectors,
                 [](const StateVector& field) { return field.if_missing == StateVector::IfMissing::add; });
   if (state.common_parameters()) vectors.push_back(*state.common_parameters());
+  return vectors;
+}
+
+ManifestFile write_state_file(const ExecutionSpace& exec, const std::filesystem::path& folder,
+                              const Optimizer& optimizer, const StateFields& state,
+                              const ProgramState& program) {
+  const Communicator& communicator = optimizer.communicator();
+  io::Metadata metadata = identity_of(optimizer);
+  for (const StateNumber& number : state.numbers())
+    metadata[number_prefix + number.name] = to_text(number.place);
+  for (const auto& [key, words] : program) metadata[program_prefix + key] = words;
+
+  const std::vector<StateVector> vectors = saved_vectors(state);
   std::vector<io::StoredTensor> tensors;
   const auto announce = [&](const std::string& name, io::TensorType type, const Placement& placement) {
     const Placement part = written_part(placement, communicator);

@@ -25,6 +25,17 @@ struct Arrangement {
   friend bool operator==(const Arrangement&, const Arrangement&) = default;
 };
 
+/// Numbers, and places of vectors, are words with these before their names; so are the program's own.
+inline const std::string number_prefix = "number.";
+inline const std::string place_prefix = "place.";
+inline const std::string program_prefix = "program.";
+
+/// The words of a state that say whose it is: optimizer, model, options, rank.
+[[nodiscard]] io::Metadata identity_of(const Optimizer& optimizer);
+
+/// The vectors of a state that are saved, common parameters included.
+[[nodiscard]] std::vector<StateVector> saved_vectors(const StateFields& state);
+
 /// "state-2-of-4.safetensors"
 [[nodiscard]] std::string state_file_name(int rank, int ranks);
 
