@@ -43,6 +43,7 @@ LIMITS = {
     "EncodeTwoLevels": Limit(64),
     "EncodeWithMovingAverageError uniform4": Limit(104),
     "FillActiveMaskOfTile": Limit(56),
+    "HashElement": Limit(32),
     "LambApply": Limit(32),
     "LambMoments": Limit(40),
     "LambTrustRatios": Limit(40),

@@ -7,6 +7,7 @@
 #include <kadam/kernels/adam_direction.hpp>
 #include <kadam/kernels/adam_update.hpp>
 #include <kadam/kernels/block_coder.hpp>
+#include <kadam/kernels/content_hash.hpp>
 #include <kadam/kernels/continue_values.hpp>
 #include <kadam/kernels/delayed_mean.hpp>
 #include <kadam/kernels/element_of.hpp>
@@ -193,7 +194,7 @@ void launch_loco(const Exec& exec, const Vectors& at) {
   encode_byte_error(exec, at.map, ConstFloats(at.x), true, error);
 }
 
-/// large_top_k.hpp, sparse_accumulate.hpp, support_overlap.hpp, top_k.hpp, two_levels.hpp
+/// content_hash.hpp, large_top_k.hpp, sparse_accumulate.hpp, support_overlap.hpp, top_k.hpp, two_levels.hpp
 void launch_sparse(const Exec& exec, const Vectors& at) {
   select_top_k(exec, at.sparse, at.x, Selected::becomes_zero, at.message);
   LargeTopK<Exec>(exec, at.sparse.elements)(exec, at.sparse, 0, at.x, Selected::becomes_zero, at.message);
@@ -204,6 +205,7 @@ void launch_sparse(const Exec& exec, const Vectors& at) {
   subtract_message(exec, at.sparse, at.sent(), at.x);
   clear_kept(exec, at.sparse, at.sent(), at.sent(), at.x);
   (void)support_overlap(exec, at.sparse_messages(), Kokkos::View<std::uint8_t*, Space>{});
+  (void)content_hash(exec, ConstFloats(at.x));
 }
 
 }  // namespace

@@ -324,8 +324,9 @@ contains
   subroutine mistakes_in_words()
     type(kadam_optimizer) :: optimizer, none
     type(kadam_setup) :: setup
-    real(real32) :: x(d), short(5)
+    real(real32) :: x(d), gradient(d), short(5)
     x = 0
+    gradient = 0
     short = 0
     call none%step(x, x, stat, message)
     call expect_words('NULL', 'a step without optimizer')
@@ -346,7 +347,9 @@ contains
     call expect_words('x has 5', 'short parameters to save')
     call optimizer%gradient_ready(x(1:d), 1_int64, 2000_int64, stat, message)
     call expect(stat == kadam_invalid_argument, 'a range that is not in the gradient')
-    call optimizer%step(x, x, stat)
+    call optimizer%step(x, x, stat, message)
+    call expect_words('lies in the memory of the parameters', 'parameters as their own gradient')
+    call optimizer%step(x, gradient, stat)
     call expect(stat == kadam_success, 'the mistakes changed nothing')
     call destroy(optimizer)
     call destroy(optimizer)

@@ -14,6 +14,8 @@
 #include <cstdio>
 #include <fcntl.h>
 #include <limits>
+#include <stdexcept>
+#include <string>
 #include <unistd.h>
 #include <vector>
 
@@ -130,6 +132,34 @@ TEST_P(EmbeddingTest, WorksInPlaceOnMemoryOfTheProgram) {
   exec.fence();
   std::copy_n(test::to_host(managed).begin(), d, around.begin() + before);
   EXPECT_TRUE(test::bitwise_equal(test::to_host(memory), around));
+}
+
+/// Also where a part of the gradient is on its way already.
+TEST_P(EmbeddingTest, RefusesToStartFromDifferentParameters) {
+  const auto optimizer = make(GetParam());
+  const Communicator& communicator = optimizer->communicator();
+  if (communicator.size() == 1) GTEST_SKIP() << "one rank is like itself";
+  const ExecutionSpace exec;
+  const bool is_last = communicator.rank() == communicator.size() - 1;
+  std::vector<float> start = test::random_vector(d, 2);
+  if (is_last) start.back() += 1.0F;
+  const auto x = test::to_device(start);
+  const auto gradient = test::to_device(test::random_gradient(d, communicator.rank(), 1));
+  if (is_last) optimizer->gradient_ready(exec, gradient, {0, d / 2});
+  // Ranks of local rounds tell each other at the first one.
+  const bool has_rounds = has_option(GetParam(), "sync_interval");
+  try {
+    for (std::int64_t t = 0; t < (has_rounds ? 64 : 1); ++t) (void)optimizer->step(exec, x, gradient);
+    ADD_FAILURE() << "ranks go on apart";
+  } catch (const std::invalid_argument& error) {
+    const std::string expected =
+        "the parameters of rank " + std::to_string(communicator.size() - 1) + " are not";
+    EXPECT_NE(std::string(error.what()).find(expected), std::string::npos) << error.what();
+  }
+  if (has_rounds) return;
+  EXPECT_TRUE(test::bitwise_equal(test::to_host(x), start));
+  Kokkos::deep_copy(x, test::to_device(test::random_vector(d, 2)));
+  EXPECT_EQ(optimizer->step(exec, x, gradient).step, 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(AllOptimizers, EmbeddingTest, testing::ValuesIn(optimizer_names()),

@@ -255,6 +255,21 @@ TEST_P(SettingsTest, RanksThatSetTheSameBeforeDifferentStepsAreTold) {
   }
 }
 
+TEST_P(SettingsTest, RanksThatStartApartAreToldAtTheirFirstRound) {
+  if (size_ == 1 || !agrees_in_rounds()) GTEST_SKIP() << "the first step tells";
+  const auto optimizer = make({});
+  const auto x = test::to_device(test::random_vector(d, rank_ == 0 ? 2 : 3));
+  for (std::int64_t t = 1; t <= 3; ++t) (void)step(*optimizer, x, t);
+  try {
+    (void)step(*optimizer, x, 4);
+    FAIL() << "not refused";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_NE(std::string(error.what()).find("started from different parameters"), std::string::npos)
+        << error.what();
+  }
+  EXPECT_EQ(optimizer->settings(), Settings{});
+}
+
 TEST_P(SettingsTest, RefusesWhatCannotBeSetAndSetsNothing) {
   const std::vector<ParameterGroup> groups = {{.tensors = "b"}, {.tensors = "bias", .lr_scale = 0.0}};
   const auto optimizer = make({}, groups);

@@ -25,7 +25,7 @@ with tempfile.TemporaryDirectory() as name:
     lines, held_out = metrics(folder / "a" / "onebit_adam")
     expect(lines[0]["loss"] > 0 and lines[0]["skipped_steps"] == 1, lines[0])
     for line in lines[1:]:
-        expect(line["loss"] is None and line["gradient_norm"] is None and line["learning_rate"] == 0, line)
+        expect(line["loss"] is None and line["gradient_norm"] is None and line["learning_rate"] == 0.01, line)
         # The phase is that of the last step taken, and a skipped step sends nothing but the agreement.
         expect(line["phase"] == "compressed" and line["bytes_per_step"] == 0, line)
     expect(lines[-1]["bytes_sent"] - lines[-2]["bytes_sent"] == 5 * 16, lines[-2:])

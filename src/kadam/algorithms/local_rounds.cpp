@@ -236,7 +236,9 @@ bool LocalRounds::agree(Step& step) {
 void LocalRounds::refuse_different_settings(const Step& step) const {
   const std::string owner = "kadam::Optimizer";
   step.settings.require_equal(communicator(), owner, common().groups);
-  throw std::invalid_argument(owner + ": ranks have set values before different steps of a round");
+  throw std::invalid_argument(owner +
+                              ": ranks have set values before different steps of a round, or started "
+                              "from different parameters");
 }
 
 void LocalRounds::round(const Step& step) {

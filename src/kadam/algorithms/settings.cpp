@@ -80,7 +80,8 @@ CommonOptions Settings::applied_to(CommonOptions made) const {
 }
 
 std::vector<std::pair<std::string, double>> Settings::named(const std::vector<ParameterGroup>& groups) const {
-  std::vector<std::pair<std::string, double>> all;
+  // As many bits as a double has, of which none is NaN.
+  std::vector<std::pair<std::string, double>> all = {{"start", static_cast<double>(start >> 11U)}};
   for (const Settable& one : settable)
     all.emplace_back(std::string(one.name), (this->*(one.place)).value_or(as_made));
   for (std::size_t k = 0; k < groups.size(); ++k) {
@@ -98,6 +99,7 @@ std::uint32_t Settings::fingerprint() const {
   const auto add = [&](const std::optional<double>& value) {
     text += (value ? to_text(OptionValue(*value)) : std::string("-")) + ";";
   };
+  text = std::to_string(start) + ";";
   for (const Settable& one : settable) add(this->*(one.place));
   for (const OfGroup& of_group : of_groups) {
     add(of_group.lr_scale);
@@ -119,7 +121,13 @@ void Settings::require_equal(Communicator& communicator, std::string_view owner,
   for (const auto& [name, value] : own) values.push_back(value);
   const std::vector<double> all = communicator.all_gather_values(values);
   for (std::size_t rank = 1; rank < static_cast<std::size_t>(communicator.size()); ++rank) {
-    for (std::size_t k = 0; k < own.size(); ++k) {
+    if (all[rank * own.size()] != all.front()) {
+      throw std::invalid_argument(std::string(owner) + ": before the first step the parameters of rank " +
+                                  std::to_string(rank) +
+                                  " are not those of rank 0: start all ranks from one seed, or send rank 0's "
+                                  "parameters to all (MPI_Bcast)");
+    }
+    for (std::size_t k = 1; k < own.size(); ++k) {
       const std::string first = text_of_setting(all[k]);
       const std::string other = text_of_setting(all[rank * own.size() + k]);
       if (first == other) continue;

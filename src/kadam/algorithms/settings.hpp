@@ -29,6 +29,8 @@ struct Settings {
   std::optional<double> weight_decay;
   std::optional<double> clip_norm;
   std::vector<OfGroup> of_groups;  ///< in the order of the groups; empty: all as they were made
+  /// Within the first step: a hash of the parameters, which ranks have to have the same as well.
+  std::uint64_t start = 0;
 
   /// Errors: std::invalid_argument for an option that cannot be set, or a value that is no number, below 0,
   /// infinite or NaN.

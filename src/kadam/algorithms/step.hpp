@@ -63,7 +63,7 @@ struct StepResult {
   bool skipped = false;         ///< a gradient was NaN or Inf on some rank: nothing was changed anywhere
   const char* phase = "dense";  ///< of the algorithm, as in traffic_plan(); "dense" for a skipped step
   bool synchronised = true;  ///< parameters are equal on all ranks now; a skipped step leaves this as it was
-  double learning_rate = 0.0;   ///< gamma
+  double learning_rate = 0.0;   ///< gamma; of a skipped step: what it would have had
   double gradient_norm = 0.0;   ///< root mean square of the ranks' gradient norms, before clipping
   double gradient_scale = 1.0;  ///< factor that clipping put on the gradient
   std::uint32_t raised = 0;     ///< bits that ranks have raised since their last step: the same on all ranks

@@ -231,6 +231,22 @@ void Communicator::require_success(const std::exception_ptr& own) {
   }
 }
 
+std::vector<std::string> Communicator::all_gather_texts(std::string_view own) {
+  const auto own_length = static_cast<double>(own.size());
+  const std::vector<double> lengths = all_gather_values({&own_length, 1});
+  const auto longest = static_cast<std::size_t>(*std::max_element(lengths.begin(), lengths.end()));
+  std::vector<double> words((longest + sizeof(double) - 1) / sizeof(double), 0.0);
+  if (words.empty()) return std::vector<std::string>(lengths.size());
+  std::memcpy(words.data(), own.data(), own.size());
+  const std::vector<double> all = all_gather_values(words);
+  std::vector<std::string> texts;
+  for (std::size_t rank = 0; rank < lengths.size(); ++rank) {
+    const auto* const first = reinterpret_cast<const char*>(&all[rank * words.size()]);
+    texts.emplace_back(first, static_cast<std::size_t>(lengths[rank]));
+  }
+  return texts;
+}
+
 void Communicator::require_equal(std::span<const std::string> names, std::span<const std::uint64_t> values) {
   std::vector<double> bits;
   for (const std::uint64_t value : values) bits.push_back(std::bit_cast<double>(value));

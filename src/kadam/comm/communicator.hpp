@@ -212,6 +212,9 @@ class Communicator {
   /// elsewhere. What one rank alone found wrong then ends in words on all, not in a hang. Collective.
   void require_success(const std::exception_ptr& own);
 
+  /// The same text of every rank, [rank]. Wire: (n - 1) times 8 B and the longest text, in whole 8 B.
+  [[nodiscard]] std::vector<std::string> all_gather_texts(std::string_view own);
+
   /// Throws std::invalid_argument on every rank unless all ranks give the same values; the message names
   /// what differs and on which rank. Shape: one name per value. Collective. Wire: (n - 1) 8 B per value.
   void require_equal(std::span<const std::string> names, std::span<const std::uint64_t> values);

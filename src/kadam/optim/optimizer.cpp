@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/collectives/dense_mean.hpp>
+#include <kadam/kernels/content_hash.hpp>
 #include <kadam/kernels/half_copy.hpp>
 #include <kadam/kernels/sparse_accumulate.hpp>
 #include <kadam/optim/optimizer.hpp>
@@ -8,27 +9,47 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <iterator>
+#include <sstream>
 #include <stdexcept>
 #include <utility>
 
 namespace kadam {
 namespace {
 
-std::string text_of(const TensorLayout& layout, bool with_shapes) {
+std::string text_of(const TensorLayout& layout) {
   std::string text;
   for (const Tensor& tensor : layout.tensors()) {
-    text += tensor.name + ":" + std::to_string(tensor.end);
-    if (with_shapes && tensor.is_matrix())
-      text += "/" + std::to_string(tensor.rows()) + (tensor.spectral ? "s" : "");
-    text += ";";
+    text += tensor.name + ":" + std::to_string(tensor.end) + ";";
   }
   return text;
 }
 
 [[noreturn]] void refuse_state(const StateSource& source, const std::string& why) {
   throw std::runtime_error("the state of " + source.algorithm() + " " + why);
+}
+
+/// Texts of all ranks, in lines of names and values by turns; not all are equal. Names the first difference.
+[[noreturn]] void refuse_different_setups(const std::vector<std::string>& texts) {
+  for (std::size_t rank = 1; rank < texts.size(); ++rank) {
+    std::istringstream first(texts.front());
+    std::istringstream other(texts[rank]);
+    std::string what;
+    std::string value;
+    std::string other_what;
+    std::string other_value;
+    while (std::getline(first, what) && std::getline(first, value)) {
+      const bool is_there = std::getline(other, other_what) && std::getline(other, other_value);
+      if (is_there && what == other_what && value == other_value) continue;
+      const std::string of_other = !is_there || what != other_what ? "nothing" : other_value;
+      throw std::invalid_argument("kadam::Optimizer: rank 0 and rank " + std::to_string(rank) +
+                                  " disagree on " + what + " (" + value + " and " + of_other +
+                                  "): start all ranks with the same configuration");
+    }
+  }
+  throw std::invalid_argument("kadam::Optimizer: ranks disagree on the tensors of the model");
 }
 
 /// Sends of one class that come at the same steps count as one.
@@ -49,7 +70,7 @@ void add_traffic(const StepPhase& phase, const PlannedExchange& exchange, const 
 }  // namespace
 
 std::uint64_t hash_of(const TensorLayout& layout) {
-  return hash_of(text_of(layout, false));
+  return hash_of(text_of(layout));
 }
 
 Optimizer::Optimizer(Setup setup, const std::function<AlgorithmCost(const Problem&)>& cost_of,
@@ -166,28 +187,58 @@ void Optimizer::adopt_settings(const StateSource& source, const Restoration& res
   }
 }
 
-void Optimizer::refuse_different_settings() {
-  wanted_.require_equal(communicator(), name_, made_with_.groups);
+void Optimizer::refuse_different_settings(const Settings& settings) {
+  settings.require_equal(communicator(), name_, made_with_.groups);
   throw std::invalid_argument(name_ + ": ranks have set different values before this step");
 }
 
+std::vector<std::pair<std::string, std::string>> Optimizer::made_with() const {
+  std::vector<std::pair<std::string, std::string>> all = {
+      {"the algorithm", name_},
+      {"d, the number of parameters", std::to_string(elements())},
+      {"the length of exchanged pieces in bytes", std::to_string(at_->communicator->piece_bytes())}};
+  for (const auto& [name, value] : options_) all.emplace_back("option '" + name + "'", to_text(value));
+  all.emplace_back("the parameter groups", groups_text());
+  std::string before;
+  for (const Tensor& tensor : layout().tensors()) {
+    std::string value = tensor.name + ", " + std::to_string(tensor.elements()) + " elements";
+    if (tensor.is_matrix()) {
+      value += " in " + std::to_string(tensor.rows()) + " rows";
+      if (!tensor.spectral) value += ", not spectral";
+    }
+    all.emplace_back("the tensor after '" + before + "'", value);
+    before = tensor.name;
+  }
+  return all;
+}
+
 void Optimizer::require_agreement() {
-  const std::array<std::string, 7> names = {
-      "the version of the messages' layout: all need the same build of Kadam",
-      "the algorithm (hash)",
-      "d, the number of parameters",
-      "the tensors' names, sizes and shapes (hash)",
-      "the options (hash)",
-      "the parameter groups (hash)",
-      "the length of exchanged pieces (bytes)"};
-  const std::array<std::uint64_t, 7> values = {wire_format_version,
-                                               kadam::hash_of(name_),
-                                               static_cast<std::uint64_t>(elements()),
-                                               kadam::hash_of(text_of(layout(), true)),
-                                               kadam::hash_of(options_),
-                                               kadam::hash_of(groups_text()),
-                                               at_->communicator->piece_bytes()};
-  at_->communicator->require_equal(names, values);
+  std::string own;
+  for (const auto& [what, value] : made_with())
+    own.append(what).append(1, '\n').append(value).append(1, '\n');
+  const std::array<std::uint64_t, 2> values = {wire_format_version, kadam::hash_of(own)};
+  std::array<double, 2> bits{};
+  std::transform(values.begin(), values.end(), bits.begin(),
+                 [](std::uint64_t value) { return std::bit_cast<double>(value); });
+  const std::vector<double> all = at_->communicator->all_gather_values(bits);
+  const auto differs = [&](std::size_t k) {
+    // As bits: as doubles some hashes would be NaN.
+    bool any = false;
+    for (; k < all.size(); k += values.size())
+      any =
+          any || std::bit_cast<std::uint64_t>(all[k]) != std::bit_cast<std::uint64_t>(all[k % values.size()]);
+    return any;
+  };
+  if (differs(0)) {
+    throw std::invalid_argument(
+        "kadam::Optimizer: ranks disagree on the version of the messages' layout: all need the same build of "
+        "Kadam");
+  }
+  if (differs(1)) refuse_different_setups(at_->communicator->all_gather_texts(own));
+}
+
+double Optimizer::next_learning_rate() const {
+  return wanted_.lr ? *wanted_.lr : at_->common.learning_rate.at(at_->steps + 1);
 }
 
 StepResult Optimizer::step(const ExecutionSpace& exec, const Parameters& parameters,
@@ -195,7 +246,11 @@ StepResult Optimizer::step(const ExecutionSpace& exec, const Parameters& paramet
   require_extents(parameters);
   require_gradient(gradient);
   require_announced(gradient);
+  require_apart(parameters, gradient);
   apply_settings();
+  // What ranks have to have the same in this step.
+  Settings common = wanted_;
+  if (at_->steps == 0) common.start = content_hash(exec, Vector<const float>(parameters.master()));
   phases().start_step();
   StepResult result;
   result.step = at_->steps;
@@ -203,21 +258,21 @@ StepResult Optimizer::step(const ExecutionSpace& exec, const Parameters& paramet
   const bool is_alone = algorithm_->agrees_in_rounds();
   if (is_alone) look_at_own_gradient(exec, gradient, result);
   const bool is_finite = std::isfinite(result.gradient_norm);
-  const Agreement agreement = is_alone ? Agreement{} : agree_on_gradient(exec, gradient, result);
+  const Agreement agreement = is_alone ? Agreement{} : agree_on_gradient(exec, gradient, common, result);
   if (agreement.is_under_way && (result.skipped || !agreement.settings_are_equal)) {
     // Messages that have left must not meet those of a later exchange.
     (void)algorithm_->next_gradient_mean()->of_gradient(exec, phases(), gradient);
   }
-  if (!agreement.settings_are_equal) refuse_different_settings();
+  if (!agreement.settings_are_equal) refuse_different_settings(common);
   if (result.skipped) {
     result.synchronised = synchronised_;
+    result.learning_rate = next_learning_rate();
     ++skipped_;
     return result;
   }
-  result.learning_rate = wanted_.lr ? *wanted_.lr : at_->common.learning_rate.at(at_->steps + 1);
-  Step next{
-      exec,          parameters,     gradient, at_->steps + 1, result,  at_->common, at_->problem.groups,
-      at_->segments, communicator(), phases(), raised_,        wanted_, is_finite};
+  result.learning_rate = next_learning_rate();
+  Step next{exec,          parameters,     gradient, at_->steps + 1, result, at_->common, at_->problem.groups,
+            at_->segments, communicator(), phases(), raised_,        common, is_finite};
   algorithm_->advance(next);
   skipped_ += result.skipped_alone;
   if (!algorithm_->writes_model()) write_model(exec, parameters);
@@ -411,6 +466,18 @@ void Optimizer::require_announced(const Gradient& gradient) {
                               "' is not the one that gradient_ready() was called with: pass the same");
 }
 
+void Optimizer::require_apart(const Parameters& parameters, const Gradient& gradient) const {
+  const auto first = reinterpret_cast<std::uintptr_t>(parameters.master().data());
+  const auto last = reinterpret_cast<std::uintptr_t>(parameters.master().data() + elements());
+  std::uintptr_t of_gradient = 0;
+  gradient.visit([&](const auto& values) { of_gradient = reinterpret_cast<std::uintptr_t>(values.data()); });
+  const auto end_of_gradient =
+      of_gradient + static_cast<std::uintptr_t>(elements()) * bytes_per_number(gradient.format());
+  if (elements() == 0 || end_of_gradient <= first || last <= of_gradient) return;
+  throw std::invalid_argument("kadam::Optimizer (" + name_ + "): the gradient View '" + gradient.label() +
+                              "' lies in the memory of the parameters, which the step writes: pass another");
+}
+
 void Optimizer::write_model(const ExecutionSpace& exec, const Parameters& parameters) {
   if (!parameters.copy().exists()) return;
   const auto scope = phases().enter(exec, Phase::decode);
@@ -424,13 +491,13 @@ void Optimizer::look_at_own_gradient(const ExecutionSpace& exec, const Gradient&
 }
 
 Optimizer::Agreement Optimizer::agree_on_gradient(const ExecutionSpace& exec, const Gradient& gradient,
-                                                  StepResult& result) {
+                                                  const Settings& settings, StepResult& result) {
   const auto scope = phases().enter(exec, Phase::check);
   const DenseMean* const mean = algorithm_->next_gradient_mean();
   // A squared norm has a sign to spare, NaN and all.
   at_->communicator->settle();
   const double sign = mean != nullptr && mean->is_under_way() ? -1.0 : 1.0;
-  const Notice notice{std::exchange(raised_, 0), wanted_.fingerprint()};
+  const Notice notice{std::exchange(raised_, 0), settings.fingerprint()};
   const std::array<double, 2> own = {std::copysign(at_->squared_norm(exec, gradient), sign), notice.packed()};
   const std::vector<double> all = at_->communicator->all_gather_values(own);
   double sum = 0.0;

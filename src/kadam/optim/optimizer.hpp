@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace kadam {
@@ -61,11 +62,11 @@ class Optimizer final {
   /// the old one first, since kernels of the last call may still use what the next one does.
   /// Shape: all have layout().elements() entries. Errors: std::invalid_argument for another extent, a
   /// gradient in another format than gradient_format(), or another View than gradient_ready() was given, and
-  /// on all ranks where they have set different values (set());
+  /// on all ranks where they have set different values (set()), or start from different parameters;
   /// std::out_of_range on all ranks past the end of a list of learning rates; MpiError. A NaN or Inf in the
   /// gradient of any rank is no error: the step is skipped on all ranks, writes nothing and is counted.
   /// Wire: traffic_plan(), and (n - 1) 16 bytes of control: norm, raised bits and whether all have set the
-  /// same (loco that clips: 8 more).
+  /// same, in the first step also the same parameters (loco that clips: 8 more).
   StepResult step(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient);
 
   /// Says during the backward pass that some elements of this rank's next gradient are final: once what is
@@ -176,6 +177,8 @@ class Optimizer final {
   void require_gradient(const Gradient& gradient) const;
   void require_format(const Gradient& gradient) const;
   void require_announced(const Gradient& gradient);
+  void require_apart(const Parameters& parameters, const Gradient& gradient) const;
+  [[nodiscard]] double next_learning_rate() const;
   void write_model(const ExecutionSpace& exec, const Parameters& parameters);
   /// Throws unless they make sense, for tensors that move as they did.
   [[nodiscard]] ResolvedGroups groups_with(const Settings& settings) const;
@@ -189,7 +192,9 @@ class Optimizer final {
   void forget_settings();
   /// After those of a state were read.
   void adopt_settings(const StateSource& source, const Restoration& restoration);
-  [[noreturn]] void refuse_different_settings();
+  [[noreturn]] void refuse_different_settings(const Settings& settings);
+  /// What all ranks have to have the same, by name.
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> made_with() const;
   void describe_numbers(StateFields& fields);
   [[nodiscard]] StateFields describe(const ExecutionSpace& exec, const Vector<float>& parameters,
                                      StateFields::Purpose purpose);
@@ -203,7 +208,7 @@ class Optimizer final {
     bool settings_are_equal = true;
   };
   [[nodiscard]] Agreement agree_on_gradient(const ExecutionSpace& exec, const Gradient& gradient,
-                                            StepResult& result);
+                                            const Settings& settings, StepResult& result);
 
   [[nodiscard]] std::int64_t elements() const { return at_->problem.elements(); }
 

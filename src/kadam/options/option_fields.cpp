@@ -262,12 +262,6 @@ std::uint64_t hash_of(std::string_view text) {
   return hash;
 }
 
-std::uint64_t hash_of(const OptionMap& values) {
-  std::string text;
-  for (const auto& [name, value] : values) text += name + "=" + to_text(value) + ";";
-  return hash_of(text);
-}
-
 void require_option(bool condition, std::string_view owner, const std::string& sentence) {
   if (!condition) throw std::invalid_argument(std::string(owner) + ": " + sentence);
 }

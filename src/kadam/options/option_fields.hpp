@@ -138,7 +138,6 @@ template <class Options>
 }
 
 /// FNV-1a hash of names and values: equal configurations have equal hashes on all ranks.
-[[nodiscard]] std::uint64_t hash_of(const OptionMap& values);
 [[nodiscard]] std::uint64_t hash_of(std::string_view text);
 
 /// Throws std::invalid_argument "<owner>: <sentence>" unless the condition holds.
