@@ -27,8 +27,12 @@ if(KADAM_ENABLE_FORTRAN)
     FILES_MATCHING PATTERN "*.f90")
 endif()
 if(KADAM_ENABLE_PYTHON)
-  install(TARGETS kadam_python LIBRARY DESTINATION ${KADAM_PYTHON_INSTALL_DIR})
-  install(FILES ${PROJECT_BINARY_DIR}/python/kadam.pyi DESTINATION ${KADAM_PYTHON_INSTALL_DIR})
+  # A component of its own: what pip installs.
+  install(TARGETS kadam_python LIBRARY DESTINATION ${KADAM_PYTHON_INSTALL_DIR}/kadam COMPONENT python)
+  install(FILES ${PROJECT_BINARY_DIR}/python/kadam/_kadam.pyi DESTINATION ${KADAM_PYTHON_INSTALL_DIR}/kadam
+    COMPONENT python)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/kadam/python/kadam/ DESTINATION ${KADAM_PYTHON_INSTALL_DIR}/kadam
+    COMPONENT python FILES_MATCHING PATTERN "*.py" PATTERN "py.typed")
 endif()
 if(KADAM_ENABLE_DRIVERS)
   install(TARGETS kadam-train kadam-replay kadam-plan kadam-bench kadam-doctor RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -9,9 +9,10 @@ Needs torch, numpy and mpi4py. Says how many held-out images are right, and how 
 """
 import argparse
 import gzip
+import math
 import pathlib
 
-import kadam
+import kadam.torch
 import numpy
 import torch
 from mpi4py import MPI
@@ -46,37 +47,35 @@ class Images:
 
 
 def make_network():
-    torch.manual_seed(1)  # the same parameters on all ranks
     return nn.Sequential(
         nn.Conv2d(1, 16, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
         nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
         nn.Flatten(), nn.Linear(32 * 7 * 7, 10))
 
 
-def flat_vectors(network):
-    """Parameters and gradients, each in one vector, of which those of the network become views: nothing is copied."""
-    x = torch.cat([parameter.detach().reshape(-1) for parameter in network.parameters()])
-    gradient = torch.zeros_like(x)
-    begin = 0
-    for parameter in network.parameters():
-        end = begin + parameter.numel()
-        parameter.data = x[begin:end].view_as(parameter)
-        parameter.grad = gradient[begin:end].view_as(parameter)
-        begin = end
-    return x, gradient
+def rate(step, steps):
+    """Of a step, as a part of the largest: a linear rise, then half a cosine."""
+    rise = min(100, steps // 8)
+    return (step + 1) / rise if step < rise else 0.5 * (1 + math.cos(math.pi * (step - rise) / (steps - rise)))
 
 
-def train(network, optimizer, x, gradient, images, arguments):
-    for step in range(optimizer.statistics["steps_taken"], arguments.steps):
-        generator = torch.Generator().manual_seed(step * optimizer.size + optimizer.rank)
+def train(network, optimizer, first, images, arguments):
+    for group in optimizer.param_groups:
+        group["initial_lr"] = arguments.lr  # what a schedule that does not begin at 0 asks for
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: rate(step, arguments.steps), first - 1)
+    rank, ranks = arguments.comm.rank, arguments.comm.size
+    for step in range(first, arguments.steps):
+        generator = torch.Generator().manual_seed(step * ranks + rank)
         pixels, classes = images.batch(torch.randint(len(images.classes), (arguments.batch,), generator=generator))
-        gradient.zero_()
+        optimizer.zero_grad()
         loss = nn.functional.cross_entropy(network(pixels), classes)
         loss.backward()
-        result = optimizer.step(x, gradient)
-        if optimizer.rank == 0 and result.step % 100 == 0:
+        optimizer.step()
+        schedule.step()
+        result = optimizer.results[0]
+        if rank == 0 and result.step % 100 == 0:
             print(f"step {result.step:5}  {result.phase:10}  loss {loss.item():.4f}", flush=True)
-    optimizer.flush(x)
+    optimizer.flush()
 
 
 def right_answers(network, images, comm):
@@ -90,28 +89,28 @@ def right_answers(network, images, comm):
 
 def main():
     arguments = parse()
-    comm = MPI.COMM_WORLD
+    comm = arguments.comm = MPI.COMM_WORLD
     torch.set_num_threads(1)
+    torch.manual_seed(comm.rank)  # the optimizer sends rank 0's parameters to all
     network = make_network()
-    x, gradient = flat_vectors(network)
-    tensors = {name: parameter.shape for name, parameter in network.named_parameters()}
-    optimizer = kadam.Optimizer(arguments.optimizer, tensors, comm, lr=arguments.lr, lr_schedule="cosine",
-                                lr_warmup_steps=min(100, arguments.steps // 8), lr_total_steps=arguments.steps,
-                                **OPTIONS[arguments.optimizer])
+    optimizer = kadam.torch.Optimizer(network.named_parameters(), arguments.optimizer, comm, lr=arguments.lr,
+                                      weight_decay=0, **OPTIONS[arguments.optimizer])
+    first = 0
     if arguments.checkpoint:
-        optimizer.load_newest(x, arguments.checkpoint)
-    first = optimizer.statistics["steps_taken"]
-    train(network, optimizer, x, gradient, Images(arguments.data, "train"), arguments)
+        restored = optimizer.load_newest(arguments.checkpoint)
+        first = restored.step if restored else 0
+    train(network, optimizer, first, Images(arguments.data, "train"), arguments)
     if arguments.checkpoint:
-        optimizer.save(x, arguments.checkpoint)
+        optimizer.save(arguments.checkpoint)
     held_out = Images(arguments.data, "t10k")
     right = right_answers(network, held_out, comm)
     if comm.rank == 0:
         total = len(held_out.classes)
         print(f"{arguments.optimizer} on {comm.size} ranks: {100 * right / total:.2f} % of {total} held-out images "
               "are right")
-        sent = optimizer.sent_bytes / max(1, optimizer.statistics["steps_taken"] - first)
-        print(f"{sent:.0f} B sent per step, of {4 * len(x)} B of a gradient")
+        engine, = optimizer.engines
+        sent = engine.sent_bytes / max(1, engine.statistics["steps_taken"] - first)
+        print(f"{sent:.0f} B sent per step, of {4 * engine.elements} B of a gradient")
     optimizer.close()
 
 

@@ -97,7 +97,17 @@ void bind_checkpoints(Class& optimizer) {
            nb::kw_only(), "stream"_a = nb::none(),
            "The same with the newest checkpoint in a folder that is whole; None if there is none at all. "
            "Warns of\n"
-           "those that it passes over. Collective.");
+           "those that it passes over. Collective.")
+      .def("state", &BoundOptimizer::state, "x"_a, nb::kw_only(), "stream"_a = nb::none(),
+           nb::sig("def state(self, x: object, *, stream: object | None = None) -> tuple[dict[str, str], "
+                   "dict[str, object]]"),
+           "All that this rank holds, x included: words, and vectors as arrays of bytes. For who goes back "
+           "some steps,\n"
+           "or keeps states in files of its own.")
+      .def("set_state", &BoundOptimizer::set_state, "x"_a, "words"_a, "vectors"_a, "model"_a = nb::none(),
+           nb::kw_only(), "stream"_a = nb::none(),
+           "Goes on from state() to the last bit, on the same rank of as many; writes x. Collective; fails "
+           "on all ranks.");
 }
 
 nb::dict figures(const Health& health) {
@@ -166,7 +176,8 @@ void bind_optimizer(nb::module_& module) {
                                   {ranks_per_node, gpu_aware, piece_bytes, allow_alone}, options);
       },
       "name"_a, "tensors"_a, "comm"_a = nb::none(), nb::kw_only(), "groups"_a = nb::tuple(),
-      "ranks_per_node"_a = 1, "gpu_aware"_a = "auto", "piece_bytes"_a = nb::none(), "allow_alone"_a = false, "options"_a,
+      "ranks_per_node"_a = 1, "gpu_aware"_a = "auto", "piece_bytes"_a = nb::none(), "allow_alone"_a = false,
+      "options"_a,
       "Collective over comm. ValueError on all ranks for what is wrong, or differs between ranks.");
   bind_training(optimizer);
   bind_checkpoints(optimizer);

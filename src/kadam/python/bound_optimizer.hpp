@@ -71,6 +71,10 @@ class BoundOptimizer final : public KokkosUser {
   LoadedCheckpoint load(nb::handle x, const std::filesystem::path& path, nb::handle model, nb::object stream);
   std::optional<LoadedCheckpoint> load_newest(nb::handle x, const std::filesystem::path& folder,
                                               nb::handle model, nb::object stream);
+  /// A checkpoint::MemoryState: words, and vectors as arrays of bytes.
+  [[nodiscard]] nb::tuple state(nb::handle x, nb::object stream);
+  void set_state(nb::handle x, const Words& words, const nb::dict& vectors, nb::handle model,
+                 nb::object stream);
 
   [[nodiscard]] nb::dict statistics();
   [[nodiscard]] Health health();

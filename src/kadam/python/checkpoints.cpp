@@ -3,10 +3,19 @@
 #include <kadam/config.hpp>
 #include <kadam/python/bound_optimizer.hpp>
 
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 #ifdef KADAM_ENABLE_CHECKPOINT
 #include <kadam/checkpoint/checkpoint.hpp>
+#include <kadam/checkpoint/memory_state.hpp>
 #endif
 
 namespace kadam::python {
@@ -17,6 +26,18 @@ namespace {
 
 LoadedCheckpoint loaded(const checkpoint::Restored& restored) {
   return {restored.step, restored.path, restored.program};
+}
+
+using ByteArray = nb::ndarray<const std::uint8_t, nb::numpy, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+nb::object array_that_owns(std::vector<std::byte> bytes) {
+  auto kept = std::make_unique<std::vector<std::byte>>(std::move(bytes));
+  auto* const data = reinterpret_cast<std::uint8_t*>(kept->data());
+  const std::size_t size = kept->size();
+  const nb::capsule owner(kept.release(), [](void* vector) noexcept {
+    const std::unique_ptr<std::vector<std::byte>> gone(static_cast<std::vector<std::byte>*>(vector));
+  });
+  return nb::cast(nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>(data, {size}, owner));
 }
 
 void warn(const std::string& text) {
@@ -70,6 +91,37 @@ std::optional<LoadedCheckpoint> BoundOptimizer::load_newest(nb::handle x, const 
   return restored;
 }
 
+nb::tuple BoundOptimizer::state(nb::handle x, nb::object stream) {
+  const OnStream where = on(std::move(stream));
+  const ReadParameters parameters("x", x, elements(), where.handle);
+  checkpoint::MemoryState state =
+      alone_on(where, [&](Optimizer& optimizer, const ExecutionSpace& exec, ArrayCopies& copies) {
+        return checkpoint::save_in_memory(exec, optimizer, parameters.in(exec, copies));
+      });
+  nb::dict vectors;
+  for (auto& [name, bytes] : state.vectors) vectors[name.c_str()] = array_that_owns(std::move(bytes));
+  return nb::make_tuple(state.words, vectors);
+}
+
+void BoundOptimizer::set_state(nb::handle x, const Words& words, const nb::dict& vectors, nb::handle model,
+                               nb::object stream) {
+  const OnStream where = on(std::move(stream));
+  const ParameterArrays parameters("x", x, model, elements(), where.handle);
+  checkpoint::MemoryState state{words, {}};
+  for (const auto& [name, array] : vectors) {
+    ByteArray bytes;
+    if (!nb::try_cast(array, bytes, false))
+      throw std::invalid_argument("vectors: expected arrays of uint8 on the host, as state() gives them");
+    const auto* const first = reinterpret_cast<const std::byte*>(bytes.data());
+    state.vectors[nb::cast<std::string>(name)].assign(first, first + bytes.size());
+  }
+  alone_on(where, [&](Optimizer& optimizer, const ExecutionSpace& exec, ArrayCopies& copies) {
+    const Parameters own = parameters.in(exec, copies);
+    checkpoint::restore_from_memory(exec, optimizer, own, state);
+    parameters.give_back(exec, copies, own);
+  });
+}
+
 #else
 
 namespace {
@@ -93,6 +145,15 @@ LoadedCheckpoint BoundOptimizer::load(nb::handle /*x*/, const std::filesystem::p
 std::optional<LoadedCheckpoint> BoundOptimizer::load_newest(nb::handle /*x*/,
                                                             const std::filesystem::path& /*folder*/,
                                                             nb::handle /*model*/, nb::object /*stream*/) {
+  refuse_unbuilt();
+}
+
+nb::tuple BoundOptimizer::state(nb::handle /*x*/, nb::object /*stream*/) {
+  refuse_unbuilt();
+}
+
+void BoundOptimizer::set_state(nb::handle /*x*/, const Words& /*words*/, const nb::dict& /*vectors*/,
+                               nb::handle /*model*/, nb::object /*stream*/) {
   refuse_unbuilt();
 }
 

@@ -54,12 +54,10 @@ void bind_results(nb::module_& module) {
 namespace nb = nanobind;
 using namespace nb::literals;
 
-NB_MODULE(kadam, module) {
+NB_MODULE(_kadam, module) {
   // Python ends with objects alive; Kadam lets go of what matters before.
   nb::set_leak_warnings(false);
-  module.doc() =
-      "Adam optimizers for data-parallel training over MPI that send a fraction of a gradient.\n\n"
-      "Optimizer is all there is; docs/embedding.md shows it at work.";
+  module.doc() = "The compiled part of kadam.";
   module.attr("__version__") = KADAM_VERSION_STRING;
   kadam::python::bind_results(module);
   kadam::python::bind_optimizer(module);
