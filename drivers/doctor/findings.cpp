@@ -4,6 +4,7 @@
 #include <kadam/config.hpp>
 #include <kadam/execution.hpp>
 #include <kadam/options/option_fields.hpp>
+#include <kadam/text_hash.hpp>
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/kernels/content_hash.hpp>
 #include <kadam/options/option_fields.hpp>
 #include <launch/optimizer_steps.hpp>
 #include <launch/session.hpp>
@@ -54,11 +55,8 @@ void require_learning_rates(const Optimizer& optimizer, std::int64_t steps) {
 
 std::uint64_t require_equal_replicas(Communicator& communicator, const ExecutionSpace& exec,
                                      const Vector<float>& parameters) {
-  exec.fence("kadam::launch::require_equal_replicas");
-  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, parameters);
-  const std::string_view bytes(reinterpret_cast<const char*>(host.data()), host.size() * sizeof(float));
   const std::array<std::string, 1> names = {"the parameters (hash)"};
-  const std::array<std::uint64_t, 1> hashes = {hash_of(bytes)};
+  const std::array<std::uint64_t, 1> hashes = {content_hash(exec, Vector<const float>(parameters))};
   try {
     communicator.require_equal(names, hashes);
   } catch (const std::invalid_argument& error) {

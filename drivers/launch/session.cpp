@@ -20,6 +20,7 @@
 #ifdef KADAM_ENABLE_MPI
 #include <kadam/comm/communicator.hpp>
 #include <kadam/comm/mpi_communicator.hpp>
+#include <kadam/comm/socket_communicator.hpp>
 
 #include <mpi.h>
 #endif
@@ -82,13 +83,27 @@ int ranks_per_node() {
   return ranks;
 }
 
+/// The same ranks by TCP, in place of MPI, if KADAM_WIRE says so.
+std::shared_ptr<Communicator> by_wanted_wire(std::shared_ptr<Communicator> mpi,
+                                             const ExchangeOptions& exchange) {
+  const char* const wire = std::getenv("KADAM_WIRE");
+  if (wire == nullptr || std::string_view(wire) == "mpi") return mpi;
+  if (std::string_view(wire) != "tcp")
+    throw UsageError("KADAM_WIRE=" + std::string(wire) + ": expected mpi or tcp");
+  SocketOptions options;
+  options.exchange = exchange;
+  const auto gather = [&](const std::string& own) { return mpi->all_gather_texts(own); };
+  return make_socket_communicator(mpi->rank(), mpi->size(), gather, options);
+}
+
 std::shared_ptr<Communicator> world() {
   MpiOptions options;
   options.exchange = exchange_options();
   const int ranks = ranks_per_node();
   std::string variable;
   try {
-    std::shared_ptr<Communicator> made = make_mpi_communicator(MPI_COMM_WORLD, options);
+    std::shared_ptr<Communicator> made =
+        by_wanted_wire(make_mpi_communicator(MPI_COMM_WORLD, options), options.exchange);
     variable = "KADAM_RANKS_PER_NODE: ";
     made->form_levels(ranks);
     return made;

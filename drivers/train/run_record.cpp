@@ -39,7 +39,7 @@ std::string processor_name() {
 Json environment() {
   Json set = Json::object();
   for (const char* name :
-       {"OMP_NUM_THREADS", "KADAM_PIECE_BYTES", "KADAM_RANKS_PER_NODE", "KADAM_GPU_AWARE"}) {
+       {"OMP_NUM_THREADS", "KADAM_PIECE_BYTES", "KADAM_RANKS_PER_NODE", "KADAM_GPU_AWARE", "KADAM_WIRE"}) {
     if (const char* value = std::getenv(name)) set[name] = value;
   }
   return set;

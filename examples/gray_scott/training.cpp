@@ -4,7 +4,7 @@
 
 #include "random.hpp"
 #include <kadam/comm/mpi_communicator.hpp>
-#include <kadam/options/option_fields.hpp>
+#include <kadam/kernels/content_hash.hpp>
 
 #include <fmt/format.h>
 
@@ -90,11 +90,9 @@ TrainingStep Training::step(const ExecutionSpace& exec, const History& history) 
 
 std::uint64_t Training::update_consensus(const ExecutionSpace& exec) {
   optimizer_->write_consensus(exec, parameters_, consensus_);
-  exec.fence("gray_scott: consensus");
-  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, consensus_);
   const std::array<std::string, 1> names = {"the parameters (hash)"};
   const std::array<std::uint64_t, 1> hashes = {
-      kadam::hash_of({reinterpret_cast<const char*>(host.data()), host.size() * sizeof(float)})};
+      kadam::content_hash(exec, kadam::Vector<const float>(consensus_))};
   optimizer_->communicator().require_equal(names, hashes);
   return hashes.front();
 }

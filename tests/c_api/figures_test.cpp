@@ -134,7 +134,7 @@ TEST_P(Figures, OfStatisticsAreInTheirFields) {
   const auto per_step = static_cast<std::uint64_t>(got.steps_taken) * (clips ? 8U : 0U);
   // Every other step of those that have rounds is one, in which ranks tell each other of their sums.
   const bool has_rounds = has_option(GetParam().name, "sync_interval");
-  const std::uint64_t in_rounds = has_rounds ? static_cast<std::uint64_t>(got.steps_taken / 2) * 24U : 0U;
+  const std::uint64_t in_rounds = has_rounds ? static_cast<std::uint64_t>(got.steps_taken / 2) * 16U : 0U;
   EXPECT_EQ(got.sent_control_bytes - before.sent_control_bytes,
             others * (16U * static_cast<std::uint64_t>(calls) + per_step + in_rounds));
   EXPECT_EQ(got.sent_bytes, got.sent_control_bytes + got.sent_dense_bytes + got.sent_compressed_bytes +

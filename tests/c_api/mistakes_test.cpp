@@ -105,6 +105,7 @@ TEST(CMistakes, NullIsNoOptimizer) {
     EXPECT_EQ(error.text, call + ": the optimizer is NULL");
   };
   refused(kadam_step(nullptr, &x, &x, nullptr, &error), "kadam_step");
+  refused(kadam_give_up_step(nullptr, &error), "kadam_give_up_step");
   refused(kadam_set(nullptr, "lr", 0.1, &error), "kadam_set");
   refused(kadam_set_group(nullptr, "weights", 1.0, NAN, &error), "kadam_set_group");
   refused(kadam_gradient_ready(nullptr, &x, 0, 1, &error), "kadam_gradient_ready");

@@ -4,7 +4,7 @@
 #include <kadam/comm/mpi_communicator.hpp>
 #include <support/host_views.hpp>
 #include <support/late_marks.hpp>
-#include <support/mpi_options.hpp>
+#include <support/wires.hpp>
 
 #include <gtest/gtest.h>
 
@@ -25,10 +25,9 @@ float number_of(int from, int to, std::size_t piece, std::size_t k, int round) {
          static_cast<float>(k) / 128.0F;
 }
 
-class ExchangeOrderTest : public testing::TestWithParam<std::tuple<Staging, int>> {
+class ExchangeOrderTest : public testing::TestWithParam<std::tuple<test::Wire, int>> {
  protected:
-  std::shared_ptr<Communicator> communicator_ =
-      make_mpi_communicator(MPI_COMM_WORLD, test::mpi_options(std::get<0>(GetParam())));
+  std::shared_ptr<Communicator> communicator_ = std::get<0>(GetParam()).connect();
   const test::LateMarks late_{std::get<1>(GetParam())};
   const int rank_ = communicator_->rank();
   const int size_ = communicator_->size();
@@ -116,8 +115,7 @@ TEST_P(ExchangeOrderTest, OthersMayTalkMeanwhile) {
 }
 
 INSTANTIATE_TEST_SUITE_P(RoutesAndMarks, ExchangeOrderTest,
-                         testing::Combine(testing::Values(Staging::automatic, Staging::always),
-                                          testing::Values(0, 1, 3)));
+                         testing::Combine(testing::ValuesIn(test::wires), testing::Values(0, 1, 3)));
 
 }  // namespace
 }  // namespace kadam::exchange_order_test

@@ -268,6 +268,7 @@ contains
     call setup%ranks_per_node(1)
     call setup%gpu_aware('off')
     call setup%piece_bytes(61440)
+    call setup%timeout_seconds(600.0_real64)
     call setup%allow_alone(.true.)
     call optimizer%create(setup, MPI_COMM_WORLD, stat, message)
     call expect(stat == kadam_success, 'options: '//message)

@@ -190,6 +190,52 @@ def mistakes_of_one_rank_end_on_all():
             ranks_per_node=-2)
 
 
+def a_wrong_array_of_one_rank_ends_the_step_on_all():
+    if WORLD.size == 1:
+        return
+    for name, wrong, kind in (("adam", None, TypeError), ("local_adam", [1.0], TypeError),
+                              ("onebit_adam", gradient(1)[1:], ValueError)):
+        optimizer, x = make(name, timeout_seconds=30), start()
+        if WORLD.rank == 0:
+            refuses(kind, "gradient", optimizer.step, x, wrong)
+        else:
+            refuses(RuntimeError, "rank 0 cannot take this step", steps_up_to_a_round, optimizer, x)
+    optimizer, x = make("adam", timeout_seconds=30), start()
+    if WORLD.rank == 0:
+        optimizer.give_up_step()
+    else:
+        refuses(RuntimeError, "rank 0 cannot take this step", optimizer.step, x, gradient(1))
+
+
+def steps_up_to_a_round(optimizer, x):
+    for step in range(1, 1 + optimizer.options.get("sync_interval", 1)):
+        optimizer.step(x, gradient(step))
+
+
+def missing_ranks_are_named():
+    refuses(ValueError, "timeout_seconds: expected 0 (none) or more seconds, got -1", kadam.Optimizer, "adam", TENSORS,
+            WORLD, timeout_seconds=-1)
+    if WORLD.size == 1:
+        return
+    optimizer, last = make("adam", timeout_seconds=0.5), WORLD.size - 1
+    if WORLD.rank != last:
+        refuses(RuntimeError, f"nothing has come for 0.5 s; this rank is missing: {last}", optimizer.step, start(),
+                gradient(1))
+    WORLD.Barrier()
+
+
+def ranks_without_mpi_send_the_same():
+    ranks = kadam.Ranks(WORLD.rank, WORLD.size, WORLD.allgather, "127.0.0.1")
+    for name in ("onebit_adam", "locally_accumulated_adam"):
+        by_mpi, by_tcp = make(name), make(name, ranks)
+        x, y = start(), start()
+        for step in range(1, 7):
+            by_mpi.step(x, gradient(step))
+            by_tcp.step(y, gradient(step))
+        expect(x.tobytes() == y.tobytes() and by_mpi.sent_bytes == by_tcp.sent_bytes, f"{name} over TCP")
+    refuses(ValueError, "expected a rank of 0 to 1, got 2", make, "adam", kadam.Ranks(2, 2, WORLD.allgather))
+
+
 ranks_stay_equal_and_send_what_is_planned()
 all_kinds_of_arrays_are_the_same()
 with tempfile.TemporaryDirectory() as own:
@@ -200,3 +246,6 @@ ranks_know_of_each_other()
 ranks_set_the_same()
 communicators_do_not_meet()
 mistakes_of_one_rank_end_on_all()
+a_wrong_array_of_one_rank_ends_the_step_on_all()
+missing_ranks_are_named()
+ranks_without_mpi_send_the_same()

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace kadam::test {
 
@@ -24,9 +25,11 @@ class PretendTransport final : public Transport {
 
   /// Nobody takes a step.
   [[nodiscard]] std::unique_ptr<Messages> messages() override { return nullptr; }
-  void all_gather(std::byte* all, std::size_t bytes) override {
+  bool all_gather(std::byte* all, std::size_t bytes, Seconds /*patience*/) override {
     for (int r = 1; r < size_; ++r) std::memcpy(all + static_cast<std::size_t>(r) * bytes, all, bytes);
+    return true;
   }
+  std::vector<int> missing_ranks(Seconds /*patience*/) override { return {}; }
   void all_reduce_sum(float* /*values*/, std::size_t /*count*/) override {}
   [[nodiscard]] std::unique_ptr<Transport> duplicate() override {
     return std::make_unique<PretendTransport>(size_);

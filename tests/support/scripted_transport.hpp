@@ -50,12 +50,14 @@ class ScriptedTransport final : public Transport {
   [[nodiscard]] std::unique_ptr<Messages> messages() override {
     return std::make_unique<ScriptedMessages>(*this);
   }
-  void all_gather(std::byte* all, std::size_t bytes) override {
+  bool all_gather(std::byte* all, std::size_t bytes, Seconds /*patience*/) override {
     remember(-1, all + static_cast<std::size_t>(rank_) * bytes, bytes);
-    if (answers_.empty()) return;
+    if (answers_.empty()) return true;
     std::memcpy(all, answers_.front().data(), static_cast<std::size_t>(size_) * bytes);
     answers_.pop_front();
+    return true;
   }
+  std::vector<int> missing_ranks(Seconds /*patience*/) override { return {}; }
   void all_reduce_sum(float* /*values*/, std::size_t /*count*/) override {}
   [[nodiscard]] std::unique_ptr<Transport> duplicate() override {
     auto copy = std::make_unique<ScriptedTransport>(rank_, size_, allows_threads_);
@@ -86,7 +88,7 @@ class ScriptedTransport final : public Transport {
     void receive_any(int from, std::byte* data, std::size_t bytes, std::size_t id) override {
       receive(from, 0, data, bytes, id);
     }
-    void progress(bool /*wait*/, Done& done) override {
+    void progress(Seconds /*patience*/, Done& done) override {
       if (!transport_.failure_.empty()) throw std::runtime_error(transport_.failure_);
       done.arrived.insert(done.arrived.end(), arrived_.begin(), arrived_.end());
       const auto all = static_cast<std::ptrdiff_t>(sent_.size());
@@ -97,6 +99,7 @@ class ScriptedTransport final : public Transport {
       if (sending_ > 0) --sending_;
     }
     [[nodiscard]] std::size_t sending() const override { return sending_; }
+    [[nodiscard]] std::size_t receiving() const override { return arrived_.size(); }
     void give_up() override {
       arrived_.clear();
       sent_.clear();

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/codec/any_quantiser.hpp>
 #include <kadam/options/option_fields.hpp>
+#include <kadam/text_hash.hpp>
 #include <kadam/wire/block_message.hpp>
 #include <kadam/wire/factor_message.hpp>
 #include <kadam/wire/sparse_message.hpp>

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/algorithms/local_rounds.hpp>
 #include <kadam/algorithms/muon.hpp>
+#include <kadam/algorithms/notices.hpp>
 #include <kadam/kernels/local_rounds.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <stdexcept>
 #include <utility>
@@ -210,23 +210,21 @@ void LocalRounds::local_step(Step& step) {
 bool LocalRounds::agree(Step& step) {
   const auto scope = step.enter(Phase::check);
   const bool own_is_finite = std::isfinite(squared_norm(step.exec, u_));
-  const Notice notice{std::exchange(step.raised, 0), settings_of_round_ >> 12U};
-  const std::array<double, 3> own = {own_is_finite ? 0.0 : 1.0,
-                                     static_cast<double>(std::exchange(skipped_alone_, 0)), notice.packed()};
+  // The sign says whether the sum is finite.
+  const auto skipped = static_cast<double>(std::exchange(skipped_alone_, 0));
+  const Notice own{std::copysign(skipped, own_is_finite ? 1.0 : -1.0), std::exchange(step.raised, 0),
+                   settings_of_round_ >> 12U};
   communicator().settle();
-  const std::vector<double> all = communicator().all_gather_values(own);
-  bool is_finite = true;
-  bool settings_are_equal = true;
-  for (std::size_t k = 0; k < all.size(); k += own.size()) {
-    is_finite = is_finite && all[k] == 0.0;
-    step.result.skipped_alone += static_cast<std::int64_t>(all[k + 1]);
-    const Notice of_rank = Notice::unpacked(all[k + 2]);
-    step.result.raised |= of_rank.raised;
-    settings_are_equal = settings_are_equal && of_rank.settings == notice.settings;
-  }
-  if (!settings_are_equal) {
-    step.raised |= notice.raised;
+  const Notices all = exchange_notices(communicator(), own);
+  step.result.raised |= all.raised;
+  if (!all.settings_are_equal) {
+    step.raised |= own.raised;
     refuse_different_settings(step);
+  }
+  bool is_finite = true;
+  for (const double of_rank : all.numbers) {
+    is_finite = is_finite && !std::signbit(of_rank);
+    step.result.skipped_alone += static_cast<std::int64_t>(std::fabs(of_rank));
   }
   settings_of_round_ = 0;
   if (!is_finite) ++step.result.skipped_alone;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/algorithms/settings.hpp>
 #include <kadam/options/option_fields.hpp>
+#include <kadam/text_hash.hpp>
 
 #include <algorithm>
 #include <array>
@@ -95,11 +96,10 @@ std::vector<std::pair<std::string, double>> Settings::named(const std::vector<Pa
 
 std::uint32_t Settings::fingerprint() const {
   if (*this == Settings{}) return 0;
-  std::string text;
+  std::string text = std::to_string(start) + ";";
   const auto add = [&](const std::optional<double>& value) {
     text += (value ? to_text(OptionValue(*value)) : std::string("-")) + ";";
   };
-  text = std::to_string(start) + ";";
   for (const Settable& one : settable) add(this->*(one.place));
   for (const OfGroup& of_group : of_groups) {
     add(of_group.lr_scale);

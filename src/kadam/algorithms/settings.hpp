@@ -63,19 +63,4 @@ struct Settings {
       const std::vector<ParameterGroup>& groups) const;
 };
 
-/// What ranks tell each other beside what a message is about: bits that were raised, and 20 bits that are the
-/// same on all ranks where their Settings are. It travels as one number of 52 bits.
-struct Notice {
-  std::uint32_t raised = 0;
-  std::uint32_t settings = 0;
-
-  [[nodiscard]] double packed() const {
-    return static_cast<double>((std::uint64_t{settings} << 32U) | std::uint64_t{raised});
-  }
-  [[nodiscard]] static Notice unpacked(double number) {
-    const auto bits = static_cast<std::uint64_t>(number);
-    return {static_cast<std::uint32_t>(bits), static_cast<std::uint32_t>(bits >> 32U)};
-  }
-};
-
 }  // namespace kadam

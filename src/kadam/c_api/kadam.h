@@ -112,6 +112,9 @@ void kadam_setup_memory(kadam_setup* setup, kadam_memory memory);
 void kadam_setup_ranks_per_node(kadam_setup* setup, int ranks);
 void kadam_setup_gpu_aware(kadam_setup* setup, const char* word);
 void kadam_setup_piece_bytes(kadam_setup* setup, int64_t bytes);
+/* How long a call waits for other ranks while nothing comes or leaves; then it fails and names those that are
+ * missing. 0: for ever. Default: 1800. */
+void kadam_setup_timeout_seconds(kadam_setup* setup, double seconds);
 /* 1: one rank is enough. Else kadam_create() fails where MPI has a single rank and the launcher has started
  * several tasks: each would train alone. */
 void kadam_setup_allow_alone(kadam_setup* setup, int value);
@@ -161,6 +164,11 @@ typedef struct kadam_step_result {
  * see kadam_wait(). result may be NULL. A NaN is no error: see skipped. */
 kadam_status kadam_step(kadam_optimizer* optimizer, float* parameters, const void* gradient,
                         kadam_step_result* result, kadam_error* error);
+
+/* Instead of kadam_step(), for a rank that cannot take it: ends the step on all ranks, whose call fails (of
+ * local_adam and local_muon in the next round, which this call then waits for). Nothing can be exchanged
+ * afterwards. What kadam_step() itself refuses, it ends so. */
+kadam_status kadam_give_up_step(kadam_optimizer* optimizer, kadam_error* error);
 
 /* Sets an option from the next step on: "lr" (of every step, in place of a schedule), "weight_decay" or
  * "clip_norm"; the same on all ranks before the same step, which fails on all otherwise (of local_adam and

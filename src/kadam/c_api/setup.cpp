@@ -162,6 +162,16 @@ void kadam_setup_piece_bytes(kadam_setup* setup, int64_t bytes) {
   });
 }
 
+void kadam_setup_timeout_seconds(kadam_setup* setup, double seconds) {
+  change(__func__, setup, [&](kadam_setup& of) {
+    if (!(seconds >= 0.0)) {
+      throw std::invalid_argument("kadam_setup_timeout_seconds: expected 0 (none) or more seconds, got " +
+                                  std::to_string(seconds));
+    }
+    of.exchange.timeout_seconds = seconds;
+  });
+}
+
 void kadam_setup_allow_alone(kadam_setup* setup, int value) {
   change(__func__, setup, [&](kadam_setup& of) { of.allow_alone = value != 0; });
 }

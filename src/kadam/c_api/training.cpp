@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <utility>
 
 using kadam::c_api::guarded;
 using kadam::c_api::required;
@@ -42,13 +43,18 @@ kadam_status kadam_step(kadam_optimizer* optimizer, float* parameters, const voi
                         kadam_step_result* result, kadam_error* error) {
   return guarded(__func__, error, [&] {
     kadam_optimizer& of = usable(optimizer);
-    const kadam::Parameters own = of.in(parameters);
-    const kadam::StepResult step = of.optimizer->step(of.exec, own, of.gradient_of(gradient));
+    const auto [own, g] =
+        of.optimizer->prepare_step([&] { return std::pair(of.in(parameters), of.gradient_of(gradient)); });
+    const kadam::StepResult step = of.optimizer->step(of.exec, own, g);
     of.give_back(own, parameters);
     if (result == nullptr) return;
     *result = {step.step,           step.phase,           step.learning_rate,        step.gradient_norm,
                step.gradient_scale, step.skipped ? 1 : 0, step.synchronised ? 1 : 0, step.raised};
   });
+}
+
+kadam_status kadam_give_up_step(kadam_optimizer* optimizer, kadam_error* error) {
+  return guarded(__func__, error, [&] { usable(optimizer).optimizer->give_up_step(); });
 }
 
 kadam_status kadam_set(kadam_optimizer* optimizer, const char* option, double value, kadam_error* error) {

@@ -5,6 +5,7 @@
 #include <kadam/checkpoint/state_file.hpp>
 #include <kadam/io/host_file.hpp>
 #include <kadam/io/safetensors.hpp>
+#include <kadam/text_hash.hpp>
 
 #include <algorithm>
 #include <array>

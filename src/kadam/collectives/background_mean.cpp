@@ -322,8 +322,12 @@ void BackgroundMean::Work::work_in_thread(std::optional<int> core) {
 
 void BackgroundMean::Work::work_on_job() {
   Patience patience = patience_of_background();
+  Deadline deadline(own_->patience());
   for (auto state = advance(); state != ReductionRun::State::done && !stops_; state = advance()) {
     if (state == ReductionRun::State::working || is_awaited_) patience.reset();
+    // Only who is awaited keeps others waiting.
+    if (state == ReductionRun::State::working || !is_awaited_) deadline.reset();
+    if (deadline.has_passed()) own_->report_missing_ranks();
     if (state == ReductionRun::State::waiting) patience();
   }
   finish_job();

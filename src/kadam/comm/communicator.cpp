@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <sstream>
 #include <stdexcept>
 #include <utility>
 
@@ -24,7 +25,10 @@ class SelfTransport final : public Transport {
   [[nodiscard]] std::string description() const override { return "one rank, no exchange"; }
 
   [[nodiscard]] std::unique_ptr<Messages> messages() override { return std::make_unique<NoMessages>(); }
-  void all_gather(std::byte* /*all*/, std::size_t /*bytes*/) override {}
+  [[nodiscard]] bool all_gather(std::byte* /*all*/, std::size_t /*bytes*/, Seconds /*patience*/) override {
+    return true;
+  }
+  [[nodiscard]] std::vector<int> missing_ranks(Seconds /*patience*/) override { return {}; }
   void all_reduce_sum(float* /*values*/, std::size_t /*count*/) override {}
 
   [[nodiscard]] std::unique_ptr<Transport> duplicate() override { return std::make_unique<SelfTransport>(); }
@@ -40,8 +44,9 @@ class SelfTransport final : public Transport {
     void receive(int /*from*/, int /*tag*/, std::byte* /*data*/, std::size_t /*bytes*/,
                  std::size_t /*id*/) override {}
     void receive_any(int /*from*/, std::byte* /*data*/, std::size_t /*bytes*/, std::size_t /*id*/) override {}
-    void progress(bool /*wait*/, Done& /*done*/) override {}
+    void progress(Seconds /*patience*/, Done& /*done*/) override {}
     [[nodiscard]] std::size_t sending() const override { return 0; }
+    [[nodiscard]] std::size_t receiving() const override { return 0; }
     void give_up() override {}
   };
 };
@@ -53,7 +58,11 @@ std::size_t ByteCounters::total() const {
 }
 
 Communicator::Communicator(std::unique_ptr<Transport> transport, const ExchangeOptions& options)
-    : transport_(std::move(transport)), options_(options) {
+    : transport_(std::move(transport)), numbers_(transport_), options_(options) {
+  if (!(options.timeout_seconds >= 0.0)) {
+    throw std::invalid_argument("kadam::Communicator: expected a timeout of 0 (none) or more seconds, got " +
+                                std::to_string(options.timeout_seconds));
+  }
   const bool needs_it = !host_reaches_vectors && !transport_->accepts_device_memory();
   staged_ = options.staging == Staging::always || (options.staging == Staging::automatic && needs_it);
   if (!staged_ || size() == 1) return;
@@ -76,7 +85,9 @@ std::string Communicator::description() const {
 }
 
 std::shared_ptr<Communicator> Communicator::duplicate() {
-  return made_of(transport_->duplicate());
+  auto copy = made_of(transport_->duplicate());
+  copy->numbers_ = numbers_;
+  return copy;
 }
 
 std::shared_ptr<Communicator> Communicator::split(int colour) {
@@ -97,6 +108,7 @@ std::unique_ptr<Communicator> Communicator::level(std::unique_ptr<Transport> tra
   auto communicator = std::make_unique<Communicator>(std::move(transport), options_);
   communicator->counters_ = counters_;
   communicator->observer_ = observer_;
+  communicator->numbers_ = numbers_;
   if (staging_ != nullptr) communicator->staging_ = staging_;
   return communicator;
 }
@@ -205,12 +217,41 @@ void Communicator::sum_through_host(const ExecutionSpace& exec, const Vector<flo
   exec.fence("kadam::Communicator::all_reduce_sum: host memory is read");
 }
 
+Seconds Communicator::patience() const {
+  return options_.timeout_seconds > 0.0 ? Seconds(options_.timeout_seconds) : for_ever;
+}
+
+void Communicator::report_missing_ranks() {
+  // Ranks have not begun to wait at the same moment.
+  const std::vector<int> missing =
+      numbers_->missing_ranks(Seconds(std::clamp(options_.timeout_seconds / 4.0, 1.0, 30.0)));
+  std::ostringstream text;
+  text << "kadam: nothing has come for " << options_.timeout_seconds << " s";
+  if (missing.empty()) {
+    text << ", though all ranks wait: have all made the same calls?";
+  } else {
+    text << (missing.size() == 1 ? "; this rank is missing:" : "; these ranks are missing:");
+    for (const int rank : missing) text << ' ' << rank;
+    text << " (ended, standing still, or at other work; timeout_seconds says how long to wait)";
+  }
+  throw PeerFailure(text.str());
+}
+
+void Communicator::move_messages(bool wait, Messages::Done& done) {
+  messages_->progress(wait ? patience() : Seconds(0.0), done);
+  if (wait && done.empty() && messages_->sending() + messages_->receiving() > 0) report_missing_ranks();
+}
+
+void Communicator::gather(std::byte* all, std::size_t bytes) {
+  if (!transport_->all_gather(all, bytes, patience())) report_missing_ranks();
+}
+
 std::vector<double> Communicator::all_gather_values(std::span<const double> values) {
   const auto ranks = static_cast<std::size_t>(size());
   std::vector<double> all(ranks * values.size());
   std::copy(values.begin(), values.end(),
             all.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(rank()) * values.size()));
-  transport_->all_gather(reinterpret_cast<std::byte*>(all.data()), values.size_bytes());
+  gather(reinterpret_cast<std::byte*>(all.data()), values.size_bytes());
   counters_->add(Traffic::control, values.size_bytes() * (ranks - 1));
   return all;
 }
@@ -247,22 +288,27 @@ std::vector<std::string> Communicator::all_gather_texts(std::string_view own) {
   return texts;
 }
 
-void Communicator::require_equal(std::span<const std::string> names, std::span<const std::uint64_t> values) {
+std::optional<Difference> Communicator::first_difference(std::span<const std::uint64_t> values) {
   std::vector<double> bits;
   for (const std::uint64_t value : values) bits.push_back(std::bit_cast<double>(value));
   const std::vector<double> all = all_gather_values(bits);
-  for (std::size_t r = 1; r < static_cast<std::size_t>(size()); ++r) {
-    for (std::size_t k = 0; k < values.size(); ++k) {
-      // Compared as bits: as doubles some hashes would be NaN.
-      const auto first = std::bit_cast<std::uint64_t>(all[k]);
-      const auto other = std::bit_cast<std::uint64_t>(all[r * values.size() + k]);
-      if (first != other) {
-        throw std::invalid_argument("kadam::Communicator: rank 0 and rank " + std::to_string(r) +
-                                    " disagree on " + names[k] + " (" + std::to_string(first) + " and " +
-                                    std::to_string(other) + "): start all ranks with the same configuration");
-      }
-    }
+  for (std::size_t k = values.size(); k < all.size(); ++k) {
+    // Compared as bits: as doubles some hashes would be NaN.
+    const auto first = std::bit_cast<std::uint64_t>(all[k % values.size()]);
+    const auto other = std::bit_cast<std::uint64_t>(all[k]);
+    if (first != other)
+      return Difference{static_cast<int>(k / values.size()), k % values.size(), first, other};
   }
+  return std::nullopt;
+}
+
+void Communicator::require_equal(std::span<const std::string> names, std::span<const std::uint64_t> values) {
+  const std::optional<Difference> found = first_difference(values);
+  if (!found) return;
+  throw std::invalid_argument("kadam::Communicator: rank 0 and rank " + std::to_string(found->rank) +
+                              " disagree on " + names[found->value] + " (" + std::to_string(found->of_first) +
+                              " and " + std::to_string(found->of_rank) +
+                              "): start all ranks with the same configuration");
 }
 
 }  // namespace kadam

@@ -62,7 +62,8 @@ class MpiError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Another rank failed where all had to succeed; the reason is in that rank's own exception.
+/// Another rank failed where all had to succeed, and the reason is in that rank's own exception; or nothing
+/// has come from it in ExchangeOptions::timeout_seconds.
 class PeerFailure : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -96,6 +97,17 @@ struct ExchangeOptions {
   /// Messages are cut into pieces of about this length, so that one is encoded or decoded while others
   /// travel. The same on all ranks. 0: automatic_piece_bytes().
   std::size_t piece_bytes = 0;
+  /// How long a rank waits for others while nothing comes or leaves, before it throws PeerFailure. 0: for
+  /// ever. What a rank does between two exchanges may take as long.
+  double timeout_seconds = 1800.0;
+};
+
+/// A value of which a rank has another than rank 0.
+struct Difference {
+  int rank = 0;
+  std::size_t value = 0;  ///< its place among those compared
+  std::uint64_t of_first = 0;
+  std::uint64_t of_rank = 0;
 };
 
 /// The bytes of a View's elements, wherever they live.
@@ -109,7 +121,8 @@ template <class View>
 /// The one place that waits for kernels, stages through the host, counts bytes and moves them.
 ///
 /// Collective: every exchange, by all ranks of the transport, in the same order. Errors: MpiError where MPI
-/// refuses a call; other ranks may then wait for ever.
+/// refuses a call; PeerFailure, naming ranks, where they are waited for in vain. Then nothing can be
+/// exchanged any more.
 class Communicator {
  public:
   explicit Communicator(std::unique_ptr<Transport> transport, const ExchangeOptions& options = {});
@@ -175,6 +188,10 @@ class Communicator {
     if (!has_two_levels()) return Arrangement::flat(size(), rank());
     return {size(), rank(), node_->size(), node_->rank(), across_->rank(), node_->collectives_ != nullptr};
   }
+  /// When an exchange that waits from now on gives up.
+  [[nodiscard]] Seconds patience() const;
+  /// After having waited so long: throws PeerFailure that names the ranks which do not wait as well.
+  [[noreturn]] void report_missing_ranks();
   [[nodiscard]] int own_chunk() const { return arrangement().own_chunk(); }
 
   /// The pinned host memory that this communicator and its levels stage exchanges through, whatever these
@@ -215,17 +232,24 @@ class Communicator {
   /// The same text of every rank, [rank]. Wire: (n - 1) times 8 B and the longest text, in whole 8 B.
   [[nodiscard]] std::vector<std::string> all_gather_texts(std::string_view own);
 
+  /// Where ranks give other values than rank 0: of the first such rank the first such value, on every rank.
+  /// Collective. Wire: (n - 1) 8 B per value.
+  [[nodiscard]] std::optional<Difference> first_difference(std::span<const std::uint64_t> values);
+
   /// Throws std::invalid_argument on every rank unless all ranks give the same values; the message names
   /// what differs and on which rank. Shape: one name per value. Collective. Wire: (n - 1) 8 B per value.
   void require_equal(std::span<const std::string> names, std::span<const std::uint64_t> values);
 
  private:
   friend class Exchange;
+  void move_messages(bool wait, Messages::Done& done);
+  void gather(std::byte* all, std::size_t bytes);
   void sum_through_host(const ExecutionSpace& exec, const Vector<float>& values);
   [[nodiscard]] std::unique_ptr<Communicator> level(std::unique_ptr<Transport> transport) const;
   [[nodiscard]] std::shared_ptr<Communicator> made_of(std::unique_ptr<Transport> transport) const;
 
-  std::unique_ptr<Transport> transport_;
+  std::shared_ptr<Transport> transport_;
+  std::shared_ptr<Transport> numbers_;  ///< whose numbers of ranks people know: not those of a level
   ExchangeOptions options_;
   bool staged_ = false;
   std::shared_ptr<ByteCounters> counters_ = std::make_shared<ByteCounters>();

@@ -82,7 +82,7 @@ const std::vector<std::size_t>& Exchange::arrivals(bool wait) {
   done_.clear();
   route_->start();
   if (wait) wait_for_device();
-  if (done_.empty()) communicator_.messages_->progress(wait, done_);
+  if (done_.empty()) communicator_.move_messages(wait, done_);
   route_->take(done_, arrived_);
   route_->start();
   if (!observer_) return arrived_;
@@ -94,7 +94,7 @@ const std::vector<std::size_t>& Exchange::arrivals(bool wait) {
 /// Asks device and messages in turn, until messages are all that can wake this rank, or some are done.
 void Exchange::wait_for_device() {
   for (const Patience patience = patience_of_program(); route_->waits_for_device(); patience()) {
-    communicator_.messages_->progress(false, done_);
+    communicator_.move_messages(false, done_);
     if (!done_.empty()) return;
     if (communicator_.watched_ != nullptr) communicator_.watched_->require_peers();
     route_->start();

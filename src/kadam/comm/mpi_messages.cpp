@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/comm/communicator.hpp>
 #include <kadam/comm/mpi_messages.hpp>
+#include <kadam/comm/patience.hpp>
 
 #include <algorithm>
 #include <string>
@@ -31,8 +32,8 @@ void detail::require_mpi_success(int status, const char* call) {
   throw MpiError(std::string(call) + " failed: " + text);
 }
 
-MpiMessages::MpiMessages(MPI_Comm communicator, std::size_t largest_bytes, bool& gave_up)
-    : communicator_(communicator), largest_bytes_(largest_bytes), gave_up_(gave_up) {}
+MpiMessages::MpiMessages(MPI_Comm communicator, std::size_t largest_bytes, Waits waits, bool& gave_up)
+    : communicator_(communicator), largest_bytes_(largest_bytes), waits_(waits), gave_up_(gave_up) {}
 
 MpiMessages::~MpiMessages() {
   int finalized = 0;
@@ -58,6 +59,7 @@ void MpiMessages::send(int to, int tag, const std::byte* data, std::size_t bytes
 
 void MpiMessages::receive(int from, int tag, std::byte* data, std::size_t bytes, std::size_t id) {
   if (parts_missing_.size() <= id) parts_missing_.resize(id + 1, 0);
+  ++receiving_;
   for_each_part(bytes, largest_bytes_, [&](std::size_t offset, int count) {
     MPI_Request request = MPI_REQUEST_NULL;
     KADAM_MPI(MPI_Irecv(data + offset, count, MPI_BYTE, from, tag, communicator_, &request));
@@ -68,6 +70,7 @@ void MpiMessages::receive(int from, int tag, std::byte* data, std::size_t bytes,
 
 void MpiMessages::receive_any(int from, std::byte* data, std::size_t bytes, std::size_t id) {
   if (parts_missing_.size() <= id) parts_missing_.resize(id + 1, 0);
+  ++receiving_;
   MPI_Request request = MPI_REQUEST_NULL;
   const auto most = static_cast<int>(std::min(bytes, largest_bytes_));
   KADAM_MPI(MPI_Irecv(data, most, MPI_BYTE, from, MPI_ANY_TAG, communicator_, &request));
@@ -75,21 +78,32 @@ void MpiMessages::receive_any(int from, std::byte* data, std::size_t bytes, std:
   ++parts_missing_[id];
 }
 
-void MpiMessages::progress(bool wait, Done& done) {
-  if (requests_.empty()) return;
+/// MPI's own waiting knows no end.
+void MpiMessages::progress(Seconds patience, Done& done) {
+  Deadline deadline(patience);
+  const Patience naps = patience_of_program();
+  while (!requests_.empty() && done.empty()) {
+    if (take_finished(done)) {
+      deadline.reset();  // a part of a message, or all of it
+    } else if (deadline.has_passed()) {
+      return;
+    } else if (waits_ == Waits::with_naps) {
+      naps();
+    }
+  }
+}
+
+bool MpiMessages::take_finished(Done& done) {
   finished_.resize(requests_.size());
   if (statuses_.size() < requests_.size()) statuses_.resize(requests_.size());
-  const auto total = static_cast<int>(requests_.size());
   int count = 0;
-  if (wait) {
-    KADAM_MPI(MPI_Waitsome(total, requests_.data(), &count, finished_.data(), statuses_.data()));
-  } else {
-    KADAM_MPI(MPI_Testsome(total, requests_.data(), &count, finished_.data(), statuses_.data()));
-  }
-  if (count == 0 || count == MPI_UNDEFINED) return;
+  KADAM_MPI(MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count, finished_.data(),
+                         statuses_.data()));
+  if (count == 0 || count == MPI_UNDEFINED) return false;
   finished_.resize(static_cast<std::size_t>(count));
   for (std::size_t k = 0; k < finished_.size(); ++k) finish(finished_[k], statuses_[k], done);
   forget_finished();
+  return true;
 }
 
 void MpiMessages::finish(int place, const MPI_Status& status, Done& done) {
@@ -98,6 +112,7 @@ void MpiMessages::finish(int place, const MPI_Status& status, Done& done) {
     --sending_;
     done.sent.push_back(part.id);
   } else if (--parts_missing_[part.id] == 0) {
+    --receiving_;
     done.arrived.push_back({part.id, status.MPI_TAG});
   }
 }
@@ -131,6 +146,7 @@ void MpiMessages::give_up() {
   parts_.clear();
   std::fill(parts_missing_.begin(), parts_missing_.end(), std::size_t{0});
   sending_ = 0;
+  receiving_ = 0;
 }
 
 }  // namespace kadam

@@ -7,6 +7,7 @@
 #include <mpi.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace kadam {
@@ -22,17 +23,21 @@ void require_mpi_success(int status, const char* call);
 /// MPI counts bytes with an int: a longer message travels as several, of at most `largest_bytes` each.
 class MpiMessages final : public Messages {
  public:
+  /// How progress() waits: a stream of messages busily, see Patience.
+  enum class Waits : std::uint8_t { busily, with_naps };
+
   /// The communicator has to outlive this object, and so has gave_up, which becomes true where something is
   /// given up. 0 < largest_bytes <= 2^31 - 1.
-  MpiMessages(MPI_Comm communicator, std::size_t largest_bytes, bool& gave_up);
+  MpiMessages(MPI_Comm communicator, std::size_t largest_bytes, Waits waits, bool& gave_up);
   ~MpiMessages() override;
 
   void send(int to, int tag, const std::byte* data, std::size_t bytes, SendMode mode,
             std::size_t id) override;
   void receive(int from, int tag, std::byte* data, std::size_t bytes, std::size_t id) override;
   void receive_any(int from, std::byte* data, std::size_t bytes, std::size_t id) override;
-  void progress(bool wait, Done& done) override;
+  void progress(Seconds patience, Done& done) override;
   [[nodiscard]] std::size_t sending() const override { return sending_; }
+  [[nodiscard]] std::size_t receiving() const override { return receiving_; }
   void give_up() override;
 
  private:
@@ -42,11 +47,14 @@ class MpiMessages final : public Messages {
     std::size_t id = 0;
   };
   void start(const Part& part, const MPI_Request& request);
+  /// Whether any request was finished.
+  [[nodiscard]] bool take_finished(Done& done);
   void finish(int place, const MPI_Status& status, Done& done);
   void forget_finished();
 
   MPI_Comm communicator_;
   std::size_t largest_bytes_;
+  Waits waits_;
   bool& gave_up_;
   std::vector<MPI_Request> requests_;
   std::vector<Part> parts_;                 ///< of requests_
@@ -54,6 +62,7 @@ class MpiMessages final : public Messages {
   std::vector<MPI_Status> statuses_;        ///< of finished_
   std::vector<std::size_t> parts_missing_;  ///< of a message that is received, by its id
   std::size_t sending_ = 0;
+  std::size_t receiving_ = 0;
 };
 
 }  // namespace kadam

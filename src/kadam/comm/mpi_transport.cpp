@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/comm/exchange.hpp>
+#include <kadam/comm/gathers.hpp>
 #include <kadam/comm/launcher.hpp>
 #include <kadam/comm/mpi_communicator.hpp>
 #include <kadam/comm/mpi_messages.hpp>
-#include <kadam/comm/patience.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -88,35 +88,19 @@ class MpiTransport final : public Transport {
   }
 
   [[nodiscard]] std::unique_ptr<Messages> messages() override {
-    return std::make_unique<MpiMessages>(communicator_, largest_message_bytes_, gave_up_);
+    return std::make_unique<MpiMessages>(communicator_, largest_message_bytes_, MpiMessages::Waits::busily,
+                                         gave_up_);
   }
 
-  /// Bruck's algorithm: who has the bytes of `have` ranks, its own and the next ones', gets as many from the
-  /// rank that is so far ahead. MPI's own could only be waited for with a busy core.
-  void all_gather(std::byte* all, std::size_t bytes) override {
-    const auto ranks = static_cast<std::size_t>(size_);
-    const auto rank = static_cast<std::size_t>(rank_);
-    gathered_.resize(ranks * bytes);
-    std::copy_n(all + rank * bytes, bytes, gathered_.data());
-    constexpr int tag = 0;
-    MpiMessages messages(gathers_, largest_message_bytes_, gave_up_);
-    MpiMessages::Done done;
-    for (std::size_t have = 1; have < ranks; have *= 2) {
-      const std::size_t more = std::min(have, ranks - have) * bytes;
-      messages.receive(static_cast<int>((rank + have) % ranks), tag, gathered_.data() + have * bytes, more,
-                       0);
-      messages.send(static_cast<int>((rank + ranks - have) % ranks), tag, gathered_.data(), more,
-                    SendMode::standard, 0);
-      done.clear();
-      messages.progress(false, done);
-      for (const Patience patience = patience_of_program(); done.arrived.empty() || messages.sending() > 0;) {
-        patience();
-        messages.progress(false, done);
-      }
-    }
-    for (std::size_t k = 0; k < ranks; ++k) {
-      std::copy_n(gathered_.data() + k * bytes, bytes, all + (rank + k) % ranks * bytes);
-    }
+  /// MPI's own could only be waited for with a busy core.
+  bool all_gather(std::byte* all, std::size_t bytes, Seconds patience) override {
+    MpiMessages messages(gathers_, largest_message_bytes_, MpiMessages::Waits::with_naps, gave_up_);
+    return gather_by_messages(messages, rank_, size_, all, bytes, patience, gathered_);
+  }
+
+  std::vector<int> missing_ranks(Seconds patience) override {
+    MpiMessages messages(gathers_, largest_message_bytes_, MpiMessages::Waits::with_naps, gave_up_);
+    return call_roll(messages, rank_, size_, patience);
   }
 
   void all_reduce_sum(float* values, std::size_t count) override {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/comm/transport.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -36,6 +38,24 @@ class Patience {
   Duration asking_;
   Duration shortest_;
   Duration longest_;
+  Clock::time_point since_ = Clock::now();
+};
+
+/// When who waits gives up.
+class Deadline {
+ public:
+  explicit Deadline(Seconds patience) : patience_(patience) {}
+
+  [[nodiscard]] bool has_passed() const { return waited() >= patience_; }
+  [[nodiscard]] Seconds left() const { return std::max(patience_ - waited(), Seconds(0.0)); }
+  /// Something has come.
+  void reset() { since_ = Clock::now(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  [[nodiscard]] Seconds waited() const { return Clock::now() - since_; }
+
+  Seconds patience_;
   Clock::time_point since_ = Clock::now();
 };
 

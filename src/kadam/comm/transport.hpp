@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -11,6 +12,9 @@
 #include <vector>
 
 namespace kadam {
+
+using Seconds = std::chrono::duration<double>;
+constexpr Seconds for_ever{std::numeric_limits<double>::infinity()};
 
 /// When a send is done, and its memory free again: `standard` as MPI thinks best, often as soon as it has a
 /// copy; `synchronous` when the receiver takes it. Only of synchronous sends does sending() tell what is on
@@ -54,11 +58,13 @@ class Messages {
   /// for messages that are longer than Transport::longest_message_bytes().
   virtual void receive_any(int from, std::byte* data, std::size_t bytes, std::size_t id) = 0;
 
-  /// Moves what can be moved now. Appends what is done; with `wait` it returns only when something is done, a
-  /// send or a receive, or nothing is under way.
-  virtual void progress(bool wait, Done& done) = 0;
+  /// Moves what can be moved now. Appends what is done. Waits until something is, a send or a receive, but at
+  /// most so long, and not where nothing is under way.
+  virtual void progress(Seconds patience, Done& done) = 0;
   /// Sends that are not done; they need progress() as well.
   [[nodiscard]] virtual std::size_t sending() const = 0;
+  /// Receives that are not done.
+  [[nodiscard]] virtual std::size_t receiving() const = 0;
   /// After a failure: forgets what is under way and waits for nobody. What had been sent may arrive or not.
   virtual void give_up() = 0;
 };
@@ -88,8 +94,10 @@ class Transport {
   [[nodiscard]] virtual std::unique_ptr<Messages> messages() = 0;
   /// So many bytes of every rank, rank 0's first; the own ones lie there already. For few bytes, where the
   /// number of messages counts: log2 n in a row. No receive of messages() takes what belongs to it.
-  /// Collective.
-  virtual void all_gather(std::byte* all, std::size_t bytes) = 0;
+  /// Collective. False if nothing has come for so long; then this transport is of no more use.
+  [[nodiscard]] virtual bool all_gather(std::byte* all, std::size_t bytes, Seconds patience) = 0;
+  /// After having waited in vain: the ranks that do not come here within so long, having waited in vain too.
+  [[nodiscard]] virtual std::vector<int> missing_ranks(Seconds patience) = 0;
   /// Sum over ranks, in place, in whatever order the transport likes best. Collective.
   virtual void all_reduce_sum(float* values, std::size_t count) = 0;
 

@@ -142,6 +142,11 @@ module kadam_c_interface
       type(c_ptr), value :: setup
       integer(c_int64_t), value :: bytes
     end subroutine
+    subroutine c_setup_timeout_seconds(setup, seconds) bind(c, name='kadam_setup_timeout_seconds')
+      import :: c_double, c_ptr
+      type(c_ptr), value :: setup
+      real(c_double), value :: seconds
+    end subroutine
     subroutine c_setup_allow_alone(setup, value) bind(c, name='kadam_setup_allow_alone')
       import :: c_int, c_ptr
       type(c_ptr), value :: setup
@@ -205,6 +210,12 @@ module kadam_c_interface
       import :: c_int, c_int64_t, c_ptr, c_error
       type(c_ptr), value :: optimizer, gradient
       integer(c_int64_t), value :: begin, end
+      type(c_error), intent(out) :: error
+      integer(c_int) :: status
+    end function
+    function c_give_up_step(optimizer, error) bind(c, name='kadam_give_up_step') result(status)
+      import :: c_int, c_ptr, c_error
+      type(c_ptr), value :: optimizer
       type(c_error), intent(out) :: error
       integer(c_int) :: status
     end function

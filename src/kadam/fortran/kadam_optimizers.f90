@@ -38,6 +38,7 @@ module kadam_optimizers
     generic :: set => set_real32, set_real64
     procedure :: set_group => optimizer_set_group
     procedure :: gradient_ready => optimizer_gradient_ready
+    procedure :: give_up_step => optimizer_give_up_step
     procedure :: progress => optimizer_progress
     procedure :: raise => optimizer_raise
     procedure :: flush => optimizer_flush
@@ -179,6 +180,14 @@ contains
     end if
     call report(c_gradient_ready(this%handle, c_loc(gradient(lbound(gradient, 1))), first - 1, last, error), &
       error, stat, errmsg)
+  end subroutine
+
+  subroutine optimizer_give_up_step(this, stat, errmsg)
+    class(kadam_optimizer), intent(inout) :: this
+    integer, intent(out) :: stat
+    character(len=*), intent(out), optional :: errmsg
+    type(c_error) :: error
+    call report(c_give_up_step(this%handle, error), error, stat, errmsg)
   end subroutine
 
   subroutine optimizer_progress(this, stat, errmsg)

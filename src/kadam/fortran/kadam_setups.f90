@@ -30,6 +30,7 @@ module kadam_setups
     procedure :: ranks_per_node => setup_ranks_per_node
     procedure :: gpu_aware => setup_gpu_aware
     procedure :: piece_bytes => setup_piece_bytes
+    procedure :: timeout_seconds => setup_timeout_seconds
     procedure :: allow_alone => setup_allow_alone
     !> Arrays will be device memory: step() then takes type(c_ptr); other procedures take an array that
     !> c_f_pointer() made of the device pointer, which is passed on and never read here.
@@ -171,6 +172,13 @@ contains
     class(kadam_setup), intent(inout) :: this
     integer, intent(in) :: bytes
     call c_setup_piece_bytes(this%handle, int(bytes, c_int64_t))
+  end subroutine
+
+  !> How long a call waits for other ranks while nothing comes or leaves; 0: for ever.
+  subroutine setup_timeout_seconds(this, seconds)
+    class(kadam_setup), intent(inout) :: this
+    real(real64), intent(in) :: seconds
+    call c_setup_timeout_seconds(this%handle, real(seconds, c_double))
   end subroutine
 
   !> Whether one rank is enough where the launcher has started several tasks.

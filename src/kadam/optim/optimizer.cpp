@@ -1,15 +1,16 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/algorithms/notices.hpp>
 #include <kadam/collectives/dense_mean.hpp>
 #include <kadam/kernels/content_hash.hpp>
 #include <kadam/kernels/half_copy.hpp>
 #include <kadam/kernels/sparse_accumulate.hpp>
 #include <kadam/optim/optimizer.hpp>
+#include <kadam/text_hash.hpp>
 #include <kadam/wire/block_message.hpp>
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <iterator>
 #include <sstream>
@@ -217,24 +218,14 @@ void Optimizer::require_agreement() {
   for (const auto& [what, value] : made_with())
     own.append(what).append(1, '\n').append(value).append(1, '\n');
   const std::array<std::uint64_t, 2> values = {wire_format_version, kadam::hash_of(own)};
-  std::array<double, 2> bits{};
-  std::transform(values.begin(), values.end(), bits.begin(),
-                 [](std::uint64_t value) { return std::bit_cast<double>(value); });
-  const std::vector<double> all = at_->communicator->all_gather_values(bits);
-  const auto differs = [&](std::size_t k) {
-    // As bits: as doubles some hashes would be NaN.
-    bool any = false;
-    for (; k < all.size(); k += values.size())
-      any =
-          any || std::bit_cast<std::uint64_t>(all[k]) != std::bit_cast<std::uint64_t>(all[k % values.size()]);
-    return any;
-  };
-  if (differs(0)) {
+  const std::optional<Difference> found = communicator().first_difference(values);
+  if (!found) return;
+  if (found->value == 0) {
     throw std::invalid_argument(
         "kadam::Optimizer: ranks disagree on the version of the messages' layout: all need the same build of "
         "Kadam");
   }
-  if (differs(1)) refuse_different_setups(at_->communicator->all_gather_texts(own));
+  refuse_different_setups(at_->communicator->all_gather_texts(own));
 }
 
 double Optimizer::next_learning_rate() const {
@@ -243,11 +234,13 @@ double Optimizer::next_learning_rate() const {
 
 StepResult Optimizer::step(const ExecutionSpace& exec, const Parameters& parameters,
                            const Gradient& gradient) {
-  require_extents(parameters);
-  require_gradient(gradient);
-  require_announced(gradient);
-  require_apart(parameters, gradient);
-  apply_settings();
+  prepare_step([&] {
+    require_extents(parameters);
+    require_gradient(gradient);
+    require_announced(gradient);
+    require_apart(parameters, gradient);
+    apply_settings();
+  });
   // What ranks have to have the same in this step.
   Settings common = wanted_;
   if (at_->steps == 0) common.start = content_hash(exec, Vector<const float>(parameters.master()));
@@ -279,6 +272,15 @@ StepResult Optimizer::step(const ExecutionSpace& exec, const Parameters& paramet
   synchronised_ = result.synchronised;
   result.step = ++at_->steps;
   return result;
+}
+
+void Optimizer::give_up_step() noexcept {
+  if (elements() == 0) return;
+  try {
+    at_->communicator->settle();
+    exchange_notices(communicator(), {.gives_up = true});
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): what is wrong here is said already
+  }
 }
 
 void Optimizer::gradient_ready(const ExecutionSpace& exec, const Gradient& gradient,
@@ -497,20 +499,18 @@ Optimizer::Agreement Optimizer::agree_on_gradient(const ExecutionSpace& exec, co
   // A squared norm has a sign to spare, NaN and all.
   at_->communicator->settle();
   const double sign = mean != nullptr && mean->is_under_way() ? -1.0 : 1.0;
-  const Notice notice{std::exchange(raised_, 0), settings.fingerprint()};
-  const std::array<double, 2> own = {std::copysign(at_->squared_norm(exec, gradient), sign), notice.packed()};
-  const std::vector<double> all = at_->communicator->all_gather_values(own);
-  double sum = 0.0;
-  Agreement agreement;
-  for (std::size_t k = 0; k < all.size(); k += own.size()) {
-    sum += std::fabs(all[k]);
-    if (std::signbit(all[k])) agreement.is_under_way = true;
-    const Notice of_rank = Notice::unpacked(all[k + 1]);
-    result.raised |= of_rank.raised;
-    if (of_rank.settings != notice.settings) agreement.settings_are_equal = false;
-  }
+  const Notice own{std::copysign(at_->squared_norm(exec, gradient), sign), std::exchange(raised_, 0),
+                   settings.fingerprint()};
+  const Notices all = exchange_notices(communicator(), own);
+  result.raised |= all.raised;
+  Agreement agreement{false, all.settings_are_equal};
   // A step that is refused tells nobody of them.
-  if (!agreement.settings_are_equal) raised_ |= notice.raised;
+  if (!agreement.settings_are_equal) raised_ |= own.raised;
+  double sum = 0.0;
+  for (const double of_rank : all.numbers) {
+    sum += std::fabs(of_rank);
+    if (std::signbit(of_rank)) agreement.is_under_way = true;
+  }
   result.skipped = !std::isfinite(sum);
   result.gradient_norm = std::sqrt(sum / at_->communicator->size());
   return agreement;

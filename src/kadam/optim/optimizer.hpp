@@ -63,11 +63,28 @@ class Optimizer final {
   /// Shape: all have layout().elements() entries. Errors: std::invalid_argument for another extent, a
   /// gradient in another format than gradient_format(), or another View than gradient_ready() was given, and
   /// on all ranks where they have set different values (set()), or start from different parameters;
-  /// std::out_of_range on all ranks past the end of a list of learning rates; MpiError. A NaN or Inf in the
-  /// gradient of any rank is no error: the step is skipped on all ranks, writes nothing and is counted.
+  /// std::out_of_range on all ranks past the end of a list of learning rates; PeerFailure where another rank
+  /// cannot take the step or does not come; MpiError. A NaN or Inf in the gradient of any rank is no error:
+  /// the step is skipped on all ranks, writes nothing and is counted.
   /// Wire: traffic_plan(), and (n - 1) 16 bytes of control: norm, raised bits and whether all have set the
   /// same, in the first step also the same parameters (loco that clips: 8 more).
   StepResult step(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient);
+
+  /// Instead of step(), where this rank cannot take it: ends the step on all ranks. Theirs throws
+  /// PeerFailure, that of local_adam and local_muon with nonfinite = "round" in the step of the next round,
+  /// which this call then waits for. Nothing can be exchanged afterwards. What step() itself refuses, it ends
+  /// so.
+  void give_up_step() noexcept;
+  /// What make() returns, who prepares a step; where it throws, the step is given up.
+  template <class Make>
+  auto prepare_step(const Make& make) {
+    try {
+      return make();
+    } catch (...) {
+      give_up_step();
+      throw;
+    }
+  }
 
   /// Says during the backward pass that some elements of this rank's next gradient are final: once what is
   /// enqueued on exec is done they will not be written before step(). Where the next step takes the dense
@@ -154,6 +171,8 @@ class Optimizer final {
   [[nodiscard]] NumberFormat gradient_format() const { return at_->common.gradients; }
   [[nodiscard]] std::int64_t steps_taken() const { return at_->steps; }
   [[nodiscard]] std::int64_t steps_skipped() const { return skipped_; }
+  /// Whether the parameters are equal on all ranks. Else flush() delivers what ranks keep to themselves.
+  [[nodiscard]] bool is_synchronised() const { return synchronised_; }
   /// Seconds of the last step per phase, if measured.
   [[nodiscard]] Phases& phases() { return at_->phases; }
 

@@ -256,12 +256,6 @@ OptionMap OptionFields::show() const {
   return values;
 }
 
-std::uint64_t hash_of(std::string_view text) {
-  std::uint64_t hash = 14695981039346656037ULL;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-  return hash;
-}
-
 void require_option(bool condition, std::string_view owner, const std::string& sentence) {
   if (!condition) throw std::invalid_argument(std::string(owner) + ": " + sentence);
 }

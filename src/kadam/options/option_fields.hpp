@@ -137,9 +137,6 @@ template <class Options>
   return fields.show();
 }
 
-/// FNV-1a hash of names and values: equal configurations have equal hashes on all ranks.
-[[nodiscard]] std::uint64_t hash_of(std::string_view text);
-
 /// Throws std::invalid_argument "<owner>: <sentence>" unless the condition holds.
 void require_option(bool condition, std::string_view owner, const std::string& sentence);
 

@@ -22,7 +22,8 @@ name: one of kadam.optimizers(). tensors: a dict of names and numbers of element
 which they lie in one flat vector. comm: a communicator of mpi4py, of which a duplicate is kept; None: one rank.
 groups: dicts with 'tensors' (a pattern of names, * stands for anything), 'lr_scale', 'weight_decay' (None: the
 optimizer's) and 'dense'. ranks_per_node, gpu_aware ('auto', 'on', 'off'), piece_bytes: how to exchange.
-allow_alone: one rank is enough where torchrun, mpirun or srun has started several tasks; else that is refused.
+timeout_seconds: how long a call waits for other ranks while nothing comes or leaves, before it raises RuntimeError
+and names those that are missing; 0: for ever. allow_alone: one rank is enough where torchrun, mpirun or srun has started several tasks; else that is refused.
 All other arguments are options of the optimizer: kadam.options(name), docs/configuration.md.
 
 Arrays are those of NumPy, PyTorch, CuPy, JAX and whatever else has DLPack or a buffer: contiguous, with as many
@@ -35,8 +36,8 @@ with torch.cuda.current_stream() a call comes after what the program launched be
 next. None: a stream of Kadam's own, which arrays are made ready for, as DLPack says; before they are used again
 see wait(). On a processor always None.
 
-"Collective" means: all ranks call it. Mistakes in making one are said on all ranks; one rank's wrong array
-leaves the others waiting.)";
+"Collective" means: all ranks call it. Mistakes in making one, or in step(), are said on all ranks; one rank's wrong
+array elsewhere leaves the others waiting, for timeout_seconds.)";
 
 void bind_training(Class& optimizer) {
   optimizer
@@ -49,6 +50,12 @@ void bind_training(Class& optimizer) {
            "format\n"
            "of the option 'gradients' ('bf16' also as bits in uint16). A NaN is no error: see skipped. "
            "Collective.")
+      .def(
+          "give_up_step", &BoundOptimizer::give_up_step,
+          "Instead of step(), where this rank cannot take it: ends the step on all ranks with RuntimeError,\n"
+          "that of local_adam and local_muon in the step of the next round, which it then waits for. "
+          "Nothing\n"
+          "can be exchanged afterwards.")
       .def("set", &BoundOptimizer::set, "options"_a,
            "set(lr=0.001): sets lr (of every step, in place of a schedule), weight_decay or clip_norm from\n"
            "the next step on; the same on all ranks before the same step, which fails on all otherwise.\n"
@@ -171,21 +178,23 @@ void bind_optimizer(nb::module_& module) {
       "__init__",
       [](BoundOptimizer* self, std::string_view name, const nb::object& tensors, const nb::object& comm,
          const nb::object& groups, int ranks_per_node, std::string_view gpu_aware,
-         std::optional<std::int64_t> piece_bytes, bool allow_alone, const nb::kwargs& options) {
-        new (self) BoundOptimizer(name, tensors, comm, groups,
-                                  {ranks_per_node, gpu_aware, piece_bytes, allow_alone}, options);
+         std::optional<std::int64_t> piece_bytes, double timeout_seconds, bool allow_alone,
+         const nb::kwargs& options) {
+        new (self)
+            BoundOptimizer(name, tensors, comm, groups,
+                           {ranks_per_node, gpu_aware, piece_bytes, timeout_seconds, allow_alone}, options);
       },
       "name"_a, "tensors"_a, "comm"_a = nb::none(), nb::kw_only(), "groups"_a = nb::tuple(),
-      "ranks_per_node"_a = 1, "gpu_aware"_a = "auto", "piece_bytes"_a = nb::none(), "allow_alone"_a = false,
-      "options"_a,
+      "ranks_per_node"_a = 1, "gpu_aware"_a = "auto", "piece_bytes"_a = nb::none(),
+      "timeout_seconds"_a = ExchangeWords{}.timeout_seconds, "allow_alone"_a = false, "options"_a,
       "Collective over comm. ValueError on all ranks for what is wrong, or differs between ranks.");
   bind_training(optimizer);
   bind_checkpoints(optimizer);
   bind_knowledge(optimizer);
   optimizer.def(
       "close", &BoundOptimizer::close,
-      "Gives everything back; nothing else can be called after it. Before MPI ends. Collective, and so is\n"
-      "the end of an optimizer that was not closed.");
+      "Gives everything back; nothing else can be called after it. Before MPI ends. Warns where ranks keep\n"
+      "steps that flush() would deliver. Collective, and so is the end of an optimizer that was not closed.");
 }
 
 }  // namespace kadam::python

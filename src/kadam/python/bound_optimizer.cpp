@@ -41,18 +41,31 @@ BoundOptimizer::OnStream BoundOptimizer::on(nb::object stream) const {
 }
 
 StepResult BoundOptimizer::step(nb::handle x, nb::handle gradient, nb::handle model, nb::object stream) {
-  const OnStream where = on(std::move(stream));
-  const ParameterArrays parameters("x", x, model, elements(), where.handle);
-  const GradientArray g(gradient, get().gradient_format(), elements(), where.handle);
+  (void)get();
+  OnStream where;
+  std::optional<ParameterArrays> parameters;
+  std::optional<GradientArray> g;
+  try {
+    where = on(std::move(stream));
+    parameters.emplace("x", x, model, elements(), where.handle);
+    g.emplace(gradient, get().gradient_format(), elements(), where.handle);
+  } catch (...) {
+    give_up_step();
+    throw;
+  }
   const StepResult result =
       alone_on(where, [&](Optimizer& optimizer, const ExecutionSpace& exec, ArrayCopies& copies) {
-        const Parameters own = parameters.in(exec, copies);
-        const StepResult done = optimizer.step(exec, own, g.in(exec, copies));
-        parameters.give_back(exec, copies, own);
+        const Parameters own = parameters->in(exec, copies);
+        const StepResult done = optimizer.step(exec, own, g->in(exec, copies));
+        parameters->give_back(exec, copies, own);
         return done;
       });
   announced_.reset();
   return result;
+}
+
+void BoundOptimizer::give_up_step() {
+  alone([](Optimizer& optimizer) { optimizer.give_up_step(); });
 }
 
 void BoundOptimizer::set(const nb::kwargs& options) {
@@ -148,6 +161,11 @@ void BoundOptimizer::measure_phases(bool on) {
 
 void BoundOptimizer::close() {
   if (optimizer_ == nullptr) return;
+  if (!optimizer_->is_synchronised() &&
+      PyErr_WarnEx(PyExc_RuntimeWarning,
+                   "close() before flush(): ranks keep steps to themselves that the others never see",
+                   1) != 0)
+    throw nb::python_error();
   announced_.reset();
   alone([&](Optimizer& /*optimizer*/) { let_go(); });
   stream_.reset();

@@ -57,6 +57,7 @@ class BoundOptimizer final : public KokkosUser {
   ~BoundOptimizer() override { let_go(); }
 
   StepResult step(nb::handle x, nb::handle gradient, nb::handle model, nb::object stream);
+  void give_up_step();
   void set(const nb::kwargs& options);
   void set_group(std::string_view tensors, double lr_scale, std::optional<double> weight_decay);
   void gradient_ready(nb::object gradient, std::int64_t first, std::int64_t last, nb::object stream);

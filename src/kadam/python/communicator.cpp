@@ -2,12 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/comm/communicator.hpp>
 #include <kadam/comm/launcher.hpp>
+#include <kadam/comm/socket_communicator.hpp>
 #include <kadam/config.hpp>
 #include <kadam/python/communicator.hpp>
 
 #include <exception>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #ifdef KADAM_ENABLE_MPI
 #include <kadam/comm/mpi_communicator.hpp>
@@ -20,17 +24,11 @@ namespace {
 std::shared_ptr<Communicator> alone(const ExchangeWords& words) {
   if (!words.allow_alone) {
     refuse_to_be_alone("comm is None, which is one rank",
-                       "pass MPI.COMM_WORLD of mpi4py and start the program with mpirun or srun, or "
-                       "allow_alone=True to let each train alone");
+                       "pass MPI.COMM_WORLD of mpi4py, or under torchrun torch.distributed.group.WORLD to "
+                       "kadam.torch.Optimizer, or allow_alone=True to let each train alone");
   }
   return Communicator::self();
 }
-
-}  // namespace
-
-#ifdef KADAM_ENABLE_MPI
-
-namespace {
 
 Staging staging_of(std::string_view word) {
   if (const auto staging = staging_from(word)) return *staging;
@@ -38,14 +36,20 @@ Staging staging_of(std::string_view word) {
                               '"');
 }
 
-void set(MpiOptions& options, const ExchangeWords& words) {
+/// Of MpiOptions or SocketOptions.
+template <class Options>
+void set(Options& options, const ExchangeWords& words) {
   if (words.ranks_per_node < 0) {
     throw std::invalid_argument("ranks_per_node: expected 0 or more ranks, got " +
                                 std::to_string(words.ranks_per_node));
   }
   options.ranks_per_node = words.ranks_per_node;
-  options.allow_alone = words.allow_alone;
   options.exchange.staging = staging_of(words.gpu_aware);
+  if (!(words.timeout_seconds >= 0.0)) {
+    throw std::invalid_argument("timeout_seconds: expected 0 (none) or more seconds, got " +
+                                std::to_string(words.timeout_seconds));
+  }
+  options.exchange.timeout_seconds = words.timeout_seconds;
   if (!words.piece_bytes) return;
   if (*words.piece_bytes < 0) {
     throw std::invalid_argument("piece_bytes: expected 0 (automatic) or more bytes, got " +
@@ -53,6 +57,44 @@ void set(MpiOptions& options, const ExchangeWords& words) {
   }
   options.exchange.piece_bytes = static_cast<std::size_t>(*words.piece_bytes);
 }
+
+/// What one rank alone said wrong is to end on all: with require_success().
+template <class Call>
+std::exception_ptr mistake_of(const Call& call) {
+  try {
+    call();
+  } catch (...) {
+    return std::current_exception();
+  }
+  return nullptr;
+}
+
+/// A kadam.Ranks.
+bool brings_ranks_together(nb::handle comm) {
+  return nb::hasattr(comm, "gather") && nb::hasattr(comm, "host");
+}
+
+std::shared_ptr<Communicator> communicator_over_tcp(nb::handle comm, const ExchangeWords& words) {
+  SocketOptions options;
+  const std::exception_ptr own = mistake_of([&] { set(options, words); });
+  options.host = nb::cast<std::string>(comm.attr("host"));
+  const int rank = nb::cast<int>(comm.attr("rank"));
+  const int size = nb::cast<int>(comm.attr("size"));
+  const auto gather = [&](const std::string& text) {
+    const nb::gil_scoped_acquire python;
+    return nb::cast<std::vector<std::string>>(comm.attr("gather")(text));
+  };
+  const nb::gil_scoped_release others_run;
+  std::shared_ptr<Communicator> communicator = make_socket_communicator(rank, size, gather, options);
+  communicator->require_success(own);
+  return communicator;
+}
+
+}  // namespace
+
+#ifdef KADAM_ENABLE_MPI
+
+namespace {
 
 /// mpi4py has initialised the library that it loads; if Kadam's is another, that one does not run.
 void require_same_library() {
@@ -88,13 +130,10 @@ MPI_Comm handle_of(nb::handle comm) {
 }  // namespace
 
 std::shared_ptr<Communicator> communicator_of(nb::handle comm, const ExchangeWords& words) {
+  if (brings_ranks_together(comm)) return communicator_over_tcp(comm, words);
   MpiOptions options;
-  std::exception_ptr own;
-  try {
-    set(options, words);
-  } catch (...) {
-    own = std::current_exception();
-  }
+  options.allow_alone = words.allow_alone;
+  const std::exception_ptr own = mistake_of([&] { set(options, words); });
   if (comm.is_none()) {
     if (own) std::rethrow_exception(own);
     return alone(words);
@@ -102,7 +141,6 @@ std::shared_ptr<Communicator> communicator_of(nb::handle comm, const ExchangeWor
   MPI_Comm handle = handle_of(comm);
   const nb::gil_scoped_release others_run;
   std::shared_ptr<Communicator> communicator = make_mpi_communicator(handle, options);
-  // What one rank alone said wrong ends on all.
   communicator->require_success(own);
   return communicator;
 }
@@ -110,6 +148,7 @@ std::shared_ptr<Communicator> communicator_of(nb::handle comm, const ExchangeWor
 #else
 
 std::shared_ptr<Communicator> communicator_of(nb::handle comm, const ExchangeWords& words) {
+  if (brings_ranks_together(comm)) return communicator_over_tcp(comm, words);
   if (comm.is_none()) return alone(words);
   throw std::invalid_argument("comm: this Kadam was built without MPI (KADAM_ENABLE_MPI): pass None");
 }

@@ -19,11 +19,12 @@ struct ExchangeWords {
   int ranks_per_node = 1;
   std::string_view gpu_aware = "auto";
   std::optional<std::int64_t> piece_bytes = {};
+  double timeout_seconds = ExchangeOptions{}.timeout_seconds;
   bool allow_alone = false;
 };
 
-/// A communicator over a duplicate of mpi4py's; of one rank for None, unless the launcher has started several
-/// tasks.
+/// A communicator over a duplicate of mpi4py's; over TCP for a kadam.Ranks; of one rank for None, unless the
+/// launcher has started several tasks.
 ///
 /// Collective. Errors: nb::type_error for what is no communicator; std::invalid_argument for words that mean
 /// nothing, a null communicator, or one of another MPI library than Kadam's; else as make_mpi_communicator().

@@ -5,6 +5,24 @@
 Optimizer works on flat arrays; kadam.torch.Optimizer takes the place of a torch.optim.Optimizer. docs/embedding.md
 shows both at work.
 """
+import dataclasses
+from collections.abc import Callable
+
 from ._kadam import Optimizer, Restored, StepResult, __version__, execution_space, optimizers, options
 
-__all__ = ["Optimizer", "Restored", "StepResult", "__version__", "execution_space", "optimizers", "options"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Ranks:
+    """Ranks that have no MPI, as a comm: they connect by TCP.
+
+    gather(text): the texts of all ranks, in their order; called once, by all ranks together. host: a name or an address
+    at which other ranks reach this one; empty: the host's name. kadam.torch.ranks() makes one from torch.distributed.
+    """
+    rank: int
+    size: int
+    gather: Callable[[str], list[str]]
+    host: str = ""
+
+
+__all__ = ["Optimizer", "Ranks", "Restored", "StepResult", "__version__", "execution_space", "optimizers", "options"]

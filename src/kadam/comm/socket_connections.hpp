@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/comm/transport.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+namespace kadam {
+
+class SocketMessages;
+
+/// One TCP connection to every other rank, on which messages travel in lanes that do not meet: those of
+/// exchanges, and those of all-gathers. A message has a header of 24 bytes before it.
+///
+/// A message that no receive is posted for is kept until one is. A synchronous send is done when the receiver
+/// says, in a header without a message, that it has taken it. One thread at a time.
+class SocketConnections {
+ public:
+  enum class Lane : std::uint16_t { exchange, gather };
+
+  /// descriptors: of each rank, whose place is that of the rank; -1 at this rank's own. Takes them over.
+  SocketConnections(int rank, std::vector<int> descriptors);
+  SocketConnections(const SocketConnections&) = delete;
+  SocketConnections& operator=(const SocketConnections&) = delete;
+  ~SocketConnections();
+
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return static_cast<int>(peers_.size()); }
+
+ private:
+  friend class SocketMessages;
+
+  enum class Kind : std::uint16_t { message, message_to_be_answered, answer };
+  struct Header {
+    Kind kind = Kind::message;
+    Lane lane = Lane::exchange;
+    std::int32_t tag = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t number = 0;  ///< of a message that is to be answered, and in its answer
+  };
+
+  /// A receive that waits for its message; no tag: whatever comes.
+  struct Posted {
+    SocketMessages* owner = nullptr;
+    std::optional<int> tag;
+    std::byte* data = nullptr;
+    std::size_t bytes = 0;
+    std::size_t id = 0;
+  };
+  struct Outgoing {
+    Header header;
+    const std::byte* data = nullptr;
+    std::size_t written = 0;          ///< of header and message together
+    SocketMessages* owner = nullptr;  ///< null: of an answer, or of one who gave up
+    std::size_t id = 0;
+  };
+  /// A message without a receive.
+  struct Kept {
+    Header header;
+    std::vector<std::byte> bytes;
+  };
+  /// What is being read.
+  struct Incoming {
+    Header header;
+    std::size_t header_read = 0;
+    std::size_t read = 0;
+    std::optional<Posted> receive;  ///< whose memory it goes to; nothing: it is kept
+    Kept kept;
+  };
+  struct Peer {
+    int descriptor = -1;
+    std::deque<Outgoing> outgoing;
+    Incoming incoming;
+    std::deque<Posted> posted[2];  ///< by lane
+    std::deque<Kept> kept[2];
+    bool has_ended = false;
+  };
+  struct Unanswered {
+    SocketMessages* owner = nullptr;
+    std::size_t id = 0;
+  };
+
+  void send(Lane lane, int to, int tag, const std::byte* data, std::size_t bytes, SendMode mode,
+            SocketMessages& owner, std::size_t id);
+  void receive(Lane lane, int from, const Posted& posted);
+  /// Reads and writes what can be at once, having waited for something at most so long.
+  void move(Seconds patience);
+  /// Nobody asks for these any more.
+  void forget(const SocketMessages& owner);
+
+  void write_to(int rank);
+  void read_from(int rank);
+  /// Whether all of it was there.
+  bool read_into(int rank, std::byte* data, std::size_t bytes, std::size_t& read);
+  void begin_message(int rank);
+  void end_message(int rank);
+  void answer(int rank, const Header& header);
+  void take_answer(const Header& header);
+  /// Nothing can be exchanged with it any more; it hears of that.
+  void end(Peer& peer);
+  void require_alive(int rank) const;
+  [[nodiscard]] Peer& peer(int rank) { return peers_[static_cast<std::size_t>(rank)]; }
+
+  int rank_;
+  std::vector<Peer> peers_;
+  std::uint64_t last_number_ = 0;
+  std::unordered_map<std::uint64_t, Unanswered> unanswered_;
+};
+
+/// Messages in one lane of connections.
+class SocketMessages final : public Messages {
+ public:
+  SocketMessages(std::shared_ptr<SocketConnections> connections, SocketConnections::Lane lane)
+      : connections_(std::move(connections)), lane_(lane) {}
+  ~SocketMessages() override { SocketMessages::give_up(); }
+
+  void send(int to, int tag, const std::byte* data, std::size_t bytes, SendMode mode,
+            std::size_t id) override;
+  void receive(int from, int tag, std::byte* data, std::size_t bytes, std::size_t id) override;
+  void receive_any(int from, std::byte* data, std::size_t bytes, std::size_t id) override;
+  void progress(Seconds patience, Done& done) override;
+  [[nodiscard]] std::size_t sending() const override { return sending_; }
+  [[nodiscard]] std::size_t receiving() const override { return receiving_; }
+  void give_up() override;
+
+ private:
+  friend class SocketConnections;
+  void has_sent(std::size_t id);
+  void has_arrived(std::size_t id, int tag);
+
+  std::shared_ptr<SocketConnections> connections_;
+  SocketConnections::Lane lane_;
+  Done done_;
+  // Of which progress() has not told yet.
+  std::size_t sending_ = 0;
+  std::size_t receiving_ = 0;
+};
+
+}  // namespace kadam
