@@ -1,22 +1,24 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A PyTorch network on Fashion-MNIST, trained by Kadam on all ranks of mpirun.
+"""A PyTorch network on Fashion-MNIST, trained by Kadam on all ranks of mpirun or torchrun.
 
   PYTHONPATH=build/python mpirun -n 4 python3 examples/python/pytorch_fashion_mnist.py
   PYTHONPATH=build/python mpirun -n 4 python3 examples/python/pytorch_fashion_mnist.py --optimizer adam
 
-Needs torch, numpy and mpi4py. Says how many held-out images are right, and how many bytes a rank sent per step.
+  PYTHONPATH=build/python torchrun --nproc-per-node 4 examples/python/pytorch_fashion_mnist.py
+
+Needs torch and numpy, and with mpirun mpi4py. Says how many held-out images are right, and how many bytes a rank sent per step.
 """
 import argparse
 import gzip
 import math
+import os
 import pathlib
 
 import kadam.torch
 import numpy
 import torch
-from mpi4py import MPI
-from torch import nn
+from torch import distributed, nn
 
 # As examples/fashion_mnist.toml has them for 800 steps.
 OPTIONS = {"adam": {}, "onebit_adam": {"warmup_steps": 200}}
@@ -59,13 +61,38 @@ def rate(step, steps):
     return (step + 1) / rise if step < rise else 0.5 * (1 + math.cos(math.pi * (step - rise) / (steps - rise)))
 
 
-def train(network, optimizer, first, images, arguments):
+class Ranks:
+    """Those that torchrun has started, else those of MPI: comm is for the optimizer."""
+
+    def __init__(self):
+        self.by_torch = "TORCHELASTIC_RUN_ID" in os.environ
+        if self.by_torch:
+            distributed.init_process_group("gloo")
+            self.comm = distributed.group.WORLD
+            self.rank, self.size = distributed.get_rank(), distributed.get_world_size()
+        else:
+            from mpi4py import MPI
+            self.comm = MPI.COMM_WORLD
+            self.rank, self.size = self.comm.rank, self.comm.size
+
+    def sum(self, number):
+        if not self.by_torch:
+            return self.comm.allreduce(number)
+        total = torch.tensor(number)
+        distributed.all_reduce(total)
+        return int(total)
+
+    def end(self):
+        if self.by_torch:
+            distributed.destroy_process_group()
+
+
+def train(network, optimizer, first, images, ranks, arguments):
     for group in optimizer.param_groups:
         group["initial_lr"] = arguments.lr  # what a schedule that does not begin at 0 asks for
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: rate(step, arguments.steps), first - 1)
-    rank, ranks = arguments.comm.rank, arguments.comm.size
     for step in range(first, arguments.steps):
-        generator = torch.Generator().manual_seed(step * ranks + rank)
+        generator = torch.Generator().manual_seed(step * ranks.size + ranks.rank)
         pixels, classes = images.batch(torch.randint(len(images.classes), (arguments.batch,), generator=generator))
         optimizer.zero_grad()
         loss = nn.functional.cross_entropy(network(pixels), classes)
@@ -73,45 +100,46 @@ def train(network, optimizer, first, images, arguments):
         optimizer.step()
         schedule.step()
         result = optimizer.results[0]
-        if rank == 0 and result.step % 100 == 0:
+        if ranks.rank == 0 and result.step % 100 == 0:
             print(f"step {result.step:5}  {result.phase:10}  loss {loss.item():.4f}", flush=True)
     optimizer.flush()
 
 
-def right_answers(network, images, comm):
+def right_answers(network, images, ranks):
     """Of all held-out images; each rank looks at its share."""
-    mine = torch.arange(comm.rank, len(images.classes), comm.size)
+    mine = torch.arange(ranks.rank, len(images.classes), ranks.size)
     with torch.no_grad():
         right = sum(int((network(pixels).argmax(1) == classes).sum())
                     for pixels, classes in (images.batch(some) for some in mine.split(500)))
-    return comm.allreduce(right)
+    return ranks.sum(right)
 
 
 def main():
     arguments = parse()
-    comm = arguments.comm = MPI.COMM_WORLD
+    ranks = Ranks()
     torch.set_num_threads(1)
-    torch.manual_seed(comm.rank)  # the optimizer sends rank 0's parameters to all
+    torch.manual_seed(ranks.rank)  # the optimizer sends rank 0's parameters to all
     network = make_network()
-    optimizer = kadam.torch.Optimizer(network.named_parameters(), arguments.optimizer, comm, lr=arguments.lr,
+    optimizer = kadam.torch.Optimizer(network.named_parameters(), arguments.optimizer, ranks.comm, lr=arguments.lr,
                                       weight_decay=0, **OPTIONS[arguments.optimizer])
     first = 0
     if arguments.checkpoint:
         restored = optimizer.load_newest(arguments.checkpoint)
         first = restored.step if restored else 0
-    train(network, optimizer, first, Images(arguments.data, "train"), arguments)
+    train(network, optimizer, first, Images(arguments.data, "train"), ranks, arguments)
     if arguments.checkpoint:
         optimizer.save(arguments.checkpoint)
     held_out = Images(arguments.data, "t10k")
-    right = right_answers(network, held_out, comm)
-    if comm.rank == 0:
+    right = right_answers(network, held_out, ranks)
+    if ranks.rank == 0:
         total = len(held_out.classes)
-        print(f"{arguments.optimizer} on {comm.size} ranks: {100 * right / total:.2f} % of {total} held-out images "
+        print(f"{arguments.optimizer} on {ranks.size} ranks: {100 * right / total:.2f} % of {total} held-out images "
               "are right")
         engine, = optimizer.engines
         sent = engine.sent_bytes / max(1, engine.statistics["steps_taken"] - first)
         print(f"{sent:.0f} B sent per step, of {4 * engine.elements} B of a gradient")
     optimizer.close()
+    ranks.end()
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The PyTorch example trains, sends less than dense Adam, goes on where it was: example_test.py EXAMPLE LAUNCHER..."""
+"""The PyTorch example trains, sends less than dense Adam, goes on where it was, and does the same under torchrun:
+example_test.py EXAMPLE LAUNCHER..."""
 import pathlib
 import re
+import subprocess
 import sys
 import tempfile
 
@@ -37,3 +39,10 @@ with tempfile.TemporaryDirectory() as folder:
     expect(1.5 * 81960 < dense < 1.51 * 81960 and 0.5 * dense < sent < 0.55 * dense, sent, dense)
     again, nothing, words = run(4, "--steps", 400, "--checkpoint", folder)
     expect(again == accuracy and nothing < dense and "step " not in words, again, accuracy, words)
+
+for optimizer in "adam", "onebit_adam":
+    few = ["--optimizer", optimizer, "--steps", "20"]
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "4", example, *few]
+    by_torchrun = subprocess.run(torchrun, capture_output=True, text=True, timeout=200, check=False)
+    words = run(4, *few)[2]
+    expect(by_torchrun.stdout == words, by_torchrun.stdout, by_torchrun.stderr, words)

@@ -12,21 +12,19 @@ from __future__ import annotations
 import contextlib
 import os
 import pathlib
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
-from . import _kadam
+from . import _kadam, _torch_ranks
+from ._torch_ranks import ranks
 
 # What parameter groups say, or the tensors do.
 _OF_GROUPS = {"lr", "beta1", "beta2", "eps", "weight_decay"}
-_NOT_HERE = {"lr_schedule": "a scheduler of PyTorch", "lr_warmup_steps": "a scheduler of PyTorch",
-             "lr_total_steps": "a scheduler of PyTorch", "lr_final_fraction": "a scheduler of PyTorch",
-             "lr_decay": "a scheduler of PyTorch", "lr_decay_every": "a scheduler of PyTorch",
-             "gradients": "the parameters' dtype"}
+# How to exchange: for kadam.Optimizer.
+_EXCHANGE = ("ranks_per_node", "gpu_aware", "piece_bytes", "timeout_seconds", "allow_alone")
 _FORMATS = {torch.float32: "float32", torch.bfloat16: "bf16", torch.float16: "fp16"}
 # Kadam decides when an optimizer is made which tensors move: a group whose rate is 0 for a while moves by nothing.
 _NEXT_TO_NOTHING = 1e-30
@@ -110,10 +108,11 @@ class Optimizer(torch.optim.Optimizer):
     """Any optimizer of Kadam's behind the interface of torch.optim.AdamW.
 
     params: as torch.optim takes them; with model.named_parameters() messages name tensors, and options may. algorithm:
-    one of kadam.optimizers(). comm: a communicator of mpi4py; None: one rank. lr, betas, eps, weight_decay: of groups
-    that say nothing else. broadcast: parameters start as rank 0 has them. overlap: gradients are sent as the backward
-    pass finds them, where the algorithm sends gradients. ranks_per_node, gpu_aware, piece_bytes, allow_alone: as
-    kadam.Optimizer. All other arguments are options of the algorithm.
+    one of kadam.optimizers(). comm: a communicator of mpi4py, or a process group of torch.distributed, whose ranks then
+    connect by TCP for Kadam's messages; None: one rank. lr, betas, eps, weight_decay: of groups that say nothing else.
+    broadcast: parameters start as rank 0 has them. overlap: gradients are sent as the backward pass finds them, where the
+    algorithm sends gradients. All other arguments are those of kadam.Optimizer that say how to exchange (ranks_per_node,
+    gpu_aware, piece_bytes, timeout_seconds, allow_alone), and options of the algorithm.
 
     Gradients are those of a rank's own batch; step() exchanges what the algorithm sends. Everything that is made over
     the ranks is made in the first step(), or in prepare(); groups can be added before. Parameters are then views of one
@@ -125,29 +124,28 @@ class Optimizer(torch.optim.Optimizer):
 
     def __init__(self, params: Iterable[Any], algorithm: str = "adam", comm: Any = None, *, lr: float = 1e-3,
                  betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0.01,
-                 broadcast: bool = True, overlap: bool = False, ranks_per_node: int = 1, gpu_aware: str = "auto",
-                 piece_bytes: int | None = None, allow_alone: bool = False, **options: Any) -> None:
+                 broadcast: bool = True, overlap: bool = False, **options: Any) -> None:
         self._parts: list[_Part] = []
         self._accumulates = False
-        self._owes = False
         self._hooks: list[Any] = []
         known = _kadam.options(algorithm)
+        exchange = {name: options.pop(name) for name in _EXCHANGE if name in options}
         for name in options:
             if name in _OF_GROUPS:
                 raise TypeError(f"kadam.torch.Optimizer: say {name} by "
                                 f"{'betas' if name.startswith('beta') else name}, for all groups or in a group")
-            if name in _NOT_HERE:
-                raise TypeError(f"kadam.torch.Optimizer takes no option '{name}': it comes from {_NOT_HERE[name]}")
+            if name == "gradients" or name.startswith("lr_"):
+                source = "the parameters' dtype" if name == "gradients" else "a scheduler of PyTorch"
+                raise TypeError(f"kadam.torch.Optimizer takes no option '{name}': it comes from {source}")
             if name not in known:
                 raise TypeError(f"{algorithm} has no option '{name}'; it has {', '.join(sorted(set(known) - _OF_GROUPS))}")
         self.algorithm = algorithm
-        self.comm = comm
+        self.comm = _torch_ranks.as_comm(comm)
         self.results: list[_kadam.StepResult] = []  #: of the last step, one for each of `engines`
         self._options = options
         self._broadcasts = broadcast
         self._overlaps = overlap
-        self._exchange = {"ranks_per_node": ranks_per_node, "gpu_aware": gpu_aware, "piece_bytes": piece_bytes,
-                          "allow_alone": allow_alone}
+        self._exchange = exchange
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
@@ -211,7 +209,7 @@ class Optimizer(torch.optim.Optimizer):
         with torch.no_grad():
             x = torch.cat([place.parameter.detach().reshape(-1).to(torch.float32) for place in slices])
             if self._broadcasts:
-                _broadcast(x, self.comm)
+                _torch_ranks.broadcast(x, self.comm)
             model = None if dtype == torch.float32 else x.to(dtype)
             gradient = torch.zeros(begin, dtype=dtype, device=device)
             for place in slices:
@@ -236,8 +234,12 @@ class Optimizer(torch.optim.Optimizer):
                 loss = closure()
         self.prepare()
         scale = gradient_scale if gradient_scale is not None else getattr(self, "grad_scale", None)
-        for part in self._parts:
-            self._collect(part, scale)
+        try:
+            for part in self._parts:
+                self._collect(part, scale)
+        except BaseException:
+            self._parts[0].engine.give_up_step()  # the others would wait for this rank
+            raise
         self._skip_together()
         self.results = []
         for part in self._parts:
@@ -245,7 +247,6 @@ class Optimizer(torch.optim.Optimizer):
             self.results.append(part.engine.step(part.x, part.gradient, part.model, stream=part.stream))
             for place in part.slices:
                 place.announced = False
-        self._owes = not all(result.synchronised for result in self.results)
         return loss
 
     def _collect(self, part: _Part, scale: Any) -> None:
@@ -325,12 +326,9 @@ class Optimizer(torch.optim.Optimizer):
         """Delivers what algorithms hold back between synchronisations: after the last step. Collective."""
         for part in self._parts:
             part.engine.flush(part.x, part.model, stream=part.stream)
-        self._owes = False
 
     def close(self) -> None:
-        """Gives back what Kadam holds; parameters stay. Collective."""
-        if self._owes:
-            warnings.warn("close() before flush(): ranks keep steps to themselves that the others never see", stacklevel=2)
+        """Gives back what Kadam holds; parameters stay. Warns if flush() was left out. Collective."""
         for hook in self._hooks:
             hook.remove()
         for part in self._parts:
@@ -392,20 +390,10 @@ def _packed(part: _Part) -> dict[str, Any]:
     return {"words": words, "vectors": {name: torch.from_numpy(vector) for name, vector in vectors.items()}}
 
 
-def _broadcast(tensor: torch.Tensor, comm: Any) -> None:
-    """Rank 0's, everywhere."""
-    if comm is None or comm.size == 1 or tensor.numel() == 0:
-        return
-    host = tensor.detach().cpu().contiguous()
-    data = host.view(-1).view(torch.uint8).numpy()
-    for begin in range(0, data.size, 1 << 30):
-        comm.Bcast(data[begin:begin + (1 << 30)])
-    tensor.copy_(host)
-
-
 @torch.no_grad()
 def broadcast(module: torch.nn.Module, comm: Any) -> None:
     """Parameters and buffers of a module as rank 0 has them. Optimizer does it with the parameters that it trains; buffers,
     as those of BatchNorm, and frozen parameters are up to this. Collective."""
+    comm = _torch_ranks.as_comm(comm)
     for tensor in [*module.parameters(), *module.buffers()]:
-        _broadcast(tensor, comm)
+        _torch_ranks.broadcast(tensor, comm)

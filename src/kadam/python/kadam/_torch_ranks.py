@@ -1,0 +1,55 @@
+# SPDX-FileCopyrightText: The Kadam authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The ranks of kadam.torch: those of mpi4py, or of a process group of torch.distributed."""
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import distributed
+
+from . import Ranks
+
+
+@dataclass(frozen=True)
+class RanksOfGroup(Ranks):
+    group: Any = None
+
+
+def ranks(group: Any = None, host: str = "") -> Ranks:
+    """The ranks of a process group of torch.distributed (None: all) as a comm, also for kadam.Optimizer.
+
+    Kadam's messages travel by TCP connections of its own; the group brings the ranks together, once. host: a name or an
+    address at which other ranks reach this one; empty: 127.0.0.1 where that is MASTER_ADDR, else the host's name.
+    """
+    def gather(own: str) -> list[str]:
+        texts: list[Any] = [None] * distributed.get_world_size(group)
+        distributed.all_gather_object(texts, own, group)
+        return texts
+    if not host and os.environ.get("MASTER_ADDR") in ("localhost", "127.0.0.1"):
+        host = "127.0.0.1"
+    return RanksOfGroup(distributed.get_rank(group), distributed.get_world_size(group), gather, host, group)
+
+
+def as_comm(comm: Any) -> Any:
+    """What kadam.Optimizer takes: a process group becomes ranks()."""
+    if distributed.is_available() and isinstance(comm, distributed.ProcessGroup):
+        return ranks(comm)
+    return comm
+
+
+def broadcast(tensor: torch.Tensor, comm: Any) -> None:
+    """Rank 0's, everywhere. comm: as as_comm() returns it."""
+    if comm is None or comm.size == 1 or tensor.numel() == 0:
+        return
+    if isinstance(comm, RanksOfGroup):
+        whole = tensor.detach().contiguous()
+        group = comm.group or distributed.group.WORLD
+        distributed.broadcast(whole, distributed.get_global_rank(group, 0), group)
+        tensor.copy_(whole)
+        return
+    host = tensor.detach().cpu().contiguous()
+    data = host.view(-1).view(torch.uint8).numpy()
+    for begin in range(0, data.size, 1 << 30):
+        comm.Bcast(data[begin:begin + (1 << 30)])
+    tensor.copy_(host)
