@@ -4,7 +4,23 @@
 include(KadamKokkos)
 # A project that has this one as a part may have its own Kokkos as another.
 if(NOT TARGET Kokkos::kokkos)
-  find_package(Kokkos ${KADAM_KOKKOS_VERSIONS} REQUIRED)
+  find_package(Kokkos ${KADAM_KOKKOS_VERSIONS} QUIET)
+  if(NOT Kokkos_FOUND)
+    list(JOIN Kokkos_CONSIDERED_VERSIONS ", " kadam_others)
+    if(kadam_others)
+      string(PREPEND kadam_others " Found, and not of these versions: ")
+      string(APPEND kadam_others ".")
+    endif()
+    message(FATAL_ERROR "Kadam needs Kokkos (${KADAM_KOKKOS_VERSIONS}) and CMake finds none: say where one is by "
+      "CMAKE_PREFIX_PATH or Kokkos_ROOT, as CMake's or as environment variables, or let scripts/setup.sh build one "
+      "(docs/install.md).${kadam_others}")
+  endif()
+endif()
+# A wheel's name says that it runs on any processor of its kind.
+if(SKBUILD AND Kokkos_ARCH MATCHES "NATIVE" AND NOT KADAM_ENABLE_NATIVE_ARCH)
+  message(FATAL_ERROR "The Kokkos in ${Kokkos_DIR} was built for this machine's processor (Kokkos_ARCH_NATIVE), and so "
+    "would the wheel be: take another one, or say that the wheel stays on this machine: "
+    "pip install . -C cmake.define.KADAM_ENABLE_NATIVE_ARCH=ON")
 endif()
 include(KadamDeviceLanguage)
 

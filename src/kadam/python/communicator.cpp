@@ -94,20 +94,29 @@ std::shared_ptr<Communicator> communicator_over_tcp(nb::handle comm, const Excha
 
 #ifdef KADAM_ENABLE_MPI
 
+std::optional<std::string> mpi_library() {
+  std::string version(MPI_MAX_LIBRARY_VERSION_STRING, '\0');
+  int length = 0;
+  MPI_Get_library_version(version.data(), &length);
+  version.resize(static_cast<std::size_t>(length));
+  return version.substr(0, version.find_first_of("\n,", 0));
+}
+
+bool mpi_was_initialised() {
+  int runs = 0;
+  MPI_Initialized(&runs);
+  return runs != 0;
+}
+
 namespace {
 
 /// mpi4py has initialised the library that it loads; if Kadam's is another, that one does not run.
 void require_same_library() {
-  int runs = 0;
-  MPI_Initialized(&runs);
-  if (runs != 0) return;
-  std::string version(MPI_MAX_LIBRARY_VERSION_STRING, '\0');
-  int length = 0;
-  MPI_Get_library_version(version.data(), &length);
+  if (mpi_was_initialised()) return;
   throw std::invalid_argument(
       "comm: Kadam's MPI library does not run: it is another one than that of mpi4py (compare "
       "mpi4py.MPI.Get_library_version()), or MPI was not initialised. Kadam has " +
-      version.substr(0, version.find_first_of("\n,", 0)));
+      mpi_library().value_or(""));
 }
 
 MPI_Comm handle_of(nb::handle comm) {
@@ -146,6 +155,14 @@ std::shared_ptr<Communicator> communicator_of(nb::handle comm, const ExchangeWor
 }
 
 #else
+
+std::optional<std::string> mpi_library() {
+  return std::nullopt;
+}
+
+bool mpi_was_initialised() {
+  return false;
+}
 
 std::shared_ptr<Communicator> communicator_of(nb::handle comm, const ExchangeWords& words) {
   if (brings_ranks_together(comm)) return communicator_over_tcp(comm, words);

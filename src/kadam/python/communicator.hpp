@@ -8,6 +8,7 @@
 #include <memory>
 #include <nanobind/nanobind.h>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace kadam::python {
@@ -29,5 +30,11 @@ struct ExchangeWords {
 /// Collective. Errors: nb::type_error for what is no communicator; std::invalid_argument for words that mean
 /// nothing, a null communicator, or one of another MPI library than Kadam's; else as make_mpi_communicator().
 [[nodiscard]] std::shared_ptr<Communicator> communicator_of(nb::handle comm, const ExchangeWords& words);
+
+/// The first words that Kadam's MPI library says of itself, whether it runs or not; none without MPI.
+[[nodiscard]] std::optional<std::string> mpi_library();
+
+/// Whether Kadam's MPI library was initialised: by mpi4py, if that has the same one.
+[[nodiscard]] bool mpi_was_initialised();
 
 }  // namespace kadam::python

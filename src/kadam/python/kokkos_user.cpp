@@ -54,6 +54,11 @@ KokkosUser::~KokkosUser() {
   std::erase(here().users, this);
 }
 
+int host_threads() {
+  start_kokkos();
+  return Kokkos::DefaultHostExecutionSpace().concurrency();
+}
+
 void end_kokkos() {
   if (here().is_ours && Kokkos::is_initialized()) {
     Kokkos::finalize();  // all let go there

@@ -18,6 +18,9 @@ class KokkosUser {
   virtual void let_go() noexcept = 0;
 };
 
+/// Threads that kernels on the host have. Initialises Kokkos if nobody has. Errors: as KokkosUser.
+[[nodiscard]] int host_threads();
+
 /// For Python's atexit, which comes before MPI ends: all let go, in the order in which they were made, which
 /// is the same on all ranks. Finalises Kokkos if it was initialised here.
 void end_kokkos();

@@ -1,13 +1,16 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/config.hpp>
 #include <kadam/optim/make_optimizer.hpp>
 #include <kadam/python/arguments.hpp>
 #include <kadam/python/bound_optimizer.hpp>
+#include <kadam/python/communicator.hpp>
 #include <kadam/python/kokkos_user.hpp>
 #include <kadam/version.hpp>
 
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
@@ -48,6 +51,26 @@ void bind_results(nb::module_& module) {
       .def_ro("words", &LoadedCheckpoint::words, "What was given to save().");
 }
 
+nb::dict build() {
+  nb::dict all;
+  all["kokkos"] = std::to_string(KOKKOS_VERSION / 10000) + '.' + std::to_string(KOKKOS_VERSION / 100 % 100) +
+                  '.' + std::to_string(KOKKOS_VERSION % 100);
+  all["compiler"] = KADAM_COMPILER;
+  all["type"] = KADAM_BUILD_TYPE;
+  return all;
+}
+
+/// For kadam.doctor: what was built, and what runs.
+void bind_surroundings(nb::module_& module) {
+  module.def("build", &build, nb::sig("def build() -> dict[str, str]"),
+             "What the compiled part was built with: 'kokkos', 'compiler', 'type'.");
+  module.def("mpi_library", &mpi_library,
+             "What the MPI library of Kadam's calls itself; None if it was built without.");
+  module.def("mpi_was_initialised", &mpi_was_initialised,
+             "Whether that library was initialised: if it is mpi4py's as well, mpi4py has done so.");
+  module.def("host_threads", &host_threads, "Threads that kernels on the host have. Starts Kokkos.");
+}
+
 }  // namespace
 }  // namespace kadam::python
 
@@ -61,6 +84,7 @@ NB_MODULE(_kadam, module) {
   module.attr("__version__") = KADAM_VERSION_STRING;
   kadam::python::bind_results(module);
   kadam::python::bind_optimizer(module);
+  kadam::python::bind_surroundings(module);
   module.def(
       "execution_space", [] { return std::string(kadam::ExecutionSpace::name()); },
       "Where kernels run, as Kokkos names it: 'OpenMP', 'Cuda', 'HIP', 'Serial'.");

@@ -1,0 +1,169 @@
+# SPDX-FileCopyrightText: The Kadam authors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Says what was built and found here, takes one step on all ranks as a test, and gives advice.
+
+    python -m kadam.doctor [--json]
+    mpirun -n 4 python -m kadam.doctor
+
+Exit code 0: Kadam works here; 1: it does not, and the words say why. The program kadam-doctor, where it is installed,
+also looks at cores, nodes and exchanges.
+"""
+from __future__ import annotations
+
+import argparse
+import array
+import importlib.metadata
+import json
+import os
+import pathlib
+import platform
+import sys
+from typing import Any
+
+from . import _kadam
+
+# What launchers leave: mpirun of Open MPI, that of MPICH and srun with PMI, srun, torchrun.
+_LAUNCHERS = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", "WORLD_SIZE")
+_ELEMENTS = 1000
+_RATE = 0.1
+
+
+def _version_of(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _look_for_mpi4py() -> tuple[dict[str, Any], Any]:
+    """What is to be said of it, and its communicator of all ranks, if Kadam can work with that."""
+    found: dict[str, Any] = {"version": _version_of("mpi4py"), "library": None, "same_library": None, "error": None}
+    try:
+        from mpi4py import MPI
+    except ImportError as error:
+        if found["version"] is not None:
+            found["error"] = str(error)
+        return found, None
+    except RuntimeError as error:  # it found no MPI library
+        found["error"] = " ".join(str(error).split())
+        return found, None
+    found["library"] = MPI.Get_library_version().split("\n")[0].split(",")[0].rstrip("\0")
+    found["same_library"] = MPI.Is_initialized() and _kadam.mpi_was_initialised()
+    return found, MPI.COMM_WORLD if found["same_library"] else None
+
+
+def _take_a_step(comm: Any) -> dict[str, Any]:
+    """The first step of dense Adam: from 1, against a gradient above 0, by the learning rate. Collective."""
+    rank = comm.rank if comm else 0
+    x = array.array("f", [1.0]) * _ELEMENTS
+    try:
+        optimizer = _kadam.Optimizer("adam", {"x": _ELEMENTS}, comm, lr=_RATE, weight_decay=0.0)
+        optimizer.step(x, array.array("f", [1.0 + rank]) * _ELEMENTS)
+        optimizer.close()
+    except (ValueError, RuntimeError) as error:
+        return {"passed": False, "error": str(error)}
+    mine = x.tobytes()
+    everywhere = comm.allgather(mine) if comm else [mine]
+    equal = all(other == mine for other in everywhere)
+    distance = max(abs(value - (1.0 - _RATE)) for value in x)
+    return {"passed": equal and distance < 1e-5, "equal_on_all_ranks": equal, "distance": distance}
+
+
+def _advice(findings: dict[str, Any]) -> list[str]:
+    mpi, mpi4py = findings["mpi"], findings["mpi4py"]
+    anew = f"build it for that library: pip install --no-binary mpi4py mpi4py, with the mpicc of {mpi} in PATH."
+    if mpi is None:
+        return ["Built without MPI: one rank, nothing is exchanged. For more, build with KADAM_ENABLE_MPI=ON."]
+    if mpi4py["error"]:
+        return [f"mpi4py does not find its MPI library: {anew}"]
+    if mpi4py["version"] is None:
+        return [f"mpi4py is not installed: one rank, nothing is exchanged. For more, {anew}"]
+    if not mpi4py["same_library"]:
+        return [f"mpi4py has {mpi4py['library']}, Kadam has {mpi}: {anew}"]
+    if findings["ranks"] == 1 and findings["self_test"]["passed"]:
+        return ["There is one rank: nothing is exchanged. For more: mpirun -n RANKS python -m kadam.doctor."]
+    return []
+
+
+def look_around() -> tuple[dict[str, Any], bool]:
+    """What was found, and whether it is this rank that says it. Collective, if there are ranks."""
+    mpi4py, comm = _look_for_mpi4py()
+    threads = _kadam.host_threads()
+    findings: dict[str, Any] = {
+        "version": _kadam.__version__,
+        "folder": str(pathlib.Path(__file__).parent),
+        "execution_space": _kadam.execution_space(),
+        **_kadam.build(),
+        "mpi": _kadam.mpi_library(),
+        "python": platform.python_version(),
+        "mpi4py": mpi4py,
+        "torch": _version_of("torch"),
+        "launcher": {name: os.environ[name] for name in _LAUNCHERS if name in os.environ},
+        "ranks": comm.size if comm else 1,
+        "threads": comm.allgather(threads) if comm else [threads],
+    }
+    test = _take_a_step(comm)
+    if comm:
+        test["passed"] = all(comm.allgather(test["passed"]))
+    findings["self_test"] = test
+    findings["advice"] = _advice(findings)
+    findings["works"] = test["passed"] and mpi4py["error"] is None and mpi4py["same_library"] is not False
+    return findings, comm is None or comm.rank == 0
+
+
+def _span(numbers: list[int]) -> str:
+    least, most = min(numbers), max(numbers)
+    return str(least) if least == most else f"{least} to {most}"
+
+
+def _words_on_mpi4py(found: dict[str, Any]) -> str:
+    if found["error"]:
+        return f"{found['version']}, FAILED: {found['error']}"
+    if found["version"] is None:
+        return "not installed"
+    return f"{found['version']}, {'the same' if found['same_library'] else 'ANOTHER'} MPI library"
+
+
+def _words_on_test(test: dict[str, Any]) -> str:
+    if "error" in test:
+        return f"FAILED: {test['error']}"
+    return (f"{'passed' if test['passed'] else 'FAILED'}: parameters "
+            f"{'bitwise equal' if test['equal_on_all_ranks'] else 'DIFFER'} on all ranks, {test['distance']:.3f} from "
+            "where Adam's first step leads")
+
+
+def as_text(findings: dict[str, Any]) -> str:
+    """As kadam-doctor says it."""
+    lines = {
+        "Python": f"{findings['python']}, {sys.executable}",
+        "mpi4py": _words_on_mpi4py(findings["mpi4py"]),
+        "PyTorch": findings["torch"] or "not installed",
+        "ranks": str(findings["ranks"]),
+        "threads of a rank": _span(findings["threads"]),
+        "variables of a launcher": ", ".join(f"{k}={v}" for k, v in findings["launcher"].items()) or "none",
+    }
+    head = (f"kadam {findings['version']}, {findings['folder']}\n"
+            f"Kokkos {findings['kokkos']}, {findings['execution_space']}\n"
+            f"MPI: {findings['mpi'] or 'none (one rank)'}\n"
+            f"compiled by {findings['compiler']}, {findings['type']}\n\n")
+    body = "".join(f"{name:<32}{value}\n" for name, value in lines.items())
+    test = f"\n{'self-test':<32}{_words_on_test(findings['self_test'])}\n\n"
+    advice = "".join(f"- {sentence}\n" for sentence in findings["advice"])
+    if advice:
+        return head + body + test + "Advice:\n" + advice
+    return head + body + test + ("All is well.\n" if findings["works"] else "")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m kadam.doctor", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true", help="the same as JSON")
+    arguments = parser.parse_args()
+    findings, speaks = look_around()
+    if speaks:
+        print(json.dumps(findings, indent=2) + "\n" if arguments.json else as_text(findings), end="")
+    return 0 if findings["works"] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
