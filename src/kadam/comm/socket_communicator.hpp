@@ -16,7 +16,8 @@ struct SocketOptions {
   ExchangeOptions exchange;
   /// 1: one level; 0, or more than 1: two, see Communicator::form_levels().
   int ranks_per_node = 1;
-  /// Where others reach this rank; empty: the host's name.
+  /// Where others reach this rank, a name or an address of IPv4; empty: this host's only address beside the
+  /// loopback, where it has one, else its name.
   std::string host;
   /// How long a rank waits for others to connect.
   double connect_seconds = 60.0;

@@ -12,12 +12,15 @@
 #include <chrono>
 #include <cstring>
 #include <fstream>
+#include <ifaddrs.h>
 #include <map>
+#include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <numeric>
 #include <poll.h>
+#include <set>
 #include <stdexcept>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -40,6 +43,23 @@ int milliseconds_until(Clock::time_point deadline) {
 std::string host_name() {
   std::array<char, 256> name{};
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
+}
+
+/// Where others reach this host: its only address beside the loopback, where there is one; else its name.
+std::string own_host() {
+  ifaddrs* all = nullptr;
+  if (::getifaddrs(&all) != 0) return host_name();
+  std::set<std::string> addresses;
+  for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
+    const bool is_up = (one->ifa_flags & IFF_UP) != 0 && (one->ifa_flags & IFF_LOOPBACK) == 0;
+    if (!is_up || one->ifa_addr == nullptr || one->ifa_addr->sa_family != AF_INET) continue;
+    std::array<char, NI_MAXHOST> text{};
+    if (::getnameinfo(one->ifa_addr, sizeof(sockaddr_in), text.data(), text.size(), nullptr, 0,
+                      NI_NUMERICHOST) == 0)
+      addresses.insert(text.data());
+  }
+  ::freeifaddrs(all);
+  return addresses.size() == 1 ? *addresses.begin() : host_name();
 }
 
 /// What a rank says first on a connection.
@@ -80,7 +100,7 @@ class Meeting {
     if (listener_ < 0 || ::bind(listener_, name, length) != 0 || ::listen(listener_, SOMAXCONN) != 0 ||
         ::getsockname(listener_, name, &length) != 0)
       fail("cannot listen for other ranks");
-    own_ = (options.host.empty() ? host_name() : options.host) + ":" + std::to_string(ntohs(any.sin_port));
+    own_ = (options.host.empty() ? own_host() : options.host) + ":" + std::to_string(ntohs(any.sin_port));
   }
   Meeting(const Meeting&) = delete;
   Meeting& operator=(const Meeting&) = delete;

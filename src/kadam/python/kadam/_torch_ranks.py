@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The ranks of kadam.torch: those of mpi4py, or of a process group of torch.distributed."""
 import os
+import socket
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,15 +21,27 @@ def ranks(group: Any = None, host: str = "") -> Ranks:
     """The ranks of a process group of torch.distributed (None: all) as a comm, also for kadam.Optimizer.
 
     Kadam's messages travel by TCP connections of its own; the group brings the ranks together, once. host: a name or an
-    address at which other ranks reach this one; empty: 127.0.0.1 where that is MASTER_ADDR, else the host's name.
+    address at which other ranks reach this one; empty: that from which this host reaches MASTER_ADDR.
     """
     def gather(own: str) -> list[str]:
         texts: list[Any] = [None] * distributed.get_world_size(group)
         distributed.all_gather_object(texts, own, group)
         return texts
-    if not host and os.environ.get("MASTER_ADDR") in ("localhost", "127.0.0.1"):
-        host = "127.0.0.1"
-    return RanksOfGroup(distributed.get_rank(group), distributed.get_world_size(group), gather, host, group)
+    return RanksOfGroup(distributed.get_rank(group), distributed.get_world_size(group), gather, host or _own_address(), group)
+
+
+def _own_address() -> str:
+    """Empty where it does not tell: other hosts do not reach an address of the loopback."""
+    master = os.environ.get("MASTER_ADDR", "")
+    if master in ("localhost", "127.0.0.1"):
+        return "127.0.0.1"
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as nobody:  # sends nothing
+            nobody.connect((master, 9))
+            own = nobody.getsockname()[0]
+    except OSError:
+        return ""
+    return "" if own.startswith("127.") else own
 
 
 def as_comm(comm: Any) -> Any:
