@@ -17,8 +17,10 @@ namespace {
 class TwoWayExchange {
  public:
   /// message_bytes: from one rank to another in one direction; a multiple of shortest_message_bytes.
-  TwoWayExchange(Communicator& communicator, std::size_t message_bytes)
+  /// together: who starts at the same time, this communicator and others like it.
+  TwoWayExchange(Communicator& communicator, Communicator& together, std::size_t message_bytes)
       : communicator_(communicator),
+        together_(together),
         chunks_(static_cast<std::int64_t>(message_bytes / sizeof(float)) * communicator.size(),
                 communicator.size()),
         bytes_(exec_, message_bytes * static_cast<std::size_t>(communicator.size())) {
@@ -26,9 +28,9 @@ class TwoWayExchange {
   }
   static constexpr std::size_t shortest_message_bytes = sizeof(float) * ChunkLayout::alignment_elements;
 
-  /// Seconds of one of the two, the slowest rank's, in the mean of `times` runs.
+  /// Seconds of one of the two, the slowest rank's of all that start together, in the mean of `times` runs.
   double seconds(int times) {
-    (void)slowest(0.0);  // all start together
+    (void)slowest(0.0);  // all start now: one that is alone with a link finds it too fast
     const Kokkos::Timer timer;
     for (int k = 0; k < times; ++k) run();
     return slowest(timer.seconds()) / (2.0 * times);
@@ -57,12 +59,13 @@ class TwoWayExchange {
   }
 
   double slowest(double own) {
-    const std::vector<double> all = communicator_.all_gather_values({&own, 1});
+    const std::vector<double> all = together_.all_gather_values({&own, 1});
     return *std::max_element(all.begin(), all.end());
   }
 
   ExecutionSpace exec_;
   Communicator& communicator_;
+  Communicator& together_;
   ChunkLayout chunks_;
   SlicedChunks slices_;
   Buffers bytes_;
@@ -70,9 +73,9 @@ class TwoWayExchange {
 };
 
 /// Of an exchange of next to nothing.
-double empty_seconds(Communicator& communicator) {
+double empty_seconds(Communicator& communicator, Communicator& together) {
   constexpr int rounds = 9;
-  TwoWayExchange exchange(communicator, TwoWayExchange::shortest_message_bytes);
+  TwoWayExchange exchange(communicator, together, TwoWayExchange::shortest_message_bytes);
   (void)exchange.seconds(1);
   // As many as fit in about 0.3 s in all; all ranks agree, because all see the slowest.
   const int times = std::clamp(static_cast<int>(0.03 / std::max(exchange.seconds(3), 1e-7)), 1, 200);
@@ -91,20 +94,20 @@ std::size_t message_bytes(std::size_t bytes, std::size_t ranks) {
 
 /// Twice longer and longer, until one takes long enough: the first time finds out which does, and lets
 /// connections open their windows.
-std::vector<TimedExchange> measure_longer(Communicator& communicator) {
+std::vector<TimedExchange> measure_longer(Communicator& communicator, Communicator& together) {
   constexpr double long_enough = 0.25;
   constexpr int rounds = 5;
   constexpr std::size_t least_bytes = std::size_t{1} << 17;
   constexpr std::size_t most_bytes = std::size_t{1} << 25;
   const auto ranks = static_cast<std::size_t>(communicator.size());
   std::size_t longest = least_bytes;
-  while (TwoWayExchange(communicator, message_bytes(longest, ranks)).seconds(1) < long_enough &&
+  while (TwoWayExchange(communicator, together, message_bytes(longest, ranks)).seconds(1) < long_enough &&
          4 * longest <= most_bytes)
     longest *= 4;
   std::vector<TimedExchange> longer;
   for (std::size_t bytes = least_bytes; bytes <= longest; bytes *= 4) {
     const std::size_t message = message_bytes(bytes, ranks);
-    TwoWayExchange exchange(communicator, message);
+    TwoWayExchange exchange(communicator, together, message);
     std::vector<double> seconds;
     seconds.reserve(rounds);
     for (int k = 0; k < (bytes < longest ? rounds : 3); ++k) seconds.push_back(exchange.seconds(1));
@@ -114,12 +117,13 @@ std::vector<TimedExchange> measure_longer(Communicator& communicator) {
   return longer;
 }
 
-ExchangeTimes measure(Communicator& all, Communicator& pair) {
+/// program: all ranks, each in one communicator like `all`, which measure at the same time.
+ExchangeTimes measure(Communicator& all, Communicator& pair, Communicator& program) {
   ExchangeTimes times;
   times.ranks = all.size();
-  if (pair.size() == 2) times.pair_seconds = empty_seconds(pair);
-  times.empty_seconds = empty_seconds(all);
-  times.longer = measure_longer(all);
+  if (pair.size() == 2) times.pair_seconds = empty_seconds(pair, pair);
+  times.empty_seconds = empty_seconds(all, program);
+  times.longer = measure_longer(all, program);
   return times;
 }
 
