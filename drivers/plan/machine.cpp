@@ -31,13 +31,7 @@ void require_rate(const char* figure, double value) {
 double direct_seconds(const Network& network, int ranks, int on_host, double bytes) {
   const double inside = static_cast<double>(on_host - 1) / static_cast<double>(ranks - 1);
   const double over_link = on_host * bytes * (1.0 - inside) / network.link_bytes_per_second;
-  return std::max(over_link, bytes * inside / network.node_bytes_per_second);
-}
-
-/// Neighbours in the order of the hosts: one rank of a host sends through the link, the others inside.
-double ring_seconds(const Network& network, bool spans_hosts, int on_host, double bytes) {
-  return std::max(spans_hosts ? bytes / network.link_bytes_per_second : 0.0,
-                  on_host > 1 ? bytes / network.node_bytes_per_second : 0.0);
+  return on_host == 1 ? over_link : std::max(over_link, bytes * inside / network.node_bytes_per_second);
 }
 
 }  // namespace
@@ -65,14 +59,11 @@ double transfer_seconds(const Network& network, int ranks, const Transfer& trans
   const double latency = spans_hosts ? network.latency_seconds : network.node_latency_seconds;
   const auto bytes = static_cast<double>(transfer.bytes);
   const double direct = direct_seconds(network, ranks, on_host, bytes);
-  if (transfer.pattern == Pattern::all_to_all) {
-    return latency + (ranks - 1) * network.message_seconds + direct;
-  }
-  const double round = latency + network.message_seconds;
+  const bool by_doubling = transfer.pattern == Pattern::all_gather && transfer.traffic == Traffic::control;
+  if (!by_doubling) return latency + (ranks - 1) * network.message_seconds + direct;
   // Its type is not the same in all standard libraries.
   const auto doublings = static_cast<int>(std::bit_width(static_cast<unsigned>(ranks - 1)));
-  return std::min((ranks - 1) * round + ring_seconds(network, spans_hosts, on_host, bytes),
-                  doublings * round + direct);
+  return doublings * (latency + network.message_seconds) + direct;
 }
 
 const std::vector<Kernel>& calibrated_kernels() {

@@ -33,18 +33,15 @@ struct Network {
   [[nodiscard]] Network between_nodes() const;
 };
 
-/// Seconds that n ranks need for a transfer, each sending as much as this one.
+/// Seconds that n ranks need for a transfer, each sending as much as this one, to every other one directly:
 ///
-///   all-to-all   latency + (n - 1) message + max(g out / link, in / node)
-///   all-gather   the better of a ring in the order of the hosts and of doubling:
-///                ring      (n - 1) (latency + message) + max(bytes / link, bytes / node)
-///                doubling  ceil(log2 n) (latency + message) + max(g out / link, in / node)
+///   latency + (n - 1) message + max(g out / link, in / node)
 ///
-/// with g ranks on a host. Of a rank's bytes, out = bytes (n - g)/(n - 1) leave the host and
-/// in = bytes - out stay. latency is the network's if the ranks span hosts, else the node's; a ring's term
-/// whose link nobody uses is 0. A ring passes each piece through a link once; with direct messages the g
-/// ranks of a host share it. Worked number: n = 4, g = 1, 100 us, 10
-/// us, 12.5 MB/s, 1.25 MB: all-to-all 0.10013 s, all-gather 0.10022 s (doubling; the ring takes 0.10033 s).
+/// with g ranks on a host, which share its link. Of a rank's bytes, out = bytes (n - g)/(n - 1) leave the
+/// host and in = bytes - out stay. latency is the network's if the ranks span hosts, else the node's. An
+/// all-gather of Traffic::control goes by doubling instead, as the few numbers do that ranks agree on: with
+/// log2 n (latency + message). Worked number: n = 8, g = 4, 100 us, 10 us, 12.5 MB/s, 1.4 MB: 3.2 MB of a
+/// host cross its link, 0.25617 s.
 [[nodiscard]] double transfer_seconds(const Network& network, int ranks, const Transfer& transfer);
 
 /// The kernels that a calibration has: all of kadam/cost, and those of each code.

@@ -9,44 +9,50 @@
 namespace kadam::plan {
 namespace {
 
-/// The two sides of an exchange: between the ranks or the nodes, and inside a node.
+/// Who takes part in a transfer, and over which network.
 class Wires {
  public:
-  Wires(const Scenario& scenario, int ranks, bool two_levels) : scenario_(scenario), ranks_(ranks) {
-    if (!two_levels) return;
-    node_ranks_ = scenario.network.ranks_per_node;
-    ranks_ = scenario.network.nodes(ranks);
-    between_ = scenario.network.between_nodes();
-  }
+  Wires(const Scenario& scenario, int ranks, bool two_levels)
+      : network_(scenario.network),
+        between_(scenario.network.between_nodes()),
+        piece_bytes_(scenario.overlap.piece_bytes),
+        ranks_(ranks),
+        two_levels_(two_levels) {}
 
   [[nodiscard]] double seconds(const PlannedExchange& exchange) const {
     double sum = 0.0;
     for (const Transfer& transfer : exchange.transfers) {
-      const bool inside = transfer.traffic == Traffic::node;
-      sum += inside ? transfer_seconds(scenario_.network, node_ranks_, transfer)
-                    : transfer_seconds(network(), ranks_, transfer);
+      sum += transfer_seconds(goes_between(transfer) ? between_ : network_, ranks_of(transfer), transfer);
     }
     return sum;
   }
 
   /// That its longest message is cut into.
   [[nodiscard]] double pieces(const PlannedExchange& exchange) const {
-    if (scenario_.overlap.piece_bytes == 0 || ranks_ == 1) return 1.0;
-    std::size_t longest = 0;
+    double longest = 0.0;
     for (const Transfer& transfer : exchange.transfers) {
-      if (transfer.traffic != Traffic::node) longest = std::max(longest, transfer.bytes);
+      const int receivers = ranks_of(transfer) - 1;
+      if (transfer.traffic == Traffic::node || receivers == 0) continue;
+      longest = std::max(longest, static_cast<double>(transfer.bytes) / receivers);
     }
-    const double message = static_cast<double>(longest) / (ranks_ - 1);
-    return std::max(1.0, std::ceil(message / static_cast<double>(scenario_.overlap.piece_bytes)));
+    return piece_bytes_ == 0 ? 1.0 : std::max(1.0, std::ceil(longest / static_cast<double>(piece_bytes_)));
   }
 
  private:
-  [[nodiscard]] const Network& network() const { return node_ranks_ > 1 ? between_ : scenario_.network; }
+  /// One rank of each node, all places at once.
+  [[nodiscard]] bool goes_between(const Transfer& transfer) const {
+    return two_levels_ && !transfer.has_one_level && transfer.traffic != Traffic::node;
+  }
+  [[nodiscard]] int ranks_of(const Transfer& transfer) const {
+    if (goes_between(transfer)) return network_.nodes(ranks_);
+    return transfer.traffic == Traffic::node ? network_.ranks_per_node : ranks_;
+  }
 
-  const Scenario& scenario_;
-  int ranks_;
-  int node_ranks_ = 1;
+  const Network& network_;
   Network between_;
+  std::size_t piece_bytes_;
+  int ranks_;
+  bool two_levels_;
 };
 
 bool has_two_levels(const Scenario& scenario, int ranks) {
@@ -188,7 +194,7 @@ void Scenario::validate() const {
 StepSeconds step_seconds(const StepPhase& phase, const Scenario& scenario, int ranks, bool two_levels) {
   const Wires wires(scenario, ranks, two_levels);
   const Overlap& overlap = scenario.overlap;
-  const double agreement = agreement_seconds(scenario.network, ranks);
+  const double agreement = phase.agrees ? agreement_seconds(scenario.network, ranks) : 0.0;
   StepSeconds seconds{scenario.compute_seconds, work_seconds(phase, scenario.kernels), agreement, agreement};
   for (const PlannedExchange& exchange : phase.exchanges) {
     const double spent = wires.seconds(exchange) / static_cast<double>(exchange.every);

@@ -67,9 +67,10 @@ struct Prediction {
 ///   background, every tau steps  exposed max(0, X/tau - background (compute + K)); background k/tau if the
 ///                                result is wanted k steps later
 ///
-/// P is that of the longest message. What cutting costs is in a rate that was measured with pieces. Every
-/// step also exchanges 16 B of each rank: the norm of its gradient, and raised bits. In two levels what an
-/// exchange sends inside the node (Traffic::node) takes its time there. Worked number: K = 2 ms, X = 4 ms, P
+/// P is that of the longest message. What cutting costs is in a rate that was measured with pieces. A step
+/// in which ranks agree (StepPhase::agrees) also exchanges 16 B of each: the norm of its gradient, and raised
+/// bits. In two levels what an exchange sends inside the node (Traffic::node) takes its time there, and what
+/// has one level (Transfer::has_one_level) goes as in one. Worked number: K = 2 ms, X = 4 ms, P
 /// = 4: 1.5 + 3 = 4.5 ms, of which 2.5 ms are exposed (the agreement left out).
 [[nodiscard]] StepSeconds step_seconds(const StepPhase& phase, const Scenario& scenario, int ranks,
                                        bool two_levels);

@@ -19,32 +19,41 @@ Network hundred_megabit() {
 }
 
 TEST(TransferSeconds, OneRankPerHost) {
-  // 100 us + 3 messages of 10 us + 1.25 MB at 12.5 MB/s.
-  EXPECT_NEAR(transfer_seconds(hundred_megabit(), 4, {Pattern::all_to_all, Traffic::dense, 1250000}), 0.10013,
-              1e-12);
-  // Two rounds of 110 us; a ring would take three.
-  EXPECT_NEAR(transfer_seconds(hundred_megabit(), 4, {Pattern::all_gather, Traffic::dense, 1250000}), 0.10022,
-              1e-12);
+  // 100 us + 3 messages of 10 us + 1.25 MB at 12.5 MB/s, to owners as from them.
+  for (const Pattern pattern : {Pattern::all_to_all, Pattern::all_gather}) {
+    EXPECT_NEAR(transfer_seconds(hundred_megabit(), 4, {pattern, Traffic::dense, 1250000}), 0.10013, 1e-12);
+  }
 }
 
 TEST(TransferSeconds, RanksOfAHostShareItsLink) {
   Network network = hundred_megabit();
   network.ranks_per_node = 4;
   network.node_bytes_per_second = 1e9;
-  // 8 ranks on 2 hosts: 4 of 7 messages of each of 4 ranks leave: 4 x 4/7 x 1.4 MB = 3.2 MB in 0.256 s.
-  EXPECT_NEAR(transfer_seconds(network, 8, {Pattern::all_to_all, Traffic::dense, 1400000}), 0.256 + 170e-6,
-              1e-12);
-  // A ring sends every piece through the link once: 1.4 MB in 0.112 s, and 7 rounds.
-  EXPECT_NEAR(transfer_seconds(network, 8, {Pattern::all_gather, Traffic::dense, 1400000}),
-              0.112 + 7 * 110e-6, 1e-12);
+  // 8 ranks on 2 hosts: 4 of 7 messages of each of 4 ranks leave: 4 x 4/7 x 1.4 MB = 3.2 MB in 0.256 s. What
+  // owners send back goes directly to each rank as well, not once through the link as in a ring.
+  for (const Pattern pattern : {Pattern::all_to_all, Pattern::all_gather}) {
+    EXPECT_NEAR(transfer_seconds(network, 8, {pattern, Traffic::dense, 1400000}), 0.256 + 170e-6, 1e-12);
+  }
 }
 
-TEST(TransferSeconds, ARingIsTakenForBytesAndDoublingForRounds) {
+TEST(TransferSeconds, BytesInsideAHostDoNotUseItsLink) {
   Network network = hundred_megabit();
   network.ranks_per_node = 4;
-  // 700 B: the ring's 7 rounds of 110 us lose against 3 rounds and 4 x 400 B through the link.
-  EXPECT_NEAR(transfer_seconds(network, 8, {Pattern::all_gather, Traffic::dense, 700}),
+  network.node_bytes_per_second = 1e6;
+  // 3 of 7 messages stay: 0.6 MB of each rank in 0.6 s, beside 0.256 s of the link.
+  EXPECT_NEAR(transfer_seconds(network, 8, {Pattern::all_to_all, Traffic::dense, 1400000}), 0.6 + 170e-6,
+              1e-12);
+}
+
+TEST(TransferSeconds, NumbersThatRanksAgreeOnGoByDoubling) {
+  Network network = hundred_megabit();
+  network.ranks_per_node = 4;
+  network.node_bytes_per_second = 1e9;
+  // 3 rounds of 110 us for 8 ranks, and 4 x 400 B through the link.
+  EXPECT_NEAR(transfer_seconds(network, 8, {Pattern::all_gather, Traffic::control, 700}),
               3 * 110e-6 + 1600 / 12.5e6, 1e-12);
+  EXPECT_NEAR(transfer_seconds(network, 8, {Pattern::all_to_all, Traffic::control, 700}),
+              170e-6 + 1600 / 12.5e6, 1e-12);
 }
 
 TEST(TransferSeconds, InsideANodeTheLinkIsNotUsed) {

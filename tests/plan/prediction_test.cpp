@@ -17,8 +17,10 @@ namespace {
 const OptionMap none;
 const OptionMap warm_up = {{"warmup_steps", 20}};
 
-/// 8 B to each of 3 others at 1 GB/s: whether the gradient is finite.
+/// 16 B to each of 3 others at 1 GB/s: whether the gradient is finite.
 constexpr double agreement = 48e-9;
+/// The same on 2 nodes of 4: 4 ranks send 64 B to the other node.
+constexpr double agreement_of_eight = 256e-9;
 
 /// 1 GB/s links without latency, kernels at 10 GB/s.
 Scenario simple() {
@@ -130,24 +132,77 @@ TEST(Predict, ChoosesTheStepsBetweenBackgroundExchanges) {
   EXPECT_EQ(static_cast<double>(predict("divisible_adam", options, scenario, 4).background_steps), wanted);
 }
 
-TEST(Predict, TwoLevelsByHand) {
+/// 2 nodes of 4, in two levels, 1 GB/s a node.
+Scenario two_nodes() {
   Scenario scenario = simple();
   scenario.network.ranks_per_node = 4;
   scenario.network.node_latency_seconds = 0.0;
   scenario.network.node_bytes_per_second = 1e10;
   scenario.levels = Levels::two;
+  return scenario;
+}
+
+TEST(Predict, TwoLevelsByHand) {
+  Scenario scenario = two_nodes();
   const Prediction two = predict("adam", none, scenario, 8);
   // Between 2 nodes: 2^18 elements, half of 1 MiB there and back, with a quarter of the link: 4.194304 ms.
   // Inside: 3/4 of 4 MiB there and back at 10 GB/s.
-  EXPECT_NEAR(two.step.exchange, 1048576 / 0.25e9 + 6291456 / 1e10 + 112e-9, 1e-12);
+  EXPECT_NEAR(two.step.exchange, 1048576 / 0.25e9 + 6291456 / 1e10 + agreement_of_eight, 1e-12);
   EXPECT_EQ(two.levels, Levels::two);
-  // Flat: 4 ranks send 4/7 of 7/8 of 4 MiB each to the other node, and a ring brings 7/8 back.
+  // Flat: 4 ranks send 4/7 of 7/8 of 4 MiB each to the other node, there and back.
   scenario.levels = Levels::flat;
   const Prediction flat = predict("adam", none, scenario, 8);
-  EXPECT_NEAR(flat.step.exchange, 4 * 2097152 / 1e9 + 3670016 / 1e9 + 112e-9, 1e-12);
+  EXPECT_NEAR(flat.step.exchange, 2 * 4 * 2097152 / 1e9 + agreement_of_eight, 1e-12);
   scenario.levels = Levels::best;
   EXPECT_EQ(predict("adam", none, scenario, 8).levels, Levels::two);
   EXPECT_EQ(predict("adam", none, scenario, 4).levels, Levels::flat) << "one node";
+}
+
+TEST(Predict, WhatHasOneLevelGoesAsInOne) {
+  StepPhase phase;
+  phase.exchanges = {{Hiding::nothing, {{Pattern::all_gather, Traffic::sparse, 1400000, true}}}};
+  // 4 of 7 messages of each of 4 ranks leave: 3.2 MB; between places it would be one of one, 1.4 MB of each.
+  EXPECT_NEAR(step_seconds(phase, two_nodes(), 8, true).exchange, 3.2e-3 + agreement_of_eight, 1e-9);
+  phase.exchanges[0].transfers[0].has_one_level = false;
+  EXPECT_NEAR(step_seconds(phase, two_nodes(), 8, true).exchange, 5.6e-3 + agreement_of_eight, 1e-9);
+}
+
+TEST(Predict, OptimizersWithoutTwoLevelsTakeThoseOfOne) {
+  const auto exchange = [](const std::string& name, const OptionMap& options, Levels levels) {
+    Scenario scenario = two_nodes();
+    scenario.levels = levels;
+    return predict(name, options, scenario, 8).settled.exchange;
+  };
+  const std::vector<std::pair<std::string, OptionMap>> all = {
+      {"locally_accumulated_adam", {{"variance_sync_interval", 0}}},
+      {"divisible_adam", {{"variance_sync_interval", 0}}},
+      {"local_adam", {{"variance", "own"}, {"code", "topk"}, {"density", 0.01}}},
+      {"local_adam", {{"variance", "own"}, {"code", "none"}, {"round_delay", 1}}},
+      {"low_rank_muon", {}}};
+  for (const auto& [name, options] : all) {
+    EXPECT_NEAR(exchange(name, options, Levels::two) / exchange(name, options, Levels::flat), 1.0, 1e-9)
+        << name;
+  }
+  EXPECT_LT(exchange("adam", none, Levels::two), 0.8 * exchange("adam", none, Levels::flat));
+}
+
+TEST(Predict, RoundsAgreeWhenTheyTakePlace) {
+  Scenario scenario = simple();
+  scenario.network.latency_seconds = 1e-3;
+  // Every 10 steps: two rounds of doubling, and two exchanges of 1 ms.
+  const OptionMap rounds = {{"sync_interval", 10}, {"variance", "own"}};
+  const double bytes = predict("local_adam", rounds, simple(), 4).step.exchange;
+  EXPECT_NEAR(predict("local_adam", rounds, scenario, 4).step.exchange, bytes + 0.4e-3, 1e-9);
+  OptionMap each_step = rounds;
+  each_step["nonfinite"] = "each_step";
+  EXPECT_NEAR(predict("local_adam", each_step, scenario, 4).step.exchange, bytes + 2.2e-3, 1e-6);
+}
+
+TEST(Predict, SaysWithWhichOptions) {
+  const Prediction given = predict("onebit_adam", warm_up, simple(), 4);
+  EXPECT_EQ(given.options, warm_up);
+  const Prediction chosen = predict("divisible_adam", {{"background_steps", "auto"}}, simple(), 4);
+  EXPECT_EQ(chosen.options.at("background_steps"), OptionValue(chosen.background_steps));
 }
 
 TEST(Predict, SlowerNetworksNeverHelp) {
@@ -156,6 +211,7 @@ TEST(Predict, SlowerNetworksNeverHelp) {
     for (double rate = 1e11; rate >= 1e6; rate /= 3.0) {
       Scenario scenario = simple();
       scenario.network.ranks_per_node = 4;
+      scenario.network.node_bytes_per_second = 1e10;
       scenario.network.link_bytes_per_second = rate;
       scenario.compute_seconds = 5e-3;
       scenario.overlap = {0.6, 1.0, 61440};

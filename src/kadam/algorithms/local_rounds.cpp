@@ -108,11 +108,13 @@ AlgorithmCost LocalRounds::cost(const Options& options, const Problem& problem) 
   AlgorithmCost cost;
   StepPhase local;
   local.name = "local";
+  local.agrees = options.agrees_each_step;
   local.add({cost::check, problem.all()});
   local.add({cost::local_step, problem.all()});
   MuonDirection::add_work(tensors, local);
   StepPhase round = local;
   round.name = "round";
+  round.agrees = true;
   round.add({cost::check, problem.all()});
   StepPhase arrival = local;
   arrival.name = "arrival";

@@ -69,7 +69,10 @@ Cost background_mean_cost(const Arrangement& ranks, std::int64_t elements) {
   const std::size_t vector = sizeof(float) * static_cast<std::size_t>(elements);
   if (ranks.ranks == 1) cost.memory.workspace_bytes = vector;  // the result
   if (ranks.ranks > 1 && !host_reaches_vectors) cost.memory.workspace_bytes += 2 * vector;
-  for (Transfer& transfer : cost.transfers) transfer.traffic = Traffic::background;
+  for (Transfer& transfer : cost.transfers) {
+    transfer.traffic = Traffic::background;
+    transfer.has_one_level = true;
+  }
   return cost;
 }
 

@@ -50,8 +50,8 @@ Cost FactorMeanLayout::cost() const {
   Cost cost;
   const std::size_t own = message_.piece(rank_).bytes;
   const auto others = static_cast<std::size_t>(ranks_ - 1);
-  cost.transfers = {{Pattern::all_to_all, Traffic::compressed, message_.total_bytes() - own},
-                    {Pattern::all_gather, Traffic::compressed, others * own}};
+  cost.transfers = {{Pattern::all_to_all, Traffic::compressed, message_.total_bytes() - own, true},
+                    {Pattern::all_gather, Traffic::compressed, others * own, true}};
   cost.memory.workspace_bytes = 2 * message_.total_bytes() + own * static_cast<std::size_t>(ranks_) +
                                 sizeof(float) * static_cast<std::size_t>(own_chunk().elements()) +
                                 message_.blocks().size() * (sizeof(FactorBlock) + sizeof(FactorParts));

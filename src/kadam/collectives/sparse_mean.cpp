@@ -136,7 +136,7 @@ Cost SparseMeanLayout::cost(std::int64_t threads) const {
   Cost cost;
   const auto elements = static_cast<double>(message_.map().elements);
   if (ranks_ == 1) {
-    cost.transfers = {{Pattern::all_gather, Traffic::sparse, 0}};
+    cost.transfers = {{Pattern::all_gather, Traffic::sparse, 0, true}};
     cost.work = {{cost::copy, 2.0 * elements}};
     return cost;
   }
@@ -158,8 +158,8 @@ Cost SparseMeanLayout::cost(std::int64_t threads) const {
 
 void SparseMeanLayout::add_sum_by_all(std::int64_t threads, Cost& cost) const {
   const SparseMap& map = message_.map();
-  cost.transfers = {
-      {Pattern::all_gather, Traffic::sparse, message_.total_bytes() * static_cast<std::size_t>(ranks_ - 1)}};
+  const std::size_t to_others = message_.total_bytes() * static_cast<std::size_t>(ranks_ - 1);
+  cost.transfers = {{Pattern::all_gather, Traffic::sparse, to_others, true}};
   cost.work.push_back({cost::sparse_sum, static_cast<double>(map.entries() * ranks_)});
   cost.memory.workspace_bytes += sizeof(float) * static_cast<std::size_t>(sparse_sum_elements(threads, map));
 }
@@ -168,8 +168,8 @@ void SparseMeanLayout::add_sum_by_owners(Cost& cost) const {
   const std::size_t own = received_bytes();
   const auto region = static_cast<double>(own_region().elements());
   const std::int64_t entries = message_.map_of(own_region()).entries();
-  cost.transfers = {{Pattern::all_to_all, Traffic::sparse, message_.total_bytes() - own},
-                    {Pattern::all_gather, Traffic::sparse, static_cast<std::size_t>(ranks_ - 1) * own}};
+  cost.transfers = {{Pattern::all_to_all, Traffic::sparse, message_.total_bytes() - own, true},
+                    {Pattern::all_gather, Traffic::sparse, static_cast<std::size_t>(ranks_ - 1) * own, true}};
   cost.work.push_back({cost::sparse_sum, static_cast<double>(entries * ranks_)});
   cost.work.push_back({cost::scale, region});
   cost.work.push_back({selection(), region});

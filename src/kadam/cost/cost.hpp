@@ -37,6 +37,8 @@ struct Transfer {
   Pattern pattern = Pattern::all_to_all;
   Traffic traffic = Traffic::dense;
   std::size_t bytes = 0;  ///< that the rank sends to all others together, as Communicator counts them
+  /// In two levels, too: every rank exchanges with every other one, those of its own node as well.
+  bool has_one_level = false;
 };
 
 /// What a collective costs a rank in one call: known from its layout, before anything is allocated.
@@ -82,6 +84,8 @@ struct StepPhase {
   std::string name;  ///< as in StepResult
   std::vector<Work> work;
   std::vector<PlannedExchange> exchanges;
+  /// Ranks first tell each other whether their gradients are finite, in a few bytes that nothing hides.
+  bool agrees = true;
   /// Of a run of so many steps; all of them where an algorithm has one phase.
   std::function<StepCount(std::int64_t)> count = [](std::int64_t steps) {
     return StepCount{static_cast<double>(steps), static_cast<double>(steps)};
