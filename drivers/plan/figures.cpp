@@ -69,12 +69,22 @@ void read_kernels(const Json& json, Figures& figures) {
   figures.kernels = costs;
 }
 
-Readers network_readers(plan::Network& network) {
-  return {{"latency_seconds", into(network.latency_seconds)},
-          {"message_seconds", into(network.message_seconds)},
+/// A value that an option gives as well.
+template <class T>
+std::function<void(const Json&)> into(T& value, Figures& figures, const char* option) {
+  return [&value, &figures, option](const Json& json) {
+    value = json.get<T>();
+    figures.known.insert(option);
+  };
+}
+
+Readers network_readers(Figures& figures) {
+  plan::Network& network = figures.network;
+  return {{"latency_seconds", into(network.latency_seconds, figures, "--latency")},
+          {"message_seconds", into(network.message_seconds, figures, "--message-cost")},
           {"link_bytes_per_second", into(network.link_bytes_per_second)},
-          {"ranks_per_node", into(network.ranks_per_node)},
-          {"node_latency_seconds", into(network.node_latency_seconds)},
+          {"ranks_per_node", into(network.ranks_per_node, figures, "--ranks-per-node")},
+          {"node_latency_seconds", into(network.node_latency_seconds, figures, "--node-latency")},
           {"node_bytes_per_second", into(network.node_bytes_per_second)}};
 }
 
@@ -102,7 +112,32 @@ void read_published(const Json& json, Figures& figures) {
   }
 }
 
+/// As an option takes it: "50us", "0.25s".
+std::string option_text(double seconds) {
+  return seconds > 0.0 && seconds < 1e-3 ? fmt::format("{:g}us", 1e6 * seconds)
+                                         : fmt::format("{:g}s", seconds);
+}
+
 }  // namespace
+
+std::vector<Assumption> Figures::assumptions() const {
+  std::vector<Assumption> all;
+  const auto add = [&](const char* option, std::string value) {
+    if (!known.contains(option)) all.push_back({option, std::move(value)});
+  };
+  add("--compute", option_text(compute_seconds));
+  add("--steps", std::to_string(steps));
+  add("--warmup", fmt::format("{:g}", warmup));
+  if (has_link()) {
+    add("--latency", option_text(network.latency_seconds));
+    add("--message-cost", option_text(network.message_seconds));
+    add("--ranks-per-node", std::to_string(network.ranks_per_node));
+  }
+  if (network.ranks_per_node > 1) add("--node-latency", option_text(network.node_latency_seconds));
+  if (compute_seconds > 0.0) add("--backward-overlap", fmt::format("{:g}", overlap.backward));
+  add("--background-overlap", fmt::format("{:g}", overlap.background));
+  return all;
+}
 
 plan::Levels levels_of(const std::string& option, const std::string& text) {
   for (const plan::Levels levels : {plan::Levels::best, plan::Levels::flat, plan::Levels::two}) {
@@ -127,16 +162,15 @@ void read_figures(const std::filesystem::path& file, Figures& figures) {
       {"nanoseconds_per_element", [&](const Json& value) { read_kernels(value, figures); }},
       {"memory_bytes_per_second",
        [&](const Json& v) { figures.kernels = plan::KernelCosts::at_memory_speed(v.get<double>()); }},
-      {"network",
-       [&](const Json& value) { read_object("network", value, network_readers(figures.network)); }},
+      {"network", [&](const Json& value) { read_object("network", value, network_readers(figures)); }},
       {"parameters", into(figures.elements)},
-      {"compute_seconds", into(figures.compute_seconds)},
-      {"steps", into(figures.steps)},
+      {"compute_seconds", into(figures.compute_seconds, figures, "--compute")},
+      {"steps", into(figures.steps, figures, "--steps")},
       {"overlap",
        [&](const Json& value) {
          read_object("overlap", value,
-                     {{"backward", into(figures.overlap.backward)},
-                      {"background", into(figures.overlap.background)},
+                     {{"backward", into(figures.overlap.backward, figures, "--backward-overlap")},
+                      {"background", into(figures.overlap.background, figures, "--background-overlap")},
                       {"piece_bytes", into(figures.overlap.piece_bytes)}});
        }},
       {"levels", [&](const Json& value) { figures.levels = levels_of("levels", value.get<std::string>()); }},
@@ -159,14 +193,17 @@ void write_figures(const std::filesystem::path& file, const Figures& figures) {
     for (const Kernel& kernel : plan::calibrated_kernels())
       json["nanoseconds_per_element"][kernel.name()] = 1e9 * figures.kernels->per_element(kernel);
   }
-  json["network"] = {{"ranks_per_node", network.ranks_per_node},
-                     {"node_latency_seconds", network.node_latency_seconds},
-                     {"node_bytes_per_second", network.node_bytes_per_second}};
-  if (figures.has_link()) {
-    json["network"]["latency_seconds"] = network.latency_seconds;
-    json["network"]["message_seconds"] = network.message_seconds;
-    json["network"]["link_bytes_per_second"] = network.link_bytes_per_second;
-  }
+  json["network"] = Json::object();
+  const auto add = [&](const char* key, bool is_known, auto value) {
+    if (is_known) json["network"][key] = value;
+  };
+  const auto knows = [&](const char* option) { return figures.known.contains(option); };
+  add("ranks_per_node", knows("--ranks-per-node"), network.ranks_per_node);
+  add("node_latency_seconds", knows("--node-latency"), network.node_latency_seconds);
+  add("node_bytes_per_second", network.node_bytes_per_second > 0.0, network.node_bytes_per_second);
+  add("latency_seconds", knows("--latency"), network.latency_seconds);
+  add("message_seconds", knows("--message-cost"), network.message_seconds);
+  add("link_bytes_per_second", figures.has_link(), network.link_bytes_per_second);
   launch::write_file(file, json.dump(2) + '\n');
 }
 

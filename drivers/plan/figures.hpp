@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,12 @@ struct Published {
   std::string statement;  ///< what the source says, and where it leaves something open
 };
 
+/// A figure that nobody gave or measured.
+struct Assumption {
+  std::string option;  ///< that gives it
+  std::string value;   ///< that is taken, as the option would have it
+};
+
 /// All that predictions follow from: a file, the command line and what is measured fill it in.
 struct Figures {
   std::string title;
@@ -31,18 +38,27 @@ struct Figures {
   std::string assumed;  ///< what the source leaves open
   std::string machine;  ///< where the kernels' figures come from, in words
   std::optional<plan::KernelCosts> kernels;
-  plan::Network network;  ///< a link rate of 0: not known
+  plan::Network network;  ///< a rate of 0: not known
   std::int64_t elements = 0;
   double compute_seconds = 0.0;
   std::int64_t steps = 100000;
+  double warmup = 0.15;  ///< share of the run that is a dense warm-up, where one is needed
   plan::Overlap overlap{0.6, 1.0, automatic_piece_bytes(true)};
   plan::Levels levels = plan::Levels::best;
   std::optional<double> memory_bytes;  ///< of a rank, for parameters, gradient and optimizer
   std::vector<int> ranks;
   std::map<std::string, OptionMap> options;  ///< of each optimizer
   std::vector<Published> published;
+  /// Options whose figure somebody gave, on the command line or in a file, or that was measured.
+  std::set<std::string, std::less<>> known;
 
   [[nodiscard]] bool has_link() const { return network.link_bytes_per_second > 0.0; }
+  /// What ranks of a node reach inside it is missing.
+  [[nodiscard]] bool lacks_node_rate() const {
+    return network.ranks_per_node > 1 && network.node_bytes_per_second <= 0.0;
+  }
+  /// Of the figures that predictions need, those that are not known.
+  [[nodiscard]] std::vector<Assumption> assumptions() const;
 };
 
 /// Reads figures from a JSON file (docs/planning.md) over those that are there. What the file leaves out

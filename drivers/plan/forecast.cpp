@@ -39,10 +39,8 @@ plan::Scenario scenario_of(const Figures& figures) {
   return scenario;
 }
 
-const plan::Candidate& find(const Column& column, const std::string& name) {
-  for (const plan::Candidate& candidate : column.candidates) {
-    if (candidate.name == name) return candidate;
-  }
+const plan::Prediction& published_one(const Column& column, const std::string& name) {
+  if (const plan::Candidate* const candidate = find(column, name)) return candidate->prediction;
   throw launch::UsageError("published: '" + name + "' is none of the optimizers predicted here");
 }
 
@@ -54,10 +52,10 @@ double memory_of(const plan::Prediction& prediction, const Figures& figures) {
          static_cast<double>(prediction.memory.state_bytes + prediction.memory.workspace_bytes);
 }
 
-std::vector<Contestant> contestants(const Figures& figures, double warmup_share) {
+std::vector<Contestant> contestants(const Figures& figures) {
   std::vector<Contestant> all;
   const auto warmup =
-      static_cast<std::int64_t>(std::llround(warmup_share * static_cast<double>(figures.steps)));
+      static_cast<std::int64_t>(std::llround(figures.warmup * static_cast<double>(figures.steps)));
   for (const std::string& name : optimizer_names()) {
     OptionMap options = options_of(figures, name);
     set_warmup(name, warmup, options);
@@ -67,6 +65,13 @@ std::vector<Contestant> contestants(const Figures& figures, double warmup_share)
     all.push_back({half_name, name, optimizer_traits(name), options});
   }
   return all;
+}
+
+const plan::Candidate* find(const Column& column, const std::string& name) {
+  for (const plan::Candidate& candidate : column.candidates) {
+    if (candidate.name == name) return &candidate;
+  }
+  return nullptr;
 }
 
 Column predict_column(const Figures& figures, const std::vector<Contestant>& all, int ranks) {
@@ -108,8 +113,8 @@ std::vector<Reproduction> reproduce(const Figures& figures, const std::vector<Co
   std::vector<Reproduction> rows;
   for (const Published& published : figures.published) {
     const Column column = predict_column(figures, all, published.ranks);
-    const plan::Prediction& one = find(column, published.algorithm).prediction;
-    const plan::Prediction& other = find(column, published.over).prediction;
+    const plan::Prediction& one = published_one(column, published.algorithm);
+    const plan::Prediction& other = published_one(column, published.over);
     rows.push_back({published, published.settled ? other.settled.total() / one.settled.total()
                                                  : other.step.total() / one.step.total()});
   }

@@ -20,8 +20,8 @@ struct Contestant {
 };
 
 /// All optimizers, and dense Adam in bf16; with the options of the figures. The warm-ups that must be given
-/// are this share of the run, unless the options say otherwise.
-[[nodiscard]] std::vector<Contestant> contestants(const Figures& figures, double warmup_share);
+/// are the figures' share of the run, unless the options say otherwise.
+[[nodiscard]] std::vector<Contestant> contestants(const Figures& figures);
 
 /// What is predicted for one number of ranks.
 struct Column {
@@ -32,6 +32,9 @@ struct Column {
 
 /// Of a rank, with parameters and gradient in float32.
 [[nodiscard]] double memory_of(const plan::Prediction& prediction, const Figures& figures);
+
+/// nullptr: there is none of this name.
+[[nodiscard]] const plan::Candidate* find(const Column& column, const std::string& name);
 
 [[nodiscard]] Column predict_column(const Figures& figures, const std::vector<Contestant>& all, int ranks);
 /// The same with links of another rate.

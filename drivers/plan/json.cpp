@@ -17,11 +17,19 @@ Json json_of(const plan::StepSeconds& seconds) {
           {"exposed_seconds", seconds.exposed}};
 }
 
+Json json_of(const OptionMap& options) {
+  Json json = Json::object();
+  for (const auto& [name, value] : options)
+    std::visit([&, &key = name](const auto& plain) { json[key] = plain; }, value);
+  return json;
+}
+
 Json json_of(int ranks, const plan::Candidate& candidate, bool has_limit) {
   const plan::Prediction& prediction = candidate.prediction;
   Json json = {{"name", candidate.name},
                {"optimizer", prediction.algorithm},
                {"ranks", ranks},
+               {"options", json_of(prediction.options)},
                {"levels", name_of(prediction.levels)},
                {"step", json_of(prediction.step)},
                {"settled", json_of(prediction.settled)},
@@ -71,6 +79,8 @@ std::string json_of(const Forecast& forecast) {
                  {"ranks_per_node", network.ranks_per_node},
                  {"node_latency_seconds", network.node_latency_seconds},
                  {"node_bytes_per_second", network.node_bytes_per_second}}}};
+  json["assumed"] = Json::object();
+  for (const auto& [option, value] : forecast.figures.assumptions()) json["assumed"][option] = value;
   json["pays_below_bytes_per_second"] = nullptr;
   if (forecast.pays_below) json["pays_below_bytes_per_second"] = *forecast.pays_below;
   json["verdicts"] = Json::array();

@@ -42,7 +42,7 @@ void Network::validate() const {
   require_rate("rate of a host's link", link_bytes_per_second);
   require(ranks_per_node > 0, "ranks per node", ranks_per_node, "1 or more");
   require_seconds("latency inside a node", node_latency_seconds);
-  require_rate("rate inside a node", node_bytes_per_second);
+  if (ranks_per_node > 1) require_rate("rate inside a node", node_bytes_per_second);
 }
 
 Network Network::between_nodes() const {

@@ -17,12 +17,13 @@ namespace kadam::plan {
 /// All are per direction: a link that sends and receives at once needs no more time. Rates are those that
 /// programs reach, not those on the box.
 struct Network {
-  double latency_seconds = 50e-6;       ///< of a message between hosts
-  double message_seconds = 2e-6;        ///< that a rank spends on a message, beside its bytes
-  double link_bytes_per_second = 0.0;   ///< of a host's link, which all ranks of the host share
-  int ranks_per_node = 1;               ///< on each host
-  double node_latency_seconds = 1e-6;   ///< of a message inside a host
-  double node_bytes_per_second = 10e9;  ///< of each rank to the others of its host, when all of them send
+  double latency_seconds = 50e-6;      ///< of a message between hosts
+  double message_seconds = 2e-6;       ///< that a rank spends on a message, beside its bytes
+  double link_bytes_per_second = 0.0;  ///< of a host's link, which all ranks of the host share
+  int ranks_per_node = 1;              ///< on each host
+  double node_latency_seconds = 1e-6;  ///< of a message inside a host
+  /// Of each rank to the others of its host, when all of them send; not asked for with one rank on each.
+  double node_bytes_per_second = 0.0;
 
   /// Errors: std::invalid_argument that names the figure unless all are possible.
   void validate() const;

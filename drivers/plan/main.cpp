@@ -22,6 +22,10 @@ std::string machine_text(int ranks) {
                      launch::computes_with());
 }
 
+bool measures_network(const CommandLine& line, const Figures& figures, int ranks) {
+  return !figures.has_link() && line.machine.empty() && ranks > 1;
+}
+
 /// Measures what neither the file nor the options say. Collective.
 void measure_what_is_missing(Session& session, const CommandLine& line, Figures& figures) {
   Communicator& communicator = *session.communicator();
@@ -35,8 +39,8 @@ void measure_what_is_missing(Session& session, const CommandLine& line, Figures&
     figures.kernels = measure_kernels(communicator, levels.node->size());
     figures.machine = machine_text(communicator.size());
   }
-  if (figures.has_link() || !line.machine.empty() || communicator.size() == 1) return;
-  measure_network(communicator, levels, figures.network);
+  if (!measures_network(line, figures, communicator.size())) return;
+  measure_network(communicator, levels, figures);
   apply(line, figures);  // what an option says counts more than what was measured
 }
 
@@ -52,17 +56,25 @@ std::vector<int> ranks_of(const Figures& figures) {
   return ranks;
 }
 
-void require_enough(const Figures& figures, int ranks) {
-  if (figures.elements == 0) {
-    throw launch::UsageError("--parameters is needed: the number of parameters, as in 340M");
-  }
-  if (figures.has_link()) return;
+void require_parameters(const Figures& figures) {
+  if (figures.elements > 0) return;
+  throw launch::UsageError("--parameters is needed: the number of parameters, as in 340M");
+}
+
+/// The rates: nothing stands in for them where nobody gave or measured them.
+void require_network(const Figures& figures) {
   const int here = figures.network.ranks_per_node;
-  if (ranks == 1 && here == 1) {
+  if (!figures.has_link() && here == 1) {
     throw launch::UsageError(
         "nothing is known of the network: start with mpirun on the hosts, or give --rate, or --machine FILE");
   }
-  if (!figures.ranks.empty() && figures.ranks.back() > here) {
+  if (figures.lacks_node_rate()) {
+    throw launch::UsageError(fmt::format(
+        "--node-rate is needed with {} ranks on a node: of each to the others while all send, as in 10GB/s "
+        "through memory; started with mpirun on the hosts and without --rate, kadam-plan measures it",
+        here));
+  }
+  if (!figures.has_link() && !figures.ranks.empty() && figures.ranks.back() > here) {
     throw launch::UsageError(fmt::format(
         "{} ranks reach beyond this node, and no second host was seen: give --rate", figures.ranks.back()));
   }
@@ -78,7 +90,7 @@ Forecast make_forecast(const Figures& figures, const std::vector<Contestant>& al
 }
 
 void report(const CommandLine& line, const Figures& figures) {
-  const std::vector<Contestant> all = contestants(figures, line.warmup);
+  const std::vector<Contestant> all = contestants(figures);
   const Forecast forecast = make_forecast(figures, all);
   if (!line.save.empty()) write_figures(line.save, figures);
   if (!line.plot.empty() && !draw(line.plot, forecast, all)) {
@@ -98,14 +110,12 @@ int run(Session& session, int argc, char** argv) {
   session.prepare([&] {
     if (!line.machine.empty()) read_figures(line.machine, figures);
     apply(line, figures);
-    // With a node of ranks and no link, what is beyond the node is seen after the measurement.
-    Figures expected = figures;
-    if (session.communicator()->size() > 1) expected.ranks.clear();
-    require_enough(expected, session.communicator()->size());
+    require_parameters(figures);
+    if (!measures_network(line, figures, session.communicator()->size())) require_network(figures);
   });
   measure_what_is_missing(session, line, figures);
   session.prepare([&] {
-    require_enough(figures, session.communicator()->size());
+    require_network(figures);
     if (session.is_root()) report(line, figures);
   });
   return launch::exit_success;

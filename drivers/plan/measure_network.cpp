@@ -168,14 +168,16 @@ WireFigures fit(const ExchangeTimes& times) {
   return figures;
 }
 
-void measure_network(Communicator& communicator, const NodeLevels& levels, plan::Network& network) {
+void measure_network(Communicator& communicator, const NodeLevels& levels, Figures& figures) {
+  plan::Network& network = figures.network;
   network.ranks_per_node = levels.node->size();
+  figures.known.insert("--ranks-per-node");
   WireFigures links;
   WireFigures node;
-  if (levels.across->size() > 1) links = fit(measure(*levels.across, *levels.pair));
+  if (levels.across->size() > 1) links = fit(measure(*levels.across, *levels.pair, communicator));
   if (levels.node->size() > 1) {
     const auto alone = Communicator::self();
-    node = fit(measure(*levels.node, *alone));
+    node = fit(measure(*levels.node, *alone, communicator));
   }
   // What rank 0 measured counts for all: it is in the first group of every level.
   const std::vector<double> own = {links.latency_seconds, links.message_seconds, links.bytes_per_second,
@@ -185,11 +187,13 @@ void measure_network(Communicator& communicator, const NodeLevels& levels, plan:
     network.latency_seconds = all[0];
     network.message_seconds = all[1];
     network.link_bytes_per_second = all[2] * network.ranks_per_node;
+    figures.known.insert({"--latency", "--message-cost"});
   }
   if (levels.node->size() > 1) {
     if (levels.across->size() == 1) network.message_seconds = 0.0;  // it is in the latency
     network.node_latency_seconds = all[3];
     network.node_bytes_per_second = all[4];
+    figures.known.insert("--node-latency");
   }
 }
 

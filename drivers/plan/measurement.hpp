@@ -3,7 +3,7 @@
 #pragma once
 
 #include <kadam/comm/communicator.hpp>
-#include <plan/machine.hpp>
+#include <plan/figures.hpp>
 
 #include <cstdint>
 #include <map>
@@ -54,7 +54,7 @@ struct WireFigures {
 /// Measures the links between nodes and the memory inside them, all ranks at once. What there is not (one
 /// node, one rank on each) stays as it is; on one node the link rate stays 0. Collective. Takes at most
 /// about 3 seconds on any network that is faster than 1 Mbit/s.
-void measure_network(Communicator& communicator, const NodeLevels& levels, plan::Network& network);
+void measure_network(Communicator& communicator, const NodeLevels& levels, Figures& figures);
 
 /// Measures the kernels of kadam-bench on all ranks at once, as in training: ranks of one node share its
 /// memory. The mean over ranks counts. Vectors are longer than caches: 16 MiB each, of a node's ranks

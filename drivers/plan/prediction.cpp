@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 namespace kadam::plan {
 namespace {
@@ -173,6 +174,7 @@ Prediction predict_on(const std::string& algorithm, OptionMap options, const Sce
   }
   Prediction prediction = predict_with(algorithm, options, scenario, ranks, two_levels);
   prediction.background_steps = tau;
+  prediction.options = std::move(options);
   return prediction;
 }
 

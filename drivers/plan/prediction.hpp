@@ -57,7 +57,8 @@ struct Prediction {
   StepSeconds settled;                ///< after the warm-up
   double bytes = 0.0;                 ///< sent by a rank to others, per step over the whole run
   double settled_bytes = 0.0;
-  MemoryUse memory;  ///< per rank, beside parameters and gradient
+  MemoryUse memory;   ///< per rank, beside parameters and gradient
+  OptionMap options;  ///< that it was predicted with: those given, and background_steps where it is "auto"
 };
 
 /// A step of a phase.

@@ -37,7 +37,10 @@ void add_network(launch::Options& options, CommandLine& line) {
        "TIME");
   text("--ranks-per-node", line.ranks_per_node, "that share a link (default: as started; 1 with\n--rate)",
        "N");
-  text("--node-rate", line.node_rate, "of each rank to others of its node (default:\nmeasured; 10GB/s)",
+  text("--node-rate", line.node_rate,
+       "of each rank to others of its node while all send:\n10GB/s (default: measured; needed where ranks "
+       "share\n"
+       "a node and nothing is measured)",
        "RATE");
   text("--node-latency", line.node_latency, "inside a node (default: measured; 1us)", "TIME");
   text("--memory", line.memory,
@@ -53,8 +56,10 @@ void add_overlap(launch::Options& options, CommandLine& line) {
   options.add("--backward-overlap", "X", line.backward_overlap,
               "part of the compute time beside which a gradient's\nexchange runs, 0 to 1 (default 0.6; 0: "
               "as kadam-train\nwith training.overlap=false)");
-  options.add("--background-overlap", "X", line.background_overlap,
-              "part of compute and kernels beside which\ndivisible_adam's background runs (default 1)");
+  options.add(
+      "--background-overlap", "X", line.background_overlap,
+      "part of compute and kernels beside which runs what\narrives some steps later: divisible_adam's "
+      "mean,\nrounds with round_delay, variances with\nvariance_delay (default 1)");
   options.add("--piece-bytes", "BYTES", line.piece_bytes,
               "length of the pieces that messages are cut into,\nso that encoding, sending and decoding "
               "overlap\n(default 61440, as Kadam cuts on processors; 0: they\ndo not)");
@@ -121,16 +126,30 @@ void apply_options(const CommandLine& line, Figures& figures) {
   for (const std::string& assignment : line.assignments) assign(assignment, figures);
 }
 
-void apply_network(const CommandLine& line, plan::Network& network) {
-  if (!line.rate.empty()) network.link_bytes_per_second = launch::rate_of("--rate", line.rate);
-  if (!line.latency.empty()) network.latency_seconds = launch::seconds_of("--latency", line.latency);
-  if (!line.message_cost.empty())
-    network.message_seconds = launch::seconds_of("--message-cost", line.message_cost);
-  if (!line.ranks_per_node.empty())
-    network.ranks_per_node = launch::counts_of("--ranks-per-node", line.ranks_per_node).front();
-  if (!line.node_rate.empty()) network.node_bytes_per_second = launch::rate_of("--node-rate", line.node_rate);
-  if (!line.node_latency.empty())
-    network.node_latency_seconds = launch::seconds_of("--node-latency", line.node_latency);
+/// The figures that assumptions stand in for where nobody gives them.
+void apply_assumable(const CommandLine& line, Figures& figures) {
+  plan::Network& network = figures.network;
+  const auto apply_text = [&](const char* option, const std::string& text, auto& value, auto read) {
+    if (text.empty()) return;
+    value = read(option, text);
+    figures.known.insert(option);
+  };
+  apply_text("--latency", line.latency, network.latency_seconds, launch::seconds_of);
+  apply_text("--message-cost", line.message_cost, network.message_seconds, launch::seconds_of);
+  apply_text("--node-latency", line.node_latency, network.node_latency_seconds, launch::seconds_of);
+  apply_text(
+      "--ranks-per-node", line.ranks_per_node, network.ranks_per_node,
+      [](const char* option, const std::string& text) { return launch::counts_of(option, text).front(); });
+  apply_text("--compute", line.compute, figures.compute_seconds, launch::seconds_of);
+  apply_text("--steps", line.steps, figures.steps, launch::count_of);
+  const auto apply_share = [&](const char* option, const std::optional<double>& share, double& value) {
+    if (!share) return;
+    value = *share;
+    figures.known.insert(option);
+  };
+  apply_share("--warmup", line.warmup, figures.warmup);
+  apply_share("--backward-overlap", line.backward_overlap, figures.overlap.backward);
+  apply_share("--background-overlap", line.background_overlap, figures.overlap.background);
 }
 
 }  // namespace
@@ -152,7 +171,10 @@ std::optional<int> parse(launch::Session& session, int argc, char** argv, Comman
 }
 
 void apply(const CommandLine& line, Figures& figures) {
-  apply_network(line, figures.network);
+  apply_assumable(line, figures);
+  if (!line.rate.empty()) figures.network.link_bytes_per_second = launch::rate_of("--rate", line.rate);
+  if (!line.node_rate.empty())
+    figures.network.node_bytes_per_second = launch::rate_of("--node-rate", line.node_rate);
   if (!line.memory.empty()) {
     figures.kernels = plan::KernelCosts::at_memory_speed(launch::rate_of("--memory", line.memory));
     figures.machine = "kernels at the speed of their bytes, " + line.memory;
@@ -160,11 +182,7 @@ void apply(const CommandLine& line, Figures& figures) {
   if (!line.device_memory.empty())
     figures.memory_bytes = launch::bytes_of("--device-memory", line.device_memory);
   if (!line.parameters.empty()) figures.elements = launch::count_of("--parameters", line.parameters);
-  if (!line.compute.empty()) figures.compute_seconds = launch::seconds_of("--compute", line.compute);
-  if (!line.steps.empty()) figures.steps = launch::count_of("--steps", line.steps);
   if (!line.ranks.empty()) figures.ranks = launch::counts_of("--ranks", line.ranks);
-  if (line.backward_overlap) figures.overlap.backward = *line.backward_overlap;
-  if (line.background_overlap) figures.overlap.background = *line.background_overlap;
   if (line.piece_bytes) figures.overlap.piece_bytes = *line.piece_bytes;
   if (!line.levels.empty()) figures.levels = levels_of("--levels", line.levels);
   apply_options(line, figures);

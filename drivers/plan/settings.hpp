@@ -31,7 +31,7 @@ struct CommandLine {
   std::optional<double> background_overlap;
   std::optional<std::size_t> piece_bytes;
   std::string levels;
-  double warmup = 0.15;
+  std::optional<double> warmup;
   std::string density;
   std::string background_steps;
   std::string bits;

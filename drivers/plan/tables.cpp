@@ -31,6 +31,9 @@ std::string header(const Figures& figures) {
                         launch::rate_text(network.node_bytes_per_second),
                         launch::seconds_text(network.node_latency_seconds));
   }
+  std::string assumed;
+  for (const auto& [option, value] : figures.assumptions()) assumed += fmt::format(" {} {}", option, value);
+  if (!assumed.empty()) text += "assumed  " + assumed + ": nobody gave or measured these\n";
   return text;
 }
 
@@ -108,6 +111,35 @@ std::string verdict_of(const Forecast& forecast) {
                                      : std::string("Compression pays at no rate of the links.\n"));
 }
 
+/// The best one, and those that the verdict leads to.
+std::vector<const plan::Prediction*> advised(const Column& column) {
+  std::vector<const plan::Prediction*> all = {&find(column, column.verdict.best)->prediction};
+  for (const plan::Lead& lead : column.verdict.leads) {
+    if (lead.name != column.verdict.best) all.push_back(&find(column, lead.name)->prediction);
+  }
+  return all;
+}
+
+/// What to set for those, as a configuration of kadam-train has it.
+std::string settings_of(const Column& column, const plan::Network& network) {
+  const std::vector<const plan::Prediction*> all = advised(column);
+  std::string text = fmt::format(
+      "\nWhat to set, in a configuration of kadam-train or by the same names in the library:\n\n"
+      "[optimizer]\nname = \"{}\"\n",
+      all.front()->algorithm);
+  std::string in_two_levels;
+  for (const plan::Prediction* one : all) {
+    if (!one->options.empty()) text += fmt::format("\n[optimizer.{}]\n", one->algorithm);
+    for (const auto& [name, value] : one->options) text += fmt::format("{} = {}\n", name, to_text(value));
+    if (one->levels == plan::Levels::two)
+      in_two_levels += (in_two_levels.empty() ? "" : ", ") + one->algorithm;
+  }
+  if (in_two_levels.empty()) return text;
+  return text +
+         fmt::format("\nKADAM_RANKS_PER_NODE={0} for kadam-train, ranks_per_node = {0} in the library: {1}\n",
+                     network.ranks_per_node, in_two_levels);
+}
+
 std::string published_of(const std::vector<Reproduction>& rows) {
   if (rows.empty()) return "";
   std::string text =
@@ -130,7 +162,7 @@ std::string published_of(const std::vector<Reproduction>& rows) {
 std::string tables_of(const Forecast& forecast) {
   return header(forecast.figures) + over_ranks(forecast.columns) +
          in_detail(forecast.columns.back(), forecast.figures) + verdict_of(forecast) +
-         published_of(forecast.published);
+         settings_of(forecast.columns.back(), forecast.figures.network) + published_of(forecast.published);
 }
 
 }  // namespace kadam::plan_program

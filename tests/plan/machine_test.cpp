@@ -75,6 +75,7 @@ TEST(TransferSeconds, GrowWithBytesAndRanksAndShrinkWithTheRate) {
     for (const int per_node : {1, 4}) {
       Network network = hundred_megabit();
       network.ranks_per_node = per_node;
+      network.node_bytes_per_second = 10e9;
       double before = 0.0;
       for (int n = 2; n <= 4096; n *= 2) {
         const double now = transfer_seconds(network, n, {pattern, Traffic::dense, 1000000});
@@ -117,6 +118,8 @@ TEST(Network, RefusesImpossibleFiguresByName) {
   EXPECT_NE(words_of([](Network& n) { n.ranks_per_node = 0; }).find("ranks per node"), std::string::npos);
   EXPECT_NE(words_of([](Network& n) { n.message_seconds = 0.0 / 0.0; }).find("per message"),
             std::string::npos);
+  EXPECT_NE(words_of([](Network& n) { n.ranks_per_node = 2; }).find("rate inside a node"), std::string::npos)
+      << "nothing stands in for it";
 }
 
 }  // namespace

@@ -20,5 +20,8 @@ expect(0 < network["node_latency_seconds"] < 1 and 1e6 < network["node_bytes_per
 for prediction in plan["predictions"]:
     expect(0 < prediction["step"]["kernel_seconds"] < 100, prediction)
 
+known = {"--compute": "0s", "--steps": "100000", "--warmup": "0.15", "--background-overlap": "1"}
+expect(plan["assumed"] == known, "what was measured is not assumed", plan["assumed"])
+
 far = program.start(2, "--parameters", "5M", "--memory", "10GB/s", "--ranks", "64")
 expect(far.returncode == 2 and "beyond this node" in far.stderr, far)

@@ -22,7 +22,8 @@ def predicted(*arguments):
 
 
 # Slow links: something compresses; every optimizer is there, and dense Adam in bf16.
-slow = predicted("--rate", "1gbit", "--ranks", "2,64", "--ranks-per-node", "2")
+NODES = ("--ranks-per-node", "2", "--node-rate", "10GB/s")
+slow = predicted("--rate", "1gbit", "--ranks", "2,64", *NODES)
 names = {p["name"] for p in slow["predictions"]}
 expect(names == set(program.known) | {"adam, bf16"}, names)
 expect([v["ranks"] for v in slow["verdicts"]] == [2, 64], slow["verdicts"])
@@ -45,7 +46,7 @@ expect(fast["verdicts"][0]["best"].startswith("adam") and not fast["verdicts"][0
 amount = {p["name"]: 8 * slow["parameters"] + p["state_bytes"] + p["workspace_bytes"]
           for p in slow["predictions"] if p["ranks"] == 64}
 best = slow["verdicts"][1]["best"]
-SLOW = ("--rate", "1gbit", "--ranks", "64", "--ranks-per-node", "2")
+SLOW = ("--rate", "1gbit", "--ranks", "64", *NODES)
 less = predicted(*SLOW, "--device-memory", f"{(amount[best] - 1) / 1e9:.9f}GB")
 expect({p["name"]: p["fits"] for p in less["predictions"]} == {name: has < amount[best] for name, has in amount.items()},
        less["predictions"], amount)
@@ -61,6 +62,65 @@ table = program.start(0, *GIVEN, *SLOW, "--device-memory", "1MB")
 expect(table.returncode == 0 and "Do not fit into 1.00 MB: adam (" in table.stdout, table)
 billions = program.start(0, "--parameters", "1.3B", *GIVEN[2:], "--rate", "1gbit", "--ranks", "4")
 expect(billions.returncode == 0 and "d = 1300000000 parameters" in billions.stdout, billions)
+
+# In one level all ranks exchange with all: 4 ranks of each of 8 hosts send 28 of 31 messages over its link, to owners
+# and back, 32 chunks of 340 million float32; latency and messages are left out.
+FLAT = ("--rate", "100mbit", "--latency", "0", "--message-cost", "0", "--ranks-per-node", "4", "--node-rate", "10GB/s",
+        "--ranks", "32", "--levels", "flat")
+(adam,) = [p for p in predicted(*FLAT)["predictions"] if p["name"] == "adam"]
+over_link = 4 * 2 * 4 * 340e6 * 31 / 32 * 28 / 31 / 12.5e6
+expect(abs(adam["step"]["exchange_seconds"] / over_link - 1) < 1e-4, adam, over_link)
+
+# What nobody gave is said, with the option that gives it; a rate inside a node is asked for (see below).
+expect(slow["assumed"] == {"--steps": "100000", "--warmup": "0.15", "--latency": "50us", "--message-cost": "2us",
+                           "--node-latency": "1us", "--backward-overlap": "0.6", "--background-overlap": "1"},
+       slow["assumed"])
+GIVEN_ALL = ("--steps", "1000", "--warmup", "0.1", "--latency", "9us", "--message-cost", "1us", "--node-latency", "2us",
+             "--backward-overlap", "0.5", "--background-overlap", "0.9")
+expect(predicted(*SLOW, *GIVEN_ALL)["assumed"] == {}, "all is given")
+said = program.start(0, *GIVEN[:4], *SLOW).stdout
+expect("\nassumed   --compute 0s --steps 100000 --warmup 0.15 --latency 50us --message-cost 2us --node-latency 1us "
+       "--background-overlap 1: nobody gave or measured these\n" in said, said)
+expect("assumed" not in program.start(0, *GIVEN, *SLOW, *GIVEN_ALL).stdout, "all is given")
+
+
+def settings_in(text):
+    """{section: {key: value as written}} of what the plan says to set, and the line about levels."""
+    sections, levels = {}, None
+    for line in text.split("in the library:\n\n")[1].splitlines():
+        if line.startswith("["):
+            section = sections.setdefault(line.strip("[]"), {})
+        elif line.startswith("KADAM_RANKS_PER_NODE"):
+            levels = line
+        elif line:
+            key, value = line.split(" = ")
+            section[key] = value
+    return sections, levels
+
+
+# What to set: options of the best and of those that it leads to, as they were predicted with.
+SETTINGS = ("--steps", "20000", "--warmup", "0.1", "--density", "0.001", "--background-steps", "auto")
+said = program.start(0, *GIVEN, *SLOW, *SETTINGS).stdout
+asked = predicted(*SLOW, *SETTINGS)
+of_name = {p["name"]: p for p in asked["predictions"]}
+verdict = asked["verdicts"][0]
+advised = {verdict["best"], *(lead["name"] for lead in verdict["leads"])}
+sections, levels = settings_in(said)
+expect(sections.pop("optimizer") == {"name": f'"{of_name[verdict["best"]]["optimizer"]}"'}, said)
+expect(sections == {f"optimizer.{name}": {key: json.dumps(value) for key, value in of_name[name]["options"].items()}
+                    for name in advised if of_name[name]["options"]}, sections, of_name)
+expect(sections["optimizer.onebit_adam"] == {"warmup_steps": "2000"}, sections)
+for name in advised:
+    known_options = {option["name"] for option in program.known[name]["options"]}
+    expect(set(of_name[name]["options"]) <= known_options, name, of_name[name]["options"])
+two = {name for name in advised if of_name[name]["levels"] == "two"}
+expect(levels and levels.startswith("KADAM_RANKS_PER_NODE=2 for kadam-train, ranks_per_node = 2 in the library: "), said)
+expect(set(levels.split(": ")[1].split(", ")) == two, levels, two)
+tau = of_name["divisible_adam"]
+expect(tau["options"]["background_steps"] == tau["background_steps"] > 1, tau)
+half = program.start(0, *GIVEN, "--rate", "400gbit", "--ranks", "64").stdout
+sections, levels = settings_in(half)
+expect(sections == {"optimizer": {"name": '"adam"'}, "optimizer.adam": {"gradients": '"bf16"'}} and levels is None, half)
 
 # Options reach the optimizers.
 before = {p["name"]: p for p in predicted("--rate", "1gbit", "--ranks", "64")["predictions"]}
@@ -104,6 +164,7 @@ with tempfile.TemporaryDirectory() as folder:
     expect(Program([reporter]).start(0, *words[1:]).returncode == 0 and os.path.exists(picture), words)
 
 REFUSED = {
+    "--node-rate is needed with 4 ranks on a node": [*GIVEN, "--rate", "1gbit", "--ranks-per-node", "4"],
     "nothing is known of the network": ["--parameters", "5M"],
     "--parameters is needed": ["--rate", "1gbit"],
     "--rate 1foo: expected a rate": ["--parameters", "5M", "--rate", "1foo"],
