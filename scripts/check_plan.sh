@@ -1,25 +1,30 @@
 #!/usr/bin/env bash
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# kadam-plan's predictions beside kadam-train's steps, on four hosts with a slow network on this machine.
+# kadam-plan's predictions beside kadam-train's steps, on hosts with a slow network on this machine.
 set -euo pipefail
 
 usage() {
   cat <<'TEXT'
 scripts/check_plan.sh [options]
 
-Makes four hosts on a slow network (scripts/netlab.sh; needs root), measures them with kadam-plan, trains a perceptron
-with adam, onebit_adam and locally_accumulated_adam, and prints predicted and measured seconds of a step. Options:
+Makes hosts on a slow network (scripts/netlab.sh; needs root), measures them with kadam-plan, trains a perceptron
+with adam, onebit_adam and locally_accumulated_adam, and prints predicted and measured milliseconds of a step. With
+several ranks on a host it does so in one level, then in two (KADAM_RANKS_PER_NODE). Options:
 
-  --rates LIST   of each host's link (default 100mbit,300mbit,1gbit)
-  --steps N      of each training (default 24), of which 8 do not count
-  --within P     percent; fails if a deviation is larger (default: only prints)
-  --write        also puts the table into docs/planning.md
-  --programs DIR with kadam-plan and kadam-train (default: build/bin, built first)
-  --netlab FILE  the script that makes hosts (default scripts/netlab.sh)
-  --help         this text
+  --hosts N           how many (default 4)
+  --ranks-per-host N  that share a host's link (default 1)
+  --rates LIST        of each host's link (default 100mbit,300mbit,1gbit)
+  --optimizers LIST   some of the three (default: all)
+  --steps N           of each training (default 24), of which 8 do not count
+  --within P          percent; fails if a deviation is larger (default: only prints)
+  --write             also puts the table into docs/planning.md
+  --programs DIR      with kadam-plan and kadam-train (default: build/bin, built first)
+  --netlab FILE       the script that makes hosts (default scripts/netlab.sh)
+  --help              this text
 
-Exit code 77 where hosts cannot be made. Takes about 5 minutes.
+Exit code 77 where hosts cannot be made. Takes about 5 minutes; so does
+  scripts/check_plan.sh --hosts 2 --ranks-per-host 2 --rates 100mbit --steps 16
 TEXT
 }
 
@@ -27,6 +32,8 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=scripts/internal/common.sh
 source "$here/internal/common.sh"
 
+hosts=4
+ranks_per_host=1
 rates=100mbit,300mbit,1gbit
 steps=24
 programs=''
@@ -34,10 +41,13 @@ netlab=$here/netlab.sh
 passed_on=()
 while (($#)); do
   case $1 in
-    --rates | --steps | --within | --programs | --netlab)
+    --hosts | --ranks-per-host | --rates | --optimizers | --steps | --within | --programs | --netlab)
       (($# > 1)) || stop "$1 needs a value; see scripts/check_plan.sh --help."
       ;;&
+    --hosts) hosts=$2 && shift 2 ;;
+    --ranks-per-host) ranks_per_host=$2 && shift 2 ;;
     --rates) rates=$2 && shift 2 ;;
+    --optimizers) passed_on+=(--optimizers "$2") && shift 2 ;;
     --steps) steps=$2 && shift 2 ;;
     --within) passed_on+=(--within "$2") && shift 2 ;;
     --programs) programs=$2 && shift 2 ;;
@@ -55,6 +65,6 @@ if [[ -z $programs ]]; then
 fi
 forget_openblas_settings
 prepare_ranks
-exec "$netlab" with --hosts 4 --rate "${rates%%,*}" -- \
-  python3 "$here/check_plan/main.py" --netlab "$netlab" --programs "$programs" --rates "$rates" --steps "$steps" \
-  "${passed_on[@]}"
+exec "$netlab" with --hosts "$hosts" --rate "${rates%%,*}" -- \
+  python3 "$here/check_plan/main.py" --netlab "$netlab" --programs "$programs" --hosts "$hosts" \
+  --ranks-per-host "$ranks_per_host" --rates "$rates" --steps "$steps" "${passed_on[@]}"

@@ -11,18 +11,22 @@ from expect import expect
 
 MAIN = pathlib.Path(sys.argv[1]) / "scripts" / "check_plan" / "main.py"
 
-# Says which rate was asked for, and runs programs here.
+# Says which rate was asked for and with which words programs are to run; runs them here.
 NETLAB = """
 import pathlib, subprocess, sys
 if sys.argv[1] == "shape":
     pathlib.Path(__file__).with_name("rate").write_text(sys.argv[3])
 else:
-    sys.exit(subprocess.run(sys.argv[3:], check=False).returncode)
+    split = sys.argv.index("--")
+    with pathlib.Path(__file__).with_name("words").open("a") as words:
+        print(*sys.argv[2:split], pathlib.Path(sys.argv[split + 1]).name, file=words)
+    sys.exit(subprocess.run(sys.argv[split + 1:], check=False).returncode)
 """
 # A calibration counts how often it was made; a prediction is 0.1 s and 0.3 s in turn, beside the compute time.
 PLAN = """
 import json, pathlib, sys
 words = dict(zip(sys.argv[1:], sys.argv[2:]))
+pathlib.Path(__file__).with_name("asked").open("a").write(f"{words['--ranks']} {words.get('--levels')}\\n")
 count = pathlib.Path(__file__).with_name("count")
 if "--save" in words:
     made = int(count.read_text()) if count.exists() else 0
@@ -60,16 +64,40 @@ with tempfile.TemporaryDirectory() as name:
     program(place, "kadam-plan", PLAN)
     program(place, "kadam-train", TRAIN)
     command = [sys.executable, str(MAIN), "--netlab", netlab, "--programs", name, "--steps", "32"]
-    done = subprocess.run([*command, "--rates", "1gbit,10mbit", "--within", "20"], capture_output=True, text=True,
-                          check=False, timeout=60, env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"})
+
+    def check(*arguments):
+        for file in ("count", "words", "asked"):
+            (place / file).unlink(missing_ok=True)
+        return subprocess.run([*command, *arguments], capture_output=True, text=True, check=False, timeout=60,
+                              env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"})
+
+    def lines_of(file):
+        return (place / file).read_text().splitlines()
+
+    FOUR = ("--hosts", "4", "--ranks-per-host", "1")
+    done = check(*FOUR, "--rates", "1gbit,10mbit", "--within", "20")
     expect(done.returncode == 0, done)
     rows = done.stdout.splitlines()[2:]
     expect(len(rows) == 6 and (place / "rate").read_text() == "10mbit", done.stdout)
     # Predicted: 50 ms and the mean of 100 and 300; measured: 50 + 150 + 50.
     expect(rows[4] == "| 10mbit | onebit_adam | 250.0 | 250.0 | +0% |", rows)
     expect((place / "count").read_text() == "12", "measured before and after each of 6 trainings")
-    (place / "count").unlink()
+    expect(set(lines_of("asked")) == {"4 None", "4 flat"}, lines_of("asked"))
+
+    # Several ranks on a host: first in one level, then in two, which kadam-train hears of, and no calibration.
+    shared = check("--hosts", "2", "--ranks-per-host", "3", "--rates", "1gbit", "--optimizers", "adam", "--within", "20")
+    expect(shared.returncode == 0, shared)
+    expect(shared.stdout.splitlines()[2:] == ["| 1gbit | one | adam | 250.0 | 250.0 | +0% |",
+                                              "| 1gbit | two | adam | 250.0 | 250.0 | +0% |"], shared.stdout)
+    calibration = "--ranks-per-host 3 kadam-plan"
+    expect(lines_of("words") == [calibration, "--ranks-per-host 3 kadam-train", calibration, calibration,
+                                 "--ranks-per-host 3 --mpirun-args -x KADAM_RANKS_PER_NODE=3 kadam-train", calibration],
+           lines_of("words"))
+    expect(lines_of("asked") == ["6 None", "6 None", "6 flat", "6 flat", "6 None", "6 None", "6 two", "6 two"],
+           lines_of("asked"))
+    unknown = check(*FOUR, "--rates", "1gbit", "--optimizers", "sgd")
+    expect(unknown.returncode == 1 and "--optimizers sgd: expected some of adam" in unknown.stderr, unknown)
+
     program(place, "kadam-plan", PLAN.replace("0.1 if", "0.3 if"))
-    worse = subprocess.run([*command, "--rates", "1gbit", "--within", "20"], capture_output=True, text=True, check=False,
-                           timeout=60, env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"})
+    worse = check(*FOUR, "--rates", "1gbit", "--within", "20")
     expect(worse.returncode == 1 and "the worst deviation is 40%" in worse.stderr, worse)
