@@ -41,6 +41,15 @@ if(TARGET kadam-insitu)
   install(TARGETS kadam-insitu RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
+# Where Kokkos Kernels was found. In a home folder: in that of who uses the package, which names none.
+set(kadam_kokkos_kernels "${KokkosKernels_DIR}")
+string(LENGTH "$ENV{HOME}/" kadam_home_length)
+string(FIND "${KokkosKernels_DIR}" "$ENV{HOME}/" kadam_home_place)
+if(kadam_home_length GREATER 2 AND kadam_home_place EQUAL 0)
+  string(SUBSTRING "${KokkosKernels_DIR}" ${kadam_home_length} -1 kadam_kokkos_kernels)
+  string(PREPEND kadam_kokkos_kernels "\$ENV{HOME}/")
+endif()
+
 set(KADAM_INSTALL_CMAKEDIR ${CMAKE_INSTALL_LIBDIR}/cmake/Kadam)
 install(EXPORT KadamTargets NAMESPACE kadam:: DESTINATION ${KADAM_INSTALL_CMAKEDIR})
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/KadamConfig.cmake.in

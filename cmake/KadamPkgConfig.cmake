@@ -1,19 +1,26 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # kadam.pc, for programs that are built without CMake: mpicc -c $(pkg-config --cflags kadam), mpicxx $(pkg-config --libs
-# kadam). Kokkos has no such file of its own, so its libraries stand here with their places; MPI is the compiler
-# wrapper's business. Kokkos Kernels comes with its BLAS.
+# kadam). Kokkos has no such file of its own, so its libraries stand here: static ones are installed with Kadam, in
+# lib/kadam, so that the file names no folder of who built them; shared ones stand with their places. MPI is the
+# compiler wrapper's business. Kokkos Kernels comes with its BLAS.
+set(kadam_pc_names kokkoscontainers kokkosalgorithms kokkossimd kokkoscore)
+if(KADAM_ENABLE_KOKKOS_KERNELS)
+  list(PREPEND kadam_pc_names kokkoskernels)
+endif()
 set(kadam_pc_kokkos)
-foreach(library IN ITEMS kokkoscontainers kokkosalgorithms kokkossimd kokkoscore)
+foreach(library IN LISTS kadam_pc_names)
   if(TARGET Kokkos::${library})
     get_target_property(type Kokkos::${library} TYPE)
-    if(NOT type STREQUAL "INTERFACE_LIBRARY")
+    if(type STREQUAL "STATIC_LIBRARY")
+      install(FILES $<TARGET_FILE:Kokkos::${library}> DESTINATION ${CMAKE_INSTALL_LIBDIR}/kadam)
+      list(APPEND kadam_pc_kokkos "\${libdir}/kadam/$<TARGET_FILE_NAME:Kokkos::${library}>")
+    elseif(NOT type STREQUAL "INTERFACE_LIBRARY")
       list(APPEND kadam_pc_kokkos $<TARGET_FILE:Kokkos::${library}>)
     endif()
   endif()
 endforeach()
 if(KADAM_ENABLE_KOKKOS_KERNELS)
-  list(PREPEND kadam_pc_kokkos $<TARGET_FILE:Kokkos::kokkoskernels>)
   foreach(target IN ITEMS LAPACK BLAS)
     if(TARGET Kokkos::${target})
       get_target_property(libraries Kokkos::${target} INTERFACE_LINK_LIBRARIES)
