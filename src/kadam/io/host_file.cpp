@@ -68,6 +68,11 @@ void HostFileWriter::write(std::span<const std::byte> bytes) {
   hash_.add(bytes);
 }
 
+void HostFileWriter::seek(std::uint64_t offset) {
+  stream_.seekp(static_cast<std::streamoff>(offset));
+  require_good("written");
+}
+
 void HostFileWriter::commit() {
   stream_.close();
   require_good("written to its end");

@@ -49,11 +49,13 @@ class HostFileWriter {
 
   void write(std::span<const std::byte> bytes);
   void write(const std::string& text) { write(std::as_bytes(std::span(text))); }
+  /// The next byte to write. What is left out on the way to the file's end is 0.
+  void seek(std::uint64_t offset);
   /// Puts the file in place. Nothing is on the disk for certain before sync_to_disk().
   void commit();
 
   [[nodiscard]] std::uint64_t bytes_written() const { return bytes_written_; }
-  /// Of all that was written.
+  /// Of all that was written, in the order in which it was.
   [[nodiscard]] std::uint64_t hash() const { return hash_.value(); }
 
  private:

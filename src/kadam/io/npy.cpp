@@ -249,48 +249,82 @@ std::vector<std::int64_t> read_shape(detail::HostFileReader& file) {
   return header->shape;
 }
 
-}  // namespace
-
-NpyArray read_npy(const std::filesystem::path& path) {
-  detail::HostFileReader file(path);
-  NpyArray array{read_shape(file), {}};
-  const std::optional<std::uint64_t> elements = elements_of(array.shape);
-  if (!elements || file.bytes_left() != *elements * sizeof(float)) {
-    file.fail(file.offset(),
-              (elements ? std::to_string(*elements * sizeof(float)) : std::string("less than 2^63")) +
-                  " bytes of elements as the shape says, found " + std::to_string(file.bytes_left()));
-  }
-  array.values.resize(static_cast<std::size_t>(*elements));
-  file.read(std::as_writable_bytes(std::span(array.values)), "elements");
-  return array;
-}
-
-void write_npy(const std::filesystem::path& path, std::span<const std::int64_t> shape,
-               std::span<const float> values) {
-  const std::optional<std::uint64_t> elements = elements_of(shape);
-  if (!elements || *elements != values.size()) {
-    throw std::invalid_argument("kadam::io::write_npy: " + std::to_string(values.size()) +
-                                " values for shape " + npy_header_text(shape) +
-                                ", expected the product of its extents");
-  }
+/// Magic, version, length and dictionary, to a multiple of 64 bytes.
+std::string npy_head(std::span<const std::int64_t> shape) {
   constexpr std::size_t alignment = 64;
   const std::size_t start = magic.size() + 4;
   std::string header = npy_header_text(shape);
   const std::size_t total = (start + header.size() + 1 + alignment - 1) / alignment * alignment;
   if (total - start > std::numeric_limits<std::uint16_t>::max()) {
-    throw std::invalid_argument("kadam::io::write_npy: a shape of " + std::to_string(shape.size()) +
+    throw std::invalid_argument("kadam::io::NpyWriter: a shape of " + std::to_string(shape.size()) +
                                 " extents, expected a header below 64 KiB");
   }
   header.resize(total - start - 1, ' ');
   header += '\n';
   const std::size_t length = header.size();
-  std::string bytes(magic);
-  bytes += {'\x01', '\x00', static_cast<char>(length & 0xff), static_cast<char>(length >> 8)};
+  std::string head(magic);
+  head += {'\x01', '\x00', static_cast<char>(length & 0xff), static_cast<char>(length >> 8)};
+  return head + header;
+}
 
-  detail::HostFileWriter file(path);
-  file.write(bytes + header);
-  file.write(std::as_bytes(values));
-  file.commit();
+std::uint64_t byte_of(std::uint64_t begin, std::int64_t element) {
+  return begin + static_cast<std::uint64_t>(element) * sizeof(float);
+}
+
+}  // namespace
+
+NpyReader::NpyReader(const std::filesystem::path& path, bool may_be_longer)
+    : file_(path), shape_(read_shape(file_)), begin_(file_.offset()) {
+  const std::optional<std::uint64_t> elements = elements_of(shape_);
+  const std::uint64_t found = file_.bytes_left();
+  const bool fits =
+      elements && (may_be_longer ? found >= *elements * sizeof(float) : found == *elements * sizeof(float));
+  if (!fits) {
+    file_.fail(begin_,
+               (elements ? std::to_string(*elements * sizeof(float)) : std::string("less than 2^63")) +
+                   " bytes of elements as the shape says, found " + std::to_string(found));
+  }
+  elements_ = static_cast<std::int64_t>(*elements);
+}
+
+void NpyReader::read(std::int64_t first, std::span<float> values) {
+  file_.seek(byte_of(begin_, first));
+  file_.read(std::as_writable_bytes(values), "elements");
+}
+
+NpyArray read_npy(const std::filesystem::path& path) {
+  NpyReader reader(path);
+  NpyArray array{reader.shape(), std::vector<float>(static_cast<std::size_t>(reader.elements()))};
+  reader.read(0, array.values);
+  return array;
+}
+
+NpyWriter::NpyWriter(const std::filesystem::path& path, std::span<const std::int64_t> shape) : file_(path) {
+  const std::optional<std::uint64_t> elements = elements_of(shape);
+  if (!elements) {
+    throw std::invalid_argument("kadam::io::NpyWriter: shape " + npy_header_text(shape) +
+                                ", expected extents whose product is below 2^61");
+  }
+  file_.write(npy_head(shape));
+  begin_ = file_.bytes_written();
+  elements_ = static_cast<std::int64_t>(*elements);
+}
+
+void NpyWriter::write(std::int64_t first, std::span<const float> values) {
+  file_.seek(byte_of(begin_, first));
+  file_.write(std::as_bytes(values));
+}
+
+void write_npy(const std::filesystem::path& path, std::span<const std::int64_t> shape,
+               std::span<const float> values) {
+  NpyWriter writer(path, shape);
+  if (writer.elements() != static_cast<std::int64_t>(values.size())) {
+    throw std::invalid_argument("kadam::io::write_npy: " + std::to_string(values.size()) +
+                                " values for shape " + npy_header_text(shape) +
+                                ", expected the product of its extents");
+  }
+  writer.write(0, values);
+  writer.commit();
 }
 
 }  // namespace kadam::io

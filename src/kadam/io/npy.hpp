@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/io/host_file.hpp>
+
 #include <cstdint>
 #include <filesystem>
 #include <span>
@@ -15,17 +17,56 @@ struct NpyArray {
   std::vector<float> values;
 };
 
-/// Reads NumPy's .npy format, version 1 or 2, element type '<f4', C order, any shape.
+/// Reads an array of NumPy's .npy format part by part: version 1 or 2, element type '<f4', C order, any
+/// shape.
 ///
 /// Errors: std::runtime_error "<file>: at byte <offset>: expected ..." for anything else, also when the file
-/// is shorter or longer than its header says. Nothing is allocated before the size is checked. Wire: 6 bytes
-/// magic, 2 bytes version, 2 or 4 bytes header length, header, 4 B per element, little-endian.
+/// is shorter than its header says, or longer unless `may_be_longer`: of a file that somebody still writes,
+/// the header says how much of it is there. Memory: none of the elements. Wire: 6 bytes magic, 2 bytes
+/// version, 2 or 4 bytes header length, header, 4 B per element, little-endian.
+class NpyReader {
+ public:
+  explicit NpyReader(const std::filesystem::path& path, bool may_be_longer = false);
+
+  [[nodiscard]] const std::vector<std::int64_t>& shape() const { return shape_; }
+  /// The product of the extents.
+  [[nodiscard]] std::int64_t elements() const { return elements_; }
+  /// Reads the elements from number `first` on, counted in C order, until `values` are full.
+  void read(std::int64_t first, std::span<float> values);
+
+ private:
+  detail::HostFileReader file_;
+  std::vector<std::int64_t> shape_;
+  std::uint64_t begin_ = 0;
+  std::int64_t elements_ = 0;
+};
+
+/// Reads the whole array. Errors: as NpyReader, before anything is allocated.
 [[nodiscard]] NpyArray read_npy(const std::filesystem::path& path);
 
-/// Writes version 1 with the data at a multiple of 64 bytes, by way of `path`.tmp.
+/// Writes an array of any length part by part: version 1 with the data at a multiple of 64 bytes, by way of
+/// `path`.tmp, which commit() puts in place.
 ///
-/// Errors: std::invalid_argument when `values` are not as many as `shape` says, std::runtime_error when
-/// writing fails. Worked number: shape {2, 3} gives a file of 128 + 24 bytes.
+/// Errors: std::invalid_argument for a shape that is none, std::runtime_error when writing fails. Worked
+/// number: shape {2, 3} gives a file of 128 + 24 bytes.
+class NpyWriter {
+ public:
+  NpyWriter(const std::filesystem::path& path, std::span<const std::int64_t> shape);
+
+  [[nodiscard]] std::int64_t elements() const { return elements_; }
+  /// Writes the elements from number `first` on, counted in C order; in any order, each once.
+  void write(std::int64_t first, std::span<const float> values);
+  /// To be called when all elements are written.
+  void commit() { file_.commit(); }
+
+ private:
+  detail::HostFileWriter file_;
+  std::uint64_t begin_ = 0;
+  std::int64_t elements_ = 0;
+};
+
+/// Writes the whole array. Errors: as NpyWriter, and std::invalid_argument when `values` are not as many as
+/// `shape` says.
 void write_npy(const std::filesystem::path& path, std::span<const std::int64_t> shape,
                std::span<const float> values);
 
