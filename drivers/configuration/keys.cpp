@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 namespace kadam::configuration {
@@ -93,13 +94,17 @@ void take_table(Keys& keys, const TomlNode& table, const std::string& prefix) {
   for (const TomlNode& node : table.children) take(keys, prefix + node.key, node);
 }
 
-void assign(Keys& keys, const std::string& assignment) {
+struct Assignment {
+  std::string key;
+  TomlNode value;
+};
+
+/// expected: what is right, for the error.
+Assignment split(const std::string& assignment, const char* expected) {
   const std::size_t equals = assignment.find('=');
-  if (equals == std::string::npos || equals == 0) {
-    throw std::runtime_error(
-        fmt::format("--set {}: expected section.key=value, as in optimizer.lr=0.001", assignment));
-  }
-  take(keys, assignment.substr(0, equals), parse_toml_value(assignment.substr(equals + 1)));
+  if (equals == std::string::npos || equals == 0)
+    refuse(fmt::format("--set {}: expected {}", assignment, expected));
+  return {assignment.substr(0, equals), parse_toml_value(assignment.substr(equals + 1))};
 }
 
 }  // namespace
@@ -147,8 +152,23 @@ OptimizerSettings resolved(const OptimizerSettings& settings, const std::string&
 Keys read_keys(const std::filesystem::path& file, const std::vector<std::string>& assignments) {
   Keys keys;
   if (!file.empty()) take_table(keys, read_toml(file), "");
-  for (const std::string& assignment : assignments) assign(keys, assignment);
+  for (const std::string& assignment : assignments) {
+    const auto [key, value] = split(assignment, "section.key=value, as in optimizer.lr=0.001");
+    take(keys, key, value);
+  }
   return keys;
+}
+
+OptimizerSettings read_optimizer(const std::filesystem::path& file,
+                                 const std::vector<std::string>& assignments, OptimizerSettings settings) {
+  Keys keys{{}, std::move(settings)};
+  if (!file.empty()) take_table(keys, read_toml(file), "");
+  const std::string section = "optimizer.";
+  for (const std::string& assignment : assignments) {
+    const auto [key, value] = split(assignment, "key=value, as in lr=0.001");
+    keys.optimizer.set(key.starts_with(section) ? key.substr(section.size()) : key, value);
+  }
+  return std::move(keys.optimizer);
 }
 
 }  // namespace kadam::configuration

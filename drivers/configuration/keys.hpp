@@ -43,6 +43,13 @@ struct Keys {
 /// Errors: std::runtime_error, one sentence that names the file and line, or the key.
 [[nodiscard]] Keys read_keys(const std::filesystem::path& file, const std::vector<std::string>& assignments);
 
+/// Reads the section [optimizer] alone, for programs that need no other: first a TOML file (none if the path
+/// is empty), then the assignments "key=value", where "optimizer.key=value" is the same. What they set
+/// changes `settings`. Errors: as read_keys().
+[[nodiscard]] OptimizerSettings read_optimizer(const std::filesystem::path& file,
+                                               const std::vector<std::string>& assignments,
+                                               OptimizerSettings settings);
+
 /// A TOML file of these keys, section.key each, and of [optimizer]. Read back, it says the same.
 [[nodiscard]] std::string toml_text(const OptionFields& keys, const OptimizerSettings& optimizer);
 
