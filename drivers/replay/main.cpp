@@ -1,65 +1,61 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// kadam-replay: an optimizer over a recorded stream of gradients. "What would compression do to my run?"
-#include <kadam/io/npy.hpp>
-#include <kadam/optim/make_optimizer.hpp>
 #include <launch/command_line.hpp>
-#include <launch/optimizer_steps.hpp>
 #include <launch/session.hpp>
+#include <replay/choice.hpp>
+#include <replay/output.hpp>
+#include <replay/recorded_gradients.hpp>
+#include <replay/replay.hpp>
 #include <replay/replay_case.hpp>
-#include <replay/trajectory.hpp>
+#include <replay/summary.hpp>
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 
 namespace kadam::replay {
 namespace {
 
 using launch::Session;
 
-/// [ranks][steps][d] on all ranks; rank 0 writes it.
-std::vector<float> gather(Communicator& communicator, const std::vector<float>& own) {
-  const ExecutionSpace exec;
-  const auto length = static_cast<std::int64_t>(own.size());
-  const auto ranks = static_cast<std::int64_t>(communicator.size());
-  const auto all = allocate<float>(exec, "kadam-replay::all", ranks * length);
-  std::vector<Piece> pieces;
-  for (std::size_t r = 0; r < static_cast<std::size_t>(ranks); ++r) {
-    pieces.push_back({r * own.size() * sizeof(float), own.size() * sizeof(float)});
-  }
-  const std::int64_t first = communicator.rank() * length;
-  Kokkos::deep_copy(exec, Kokkos::subview(all, Kokkos::make_pair(first, first + length)),
-                    row_of(own, 0, length));
-  communicator.all_gather(exec, Traffic::control, bytes_of(all), pieces);
-  std::vector<float> host(static_cast<std::size_t>(ranks * length));
-  using Unmanaged = Kokkos::View<float*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-  Kokkos::deep_copy(Unmanaged(host.data(), host.size()), all);
-  return host;
-}
-
-struct Paths {
+struct CommandLine {
   std::filesystem::path folder;
+  Wishes wishes;
+  std::int64_t steps = std::numeric_limits<std::int64_t>::max();
   std::filesystem::path out;
+  bool json = false;
 };
 
 /// The exit code when the program is to end here.
-std::optional<int> parse(Session& session, int argc, char** argv, Paths& paths) {
+std::optional<int> parse(Session& session, int argc, char** argv, CommandLine& line) {
   launch::Options options(
       "kadam-replay",
-      "Runs an optimizer over a recorded stream of gradients and writes the trajectory of the\n"
-      "parameters: what compression would do to a run of one's own.",
-      "mpirun -n RANKS kadam-replay --case FOLDER --out FILE");
+      "Runs an optimizer over a recorded stream of gradients, and a dense one beside it, and says how far\n"
+      "each tensor goes from the dense way: what compression would do to a run of one's own.",
+      "mpirun -n RANKS kadam-replay --case FOLDER [--optimizer NAME] [--set KEY=VALUE]...");
   options
-      .add("--case", "FOLDER", paths.folder,
-           "folder with case.json, gradients.npy and parameters.npy; needed")
+      .add("--case", "FOLDER", line.folder,
+           "folder with case.json, parameters.npy and gradients, as\nkadam.torch.Recorder writes it; needed")
       .needed();
+  options.add("--optimizer", "NAME", line.wishes.algorithm,
+              "the optimizer (default: that of --config, or of case.json)");
   options
-      .add("--out", "FILE", paths.out,
-           "npy file to write: float32 [ranks][steps][d],\nthe parameters of each rank after each step; "
-           "needed")
-      .needed();
+      .add("--set", "KEY=VALUE", line.wishes.assignments,
+           "an option of it, as in lr=0.001 or warmup_steps=100; counts\nmore than --config and case.json")
+      .repeatable();
+  options.add("--config", "FILE", line.wishes.config,
+              "TOML file of kadam-train, of which the section optimizer counts");
+  options.add("--steps", "N", line.steps, "only the first N steps (default: all)")
+      .range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max());
+  options.add("--out", "FILE", line.out,
+              "npy file to write: float32 [ranks][steps][d],\nthe parameters of each rank after each step");
+  options.add_flag("--json", line.json, "one JSON object instead of the table");
+  options.set_footer("kadam-doctor --optimizers lists the optimizers and their options.");
   return options.parse(session, argc, argv);
 }
 
@@ -71,34 +67,47 @@ void require_folder_of(const std::filesystem::path& file) {
   }
 }
 
-int run(Session& session, int argc, char** argv) {
-  Paths paths;
-  if (const auto code = parse(session, argc, argv, paths)) return *code;
+/// As many as all ranks have recorded, or fewer if so many are not wanted. Collective.
+std::int64_t steps_of(const RecordedGradients& gradients, std::int64_t wanted, Communicator& communicator) {
+  const std::array<double, 1> own = {static_cast<double>(gradients.steps())};
+  const std::vector<double> all = communicator.all_gather_values(own);
+  return std::min(wanted, static_cast<std::int64_t>(*std::min_element(all.begin(), all.end())));
+}
 
-  Communicator& communicator = *session.communicator();
+int run(Session& session, int argc, char** argv) {
+  CommandLine line;
+  if (const auto code = parse(session, argc, argv, line)) return *code;
+
+  const std::shared_ptr<Communicator>& communicator = session.communicator();
   ReplayCase recorded;
+  std::optional<RecordedGradients> gradients;
+  Choice choice;
   session.prepare([&] {
-    recorded = read_case(paths.folder, communicator.rank(), communicator.size());
-    if (session.is_root()) require_folder_of(paths.out);
+    recorded = read_case(line.folder, communicator->size());
+    gradients.emplace(recorded, communicator->rank());
+    choice = choose(recorded, line.wishes);
+    recorded.groups = choice.groups;
+    if (session.is_root() && !line.out.empty()) require_folder_of(line.out);
   });
+  const std::int64_t steps = steps_of(*gradients, line.steps, *communicator);
+  const std::shared_ptr<Communicator> beside = communicator->duplicate();
   std::unique_ptr<Optimizer> optimizer;
+  std::unique_ptr<Optimizer> dense;
+  std::optional<Output> output;
   session.prepare([&] {
-    optimizer = make_optimizer(recorded.algorithm, recorded.options, recorded.tensors, session.communicator(),
-                               recorded.groups);
-    launch::require_learning_rates(*optimizer, recorded.steps);
+    optimizer = choice.make(recorded, steps, communicator);
+    dense =
+        dense_beside({choice.algorithm, optimizer->options(), choice.groups}).make(recorded, steps, beside);
+    if (!line.out.empty()) output.emplace(line.out, *communicator, steps, recorded.tensors.elements());
   });
-  const std::size_t sent_before = communicator.bytes_sent().total();
-  const std::vector<float> own = trajectory(recorded, *optimizer);
-  const std::size_t sent = communicator.bytes_sent().total() - sent_before;
-  const std::vector<float> all = gather(communicator, own);
-  const std::int64_t d = recorded.tensors.elements();
-  session.prepare([&] {
-    if (!session.is_root()) return;
-    io::write_npy(paths.out, std::vector<std::int64_t>{recorded.ranks, recorded.steps, d}, all);
-    fmt::print("{}: {} steps of {} parameters on {} ranks, {} skipped, {} bytes sent by rank 0 -> {}\n",
-               recorded.algorithm, optimizer->steps_taken(), d, recorded.ranks, optimizer->steps_skipped(),
-               sent, paths.out.string());
-  });
+  Replay replay(recorded, std::move(optimizer), std::move(dense));
+  for (std::int64_t t = 0; t < steps; ++t) {
+    replay.step(*gradients, t);
+    if (output) output->write(ExecutionSpace(), replay.own_communicator(), t, replay.parameters());
+  }
+  if (output) output->commit();
+  const Summary summary = replay.summary();
+  if (session.is_root()) fmt::print("{}", line.json ? to_json(summary) : to_text(summary));
   return launch::exit_success;
 }
 

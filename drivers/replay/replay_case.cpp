@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 json read_json(const fs::path& file) {
   std::ifstream stream(file);
   if (!stream)
-    refuse(file, "cannot be read: a case is a folder with case.json, gradients.npy and parameters.npy");
+    refuse(file, "cannot be read: a case is a folder with case.json, parameters.npy and gradients");
   try {
     return json::parse(stream);
   } catch (const json::exception& error) {  // of the text, or of a number that no double holds
@@ -64,7 +64,7 @@ std::vector<ParameterGroup> to_groups(const fs::path& file, const json& object) 
   return groups;
 }
 
-/// A number of ranks or steps: at least `least`, and small enough to multiply.
+/// A number of ranks, steps or elements: at least `least`, and small enough to multiply.
 std::int64_t to_count(const fs::path& file, const json& object, const char* key, std::int64_t least) {
   constexpr std::int64_t most = std::int64_t{1} << 31;
   if (!object.contains(key) || !object[key].is_number_integer()) {
@@ -110,13 +110,31 @@ TensorLayout to_layout(const fs::path& file, const json& object) {
   }
 }
 
-std::vector<float> read_array(const fs::path& file, const std::vector<std::int64_t>& shape) {
-  io::NpyArray array = io::read_npy(file);
-  if (array.shape != shape) {
-    refuse(file, fmt::format("expected the shape [{}] that case.json says, got [{}]", fmt::join(shape, ", "),
-                             fmt::join(array.shape, ", ")));
+std::vector<float> read_parameters(const fs::path& file, std::int64_t elements) {
+  io::NpyReader reader(file);
+  if (reader.shape() != std::vector<std::int64_t>{elements}) {
+    refuse(file, fmt::format("expected the shape [{}] that case.json says, got [{}]", elements,
+                             fmt::join(reader.shape(), ", ")));
   }
-  return std::move(array.values);
+  std::vector<float> values(static_cast<std::size_t>(elements));
+  reader.read(0, values);
+  return values;
+}
+
+std::string to_algorithm(const fs::path& file, const json& object) {
+  if (!object.contains("algorithm")) return {};
+  if (!object["algorithm"].is_string()) refuse(file, "expected 'algorithm' to be a text");
+  return object["algorithm"].get<std::string>();
+}
+
+/// Those of the algorithm: without one they would be nobody's.
+OptionMap to_options(const fs::path& file, const json& object) {
+  OptionMap options;
+  if (!object.contains("options")) return options;
+  if (!object["options"].is_object()) refuse(file, "expected 'options' to be an object of names and values");
+  if (!object.contains("algorithm")) refuse(file, "'options': expected an 'algorithm' that they belong to");
+  for (const auto& [name, value] : object["options"].items()) options[name] = to_option(file, name, value);
+  return options;
 }
 
 /// A key that is not honoured is an error: a misspelt "options" would replay something else.
@@ -130,34 +148,24 @@ void require_known_keys(const fs::path& file, const json& object) {
 
 }  // namespace
 
-ReplayCase read_case(const fs::path& folder, int rank, int ranks) {
+ReplayCase read_case(const fs::path& folder, int ranks) {
   const fs::path file = folder / "case.json";
   const json object = read_json(file);
-  if (!object.is_object() || !object.contains("algorithm") || !object["algorithm"].is_string()) {
-    refuse(file, "expected an object with a text 'algorithm'");
-  }
+  if (!object.is_object()) refuse(file, "expected an object");
   require_known_keys(file, object);
   ReplayCase result;
-  result.algorithm = object["algorithm"].get<std::string>();
+  result.folder = folder;
+  result.algorithm = to_algorithm(file, object);
   result.ranks = static_cast<int>(to_count(file, object, "ranks", 1));
-  result.steps = to_count(file, object, "steps", 0);
+  if (object.contains("steps")) result.steps = to_count(file, object, "steps", 0);
   result.tensors = to_layout(file, object);
-  if (object.contains("options")) {
-    if (!object["options"].is_object())
-      refuse(file, "expected 'options' to be an object of names and values");
-    for (const auto& [name, value] : object["options"].items())
-      result.options[name] = to_option(file, name, value);
-  }
+  result.options = to_options(file, object);
   result.groups = to_groups(file, object);
   if (result.ranks != ranks) {
     refuse(file, fmt::format("was recorded on {0} ranks, this run has {1}: start it with mpirun -n {0}",
                              result.ranks, ranks));
   }
-  const std::int64_t d = result.tensors.elements();
-  result.parameters = read_array(folder / "parameters.npy", {d});
-  const std::vector<float> all = read_array(folder / "gradients.npy", {result.ranks, result.steps, d});
-  const auto own = static_cast<std::ptrdiff_t>(result.steps * d);
-  result.gradients.assign(all.begin() + rank * own, all.begin() + (rank + 1) * own);
+  result.parameters = read_parameters(folder / "parameters.npy", result.tensors.elements());
   return result;
 }
 

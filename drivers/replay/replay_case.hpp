@@ -8,28 +8,29 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace kadam::replay {
 
-/// A recorded stream of gradients, and the optimizer that is to run over it.
+/// What was recorded beside gradients: where the parameters began, and the optimizer that is to run, if any.
 ///
-/// Format: a folder with case.json (algorithm, ranks, steps, options, groups, tensors), gradients.npy
-/// (float32 [ranks][steps][d]) and parameters.npy (float32 [d]). docs/replay.md.
+/// Format: a folder with case.json (ranks, tensors; algorithm, steps, options, groups), parameters.npy
+/// (float32 [d]) and gradients, which RecordedGradients reads. docs/replay.md. Memory: 4 B per parameter.
 struct ReplayCase {
-  std::string algorithm;
+  std::filesystem::path folder;
+  std::string algorithm;  ///< empty: somebody else says it
   int ranks = 1;
-  std::int64_t steps = 0;
-  OptionMap options;
+  std::optional<std::int64_t> steps;  ///< nothing: as many as all ranks have recorded
+  OptionMap options;                  ///< of `algorithm`
   std::vector<ParameterGroup> groups;
   TensorLayout tensors;
   std::vector<float> parameters;
-  std::vector<float> gradients;  ///< of one rank: [steps][d]
 };
 
-/// Reads the case for one rank of `ranks`.
+/// Reads the case for a run of so many ranks.
 /// Errors: std::runtime_error that names the file and what was expected.
-[[nodiscard]] ReplayCase read_case(const std::filesystem::path& folder, int rank, int ranks);
+[[nodiscard]] ReplayCase read_case(const std::filesystem::path& folder, int ranks);
 
 }  // namespace kadam::replay

@@ -1,33 +1,28 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <launch/optimizer_steps.hpp>
 #include <replay/trajectory.hpp>
+
+#include <algorithm>
+#include <utility>
 
 namespace kadam::replay {
 
-HostVector<const float> row_of(const std::vector<float>& values, std::int64_t index, std::int64_t d) {
-  using Unmanaged = Kokkos::View<const float*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-  return Unmanaged(values.data() + index * d, static_cast<std::size_t>(d));
+Trajectory::Trajectory(const ExecutionSpace& exec, std::unique_ptr<Optimizer> optimizer,
+                       std::span<const float> start)
+    : optimizer_(std::move(optimizer)),
+      rounded_(exec, optimizer_->gradient_format(), optimizer_->layout().elements()),
+      parameters_(allocate<float>(exec, "kadam-replay::parameters", optimizer_->layout().elements())),
+      host_(Kokkos::create_mirror_view(parameters_)) {
+  exec.fence("kadam-replay: memory is there");
+  std::copy(start.begin(), start.end(), host_.data());
+  Kokkos::deep_copy(exec, parameters_, host_);
 }
 
-std::vector<float> trajectory(const ReplayCase& recorded, Optimizer& optimizer) {
-  const ExecutionSpace exec;
-  const std::int64_t d = recorded.tensors.elements();
-  const auto parameters = allocate<float>(exec, "kadam-replay::parameters", d);
-  const auto gradient = allocate<float>(exec, "kadam-replay::gradient", d);
-  const launch::RoundedGradient rounded(exec, optimizer.gradient_format(), d);
-  const HostVector<float> snapshot("kadam-replay::snapshot", static_cast<std::size_t>(d));
-  Kokkos::deep_copy(exec, parameters, row_of(recorded.parameters, 0, d));
-  std::vector<float> all;
-  all.reserve(recorded.gradients.size());
-  for (std::int64_t t = 0; t < recorded.steps; ++t) {
-    Kokkos::deep_copy(exec, gradient, row_of(recorded.gradients, t, d));
-    optimizer.step(exec, parameters, rounded(exec, gradient));
-    Kokkos::deep_copy(exec, snapshot, parameters);
-    exec.fence("kadam-replay: snapshot");
-    all.insert(all.end(), snapshot.data(), snapshot.data() + d);
-  }
-  return all;
+StepResult Trajectory::step(const ExecutionSpace& exec, const Vector<const float>& gradient) {
+  const StepResult result = optimizer_->step(exec, parameters_, rounded_(exec, gradient));
+  Kokkos::deep_copy(exec, host_, parameters_);
+  exec.fence("kadam-replay: parameters are on the host");
+  return result;
 }
 
 }  // namespace kadam::replay

@@ -4,18 +4,32 @@
 
 #include <kadam/execution.hpp>
 #include <kadam/optim/optimizer.hpp>
-#include <replay/replay_case.hpp>
+#include <launch/optimizer_steps.hpp>
 
-#include <cstdint>
+#include <memory>
+#include <span>
 #include <vector>
 
 namespace kadam::replay {
 
-/// Row `index` of an array [rows][d], which has to stay where it is.
-[[nodiscard]] HostVector<const float> row_of(const std::vector<float>& values, std::int64_t index,
-                                             std::int64_t d);
+/// The way that one optimizer takes over a recording, step by step.
+///
+/// Memory: parameters, 4 B each, and on a device 4 B of host memory; the optimizer's own.
+class Trajectory {
+ public:
+  Trajectory(const ExecutionSpace& exec, std::unique_ptr<Optimizer> optimizer, std::span<const float> start);
 
-/// Takes all steps of a case; returns the parameters of this rank after each: [steps][d]. Collective.
-[[nodiscard]] std::vector<float> trajectory(const ReplayCase& recorded, Optimizer& optimizer);
+  /// Takes a step; parameters() are those after it. Collective.
+  StepResult step(const ExecutionSpace& exec, const Vector<const float>& gradient);
+  /// Of this rank. Valid until the next step.
+  [[nodiscard]] std::span<const float> parameters() const { return {host_.data(), host_.size()}; }
+  [[nodiscard]] Optimizer& optimizer() { return *optimizer_; }
+
+ private:
+  std::unique_ptr<Optimizer> optimizer_;
+  launch::RoundedGradient rounded_;
+  Vector<float> parameters_;
+  Vector<float>::HostMirror host_;  ///< where kernels run on the host, the same memory
+};
 
 }  // namespace kadam::replay

@@ -61,6 +61,9 @@ std::optional<int> parse(launch::Session& session, int argc, char** argv, Comman
       .add("--trace-steps", "FIRST LAST", line.trace_steps,
            "only from this step to that one (default: from the first on, a\nmillion events of each rank)")
       .positive_numbers(2);
+  options.add(
+      "--record", "FOLDER", line.record,
+      "new folder, seen by all ranks, for the gradients of each rank and\nstep: what kadam-replay reads");
   options.add("--run", "FOLDER", line.run, "folder for the results (default runs/DATE-TIME)");
   add_checkpoint_options(options, line);
   options.add("--watchdog", "TIME", line.watchdog,
@@ -94,6 +97,16 @@ void require_trace(const CommandLine& line) {
     throw launch::UsageError("--trace-steps says which steps --trace records: give --trace as well");
   if (line.trace_steps.front() > line.trace_steps.back())
     throw launch::UsageError("--trace-steps FIRST LAST: expected a FIRST that is not after LAST");
+}
+
+void require_record(const CommandLine& line) {
+  if (line.record.empty()) return;
+  if (!line.compare.empty() || !line.checkpoint.empty())
+    throw launch::UsageError(
+        "--record takes one training from its begin to its end: leave --compare and "
+        "--checkpoint out");
+  if (std::filesystem::exists(std::filesystem::path(line.record) / "case.json"))
+    throw launch::UsageError("--record " + line.record + ": there is a recording already");
 }
 
 std::vector<std::string> repetition_of(const std::string& program, const std::filesystem::path& folder,

@@ -28,6 +28,7 @@ struct CommandLine {
   CheckpointOptions checkpoints;
   bool trace = false;
   std::vector<std::int64_t> trace_steps;
+  std::string record;
 };
 
 /// Returns the exit code when the program is to end here, on all ranks the same.
@@ -39,6 +40,8 @@ struct CommandLine {
 [[nodiscard]] double watchdog_seconds(const CommandLine& line);
 /// Throws UsageError if a trace is wanted that cannot be had.
 void require_trace(const CommandLine& line);
+/// Throws UsageError if a recording is wanted that cannot be had.
+void require_record(const CommandLine& line);
 
 /// The same run again, from the configuration that lies with the results.
 [[nodiscard]] std::vector<std::string> repetition_of(const std::string& program,

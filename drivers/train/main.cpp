@@ -48,8 +48,10 @@ struct Plan {
 };
 
 /// What would go wrong in an hour is said now.
-void create_folders(const std::filesystem::path& run, const CheckpointOptions& checkpoints) {
+void create_folders(const std::filesystem::path& run, const CheckpointOptions& checkpoints,
+                    const std::filesystem::path& record) {
   launch::create_folder("--run", run);
+  if (!record.empty()) launch::create_folder("--record", record);
   if (!checkpoints.folder.empty() && !checkpoints.goes_on_unsaved)
     launch::create_folder("--checkpoint", checkpoints.folder);
 }
@@ -77,7 +79,7 @@ Plan make_plan(const Session& session, const CommandLine& line) {
   }
   session.prepare([&] {
     if (!session.is_root()) return;
-    create_folders(plan.folder, plan.checkpoints);
+    create_folders(plan.folder, plan.checkpoints, line.record);
     if (plan.compares) launch::write_configuration(plan.folder, to_toml(plan.configuration));
   });
   return plan;
@@ -164,7 +166,10 @@ void warn_if_unwatched(const Session& session, const CommandLine& line, const la
 int run(Session& session, int argc, char** argv) {
   CommandLine line;
   if (const auto code = parse(session, argc, argv, line)) return *code;
-  session.prepare([&] { require_trace(line); });
+  session.prepare([&] {
+    require_trace(line);
+    require_record(line);
+  });
   Plan plan = make_plan(session, line);
   plan.commands = {{argv, argv + argc}, repetition_of(argv[0], plan.folder, line)};
   // Without checkpoints a signal ends the program as it always does.
@@ -180,6 +185,7 @@ int run(Session& session, int argc, char** argv) {
     trainer.started_by(plan.commands);
     const std::unique_ptr<trace::Timeline> timeline = start_timeline(session, line);
     if (timeline) trainer.trace_with(*timeline);
+    if (!line.record.empty()) session.prepare([&] { trainer.record_into(line.record); });
     if (session.is_root()) {
       fmt::print("{}", banner_of(trainer.optimizer(), plan.configuration));
       std::fflush(stdout);

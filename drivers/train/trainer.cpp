@@ -64,6 +64,11 @@ Trainer::Trainer(const Configuration& configuration, const std::string& algorith
   summary_.dense_bytes_per_step = static_cast<double>(DenseMean::bytes_sent(*communicator_, d));
 }
 
+void Trainer::record_into(const std::filesystem::path& folder) {
+  recording_ = std::make_unique<replay::Recording>(exec_, folder, *communicator_, model_->tensors(),
+                                                   parameters_, configuration_.training.steps);
+}
+
 RunSummary Trainer::run(const std::filesystem::path& folder, const CheckpointOptions& checkpoints) {
   if (!checkpoints.resume.empty()) resume(checkpoints);
   if (is_root()) open_folder(folder, !checkpoints.resume.empty());
@@ -86,6 +91,7 @@ RunSummary Trainer::run(const std::filesystem::path& folder, const CheckpointOpt
     if (watchdog_ != nullptr) watchdog_->saw_step(step);
   }
   summary_.wall_seconds = wall_seconds();
+  if (recording_) recording_->commit();
   progress_.finish();
   summarise();
   if (is_root() && !summary_.was_stopped) {
@@ -136,6 +142,7 @@ std::uint32_t Trainer::take_step(std::int64_t step, std::uint32_t wishes) {
   optimizer_->phases().measure(is_timed);
   const double loss = accumulate_gradient(is_timed);
   const double compute_seconds = timer.seconds();
+  if (recording_) recording_->add(exec_, gradient_);
   const StepResult result =
       optimizer_->step(exec_, parameters_,
                        overlaps() ? rounded_gradient_.view(gradient_) : rounded_gradient_(exec_, gradient_));

@@ -8,6 +8,7 @@
 #include <launch/optimizer_steps.hpp>
 #include <launch/progress.hpp>
 #include <launch/watchdog.hpp>
+#include <replay/recording.hpp>
 #include <trace/timeline.hpp>
 #include <train/configuration.hpp>
 #include <train/run_record.hpp>
@@ -33,6 +34,8 @@ class Trainer {
   /// Told of every step.
   void watch_with(launch::Watchdog& watchdog) { watchdog_ = &watchdog; }
   void trace_with(trace::Timeline& timeline) { timeline_ = &timeline; }
+  /// Records every gradient for kadam-replay. Before run(). Errors: as replay::Recording.
+  void record_into(const std::filesystem::path& folder);
 
   /// For the record.
   void started_by(const Commands& commands) { commands_ = commands; }
@@ -87,6 +90,7 @@ class Trainer {
 
   launch::Watchdog* watchdog_ = nullptr;
   trace::Timeline* timeline_ = nullptr;
+  std::unique_ptr<replay::Recording> recording_;
   std::unique_ptr<io::JsonLinesWriter> metrics_;
   Commands commands_;
   std::set<std::string> warned_;  ///< kinds of warnings that were given

@@ -5,6 +5,7 @@
 #include <kadam/checkpoint/manifest.hpp>
 #include <kadam/io/npy.hpp>
 #include <kadam/io/safetensors.hpp>
+#include <replay/recorded_gradients.hpp>
 #include <replay/replay_case.hpp>
 #include <train/configuration.hpp>
 #include <workloads/image_files.hpp>
@@ -93,7 +94,8 @@ void read_case(const fs::path& file) {
     io::write_npy(folder / "parameters.npy", std::vector<std::int64_t>{3}, std::vector<float>(3));
     io::write_npy(folder / "gradients.npy", std::vector<std::int64_t>{1, 2, 3}, std::vector<float>(6));
   }
-  (void)replay::read_case(folder, 0, 1);
+  const replay::ReplayCase recorded = replay::read_case(folder, 1);
+  (void)replay::RecordedGradients(recorded, 0);
 }
 
 std::vector<std::string> manifest_seeds() {

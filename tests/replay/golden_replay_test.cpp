@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/comm/mpi_communicator.hpp>
 #include <kadam/optim/make_optimizer.hpp>
+#include <replay/recorded_gradients.hpp>
 #include <replay/replay_case.hpp>
 #include <replay/trajectory.hpp>
 #include <support/golden_cases.hpp>
@@ -22,17 +23,24 @@ int ranks_of(const test::GoldenCase& golden) {
 }
 
 double worst_fraction_off(const test::GoldenCase& golden, const std::shared_ptr<Communicator>& communicator) {
-  const ReplayCase recorded = read_case(golden.folder, communicator->rank(), communicator->size());
-  const auto optimizer =
-      make_optimizer(recorded.algorithm, recorded.options, recorded.tensors, communicator, recorded.groups);
-  const std::vector<float> got = trajectory(recorded, *optimizer);
+  const ExecutionSpace exec;
+  const ReplayCase recorded = read_case(golden.folder, communicator->size());
+  RecordedGradients gradients(recorded, communicator->rank());
+  Trajectory trajectory(
+      exec,
+      make_optimizer(recorded.algorithm, recorded.options, recorded.tensors, communicator, recorded.groups),
+      recorded.parameters);
   const io::NpyArray expected = io::read_npy(golden.folder / "expected.npy");
-  const auto d = static_cast<std::ptrdiff_t>(recorded.parameters.size());
+  const auto gradient = allocate<float>(exec, "gradient", recorded.tensors.elements());
+  const auto host = Kokkos::create_mirror_view(gradient);
   double worst = 0.0;
-  for (std::int64_t t = 0; t < recorded.steps; ++t) {
-    const auto begin = got.begin() + t * d;
+  for (std::int64_t t = 0; t < gradients.steps(); ++t) {
+    gradients.read(t, {host.data(), host.size()});
+    Kokkos::deep_copy(exec, gradient, host);
+    trajectory.step(exec, gradient);
+    const auto got = trajectory.parameters();
     worst =
-        std::max(worst, test::fraction_off({begin, begin + d},
+        std::max(worst, test::fraction_off({got.begin(), got.end()},
                                            test::row(expected, static_cast<std::size_t>(communicator->rank()),
                                                      static_cast<std::size_t>(t)),
                                            recorded.parameters));

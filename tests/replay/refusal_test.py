@@ -17,7 +17,7 @@ ranks = 4
 with tempfile.TemporaryDirectory() as folder:
     case = pathlib.Path(folder) / "case"
     shutil.copytree(original, case, copy_function=shutil.copyfile)
-    expected = ""
+    expected, more = "", []
     if fault == "no_folder":
         case, expected = case / "nowhere", "nowhere/case.json: cannot be read"
     elif fault == "wrong_ranks":
@@ -51,10 +51,29 @@ with tempfile.TemporaryDirectory() as folder:
         description["options"]["lr"] = [0.1, 0.1]
         (case / "case.json").write_text(json.dumps(description))
         expected = "'lr' is a list of 2 entries for a run of 20 steps"
+    elif fault == "no_algorithm":
+        description = json.loads((case / "case.json").read_text())
+        del description["algorithm"], description["options"]
+        (case / "case.json").write_text(json.dumps(description))
+        expected = "case.json names no algorithm: give --optimizer NAME"
+    elif fault == "nobodys_options":
+        description = json.loads((case / "case.json").read_text())
+        del description["algorithm"]
+        (case / "case.json").write_text(json.dumps(description))
+        expected = "'options': expected an 'algorithm' that they belong to"
+    elif fault == "no_gradients":
+        (case / "gradients.npy").unlink()
+        expected = "expected gradients.npy, or gradients.rank"
+    elif fault == "unknown_optimizer":
+        more, expected = ["--optimizer", "onebit_adm"], "there is no optimizer 'onebit_adm': choose one of adam,"
+    elif fault == "unknown_set":
+        more, expected = ["--set", "lrr=0.1"], "onebit_adam has no option 'lrr': its options are lr,"
+    elif fault == "set_of_unknown":
+        more, expected = ["--set", "training.steps=3"], "there is no optimizer 'training'"
     out = pathlib.Path(folder) / "out.npy"
     if fault == "no_out_folder":
         out, expected = pathlib.Path(folder) / "nowhere" / "out.npy", "there is no folder"
-    run = replay.start(ranks, "--case", case, "--out", out)
+    run = replay.start(ranks, "--case", case, "--out", out, *more)
     print(run.returncode, run.stdout, run.stderr)
     if run.returncode != 2 or run.stderr.count(expected) != 1 or out.exists():
         sys.exit(f"expected exit code 2 and, once: {expected}")
