@@ -20,6 +20,7 @@ import torch
 
 from . import _kadam, _torch_ranks
 from ._torch_ranks import ranks
+from .recorder import Recorder
 
 # What parameter groups say, or the tensors do.
 _OF_GROUPS = {"lr", "beta1", "beta2", "eps", "weight_decay"}
