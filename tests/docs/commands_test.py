@@ -58,7 +58,7 @@ def sections(page):
 
 
 def keys_in(arguments):
-    """Of kadam-plan --set NAME.KEY=VALUE; else a key of the configuration, whole."""
+    """Of kadam-plan --set NAME.KEY=VALUE and kadam-replay --set KEY=VALUE; else a key of the configuration, whole."""
     return re.findall(r"--set ['\"]?([a-z0-9_.]+)=", arguments)
 
 
@@ -67,11 +67,11 @@ def knows_option(command, option):
 
 
 def knows_key(command, key):
-    section, *rest = key.split(".")
+    section = key.split(".")[0]
     if key == "optimizer.groups":
         return True
-    if command == "kadam-plan" or section == "optimizer":
-        return re.search(rf"^  (optimizer\.)?{rest[-1]}\s", help_of("kadam-train"), re.M) is not None
+    if command in ("kadam-plan", "kadam-replay") or section == "optimizer":
+        return re.search(rf"^  (optimizer\.)?{key.split('.')[-1]}\s", help_of("kadam-train"), re.M) is not None
     return re.search(rf"^  {re.escape(key)}\s", help_of(command), re.M) is not None
 
 
