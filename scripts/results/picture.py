@@ -10,6 +10,8 @@ sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
 from drawing import draw_panels  # noqa: E402
 
 PANEL_HEIGHT = 400
+# In points, about: of a panel's axes, and of a label's line and letter.
+AXES_WIDTH, AXES_HEIGHT, LINE, LETTER = 620, 250, 11, 5
 
 
 def point(row):
@@ -19,6 +21,21 @@ def point(row):
     if not math.isfinite(loss) or sent <= 0:
         return None
     return row.mean("dense_bytes_per_step") / sent, loss, row.deviation(), row.method.label
+
+
+def lines_up(axes, points):
+    """How many lines above its point each label stands, so that none lies on another; below 0: under it."""
+    transform = axes.transData + axes.transAxes.inverted()
+    placed = {}
+    for less, loss, _, label in sorted(points, key=lambda one: one[1]):
+        x, y = transform.transform((less, loss))
+        left, middle = x * AXES_WIDTH, y * AXES_HEIGHT
+        right = left + LETTER * len(label)
+        others = [of for begin, end, of in placed.values() if begin < right and left < end]
+        free = [k for k in sorted(range(-12, 13), key=lambda k: (abs(k), -k))
+                if all(abs(middle + k * LINE - of) >= LINE for of in others)]
+        placed[label] = left, right, middle + (free or [0])[0] * LINE
+        yield label, (free or [0])[0]
 
 
 def draw_panel(axes, workload, rows):
@@ -31,10 +48,14 @@ def draw_panel(axes, workload, rows):
     axes.axhspan(min(span), max(span), color="#dce9f7", zorder=0.5, linewidth=0)
     for less, loss, deviation, label in shown:
         axes.errorbar(less, loss, deviation, fmt="o", color="#1f4e8c", markersize=4, linewidth=1)
-        axes.annotate(label.replace("_", " "), (less, loss), xytext=(6, 5), textcoords="offset points", fontsize=9)
     axes.set_xscale("log")
     axes.set_xlim(0.7, 12000)
     axes.margins(y=0.1)
+    up = dict(lines_up(axes, shown))
+    for less, loss, _, label in shown:
+        line = {"arrowstyle": "-", "color": "#888888", "linewidth": 0.5, "shrinkA": 0, "shrinkB": 3, "relpos": (0, 0.5)}
+        axes.annotate(label.replace("_", " "), (less, loss), xytext=(8, 5 + LINE * up[label]),
+                      textcoords="offset points", fontsize=9, arrowprops=line if up[label] else None)
     axes.xaxis.set_major_formatter("{x:g}")
     axes.set_title(workload.title)
     axes.set_xlabel("times less than dense float32, sent in the whole run")
