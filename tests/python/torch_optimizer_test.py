@@ -143,7 +143,36 @@ def tied_weights_are_one_parameter():
     expect(model[0].weight.data_ptr() == model[2].weight.data_ptr(), "tied weights lie apart")
 
 
-def gradients_that_are_none_are_zeros():
+def parameters_without_a_gradient_are_left_alone():
+    """Also from the first step on, in the middle, and with a state that goes elsewhere."""
+    model, reference = network(), network()
+    ours = optimizer_of(model, weight_decay=0.3)
+    theirs = torch.optim.AdamW(reference.parameters(), lr=0.01, weight_decay=0.3)
+    for step in range(20):
+        ours.zero_grad()
+        loss_of(model, step).backward()
+        theirs.zero_grad()
+        mean_loss(reference, step).backward()
+        before = flat(model[0]), model[2].bias.detach().clone()
+        for of in model, reference:
+            if step < 3 or step % 4 == 1:
+                of[2].bias.grad = None
+            if 5 < step < 9:
+                of[0].weight.grad = of[0].bias.grad = None
+        if step == 12:
+            state = ours.state_dict()
+            ours = optimizer_of(model, weight_decay=0.3)
+            ours.load_state_dict(state)
+        ours.step()
+        theirs.step()
+        expect(torch.equal(flat(model[0]), before[0]) == (5 < step < 9), step, "the first layer")
+        expect(torch.equal(model[2].bias, before[1]) == (step < 3 or step % 4 == 1), step, "the bias")
+    is_as_torch(model, reference, "parameters without a gradient")
+
+
+def gradients_that_are_none_on_some_ranks_are_zeros_there():
+    if WORLD.size == 1:
+        return  # one rank is all ranks
     courses = []
     for is_none in True, False:
         model = network()
@@ -151,8 +180,9 @@ def gradients_that_are_none_are_zeros():
         for step in range(4):
             optimizer.zero_grad()
             loss_of(model, step).backward()
-            if step > 1 and WORLD.rank == 0:
-                model[2].weight.grad = None if is_none else torch.zeros_like(model[2].weight)
+            if step > 1:  # of each rank another one
+                own = list(model.parameters())[(WORLD.rank + step) % 4]
+                own.grad = None if is_none else torch.zeros_like(own)
             optimizer.step()
         courses.append(flat(model))
         expect(are_equal_on_ranks(model))

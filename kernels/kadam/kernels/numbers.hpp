@@ -45,6 +45,12 @@ class Numbers {
     visit([&](const auto& values) { count = static_cast<std::int64_t>(values.extent(0)); });
     return count;
   }
+  /// The numbers [begin, end).
+  [[nodiscard]] Numbers part(std::int64_t begin, std::int64_t end) const {
+    Numbers numbers;
+    visit([&](const auto& values) { numbers = Kokkos::subview(values, Kokkos::make_pair(begin, end)); });
+    return numbers;
+  }
   /// Of the View.
   [[nodiscard]] std::string label() const {
     std::string text;

@@ -13,6 +13,9 @@ namespace kadam {
 ///   g = mean of the ranks' gradients;  m <- ema(m, g, beta1);  v <- ema(v, g^2, beta2)
 ///   x <- (1 - gamma lambda) x - gamma (m/c1) / (sqrt(v/c2) + eps),  c1 = 1 - beta1^t,  c2 = 1 - beta2^t
 ///
+/// A tensor that no rank has a gradient for is left alone, and its t counts the steps in which one had
+/// (Optimizer::leave_out()).
+///
 /// Clipping: by the norm of the mean gradient. Memory: 8 d state, 8 d workspace bytes, the latter for
 /// n > 1. Wire: 2 (n - 1)/n 4 d bytes per step. Half the workspace and wire with gradients of 16 bits.
 /// Worked number: d = 10^6, n = 4: 6 MB per step.
@@ -33,6 +36,7 @@ class Adam final : public Algorithm {
   void describe_state(const ExecutionSpace& exec, StateFields& fields) override;
   [[nodiscard]] bool has_dense_state() const override { return true; }
   [[nodiscard]] bool writes_model() const override { return true; }
+  [[nodiscard]] bool leaves_out_tensors() const override { return true; }
 
  private:
   Moments moments_;

@@ -80,7 +80,28 @@ void Algorithm::dense_adam_step(Step& step, DenseMean& mean, const Moments& mome
   const Gradient g = step.mean_gradient(mean);
   const auto scope = step.enter(Phase::decode);
   step.result.gradient_scale = clip_factor_of(step.exec, g);
-  update_by_adam(step.exec, step.adam_rule(), step.parameters, moments, g);
+  if (at_.absent.any_ever()) {
+    update_by_own_steps(step, moments, g);
+  } else {
+    update_by_adam(step.exec, step.adam_rule(), step.parameters, moments, g);
+  }
+}
+
+void Algorithm::update_by_own_steps(const Step& step, const Moments& moments,
+                                    const Gradient& gradient) const {
+  for (const AbsentGradients::Run& run : at_.absent.runs(layout())) {
+    const Parameters parameters = step.parameters.part(run.range);
+    if (run.is_left_out) {
+      // A model is written in any case.
+      write_copy<ExecutionSpace, MemorySpace>(step.exec, parameters.master(), parameters.copy());
+      continue;
+    }
+    const std::int64_t own_steps = step.t - run.steps_left_out;
+    auto rule = step.adam_rule(common().first_correction(own_steps), common().second_correction(own_steps));
+    rule.offset = run.range.begin;
+    const Moments own = {elements_in(moments.m, run.range), elements_in(moments.v, run.range)};
+    update_by_adam(step.exec, rule, parameters, own, gradient.part(run.range.begin, run.range.end));
+  }
 }
 
 void Algorithm::update_by_adam(const ExecutionSpace& exec, const BySegment<MemorySpace, AdamStepOf>& rule,

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/algorithms/absent_gradients.hpp>
 #include <kadam/algorithms/health.hpp>
 #include <kadam/algorithms/step.hpp>
 #include <kadam/collectives/phases.hpp>
@@ -98,6 +99,7 @@ struct Workplace {
   SegmentTable<MemorySpace> segments;  ///< of problem.groups
   std::int64_t steps = 0;              ///< taken so far
   Settings settings;                   ///< common and problem.groups follow them
+  AbsentGradients absent;
 
   /// Sum of the magnitudes, sum of the squares: in double, in an order that does not depend on threads.
   [[nodiscard]] double one_norm(const ExecutionSpace& exec, const Vector<const float>& values) const;
@@ -127,6 +129,9 @@ class Algorithm {
   /// Whether advance() writes the model, in the pass that updates the parameters. For those that do not, a
   /// kernel of its own does it after the step: 6 B per element instead of 2.
   [[nodiscard]] virtual bool writes_model() const { return false; }
+  /// Whether steps leave alone what Workplace::absent says. Elsewhere a gradient that no rank has counts as
+  /// 0, which may decay moments and weights.
+  [[nodiscard]] virtual bool leaves_out_tensors() const { return false; }
   /// What the next step takes the mean of the gradient with, on all ranks; null if it takes none.
   [[nodiscard]] virtual DenseMean* next_gradient_mean() { return nullptr; }
 
@@ -172,7 +177,7 @@ class Algorithm {
   [[nodiscard]] AlgorithmCost& cost_here() const { return at_.cost; }
 
   /// Adam on the mean gradient of all ranks: what `adam` does, and the warm-up of the others. Writes the
-  /// model.
+  /// model. One launch, unless tensors differ in their numbers of steps (AbsentGradients).
   void dense_adam_step(Step& step, DenseMean& mean, const Moments& moments);
   /// adam_update(), which has a kernel for each format: compiled once for all that use it.
   static void update_by_adam(const ExecutionSpace& exec, const BySegment<MemorySpace, AdamStepOf>& rule,
@@ -200,6 +205,9 @@ class Algorithm {
   [[nodiscard]] std::optional<double> spread_over_ranks(double value) const;
 
  private:
+  /// The update of each tensor with the corrections of its own steps; what is left out stays.
+  void update_by_own_steps(const Step& step, const Moments& moments, const Gradient& gradient) const;
+
   Workplace& at_;
 };
 

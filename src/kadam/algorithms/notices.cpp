@@ -3,21 +3,22 @@
 #include <kadam/algorithms/notices.hpp>
 
 #include <array>
+#include <cmath>
 #include <string>
 
 namespace kadam {
 namespace {
 
-/// All but its number in 53 bits, which a float64 holds.
+/// All but its number, in the sign and 53 bits of a float64.
 double packed(const Notice& notice) {
   const std::uint64_t upper = (notice.gives_up ? std::uint64_t{1} << 20U : 0U) | notice.settings;
-  return static_cast<double>((upper << 32U) | notice.raised);
+  return std::copysign(static_cast<double>((upper << 32U) | notice.raised), notice.leaves_out ? -1.0 : 1.0);
 }
 
 Notice unpacked(double number, double bits) {
-  const auto all = static_cast<std::uint64_t>(bits);
+  const auto all = static_cast<std::uint64_t>(std::fabs(bits));
   return {number, static_cast<std::uint32_t>(all), static_cast<std::uint32_t>(all >> 32U) & 0xFFFFFU,
-          (all >> 52U) != 0};
+          (all >> 52U) != 0, std::signbit(bits)};
 }
 
 }  // namespace
@@ -35,6 +36,7 @@ Notices exchange_notices(Communicator& communicator, const Notice& own) {
     notices.numbers.push_back(of_rank.number);
     notices.raised |= of_rank.raised;
     notices.settings_are_equal = notices.settings_are_equal && of_rank.settings == own.settings;
+    notices.all_leave_out = notices.all_leave_out && of_rank.leaves_out;
   }
   return notices;
 }

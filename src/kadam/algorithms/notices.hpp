@@ -15,7 +15,8 @@ struct Notice {
   std::uint32_t raised = 0;  ///< bits of Optimizer::raise()
   /// 20 bits that are the same on all ranks where their Settings are.
   std::uint32_t settings = 0;
-  bool gives_up = false;  ///< this rank cannot take the step
+  bool gives_up = false;    ///< this rank cannot take the step
+  bool leaves_out = false;  ///< some tensors, for which it has no gradient
 };
 
 /// What all ranks have told.
@@ -23,6 +24,7 @@ struct Notices {
   std::vector<double> numbers;  ///< by rank
   std::uint32_t raised = 0;     ///< by any
   bool settings_are_equal = true;
+  bool all_leave_out = true;
 };
 
 /// Collective. Errors: PeerFailure if another rank gives up, unless this one does. Wire: (n - 1) 16 B.

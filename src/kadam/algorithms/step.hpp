@@ -9,6 +9,7 @@
 #include <kadam/kernels/half_copy.hpp>
 #include <kadam/kernels/numbers.hpp>
 #include <kadam/kernels/segments.hpp>
+#include <kadam/layout/chunk_layout.hpp>
 #include <kadam/options/common_options.hpp>
 
 #include <concepts>
@@ -17,6 +18,12 @@
 #include <string>
 
 namespace kadam {
+
+/// The elements of a vector in a range.
+template <class T>
+[[nodiscard]] Vector<T> elements_in(const Vector<T>& values, const ElementRange& range) {
+  return Kokkos::subview(values, Kokkos::make_pair(range.begin, range.end));
+}
 
 /// Parameters in float32, the master, and optionally a model beside them: the same numbers rounded to 16
 /// bits, to nearest even, for a forward pass that works with 16 bits. The model is written, never read.
@@ -37,6 +44,13 @@ class Parameters {
   [[nodiscard]] bool has_model() const { return has_model_; }
   /// Where kernels write the model; nowhere if there is none.
   [[nodiscard]] const HalfCopy<MemorySpace>& copy() const { return copy_; }
+  /// The parameters in a range, and their model.
+  [[nodiscard]] Parameters part(const ElementRange& range) const {
+    const Vector<float> master = elements_in(master_, range);
+    if (!has_model_) return master;
+    if (copy_.format() == NumberFormat::float16) return {master, elements_in(float16_, range)};
+    return {master, elements_in(bfloat16_, range)};
+  }
   /// Of the model's View.
   [[nodiscard]] std::size_t model_extent() const { return bfloat16_.extent(0) + float16_.extent(0); }
   [[nodiscard]] std::string model_label() const {

@@ -261,8 +261,10 @@ StepResult Optimizer::step(const ExecutionSpace& exec, const Parameters& paramet
     result.synchronised = synchronised_;
     result.learning_rate = next_learning_rate();
     ++skipped_;
+    at_->absent.end_step();
     return result;
   }
+  if (agreement.all_leave_out) at_->absent.agree(communicator());
   result.learning_rate = next_learning_rate();
   Step next{exec,          parameters,     gradient, at_->steps + 1, result, at_->common, at_->problem.groups,
             at_->segments, communicator(), phases(), raised_,        common, is_finite};
@@ -270,6 +272,7 @@ StepResult Optimizer::step(const ExecutionSpace& exec, const Parameters& paramet
   skipped_ += result.skipped_alone;
   if (!algorithm_->writes_model()) write_model(exec, parameters);
   synchronised_ = result.synchronised;
+  at_->absent.end_step();
   result.step = ++at_->steps;
   return result;
 }
@@ -295,6 +298,17 @@ void Optimizer::gradient_ready(const ExecutionSpace& exec, const Gradient& gradi
   DenseMean* const mean = algorithm_->next_gradient_mean();
   if (mean == nullptr || range.elements() == 0) return;
   mean->gradient_ready(exec, phases(), gradient, range);
+}
+
+void Optimizer::leave_out(std::span<const std::size_t> tensors) {
+  const std::size_t count = layout().tensors().size();
+  for (const std::size_t tensor : tensors) {
+    if (tensor < count) continue;
+    throw std::invalid_argument("kadam::Optimizer::leave_out (" + name_ + "): " + std::to_string(tensor) +
+                                " is not one of the " + std::to_string(count) +
+                                " tensors, which count from 0");
+  }
+  if (algorithm_->leaves_out_tensors()) at_->absent.name(tensors, count);
 }
 
 void Optimizer::progress() {
@@ -329,6 +343,7 @@ void Optimizer::describe_numbers(StateFields& fields) {
   fields.number("dense", state_is_dense_);
   wanted_.describe_state(fields, "set_", made_with_.groups);
   at_->settings.describe_state(fields, "held_", made_with_.groups);
+  at_->absent.describe_state(fields);
 }
 
 StateFields Optimizer::describe(const ExecutionSpace& exec, const Vector<float>& parameters,
@@ -356,12 +371,14 @@ void Optimizer::restore(const ExecutionSpace& exec, const Parameters& parameters
   restoration.of_other_algorithm = source.algorithm() != name_;
   StateFields numbers(*at_->communicator, StateFields::Purpose::load);
   forget_settings();
+  at_->absent.forget(layout().tensors().size());
   describe_numbers(numbers);
   if (!restoration.of_other_algorithm) algorithm_->describe_state(exec, numbers);
   for (const StateNumber& number : numbers.numbers()) {
     if (!source.read(number) && number.is_needed) refuse_state(source, "has no '" + number.name + "'");
   }
   adopt_settings(source, restoration);
+  at_->absent.adopt_state();
   if (restoration.of_other_algorithm && !state_is_dense_) {
     refuse_state(
         source,
@@ -500,10 +517,10 @@ Optimizer::Agreement Optimizer::agree_on_gradient(const ExecutionSpace& exec, co
   at_->communicator->settle();
   const double sign = mean != nullptr && mean->is_under_way() ? -1.0 : 1.0;
   const Notice own{std::copysign(at_->squared_norm(exec, gradient), sign), std::exchange(raised_, 0),
-                   settings.fingerprint()};
+                   settings.fingerprint(), false, at_->absent.names_any()};
   const Notices all = exchange_notices(communicator(), own);
   result.raised |= all.raised;
-  Agreement agreement{false, all.settings_are_equal};
+  Agreement agreement{false, all.settings_are_equal, all.all_leave_out};
   // A step that is refused tells nobody of them.
   if (!agreement.settings_are_equal) raised_ |= own.raised;
   double sum = 0.0;

@@ -6,10 +6,12 @@
 #include <kadam/layout/tensor_layout.hpp>
 #include <kadam/options/option_fields.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -67,7 +69,7 @@ class Optimizer final {
   /// cannot take the step or does not come; MpiError. A NaN or Inf in the gradient of any rank is no error:
   /// the step is skipped on all ranks, writes nothing and is counted.
   /// Wire: traffic_plan(), and (n - 1) 16 bytes of control: norm, raised bits and whether all have set the
-  /// same, in the first step also the same parameters (loco that clips: 8 more).
+  /// same, in the first step also the same parameters (loco that clips: 8 more); leave_out() adds to them.
   StepResult step(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient);
 
   /// Instead of step(), where this rank cannot take it: ends the step on all ranks. Theirs throws
@@ -98,6 +100,17 @@ class Optimizer final {
   /// nor for another rank: on a device, what exec has not finished leaves in a later call. Errors:
   /// std::invalid_argument as of step(), and for a range that is not in it.
   void gradient_ready(const ExecutionSpace& exec, const Gradient& gradient, const ElementRange& range);
+
+  /// Says before a step that this rank has no gradient for these tensors, numbers in layout(); their part of
+  /// the gradient is zeros. A tensor that all ranks name is left alone in that step, as by PyTorch: no
+  /// momentum, no weight decay, and its bias corrections do not count the step. A tensor that some rank does
+  /// not name has the mean gradient, to which this rank adds 0.
+  ///
+  /// By `adam`; other algorithms take the gradient as 0. It holds for one step, also one that is skipped,
+  /// and takes the place of what was named for it before. Checkpoints keep how many steps each tensor was
+  /// left out of. Errors: std::invalid_argument for a number that is none of a tensor. Wire: nothing unless
+  /// all ranks name some; then (n - 1) 8 bytes of control per 52 tensors.
+  void leave_out(std::span<const std::size_t> tensors);
 
   /// Sets options from the next step on, as in set({{"lr", 3e-4}}): "lr" (gamma of every step, in place of a
   /// schedule or a list), "weight_decay", "clip_norm". It holds until it is set again, checkpoints keep it,
@@ -225,6 +238,7 @@ class Optimizer final {
   struct Agreement {
     bool is_under_way = false;  ///< the exchange of the gradient, on some rank
     bool settings_are_equal = true;
+    bool all_leave_out = false;
   };
   [[nodiscard]] Agreement agree_on_gradient(const ExecutionSpace& exec, const Gradient& gradient,
                                             const Settings& settings, StepResult& result);

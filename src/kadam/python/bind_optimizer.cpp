@@ -8,6 +8,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
 #include <new>
 
 namespace kadam::python {
@@ -56,6 +57,11 @@ void bind_training(Class& optimizer) {
           "that of local_adam and local_muon in the step of the next round, which it then waits for. "
           "Nothing\n"
           "can be exchanged afterwards.")
+      .def("leave_out", &BoundOptimizer::leave_out, "tensors"_a,
+           "Before step(): this rank has no gradient for these tensors, numbers from 0 on in the order of\n"
+           "tensors; their part of the gradient is zeros. Those that all ranks name are left alone in this "
+           "step:\n"
+           "no momentum, no decay, no count of the step. Of adam; for other algorithms the gradient is 0.")
       .def("set", &BoundOptimizer::set, "options"_a,
            "set(lr=0.001): sets lr (of every step, in place of a schedule), weight_decay or clip_norm from\n"
            "the next step on; the same on all ranks before the same step, which fails on all otherwise.\n"

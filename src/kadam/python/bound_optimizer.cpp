@@ -68,6 +68,10 @@ void BoundOptimizer::give_up_step() {
   alone([](Optimizer& optimizer) { optimizer.give_up_step(); });
 }
 
+void BoundOptimizer::leave_out(const std::vector<std::size_t>& tensors) {
+  alone([&](Optimizer& optimizer) { optimizer.leave_out(tensors); });
+}
+
 void BoundOptimizer::set(const nb::kwargs& options) {
   const OptionMap values = options_from(options);
   alone([&](Optimizer& optimizer) { optimizer.set(values); });

@@ -8,6 +8,7 @@
 #include <kadam/python/streams.hpp>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -58,6 +59,7 @@ class BoundOptimizer final : public KokkosUser {
 
   StepResult step(nb::handle x, nb::handle gradient, nb::handle model, nb::object stream);
   void give_up_step();
+  void leave_out(const std::vector<std::size_t>& tensors);
   void set(const nb::kwargs& options);
   void set_group(std::string_view tensors, double lr_scale, std::optional<double> weight_decay);
   void gradient_ready(nb::object gradient, std::int64_t first, std::int64_t last, nb::object stream);

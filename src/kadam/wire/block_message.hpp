@@ -15,7 +15,7 @@ namespace kadam {
 ///
 /// Messages carry no header. Ranks compare this number when an optimizer is made, so that two builds that
 /// would misread each other refuse to work together. It goes up with every change of a layout.
-inline constexpr std::uint64_t wire_format_version = 2;
+inline constexpr std::uint64_t wire_format_version = 3;
 
 /// A piece of a buffer that goes to, or comes from, one rank.
 struct Piece {

@@ -61,7 +61,7 @@ class _Part:
         return torch.cuda.current_stream() if self.x.is_cuda else None
 
     def take(self, place: _Slice) -> None:
-        """The parameter's gradient becomes part of the flat one; one that is None is 0."""
+        """The parameter's gradient becomes part of the flat one; one that is None is 0 there."""
         own = self.gradient[place.begin:place.end]
         grad = place.parameter.grad
         if grad is None:
@@ -227,7 +227,8 @@ class Optimizer(torch.optim.Optimizer):
         """One step with the gradients that parameters have. Collective.
 
         gradient_scale: what the loss was multiplied with; a GradScaler says it itself. A NaN or Inf in the gradient of
-        any rank: all skip the step, and `skipped` says so. A gradient that is None counts as 0.
+        any rank: all skip the step, and `skipped` says so. `adam` leaves a parameter alone whose gradient is None on all
+        ranks; elsewhere None counts as 0.
         """
         loss = None
         if closure is not None:
@@ -260,6 +261,7 @@ class Optimizer(torch.optim.Optimizer):
                 raise RuntimeError(f"the gradient of '{place.name}' was sent during the backward pass and is gone: call "
                                    "zero_grad() after step(), or make the optimizer without overlap")
             part.take(place)
+        part.engine.leave_out([k for k, place in enumerate(part.slices) if place.parameter.grad is None])
         if scale is None:
             return
         if any(place.announced for place in part.slices):
