@@ -4,6 +4,7 @@
 
     python -m kadam.doctor [--json]
     mpirun -n 4 python -m kadam.doctor
+    torchrun --nproc-per-node 4 -m kadam.doctor
 
 Exit code 0: Kadam works here; 1: it does not, and the words say why. The program kadam-doctor, where it is installed,
 also looks at cores, nodes and exchanges.
@@ -18,14 +19,29 @@ import os
 import pathlib
 import platform
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from . import _kadam
 
 # What launchers leave: mpirun of Open MPI, that of MPICH and srun with PMI, srun, torchrun.
 _LAUNCHERS = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", "WORLD_SIZE")
+# What torchrun leaves, and a rank needs to find the others.
+_OF_TORCHRUN = ("TORCHELASTIC_RUN_ID", "RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 _ELEMENTS = 1000
 _RATE = 0.1
+
+
+@dataclass
+class _Ranks:
+    """Those that take the step, and what brings values of all of them together."""
+    by: str | None = None  # mpi4py or torchrun
+    comm: Any = None  # for kadam.Optimizer
+    rank: int = 0
+    size: int = 1
+    gather: Callable[[Any], list[Any]] = lambda own: [own]
+    end: Callable[[], None] = lambda: None
 
 
 def _version_of(package: str) -> str | None:
@@ -52,25 +68,51 @@ def _look_for_mpi4py() -> tuple[dict[str, Any], Any]:
     return found, MPI.COMM_WORLD if found["same_library"] else None
 
 
-def _take_a_step(comm: Any) -> dict[str, Any]:
+def _ranks_of_torchrun() -> _Ranks | None:
+    """None unless torchrun has started several. Collective."""
+    if any(name not in os.environ for name in _OF_TORCHRUN) or os.environ["WORLD_SIZE"] == "1":
+        return None
+    try:
+        from torch import distributed
+    except ImportError:
+        return None
+    from . import _torch_ranks
+    distributed.init_process_group("gloo")
+    comm = _torch_ranks.ranks()
+
+    def gather(own: Any) -> list[Any]:
+        values: list[Any] = [None] * comm.size
+        distributed.all_gather_object(values, own)
+        return values
+    return _Ranks("torchrun", comm, comm.rank, comm.size, gather, distributed.destroy_process_group)
+
+
+def _find_ranks(comm: Any) -> _Ranks:
+    """comm: mpi4py's of all ranks, or None."""
+    if comm and comm.size > 1:
+        return _Ranks("mpi4py", comm, comm.rank, comm.size, comm.allgather)
+    return _ranks_of_torchrun() or _Ranks(comm=comm)
+
+
+def _take_a_step(ranks: _Ranks) -> dict[str, Any]:
     """The first step of dense Adam: from 1, against a gradient above 0, by the learning rate. Collective."""
-    rank = comm.rank if comm else 0
     x = array.array("f", [1.0]) * _ELEMENTS
     try:
-        optimizer = _kadam.Optimizer("adam", {"x": _ELEMENTS}, comm, lr=_RATE, weight_decay=0.0)
-        optimizer.step(x, array.array("f", [1.0 + rank]) * _ELEMENTS)
+        optimizer = _kadam.Optimizer("adam", {"x": _ELEMENTS}, ranks.comm, lr=_RATE, weight_decay=0.0)
+        optimizer.step(x, array.array("f", [1.0 + ranks.rank]) * _ELEMENTS)
         optimizer.close()
     except (ValueError, RuntimeError) as error:
         return {"passed": False, "error": str(error)}
     mine = x.tobytes()
-    everywhere = comm.allgather(mine) if comm else [mine]
-    equal = all(other == mine for other in everywhere)
+    equal = all(other == mine for other in ranks.gather(mine))
     distance = max(abs(value - (1.0 - _RATE)) for value in x)
     return {"passed": equal and distance < 1e-5, "equal_on_all_ranks": equal, "distance": distance}
 
 
 def _advice(findings: dict[str, Any]) -> list[str]:
     mpi, mpi4py = findings["mpi"], findings["mpi4py"]
+    if findings["ranks_by"] == "torchrun":  # they need no MPI
+        return []
     anew = f"build it for that library: pip install --no-binary mpi4py mpi4py, with the mpicc of {mpi} in PATH."
     if mpi is None:
         return ["Built without MPI: one rank, nothing is exchanged. For more, build with KADAM_ENABLE_MPI=ON."]
@@ -88,6 +130,7 @@ def _advice(findings: dict[str, Any]) -> list[str]:
 def look_around() -> tuple[dict[str, Any], bool]:
     """What was found, and whether it is this rank that says it. Collective, if there are ranks."""
     mpi4py, comm = _look_for_mpi4py()
+    ranks = _find_ranks(comm)
     threads = _kadam.host_threads()
     findings: dict[str, Any] = {
         "version": _kadam.__version__,
@@ -99,16 +142,18 @@ def look_around() -> tuple[dict[str, Any], bool]:
         "mpi4py": mpi4py,
         "torch": _version_of("torch"),
         "launcher": {name: os.environ[name] for name in _LAUNCHERS if name in os.environ},
-        "ranks": comm.size if comm else 1,
-        "threads": comm.allgather(threads) if comm else [threads],
+        "ranks": ranks.size,
+        "ranks_by": ranks.by,
+        "threads": ranks.gather(threads),
     }
-    test = _take_a_step(comm)
-    if comm:
-        test["passed"] = all(comm.allgather(test["passed"]))
+    test = _take_a_step(ranks)
+    test["passed"] = all(ranks.gather(test["passed"]))
     findings["self_test"] = test
+    ranks.end()
     findings["advice"] = _advice(findings)
-    findings["works"] = test["passed"] and mpi4py["error"] is None and mpi4py["same_library"] is not False
-    return findings, comm is None or comm.rank == 0
+    mpi4py_fits = mpi4py["error"] is None and mpi4py["same_library"] is not False
+    findings["works"] = test["passed"] and (mpi4py_fits or ranks.by == "torchrun")
+    return findings, ranks.rank == 0
 
 
 def _span(numbers: list[int]) -> str:
@@ -138,7 +183,7 @@ def as_text(findings: dict[str, Any]) -> str:
         "Python": f"{findings['python']}, {sys.executable}",
         "mpi4py": _words_on_mpi4py(findings["mpi4py"]),
         "PyTorch": findings["torch"] or "not installed",
-        "ranks": str(findings["ranks"]),
+        "ranks": str(findings["ranks"]) + (", by torchrun" if findings["ranks_by"] == "torchrun" else ""),
         "threads of a rank": _span(findings["threads"]),
         "variables of a launcher": ", ".join(f"{k}={v}" for k, v in findings["launcher"].items()) or "none",
     }
