@@ -139,6 +139,22 @@ TEST(CApi, SaysWhatAStepDid) {
   EXPECT_EQ(result.step, 1);
 }
 
+TEST(CApi, SaysHowManyStepsRanksHaveSkippedAlone) {
+  COptimizer of("local_adam", {{"lr", 0.01}, {"sync_interval", 2}});
+  ASSERT_EQ(of.create(MPI_COMM_WORLD), KADAM_SUCCESS) << of.error.text;
+  std::vector<float> x(static_cast<std::size_t>(d()), 1.0F);
+  for (int t = 1; t <= 4; ++t) {
+    std::vector<float> gradient(x.size(), 2.0F);
+    if (world_rank() == 0 && t <= 2) gradient[5] = NAN;
+    kadam_step_result result{};
+    ASSERT_EQ(kadam_step(of.optimizer, x.data(), gradient.data(), &result, &of.error), KADAM_SUCCESS)
+        << of.error.text;
+    EXPECT_EQ(result.skipped, 0);
+    EXPECT_EQ(result.step, t);
+    EXPECT_EQ(result.skipped_alone, t == 2 ? 2 : 0);
+  }
+}
+
 TEST(CApi, CountsAndMeasures) {
   COptimizer of("onebit_adam", options_of("onebit_adam"));
   ASSERT_EQ(of.create(MPI_COMM_WORLD), KADAM_SUCCESS);

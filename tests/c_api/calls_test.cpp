@@ -66,7 +66,8 @@ StepResult result_of(const kadam_step_result& of) {
           .learning_rate = of.learning_rate,
           .gradient_norm = of.gradient_norm,
           .gradient_scale = of.gradient_scale,
-          .raised = of.raised};
+          .raised = of.raised,
+          .skipped_alone = of.skipped_alone};
 }
 
 Course course_of_c(COptimizer& of) {
@@ -106,6 +107,7 @@ void expect_equal(const Course& got, const Course& wanted) {
     EXPECT_EQ(one.gradient_norm, other.gradient_norm);
     EXPECT_EQ(one.gradient_scale, other.gradient_scale);
     EXPECT_EQ(one.raised, other.raised);
+    EXPECT_EQ(one.skipped_alone, other.skipped_alone);
     EXPECT_EQ(one.raised, k + 1 == 5 ? 6U : 0U);
     EXPECT_EQ(one.skipped, k + 1 == 7);
   }

@@ -46,6 +46,7 @@ void test_fill_result(kadam_step_result* of) {
   of->skipped = 6;
   of->synchronised = 7;
   of->raised = 8;
+  of->skipped_alone = 9;
 }
 
 void test_fill_error(kadam_error* of) {

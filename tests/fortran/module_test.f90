@@ -29,6 +29,7 @@ program module_test
   call expect(len(kadam_execution_space()) >= 4, 'execution space')
 
   call steps_by_hand()
+  call steps_skipped_alone()
   call figures_in_their_fields()
   call groups_with_and_without_decay()
   call options_of_all_types()
@@ -76,6 +77,7 @@ contains
     if (present(gradients)) call setup%set('gradients', gradients)
     if (name == 'onebit_adam') call setup%set('warmup_steps', 3)
     if (name == 'zero_one_adam') call setup%set('variance_freeze_step', 3)
+    if (name == 'local_adam') call setup%set('sync_interval', 2)
     call setup%tensor('weights', 900)
     call setup%tensor('bias', 124_int64)
     call optimizer%create(setup, MPI_COMM_WORLD, stat, message)
@@ -126,6 +128,24 @@ contains
     call expect(statistics%elements == d .and. statistics%steps_taken == 2 .and. statistics%steps_skipped == 1, &
       'counts')
     call expect((statistics%sent_dense_bytes > 0) .eqv. (ranks > 1), 'bytes')
+    call destroy(optimizer)
+  end subroutine
+
+  !> Rank 0 skips both steps before the first round.
+  subroutine steps_skipped_alone()
+    type(kadam_optimizer) :: optimizer
+    type(kadam_step_result) :: result
+    real(real32) :: x(d), gradient(d)
+    integer :: step
+    call make(optimizer, 'local_adam')
+    x = 1
+    do step = 1, 4
+      gradient = 2
+      if (rank == 0 .and. step <= 2) gradient(3) = ieee_value(gradient(3), ieee_quiet_nan)
+      call optimizer%step(x, gradient, stat, message, result)
+      call expect(stat == kadam_success .and. .not. result%skipped .and. result%step == step, 'a step alone: '//message)
+      call expect(result%skipped_alone == merge(2, 0, step == 2), 'steps that ranks skipped alone')
+    end do
     call destroy(optimizer)
   end subroutine
 

@@ -77,7 +77,7 @@ contains
     text = text_at(done%phase)
     if (done%step /= 1 .or. text /= 'two' .or. nint(done%learning_rate) /= 3 .or. &
       nint(done%gradient_norm) /= 4 .or. nint(done%gradient_scale) /= 5 .or. done%skipped /= 6 .or. &
-      done%synchronised /= 7 .or. done%raised /= 8) words = words//' the result of a step;'
+      done%synchronised /= 7 .or. done%raised /= 8 .or. done%skipped_alone /= 9) words = words//' the result of a step;'
     call fill_error(error)
     text = text_of(error)
     if (error%status /= kadam_no_checkpoint .or. text /= repeat('x', error_length - 1)) then

@@ -194,6 +194,11 @@ def results_say_what_a_step_did():
         optimizer.raise_bits(5)
     raised = [optimizer.step(x, gradient(k)).raised for k in (1, 2)]
     expect(raised == [5, 0], "raised bits", raised)
+    alone = make("local_adam", sync_interval=2)
+    bad = np.nan if WORLD.rank == 0 else 1
+    results = [alone.step(x, np.full(ELEMENTS, bad if step <= 2 else 1, np.float32)) for step in range(1, 5)]
+    expect([result.skipped_alone for result in results] == [0, 2, 0, 0], results)
+    expect("skipped_alone=2" in repr(results[1]) and "skipped" not in repr(results[0]), results)
 
 
 def the_end_of_local_steps_is_known():

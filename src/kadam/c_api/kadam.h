@@ -155,6 +155,9 @@ typedef struct kadam_step_result {
   int32_t skipped;       /* a gradient was NaN or infinite on some rank: nothing was changed anywhere */
   int32_t synchronised;  /* parameters are equal on all ranks now; a skipped step leaves this as it was */
   uint32_t raised;       /* bits given to kadam_raise() on any rank: the same on all */
+  /* Steps that ranks have skipped each for itself since they last told each other, all ranks together: of
+   * local_adam and local_muon. Such a step counts; the same on all ranks. */
+  int64_t skipped_alone;
 } kadam_step_result;
 
 /* One step: parameters are updated from this rank's gradient, in the format that the option "gradients" names

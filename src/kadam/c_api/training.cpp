@@ -49,7 +49,8 @@ kadam_status kadam_step(kadam_optimizer* optimizer, float* parameters, const voi
     of.give_back(own, parameters);
     if (result == nullptr) return;
     *result = {step.step,           step.phase,           step.learning_rate,        step.gradient_norm,
-               step.gradient_scale, step.skipped ? 1 : 0, step.synchronised ? 1 : 0, step.raised};
+               step.gradient_scale, step.skipped ? 1 : 0, step.synchronised ? 1 : 0, step.raised,
+               step.skipped_alone};
   });
 }
 

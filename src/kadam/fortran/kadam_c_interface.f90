@@ -25,6 +25,7 @@ module kadam_c_interface
     type(c_ptr) :: phase
     real(c_double) :: learning_rate, gradient_norm, gradient_scale
     integer(c_int32_t) :: skipped, synchronised, raised
+    integer(c_int64_t) :: skipped_alone
   end type
 
   type, bind(c) :: kadam_statistics

@@ -22,6 +22,9 @@ module kadam_optimizers
     logical :: skipped = .false. !< a gradient was NaN or infinite on some rank: nothing was changed
     logical :: synchronised = .true. !< parameters are equal on all ranks now; a skipped step leaves this as it was
     integer(int32) :: raised = 0 !< bits that any rank gave to raise()
+    !> Steps that ranks have skipped each for itself since they last told each other, all ranks together: of
+    !> local_adam and local_muon. Such a step counts.
+    integer(int64) :: skipped_alone = 0
   end type
 
   !> One per rank, with the same setup on all.
@@ -127,6 +130,7 @@ contains
     result%skipped = done%skipped /= 0
     result%synchronised = done%synchronised /= 0
     result%raised = done%raised
+    result%skipped_alone = done%skipped_alone
   end subroutine
 
   subroutine set_real64(this, option, value, stat, errmsg)

@@ -25,6 +25,7 @@ std::string picture_of(const StepResult& result) {
   if (result.skipped) text += ", skipped=True";
   if (!result.synchronised) text += ", synchronised=False";
   if (result.raised != 0) text += ", raised=" + std::to_string(result.raised);
+  if (result.skipped_alone > 0) text += ", skipped_alone=" + std::to_string(result.skipped_alone);
   return text + ")";
 }
 
@@ -44,6 +45,9 @@ void bind_results(nb::module_& module) {
               "Root mean square of the ranks' gradient norms, before clipping.")
       .def_ro("gradient_scale", &StepResult::gradient_scale, "Factor that clipping put on the gradient.")
       .def_ro("raised", &StepResult::raised, "Bits given to raise_bits() on any rank: the same on all.")
+      .def_ro("skipped_alone", &StepResult::skipped_alone,
+              "Steps that ranks have skipped each for itself since they last told each other, all ranks\n"
+              "together: of local_adam and local_muon. Such a step counts; the same on all ranks.")
       .def("__repr__", &picture_of);
   nb::class_<LoadedCheckpoint>(module, "Restored", "A checkpoint from which an optimizer goes on.")
       .def_ro("step", &LoadedCheckpoint::step, "Steps that the optimizer has taken.")
