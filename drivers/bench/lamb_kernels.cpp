@@ -4,6 +4,8 @@
 #include <kadam/kernels/lamb_update.hpp>
 #include <kadam/kernels/onebit_lamb_update.hpp>
 
+#include <string>
+
 /// LAMB and 1-bit LAMB, over a vector of four tensors.
 namespace kadam::bench {
 namespace {
@@ -11,7 +13,7 @@ namespace {
 constexpr double lamb_gamma = 1e-3;
 constexpr double lamb_eps = 1e-8;
 
-Vector<float> ones_of_tensors(const char* label) {
+Vector<float> ones_of_tensors(const std::string& label) {
   const Vector<float> view(label, 4);
   Kokkos::deep_copy(view, 1.0F);
   return view;

@@ -140,6 +140,10 @@ cuda_flags() {
   echo "-std=c++20 -include $copy"
 }
 
+# older A B: whether version A is before B.
+older() { [[ $1 != "$2" && $(printf '%s\n' "$1" "$2" | sort -V | head -n 1) == "$1" ]]; }
+
+# kokkos_options VERSION
 kokkos_options() {
   local options=(-DCMAKE_CXX_STANDARD=20 -DKokkos_ENABLE_SERIAL=ON "${compiler_arguments[@]}")
   if [[ $checked == true ]]; then
@@ -152,6 +156,9 @@ kokkos_options() {
       options+=(-DKokkos_ENABLE_CUDA=ON -DKokkos_ENABLE_COMPILE_AS_CMAKE_LANGUAGE=ON
         -DCMAKE_CUDA_ARCHITECTURES="$KADAM_CUDA_ARCHITECTURE" "-D$KADAM_CUDA_KOKKOS_ARCH=ON"
         -DCMAKE_CUDA_FLAGS="$(cuda_flags)")
+      # nvcc 13 lays out a member with [[no_unique_address]], as Views on mdspan have them, in one way for the host and
+      # in another for the GPU, which then reads wrong addresses. Kokkos 4.7.2 has such members no more.
+      if older "$1" 4.7.2; then options+=(-DKokkos_ENABLE_IMPL_VIEW_LEGACY=ON); fi
       ;;
     hip) options+=(-DKokkos_ENABLE_HIP=ON "-D$KADAM_HIP_KOKKOS_ARCH=ON" -DKokkos_ENABLE_ROCTHRUST=OFF) ;;
   esac
@@ -168,7 +175,7 @@ build_kokkos() {
   fi
   version=$(source_version "$source" Kokkos)
   [[ -n $version ]] || stop "$source does not look like the source of Kokkos."
-  mapfile -t options < <(kokkos_options)
+  mapfile -t options < <(kokkos_options "$version")
   install_once kokkos "$version" "$source" "${options[@]}"
   kokkos_dir=$installed/lib/cmake/Kokkos
 }

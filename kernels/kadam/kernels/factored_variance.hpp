@@ -113,9 +113,11 @@ struct VarianceFactors {
     VarianceFactors factors;
     factors.rows = tables.rows;
     factors.columns = tables.columns;
-    factors.values = {"kadam::VarianceFactors::values", static_cast<std::size_t>(tables.values)};
-    factors.means = {"kadam::VarianceFactors::means", tables.matrices.size()};
-    factors.sums = {"kadam::VarianceFactors::sums", static_cast<std::size_t>(tables.sums)};
+    factors.values =
+        decltype(factors.values)("kadam::VarianceFactors::values", static_cast<std::size_t>(tables.values));
+    factors.means = decltype(factors.means)("kadam::VarianceFactors::means", tables.matrices.size());
+    factors.sums =
+        decltype(factors.sums)("kadam::VarianceFactors::sums", static_cast<std::size_t>(tables.sums));
     factors.matrices = on_device<MemorySpace>("kadam::VarianceFactors::matrices", tables.matrices);
     factors.panels = on_device<MemorySpace>("kadam::VarianceFactors::panels", tables.panels);
     factors.tiles = on_device<MemorySpace>("kadam::VarianceFactors::tiles", tables.tiles);

@@ -61,7 +61,7 @@ using ReadMatrix = RowMajor<const float, MemorySpace>;
 using WrittenMatrix = RowMajor<float, MemorySpace>;
 
 WrittenMatrix row_major(const Vector<float>& values, std::int64_t rows, std::int64_t columns) {
-  return {values.data(), static_cast<std::size_t>(rows), static_cast<std::size_t>(columns)};
+  return WrittenMatrix(values.data(), static_cast<std::size_t>(rows), static_cast<std::size_t>(columns));
 }
 
 enum class ProductOrder : std::uint8_t { plain, left_transposed, right_transposed };

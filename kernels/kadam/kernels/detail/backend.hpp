@@ -9,6 +9,14 @@
 #include <cstdint>
 #include <type_traits>
 
+// A kernel would read its Views at wrong addresses: nvcc from 12.9 on lays out such members in one way for the
+// host and in another for the GPU.
+#if defined(__NVCC__) && defined(MDSPAN_IMPL_USE_ATTRIBUTE_NO_UNIQUE_ADDRESS) && \
+    !defined(MDSPAN_IMPL_USE_FAKE_ATTRIBUTE_NO_UNIQUE_ADDRESS) && !defined(KOKKOS_ENABLE_IMPL_VIEW_LEGACY) && \
+    __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1209
+#error "this nvcc breaks the Views of this Kokkos: take Kokkos 4.7.2 or later, or Kokkos_ENABLE_IMPL_VIEW_LEGACY=ON"
+#endif
+
 /// All that is chosen per backend: how much a CPU thread or a GPU team works on at a time, and hints that one
 /// compiler understands and another does not. Results depend on sum_lanes, team_threads, sum_parts and the
 /// panels of a variance (the order of a sum), on nothing else here, and on no number of threads. One build is
