@@ -19,7 +19,7 @@ For a machine that has a GPU and no compiler, and perhaps nothing else:
   kadam-gpu-check/gpu_check.sh --run --out FOLDER    there; --help says the stages; again to go on
   scripts/gpu_check.sh --report FOLDER               here, with the folder
 
-  --pack FILE          a .tar.xz or .tar.gz with all that --run needs beside a driver, a shell and coreutils
+  --pack FILE          a .tar.xz or .tar.gz with all that --run needs beside a driver, cuBLAS, a shell and coreutils
   --report FOLDER      prints tables of what --run left in it
   --write              also puts them into docs/performance.md
   --backend NAME       cuda (default), hip or host, which is for trying it without a GPU

@@ -54,6 +54,8 @@ prepare_run_here() {
 # Of libc, which a machine may have in an age of its own; and of the driver, which it has to have.
 is_of_libc() { [[ $1 =~ ^(ld-linux|libc\.so|libm\.so|libmvec|libdl\.so|libpthread|librt\.so|libresolv|libutil|libnss) ]]; }
 is_of_driver() { [[ $1 =~ ^(libcuda|libamdhip64|libhsa-runtime64)\.so ]]; }
+# Ten times as large as all else together: CUDA's toolkit and PyTorch have it.
+is_of_cublas() { [[ $1 =~ ^libcublas(Lt)?\.so ]]; }
 
 # All of it: the driver needs parts that the programs do not, and they must be of one age.
 copy_libc() {
@@ -75,7 +77,7 @@ copy_libraries() {
   for file in "$@"; do
     while read -r name arrow path rest; do
       if [[ $name == /* ]]; then path=$name name=${name##*/}; fi
-      if is_of_libc "$name" || is_of_driver "$name" || [[ $name == linux-vdso* || $name == statically ]]; then
+      if is_of_libc "$name" || is_of_driver "$name" || is_of_cublas "$name" || [[ $name == linux-vdso* || $name == statically ]]; then
         continue
       fi
       [[ $path == /* ]] || stop "$file needs $name, which is not here: $arrow $path $rest"
@@ -134,6 +136,8 @@ fill_bundle() {
   done
   copy_mpi "$bundle"
   copy_libc "$folder/bin/kadam-bench" "$bundle/lib/libc"
+  printf "cublas='%s'\n" "$(ldd "$folder/bin/kadam-bench" | sed -n 's/^[[:space:]]*\(libcublas\.so[.0-9]*\) .*/\1/p')" \
+    >>"$bundle/settings"
 }
 
 # pack_bundle FILE: says how large it is.

@@ -80,7 +80,7 @@ began=$(now)
 deadline=$((began + 60 * minutes))
 
 # Where programs are, unless `settings` says so; and what they are.
-programs=$here/bin golden=$here/golden peers=$here/peers.py mpirun='' sanitizer=''
+programs=$here/bin golden=$here/golden peers=$here/peers.py mpirun='' sanitizer='' cublas=''
 # shellcheck source=/dev/null
 . "$here/settings"
 elements=${said_elements:-$elements}
@@ -99,6 +99,17 @@ fi
 # The C library of the machine where they were built is used where this one's is older, or another one.
 loader=''
 libraries=$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+# What is too large to be brought: where the loader looks, in CUDA's toolkit, or in PyTorch's packages.
+if [ -n "$cublas" ]; then
+  packages=$(python3 -c 'import sysconfig; print(sysconfig.get_path("purelib"))' 2>/dev/null) || packages=''
+  for place in $(echo "${LD_LIBRARY_PATH:-}" | tr ':' ' ') /usr/local/cuda*/lib64 /usr/local/cuda*/targets/*/lib \
+    /usr/lib/*-linux-gnu /usr/lib64 "$packages"/nvidia/*/lib ''; do
+    if [ -e "$place/$cublas" ]; then break; fi
+  done
+  [ -n "$place" ] || stop "this machine has no $cublas, which is too large to be brought: install CUDA's cuBLAS or \
+PyTorch, or say its folder in LD_LIBRARY_PATH."
+  libraries=$libraries:$place
+fi
 if [ -d "$here/lib" ]; then
   said=$(LD_LIBRARY_PATH=$libraries LD_TRACE_LOADED_OBJECTS=1 "$programs/kernels_test" 2>&1) || loader=needed
   case $said in *"version \`"*"not found"*) loader=needed ;; esac

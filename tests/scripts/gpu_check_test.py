@@ -141,6 +141,20 @@ def runs_beside_its_build(folder):
         expect(done.returncode == 77 and "NVIDIA H200" in done.stdout, other, done)
 
 
+def finds_what_is_not_brought(folder):
+    bundle = Bundle(folder)
+    settings = bundle.folder / "settings"
+    settings.write_text(settings.read_text() + "cublas='libcublas.so.of-nobody'\n")
+    done = bundle.run("--only", "kernel-tests")
+    expect(done.returncode == 2 and "no libcublas.so.of-nobody" in done.stderr, done)
+    place = bundle.folder / "somewhere"
+    place.mkdir()
+    (place / "libcublas.so.of-nobody").touch()
+    done = subprocess.run(bundle.command("--only", "kernel-tests"), capture_output=True, text=True, check=False, timeout=50,
+                          env=os.environ | {"LD_LIBRARY_PATH": f"/nowhere:{place}"})
+    expect(done.returncode == 0, done)
+
+
 def packs_what_is_needed(folder):
     """Real programs of this machine under the names of those that are packed: not from a build."""
     folder = pathlib.Path(folder)
@@ -336,7 +350,8 @@ def makes_tables(folder):
     expect("Some GPU" in document.read_text() and "old" not in document.read_text(), document.read_text())
 
 
-for test in (tells_that_there_is_no_gpu, refuses_in_words, runs_beside_its_build, packs_what_is_needed, runs_every_stage,
+for test in (tells_that_there_is_no_gpu, refuses_in_words, runs_beside_its_build, finds_what_is_not_brought,
+             packs_what_is_needed, runs_every_stage,
              does_nothing_without_a_device, goes_on_after_a_failure, keeps_to_its_time, survives_being_killed, makes_tables):
     with tempfile.TemporaryDirectory() as name:
         test(name)
