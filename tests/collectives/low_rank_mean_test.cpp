@@ -294,7 +294,9 @@ TEST_F(LowRankLaws, ManyMatricesAreAFewLaunches) {
   const auto gradient = test::to_device(test::random_vector(layout.elements(), 1));
   const test::RecordedWork recorded;
   (void)mean(exec_, phases, gradient, 1.0F);
-  EXPECT_LE(test::RecordedWork::launches().size(), 17U);
+  // A staged message is copied once more on either side.
+  const std::size_t copies = communicator->stages_through_host() ? 12 : 0;
+  EXPECT_LE(test::RecordedWork::launches().size(), 17U + copies);
   EXPECT_LE(test::RecordedWork::fences().size(), 1U);
 }
 

@@ -98,7 +98,11 @@ TYPED_TEST(AdamUpdateTest, SegmentsAreEquivalentToReference) {
       }
       const auto copied = test::to_host(copy);
       for (std::size_t i = 0; i < copied.size(); ++i) {
-        ASSERT_EQ(copied[i].bits, round_to<Bfloat16>(wanted.x[i]).bits) << where << " element " << i;
+        if (std::isnan(wanted.x[i])) {  // which NaN is up to the processor
+          ASSERT_TRUE(std::isnan(to_float(copied[i]))) << where << " element " << i;
+        } else {
+          ASSERT_EQ(copied[i].bits, round_to<Bfloat16>(wanted.x[i]).bits) << where << " element " << i;
+        }
       }
     });
   }

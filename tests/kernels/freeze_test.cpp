@@ -34,7 +34,8 @@ TYPED_TEST(FreezeTest, CountsZerosInOneKernel) {
   const test::RecordedWork work;
   EXPECT_EQ(count_zeros(TypeParam{}, v), 100000);
   EXPECT_EQ(work.launches(), std::vector<std::string>{"kadam::count_zeros"});
-  EXPECT_LE(work.fences().size(), 1U);
+  // A GPU's result is waited for, and then its copy.
+  EXPECT_LE(work.fences().size(), detail::runs_on_host<TypeParam> ? 1U : 2U);
 }
 
 TYPED_TEST(FreezeTest, RaisesSmallVariancesOfABlockButNotThoseThatAreZero) {

@@ -185,7 +185,7 @@ void OnebitLamb::set_momentum_scales(const ExecutionSpace& exec) {
     sum += rho[k];
     moving += 1.0;
   }
-  const auto scales = Kokkos::create_mirror_view(tensors_.momentum_scale);
+  const auto scales = Kokkos::create_mirror_view(Kokkos::WithoutInitializing, tensors_.momentum_scale);
   for (std::size_t k = 0; k < rho.size(); ++k) {
     scales(k) = rho[k] > 0.0 ? static_cast<float>(sum / moving / rho[k]) : 1.0F;
   }
