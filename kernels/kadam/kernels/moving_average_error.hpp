@@ -42,7 +42,8 @@ struct EncodeWithMovingAverageError {
   Ema average;
   Words<MemorySpace> message;
 
-  /// By one thread: each element is computed again instead of being stored, since a block lies in cache.
+  /// By one thread, which keeps h and e in the innermost cache: each is computed once. Those of a block
+  /// longer than kept_elements are computed again.
   KOKKOS_FUNCTION void operator()(const HostBlockMember& member, const std::int64_t index) const {
     const BlockMap::Block block = map.block(index);
     gradient.with_format([&](const auto& numbers) {
@@ -106,12 +107,6 @@ struct EncodeWithMovingAverageError {
   [[nodiscard]] static int scratch_bytes(int threads) { return HeldCodes<Q>::bytes(threads); }
 
  private:
-  /// h = g + e, of one element.
-  struct Compensated {
-    float h;
-    float e;
-  };
-
   /// h[j] and e[j] of the elements that this thread holds; 0 where inactive.
   template <class Member>
   KOKKOS_FORCEINLINE_FUNCTION void hold(const Member& member, const BlockMap::Block& block,
@@ -127,6 +122,8 @@ struct EncodeWithMovingAverageError {
     });
   }
 
+  static constexpr std::int64_t kept_elements = 1024;
+
   template <class Elements, class IsActive>
   KOKKOS_FORCEINLINE_FUNCTION void encode_block(const HostBlockMember& member, const BlockMap::Block& block,
                                                 const std::int64_t index, const Elements& numbers,
@@ -135,50 +132,76 @@ struct EncodeWithMovingAverageError {
     const Q code = quantiser;
     const Ema rule = average;
     const float factor = gradient_scale;
-    const std::int64_t first = block.first_element;
-    const auto* const g = &numbers(first);
-    std::uint8_t* const e = &error.codes(first);
+    const std::int64_t begin = block.first_element;
     const float old_step = error.steps(index);
+    float h[kept_elements];
+    float e[kept_elements];
+    unsigned char codes[kept_elements];
 
-    const auto compensated = [=](const std::int64_t k) -> Compensated {
-      const float stored = ErrorCode{}.decode(e[k], old_step);
-      const float h = factor * to_float(g[k]) + stored;
-      const bool takes_part = is_active(first + k);
-      return {takes_part ? h : 0.0F, takes_part ? stored : 0.0F};
+    const auto compensate = [&](const std::int64_t first, const std::int64_t count) {
+      const auto* const g = &numbers(first);
+      const std::uint8_t* const stored = &error.codes(first);
+      member.for_each(count, [&](const std::int64_t k) {
+        const float old = ErrorCode{}.decode(stored[k], old_step);
+        const bool takes_part = is_active(first + k);
+        h[k] = takes_part ? factor * to_float(g[k]) + old : 0.0F;
+        e[k] = takes_part ? old : 0.0F;
+      });
     };
-    const float largest =
-        member.max(block.elements, [&](const std::int64_t k) { return Kokkos::fabs(compensated(k).h); });
-    const float scale = code.scale(static_cast<double>(largest), block.elements);
-    const auto next_error = [=](const Compensated& in, const std::uint32_t sent) {
-      return rule(in.e, in.h - code.decode(sent, scale));
+    float scale = 0.0F;
+    const auto send = [&](const std::int64_t count) {
+      const float known = scale;
+      member.for_each(count, [&](const std::int64_t k) {
+        const std::uint32_t sent = code.encode(h[k], known);
+        codes[k] = static_cast<unsigned char>(sent);
+        e[k] = rule(e[k], h[k] - code.decode(sent, known));
+      });
     };
-    const float largest_error = member.max(block.elements, [&](const std::int64_t k) {
-      const Compensated in = compensated(k);
-      return Kokkos::fabs(next_error(in, code.encode(in.h, scale)));
+    const bool is_long = block.elements > kept_elements;
+    // function(first element, count) for parts of the block.
+    const auto for_parts = [&](const auto& function) {
+      for (std::int64_t done = 0; done < block.elements; done += kept_elements) {
+        function(begin + done, Kokkos::min(std::int64_t{kept_elements}, block.elements - done));
+      }
+    };
+
+    HostBlockMember::Max largest;
+    for_parts([&](const std::int64_t first, const std::int64_t count) {
+      compensate(first, count);
+      largest.add(member, count, [&](const std::int64_t k) { return Kokkos::fabs(h[k]); });
     });
-    const float new_step = ErrorCode{}.scale(static_cast<double>(largest_error), block.elements);
-    pack(member, block, [=](const std::int64_t k) {
-      const Compensated in = compensated(k);
-      const std::uint32_t sent = code.encode(in.h, scale);
-      e[k] = static_cast<std::uint8_t>(ErrorCode{}.encode(next_error(in, sent), new_step));
-      return sent;
+    scale = code.scale(static_cast<double>(largest.value()), block.elements);
+    HostBlockMember::Max largest_error;
+    for_parts([&](const std::int64_t first, const std::int64_t count) {
+      if (is_long) compensate(first, count);
+      send(count);
+      largest_error.add(member, count, [&](const std::int64_t k) { return Kokkos::fabs(e[k]); });
+    });
+    const float new_step = ErrorCode{}.scale(static_cast<double>(largest_error.value()), block.elements);
+    for_parts([&](const std::int64_t first, const std::int64_t count) {
+      if (is_long) {
+        compensate(first, count);
+        send(count);
+      }
+      std::uint8_t* const stored = &error.codes(first);
+      member.for_each(count, [&](const std::int64_t k) {
+        stored[k] = static_cast<std::uint8_t>(ErrorCode{}.encode(e[k], new_step));
+      });
+      pack_part(member, block.first_word + (first - begin) / elements_per_word<Q>, codes, count);
     });
     message(block.scale_word) = Kokkos::bit_cast<std::uint32_t>(scale);
     error.steps(index) = new_step;
   }
 
-  /// The words of a block from the codes of its elements, each asked for once.
-  template <class CodeOf>
-  KOKKOS_FORCEINLINE_FUNCTION void pack(const HostBlockMember& member, const BlockMap::Block& block,
-                                        const CodeOf& code_of) const {
+  /// The words from `first_word` on <- codes, 0 beyond count.
+  KOKKOS_FORCEINLINE_FUNCTION void pack_part(const HostBlockMember& member, std::int64_t first_word,
+                                             unsigned char* codes, std::int64_t count) const {
     constexpr std::int64_t width = elements_per_word<Q>;
-    std::uint32_t* const words = &message(block.first_word);
-    member.for_each_part(block.elements, [&](const std::int64_t first, const std::int64_t count) {
-      unsigned char codes[tile_elements] = {};
-      member.for_each(
-          count, [&](const std::int64_t k) { codes[k] = static_cast<unsigned char>(code_of(first + k)); });
-      pack_codes<Q::bits>(4 * ((count + width - 1) / width), codes,
-                          reinterpret_cast<unsigned char*>(words + first / width));
+    const std::int64_t words = (count + width - 1) / width;
+    for (std::int64_t k = count; k < words * width; ++k) codes[k] = 0;
+    member.for_each_part(words * width, [&](const std::int64_t first, const std::int64_t inside) {
+      pack_codes<Q::bits>(inside * Q::bits / 8, codes + first,
+                          reinterpret_cast<unsigned char*>(&message(first_word + first / width)));
     });
   }
 };
