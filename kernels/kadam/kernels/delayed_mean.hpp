@@ -8,6 +8,23 @@
 
 namespace kadam {
 
+namespace detail {
+
+template <class MemorySpace>
+struct ApplyDelayedMean {
+  float kept;
+  Kokkos::View<const float*, MemorySpace> mean;
+  Kokkos::View<const float*, MemorySpace> then;
+  Kokkos::View<float*, MemorySpace> v;
+
+  KOKKOS_FUNCTION void operator()(const std::int64_t i) const {
+    const float moved = v(i) + kept * (mean(i) - then(i));
+    v(i) = moved > 0.0F ? moved : 0.0F;
+  }
+};
+
+}  // namespace detail
+
 /// v(i) <- max(0, v(i) + kept (mean(i) - then(i))): a variance that was `then` goes on as if it had been
 /// `mean` instead, `kept` being how much of it is left since. Memory: 16 B per element.
 template <class Exec, class MemorySpace>
@@ -15,12 +32,8 @@ void apply_delayed_mean(const Exec& exec, float kept, const Kokkos::View<const f
                         const Kokkos::View<const float*, MemorySpace>& then,
                         const Kokkos::View<float*, MemorySpace>& v) {
   using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-  Kokkos::parallel_for(
-      "kadam::apply_delayed_mean", Policy(exec, 0, static_cast<std::int64_t>(v.extent(0))),
-      KOKKOS_LAMBDA(const std::int64_t i) {
-        const float moved = v(i) + kept * (mean(i) - then(i));
-        v(i) = moved > 0.0F ? moved : 0.0F;
-      });
+  Kokkos::parallel_for("kadam::apply_delayed_mean", Policy(exec, 0, static_cast<std::int64_t>(v.extent(0))),
+                       detail::ApplyDelayedMean<MemorySpace>{kept, mean, then, v});
 }
 
 }  // namespace kadam

@@ -12,6 +12,32 @@
 
 namespace kadam {
 
+namespace detail {
+
+template <class MemorySpace>
+struct FoldCorrections {
+  float inverse_c1;
+  float inverse_c2;
+  Kokkos::View<float*, MemorySpace> m;
+  Kokkos::View<float*, MemorySpace> v;
+
+  KOKKOS_FUNCTION void operator()(const std::int64_t i) const {
+    m(i) = v(i) > 0.0F ? m(i) * inverse_c1 : 0.0F;
+    v(i) *= inverse_c2;
+  }
+};
+
+template <class MemorySpace>
+struct CountZeros {
+  Kokkos::View<float*, MemorySpace> v;
+
+  KOKKOS_FUNCTION void operator()(const std::int64_t i, std::int64_t& count) const {
+    count += v(i) > 0.0F ? 0 : 1;
+  }
+};
+
+}  // namespace detail
+
 /// Folds the bias corrections into the moments, once: m <- m inverse_c1 (0 where v = 0), v <- v inverse_c2.
 /// Memory: reads and writes m, v: 16 B per element.
 template <class Exec, class MemorySpace>
@@ -19,12 +45,8 @@ void fold_corrections(const Exec& exec, float inverse_c1, float inverse_c2,
                       const Kokkos::View<float*, MemorySpace>& m,
                       const Kokkos::View<float*, MemorySpace>& v) {
   using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-  Kokkos::parallel_for(
-      "kadam::fold_corrections", Policy(exec, 0, static_cast<std::int64_t>(v.extent(0))),
-      KOKKOS_LAMBDA(const std::int64_t i) {
-        m(i) = v(i) > 0.0F ? m(i) * inverse_c1 : 0.0F;
-        v(i) *= inverse_c2;
-      });
+  Kokkos::parallel_for("kadam::fold_corrections", Policy(exec, 0, static_cast<std::int64_t>(v.extent(0))),
+                       detail::FoldCorrections<MemorySpace>{inverse_c1, inverse_c2, m, v});
 }
 
 /// What becomes of variances that are far below their scale block's root mean square R = sqrt(mean v), of the
@@ -99,9 +121,8 @@ template <class Exec, class MemorySpace>
 [[nodiscard]] std::int64_t count_zeros(const Exec& exec, const Kokkos::View<float*, MemorySpace>& v) {
   using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
   std::int64_t zeros = 0;
-  Kokkos::parallel_reduce(
-      "kadam::count_zeros", Policy(exec, 0, static_cast<std::int64_t>(v.extent(0))),
-      KOKKOS_LAMBDA(const std::int64_t i, std::int64_t& count) { count += v(i) > 0.0F ? 0 : 1; }, zeros);
+  Kokkos::parallel_reduce("kadam::count_zeros", Policy(exec, 0, static_cast<std::int64_t>(v.extent(0))),
+                          detail::CountZeros<MemorySpace>{v}, zeros);
   return zeros;
 }
 

@@ -14,6 +14,29 @@ struct LargestValue {
   std::int64_t index = -1;
 };
 
+namespace detail {
+
+/// Of equal steps the first: all ranks, whatever their threads, name the same tensor.
+template <class MemorySpace, class Best>
+struct FindLargestStep {
+  Kokkos::View<const float*, MemorySpace> m;
+  Kokkos::View<const float*, MemorySpace> v;
+  float inverse_c2;
+  float eps;
+
+  KOKKOS_FUNCTION void operator()(const std::int64_t i, Best& best) const {
+    float step = 0.0F;
+    if (v(i) > 0.0F) step = Kokkos::fabs(m(i)) / (Kokkos::sqrt(v(i) * inverse_c2) + eps);
+    if (!Kokkos::isfinite(step)) step = Kokkos::Experimental::infinity_v<float>;
+    if (step > best.val || (step == best.val && i < best.loc)) {
+      best.val = step;
+      best.loc = i;
+    }
+  }
+};
+
+}  // namespace detail
+
 /// The largest |m| / (sqrt(v inverse_c2) + eps) where v > 0: the longest step of an Adam without momentum
 /// correction, over its learning rate. Infinite where m is no number. Waits for exec. Memory: 8 B per
 /// element. Worked number: m = (1, 2), v = (1, 1e-6), eps = 0, inverse_c2 = 1: 2000, element 1.
@@ -26,19 +49,9 @@ template <class Exec, class MemorySpace>
   const auto elements = static_cast<std::int64_t>(m.extent(0));
   if (elements == 0) return {};
   typename Largest::value_type largest;
-  // Of equal steps the first: all ranks, whatever their threads, name the same tensor.
-  Kokkos::parallel_reduce(
-      "kadam::largest_step", Policy(exec, 0, elements),
-      KOKKOS_LAMBDA(const std::int64_t i, typename Largest::value_type& best) {
-        float step = 0.0F;
-        if (v(i) > 0.0F) step = Kokkos::fabs(m(i)) / (Kokkos::sqrt(v(i) * inverse_c2) + eps);
-        if (!Kokkos::isfinite(step)) step = Kokkos::Experimental::infinity_v<float>;
-        if (step > best.val || (step == best.val && i < best.loc)) {
-          best.val = step;
-          best.loc = i;
-        }
-      },
-      Largest(largest));
+  using Find = detail::FindLargestStep<MemorySpace, typename Largest::value_type>;
+  Kokkos::parallel_reduce("kadam::largest_step", Policy(exec, 0, elements), Find{m, v, inverse_c2, eps},
+                          Largest(largest));
   return {largest.val, largest.loc};
 }
 

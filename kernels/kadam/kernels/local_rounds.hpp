@@ -133,14 +133,26 @@ struct AfterOuterStep {
   }
 };
 
+namespace detail {
+
+template <class MemorySpace, class Update>
+struct UpdateByMean {
+  Update update;
+  float sign;
+  Kokkos::View<const float*, MemorySpace> mean;
+
+  KOKKOS_FUNCTION void operator()(const std::int64_t i) const { update(i, sign * mean(i)); }
+};
+
+}  // namespace detail
+
 /// update(i, sign mean of i) for all elements. Memory: 4 B per element and what the update moves.
 template <class Exec, class MemorySpace, class Update>
 void update_by_mean(const Exec& exec, const Update& update, float sign,
                     const Kokkos::View<const float*, MemorySpace>& mean) {
   using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-  Kokkos::parallel_for(
-      "kadam::update_by_mean", Policy(exec, 0, static_cast<std::int64_t>(mean.extent(0))),
-      KOKKOS_LAMBDA(const std::int64_t i) { update(i, sign * mean(i)); });
+  Kokkos::parallel_for("kadam::update_by_mean", Policy(exec, 0, static_cast<std::int64_t>(mean.extent(0))),
+                       detail::UpdateByMean<MemorySpace, Update>{update, sign, mean});
 }
 
 }  // namespace kadam

@@ -111,6 +111,28 @@ class DenseMean {
 /// What DenseSubset exchanges and holds: nothing without an element.
 [[nodiscard]] Cost dense_subset_cost(const Arrangement& ranks, const std::vector<ElementRange>& ranges);
 
+namespace detail {
+
+/// packed(k) <- load(element k of the ranges)
+template <class Load>
+struct PackRanges {
+  Vector<std::int64_t> index;
+  Load load;
+  Vector<float> packed;
+  KOKKOS_FUNCTION void operator()(const std::int64_t k) const { packed(k) = load(index(k)); }
+};
+
+/// apply(element k of the ranges, its value)
+template <class Apply>
+struct ApplyToRanges {
+  Vector<std::int64_t> index;
+  Vector<const float> values;
+  Apply apply;
+  KOKKOS_FUNCTION void operator()(const std::int64_t k) const { apply(index(k), values(k)); }
+};
+
+}  // namespace detail
+
 /// The exact mean of a few ranges of a vector: the tensors that are kept out of compression.
 ///
 /// Wire: 2 (n - 1)/n 4 k bytes for k elements. Memory: 12 k bytes and DenseMean's 8 k.
@@ -125,11 +147,8 @@ class DenseSubset {
   template <class Load>
   void exchange(const ExecutionSpace& exec, Phases& phases, const Load& load) {
     if (elements_ == 0) return;
-    const Vector<std::int64_t> index = index_;
-    const Vector<float> packed = packed_;
-    Kokkos::parallel_for(
-        "kadam::DenseSubset::exchange", Policy(exec, 0, elements_),
-        KOKKOS_LAMBDA(const std::int64_t k) { packed(k) = load(index(k)); });
+    Kokkos::parallel_for("kadam::DenseSubset::exchange", Policy(exec, 0, elements_),
+                         detail::PackRanges<Load>{index_, load, packed_});
     result_ = mean_(exec, phases, packed_);
   }
 
@@ -149,11 +168,8 @@ class DenseSubset {
   void decode_packed(const ExecutionSpace& exec, std::int64_t first, std::int64_t last,
                      const Apply& apply) const {
     if (first == last) return;
-    const Vector<std::int64_t> index = index_;
-    const Vector<const float> result = result_;
-    Kokkos::parallel_for(
-        "kadam::DenseSubset::decode", Policy(exec, first, last),
-        KOKKOS_LAMBDA(const std::int64_t k) { apply(index(k), result(k)); });
+    Kokkos::parallel_for("kadam::DenseSubset::decode", Policy(exec, first, last),
+                         detail::ApplyToRanges<Apply>{index_, result_, apply});
   }
 
  private:
