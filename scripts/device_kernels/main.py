@@ -20,7 +20,7 @@ REGISTERS = 65536
 REGISTER_UNIT = 256  # a warp gets them in units
 THREADS = 2048
 BLOCKS = 32
-TEAM = 128  # threads of a team, as in kernels/kadam/kernels/detail/backend.hpp
+TEAM = 128  # threads of a team unless its launch says otherwise, as in kernels/kadam/kernels/detail/backend.hpp
 # Kokkos launches a larger functor through constant memory, for which the host waits; but not one whose policy asks for
 # HintLightWeight. Which it is, is part of a kernel's name.
 LAUNCH_BYTES = 512
@@ -54,8 +54,10 @@ class Kernel:
     def occupancy(self):
         """The largest share of a multiprocessor's threads that can be under way at a time, by registers alone."""
         of_warp = -(-self.registers * 32 // REGISTER_UNIT) * REGISTER_UNIT
-        teams = min(REGISTERS // (of_warp * (TEAM // 32)), BLOCKS, THREADS // TEAM)
-        return teams * TEAM / THREADS
+        bounds = re.search(r"LaunchBounds<(?:\(unsigned int\))?(\d+)", self.demangled)
+        team = int(bounds.group(1)) if bounds and int(bounds.group(1)) else TEAM
+        teams = min(REGISTERS // (of_warp * (team // 32)), BLOCKS, THREADS // team)
+        return teams * team / THREADS
 
     @property
     def faults(self):
@@ -93,6 +95,8 @@ def short_name(demangled):
         words.append(code.group(1).lower() + (code.group(2) or ""))
     if part := re.search(TOLD_APART, demangled):
         words.append(part.group())
+    if "NarrowTeam" in demangled:
+        words.append("narrow")
     return " ".join(words)
 
 
@@ -135,7 +139,7 @@ def worst_of_each_name(kernels):
 
 def missing_labels(root, code):
     """Labels of kernels in the sources that the compiled file does not have."""
-    launch = re.compile(r'(?:parallel_(?:for|reduce|scan)|for_each_block|for_each_element|for_each_entry)\(\s*"(kadam::[^"]+)"')
+    launch = re.compile(r'(?:parallel_(?:for|reduce|scan)|for_each_block|for_each_short_block|for_each_element|for_each_entry)\(\s*"(kadam::[^"]+)"')
     labels = {label for folder in ("kernels", "src") for path in (root / folder).rglob("*.[ch]pp")
               if not path.name.startswith("host_")  # of processors alone
               for label in launch.findall(path.read_text(encoding="utf-8"))}
@@ -239,6 +243,13 @@ def table_of(heads, rows, first):
     return markdown(lines)
 
 
+def lambdas_in_headers(root):
+    """A kernel that is a lambda in a header: compiled in several files, nvcc 13 links one's launch to another's kernel."""
+    return [f"{path.relative_to(root)}: a kernel in a header is a functor, not a KOKKOS_LAMBDA"
+            for folder in ("kernels", "src", "workloads") for path in sorted((root / folder).rglob("*.hpp"))
+            if "KOKKOS_LAMBDA" in path.read_text(encoding="utf-8")]
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("log", type=pathlib.Path)
@@ -252,7 +263,8 @@ def main():
     read_parameters(kernels, dump("-elf", arguments.object))
     worst = worst_of_each_name(kernels.values())
     traffic, errors = traffic_of(kernels, functions_of(dump("-sass", arguments.object)))
-    errors += missing_labels(pathlib.Path(__file__).parents[2], arguments.object.read_bytes())
+    root = pathlib.Path(__file__).parents[2]
+    errors += missing_labels(root, arguments.object.read_bytes()) + lambdas_in_headers(root)
     errors += [f"{name}: limits.py has a limit, but there is no such kernel"
                for name in LIMITS.keys() - {kernel.name for kernel in worst}]
 

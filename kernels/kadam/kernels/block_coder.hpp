@@ -98,7 +98,9 @@ void reduce_and_encode(const Exec& exec, const Q& quantiser, const BlockRange& b
 
 /// apply(i, value of element i) for every active element in [begin, end), apply.inactive(i), if there is such
 /// a function, for every other: decode fused with what comes next. apply.with_format(f), if there is such a
-/// function, calls f with an apply that has no choice of format left.
+/// function, calls f with an apply that has no choice of format left. apply.load(i) and store(i, value,
+/// loaded), if there are such functions, say what apply reads: on a GPU several elements are then read before
+/// one is written.
 ///
 /// Memory: bits/8 per element and what apply touches.
 template <class Exec, Quantiser Q, class Apply, class MemorySpace>

@@ -109,6 +109,17 @@ struct WithCopy {
     KOKKOS_FORCEINLINE_FUNCTION void inactive(const std::int64_t i, const Rule&... rule) const {
       both.inactive(i, rule...);
     }
+    [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION auto load(const std::int64_t i) const requires
+        requires(const Update& known) {
+      known.load(std::int64_t{});
+    }
+    { return both.update.load(i); }
+    template <class... RuleAndLoaded>
+    KOKKOS_FORCEINLINE_FUNCTION void store(const std::int64_t i, const float value,
+                                           const RuleAndLoaded&... rule_and_loaded) const {
+      both.update.store(i, value, rule_and_loaded...);
+      both.copy.template write_as<T>(i, both.update.x(i));
+    }
   };
 };
 

@@ -15,6 +15,7 @@
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
+#include <string>
 
 /// Error feedback whose error is a moving average and is kept in 8 bits per element (LoCo, Xie et al. 2024).
 namespace kadam {
@@ -58,19 +59,34 @@ struct EncodeWithMovingAverageError {
 
   /// By a team, which holds h and e in registers: each is read once. Those of a block longer than held() are
   /// read again.
-  template <class Team>
-  KOKKOS_FUNCTION void operator()(const TeamBlockMember<Team>& member, const std::int64_t index) const {
+  template <class Team, class Shape>
+  KOKKOS_FUNCTION void operator()(const TeamBlockMember<Team, Shape>& member,
+                                  const std::int64_t index) const {
     const BlockMap::Block block = map.block(index);
-    const bool is_long = block.elements > member.held();
+    const HeldCodes<Q> codes(member);
+    if (block.elements == member.held() && active.all_active()) {
+      encode_by_team(member.whole(), block, index, codes);
+    } else {
+      encode_by_team(member, block, index, codes);
+    }
+  }
+
+  [[nodiscard]] static int scratch_bytes(int threads) { return HeldCodes<Q>::bytes(threads); }
+
+ private:
+  template <class Member>
+  KOKKOS_FORCEINLINE_FUNCTION void encode_by_team(const Member& member, const BlockMap::Block& block,
+                                                  const std::int64_t index, const HeldCodes<Q>& codes) const {
+    const bool is_long = !Member::is_whole && block.elements > member.held();
     const float old_step = error.steps(index);
-    float h[held_elements];
-    float e[held_elements];
+    float h[Member::held_by_thread];
+    float e[Member::held_by_thread];
     // function(j, k) for all elements, with h and e of element k in register j.
     const auto for_all = [&](const bool are_held, const auto& function) {
-      for (std::int64_t first = 0; first < block.elements; first += member.held()) {
+      member.for_each_round(block.elements, [&](const std::int64_t first) {
         if (!are_held) hold(member, block, first, old_step, h, e);
         member.for_each_held(first, block.elements, function);
-      }
+      });
     };
     float largest = 0.0F;
     for_all(false,
@@ -86,8 +102,7 @@ struct EncodeWithMovingAverageError {
     });
     const float new_step =
         ErrorCode{}.scale(static_cast<double>(member.max_of_threads(largest_error)), block.elements);
-    const HeldCodes<Q> codes(member);
-    for (std::int64_t first = 0; first < block.elements; first += member.held()) {
+    member.for_each_round(block.elements, [&](const std::int64_t first) {
       if (is_long) hold(member, block, first, old_step, h, e);
       member.for_each_held(first, block.elements, [&](const int j, const std::int64_t k) {
         const std::uint32_t sent = quantiser.encode(h[j], scale);
@@ -97,16 +112,13 @@ struct EncodeWithMovingAverageError {
       });
       codes.write(member, Kokkos::min(member.held(), block.elements - first),
                   &message(block.first_word + first / elements_per_word<Q>));
-    }
+    });
     member.once([&] {
       message(block.scale_word) = Kokkos::bit_cast<std::uint32_t>(scale);
       error.steps(index) = new_step;
     });
   }
 
-  [[nodiscard]] static int scratch_bytes(int threads) { return HeldCodes<Q>::bytes(threads); }
-
- private:
   /// h[j] and e[j] of the elements that this thread holds; 0 where inactive.
   template <class Member>
   KOKKOS_FORCEINLINE_FUNCTION void hold(const Member& member, const BlockMap::Block& block,
@@ -115,7 +127,7 @@ struct EncodeWithMovingAverageError {
       member.for_each_held(first, block.elements, [&](const int j, const std::int64_t k) {
         const std::int64_t i = block.first_element + k;
         const float stored = ErrorCode{}.decode(error.codes(i), old_step);
-        const bool takes_part = active(i);
+        const bool takes_part = Member::is_whole || active(i);
         h[j] = takes_part ? gradient_scale * to_float(numbers(i)) + stored : 0.0F;
         e[j] = takes_part ? stored : 0.0F;
       });
@@ -258,18 +270,40 @@ struct MeanOfBlock {
     member.for_each(block.elements, [&](const std::int64_t k) { out(block.first_element + k) = 0.0F; });
     source.compensate(member, block, out, [](const std::int64_t, const std::int64_t) {});
   }
-  template <class Team>
-  KOKKOS_FUNCTION void operator()(const TeamBlockMember<Team>& member, const std::int64_t index) const {
+  template <class Team, class Shape>
+  KOKKOS_FUNCTION void operator()(const TeamBlockMember<Team, Shape>& member,
+                                  const std::int64_t index) const {
     const BlockMap::Block block = map.block(index);
-    float held[held_elements];
-    for (std::int64_t first = 0; first < block.elements; first += member.held()) {
+    if (block.elements == member.held()) {
+      write(member.whole(), block);
+    } else {
+      write(member, block);
+    }
+  }
+
+ private:
+  template <class Member>
+  KOKKOS_FORCEINLINE_FUNCTION void write(const Member& member, const BlockMap::Block& block) const {
+    float held[Member::held_by_thread];
+    member.for_each_round(block.elements, [&](const std::int64_t first) {
       source.hold_mean(member, block, first, held);
       member.for_each_held(first, block.elements, [&](const int j, const std::int64_t k) {
         out(block.first_element + k) = held[j];
       });
-    }
+    });
   }
 };
+
+/// Blocks of this map by the teams that suit their length: LoCo's are short.
+template <class Exec, class Function>
+void for_each_short_block(const std::string& label, const Exec& exec, const BlockRange& blocks,
+                          const Function& function) {
+  if (blocks.map.block_elements <= std::int64_t{NarrowTeam::threads} * NarrowTeam::held) {
+    for_each_block<NarrowTeam>(label, exec, blocks.first, blocks.last, function);
+  } else {
+    for_each_block(label, exec, blocks.first, blocks.last, function);
+  }
+}
 
 }  // namespace detail
 
@@ -286,8 +320,8 @@ void encode_with_moving_average_error(const Exec& exec, const UniformQuantiser<B
                                       float gradient_scale, const ActiveMask<MemorySpace>& active,
                                       const ByteError<MemorySpace>& error, const Ema& average,
                                       const Words<MemorySpace>& message) {
-  detail::for_each_block(
-      "kadam::encode_with_moving_average_error", exec, blocks.first, blocks.last,
+  detail::for_each_short_block(
+      "kadam::encode_with_moving_average_error", exec, blocks,
       detail::EncodeWithMovingAverageError<UniformQuantiser<Bits>, MemorySpace>{
           quantiser, blocks.map, gradient, gradient_scale, active, error, average, message});
 }
@@ -322,8 +356,8 @@ void decode_mean(const Exec& exec, const Q& quantiser, const BlockRange& blocks,
                  const Kokkos::View<float*, MemorySpace>& out) {
   using Source = detail::MeanOfMessages<Q, MemorySpace>;
   const Source source{quantiser, messages, ranks, stride_words, static_cast<float>(1.0 / ranks)};
-  detail::for_each_block("kadam::decode_mean", exec, blocks.first, blocks.last,
-                         detail::MeanOfBlock<Q, MemorySpace>{source, blocks.map, out});
+  detail::for_each_short_block("kadam::decode_mean", exec, blocks,
+                               detail::MeanOfBlock<Q, MemorySpace>{source, blocks.map, out});
 }
 
 }  // namespace kadam

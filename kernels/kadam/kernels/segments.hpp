@@ -141,6 +141,16 @@ struct UpdateByRule {
     known.inactive(std::int64_t{}, its);
   }
   { update.inactive(i, rule); }
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION auto load(const std::int64_t i) const requires
+      requires(const Update& known) {
+    known.load(std::int64_t{});
+  }
+  { return update.load(i); }
+  template <class Loaded>
+  KOKKOS_FORCEINLINE_FUNCTION void store(const std::int64_t i, const float value,
+                                         const Loaded& loaded) const {
+    update.store(i, value, rule, loaded);
+  }
 };
 
 // A function in place of a deduction guide, which clang up to 14 takes for one of the host in code for HIP.

@@ -52,6 +52,8 @@ struct EntryWriter {
 
 template <class MemorySpace>
 struct SelectBlock {
+  static constexpr unsigned least_teams = top_k_teams_at_a_time;
+
   SparseMap map;
   EntryWriter<MemorySpace> writer;
 
@@ -70,10 +72,10 @@ struct SelectBlock {
     if (candidates.collect(member, block.elements, wanted, magnitude)) {
       select(
           member, block, candidates.count(), [&](const std::int64_t c) { return candidates.magnitude(c); },
-          [&](const std::int64_t c) { return candidates.index(c); });
+          [&](const std::int64_t c) { return candidates.index(c); }, candidates.known());
       return;
     }
-    select(member, block, block.elements, magnitude, [](const std::int64_t k) { return k; });
+    select(member, block, block.elements, magnitude, [](const std::int64_t k) { return k; }, {});
   }
 
   [[nodiscard]] static int scratch_bytes(int /*threads*/) { return TeamCandidates::scratch_bytes(); }
@@ -82,9 +84,9 @@ struct SelectBlock {
   /// Selects from `count` elements of the block, in ascending order of their index.
   template <class Member, class Magnitude, class Index>
   KOKKOS_FORCEINLINE_FUNCTION void select(const Member& member, const SparseMap::Block& block,
-                                          std::int64_t count, const Magnitude& magnitude,
-                                          const Index& index) const {
-    const MagnitudeCut cut = find_cut(member, count, block.shape.entries, magnitude);
+                                          std::int64_t count, const Magnitude& magnitude, const Index& index,
+                                          const KnownBits& known) const {
+    const MagnitudeCut cut = find_cut(member, count, block.shape.entries, magnitude, known);
     member.for_each_marked(
         count, [&](const std::int64_t k) { return cut.mark(magnitude(k)); },
         [&](const std::int64_t k, const std::int64_t before) {

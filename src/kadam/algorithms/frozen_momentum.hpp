@@ -57,11 +57,20 @@ struct PreconditionedFromMomentum {
 
 /// x <- AdamApply(x, mean of y, v), by the rule of the segment. Coordinates without variance only decay.
 struct FrozenUpdate {
+  struct Loaded {
+    float x;
+    float v;
+  };
   Vector<float> x;
   Vector<const float> v;
   KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean,
                                               const AdamApply& apply) const {
-    x(i) = apply(x(i), mean, v(i));
+    store(i, mean, apply, load(i));
+  }
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Loaded load(const std::int64_t i) const { return {x(i), v(i)}; }
+  KOKKOS_FORCEINLINE_FUNCTION void store(const std::int64_t i, const float mean, const AdamApply& apply,
+                                         const Loaded& loaded) const {
+    x(i) = apply(loaded.x, mean, loaded.v);
   }
   /// What is kept out of compression has variance, and its own exact mean.
   KOKKOS_FORCEINLINE_FUNCTION void inactive(const std::int64_t i, const AdamApply& apply) const {

@@ -9,12 +9,13 @@
 #include <cstdint>
 #include <type_traits>
 
-// A kernel would read its Views at wrong addresses: nvcc from 12.9 on lays out such members in one way for the
-// host and in another for the GPU.
+// A kernel would read its Views at wrong addresses: nvcc from 12.9 on lays out such members in one way for
+// the host and in another for the GPU.
 #if defined(__NVCC__) && defined(MDSPAN_IMPL_USE_ATTRIBUTE_NO_UNIQUE_ADDRESS) && \
-    !defined(MDSPAN_IMPL_USE_FAKE_ATTRIBUTE_NO_UNIQUE_ADDRESS) && !defined(KOKKOS_ENABLE_IMPL_VIEW_LEGACY) && \
-    __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1209
-#error "this nvcc breaks the Views of this Kokkos: take Kokkos 4.7.2 or later, or Kokkos_ENABLE_IMPL_VIEW_LEGACY=ON"
+    !defined(MDSPAN_IMPL_USE_FAKE_ATTRIBUTE_NO_UNIQUE_ADDRESS) &&                \
+    !defined(KOKKOS_ENABLE_IMPL_VIEW_LEGACY) && __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1209
+#error \
+    "this nvcc breaks the Views of this Kokkos: take Kokkos 4.7.2 or later, or Kokkos_ENABLE_IMPL_VIEW_LEGACY=ON"
 #endif
 
 /// All that is chosen per backend: how much a CPU thread or a GPU team works on at a time, and hints that one
@@ -82,17 +83,24 @@ inline constexpr int team_threads = 128;
 /// with 5 the compiler would spill.
 inline constexpr unsigned teams_at_a_time = 4;
 
-/// GPU: the same for selecting from a long vector, where a team waits for its own memory as well; with 7 the
-/// compiler would spill.
+/// GPU: the same for selecting the largest elements, where a team waits for its own memory as well; with 7
+/// the compiler would spill.
 inline constexpr unsigned top_k_teams_at_a_time = 6;
 
-/// GPU: elements that a thread holds in registers. A team holds a block of 2048 between two looks at it. On a
-/// CPU a team of one thread has to hold whole words, too.
+/// GPU: elements that a thread holds in registers. A team holds a block of 2048 between two looks at it, a
+/// narrow team, which is one warp, a block of 256. On a CPU a team of one thread has to hold whole words,
+/// too.
 #ifdef KADAM_ENABLE_HOST_TEAMS
 inline constexpr int held_elements = 32;
+inline constexpr int narrow_held_elements = 32;
 #else
 inline constexpr int held_elements = 16;
+inline constexpr int narrow_held_elements = 8;
 #endif
+inline constexpr int narrow_team_threads = 32;
+
+/// GPU: narrow teams that a multiprocessor takes at a time at least; it takes 32 at most.
+inline constexpr unsigned narrow_teams_at_a_time = 24;
 
 /// Team path on a CPU: threads of a team, if Kokkos has as many.
 inline constexpr int host_team_threads = 4;

@@ -136,43 +136,78 @@ struct HostBlockMember {
   }
 };
 
+/// Threads of a team, elements that each holds in registers, and how many teams a multiprocessor takes.
+struct WideTeam {
+  static constexpr int threads = team_threads;
+  static constexpr int held = held_elements;
+  static constexpr unsigned teams = teams_at_a_time;
+};
+/// For short blocks: a team of WideTeam would be idle for the most part, and wait for itself.
+struct NarrowTeam {
+  static constexpr int threads = narrow_team_threads;
+  static constexpr int held = narrow_held_elements;
+  static constexpr unsigned teams = narrow_teams_at_a_time;
+};
+
 /// The team that works on a block of a GPU. Every loop ends with a barrier, but for_each_held().
 ///
 /// Neighbouring threads take neighbouring elements, so that what they load and store together is contiguous.
-template <class Team>
+/// A block that fills the registers of its team exactly, is_whole, needs no look at its length: nearly all
+/// blocks are, and such looks are most of what a kernel would compute.
+template <class Team, class Shape = WideTeam, bool is_whole_block = false>
 struct TeamBlockMember {
   static constexpr bool is_one_thread = false;
+  static constexpr bool is_whole = is_whole_block;
+  static constexpr int held_by_thread = Shape::held;
   const Team& team;
 
+  /// The same team for a block of held() elements.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION TeamBlockMember<Team, Shape, true> whole() const {
+    return {team};
+  }
+
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t threads() const {
-    KOKKOS_IF_ON_DEVICE((return team_threads;))
+    KOKKOS_IF_ON_DEVICE((return Shape::threads;))
     KOKKOS_IF_ON_HOST((return team.team_size();))
   }
 
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION int rank() const { return team.team_rank(); }
 
   /// Elements that the team holds in its registers at a time.
-  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t held() const { return held_elements * threads(); }
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t held() const { return Shape::held * threads(); }
+
+  /// function(first element) for parts of at most held() elements, which begin at 0, held(), ...
+  template <class Function>
+  KOKKOS_FORCEINLINE_FUNCTION void for_each_round(std::int64_t count, const Function& function) const {
+    if constexpr (is_whole) {
+      function(std::int64_t{0});
+    } else {
+      for (std::int64_t first = 0; first < count; first += held()) function(first);
+    }
+  }
 
   /// function(j, k) for the elements k of [first, first + held()) below `count` that this thread holds, each
-  /// in its own register j < held_elements. No barrier.
+  /// in its own register j < held_by_thread. No barrier.
   template <class Function>
   KOKKOS_FORCEINLINE_FUNCTION void for_each_held(std::int64_t first, std::int64_t count,
                                                  const Function& function) const {
     const std::int64_t own = first + rank();
     const std::int64_t left = count - own;
     KADAM_UNROLL
-    for (int j = 0; j < held_elements; ++j) {
-      if (j * threads() < left) function(j, own + j * threads());
+    for (int j = 0; j < held_by_thread; ++j) {
+      if (is_whole || j * threads() < left) function(j, own + j * threads());
     }
   }
 
   /// The sum, and the largest, of one value of each thread, for all of them; 0 if none is larger.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION double sum_of_threads(double own) const {
-    return sum(threads(), [&](const std::int64_t) { return own; });
+    team.team_reduce(Kokkos::Sum<double>(own));
+    return own;
   }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float max_of_threads(float own) const {
-    return max(threads(), [&](const std::int64_t) { return own; });
+    auto largest = Kokkos::bit_cast<std::int32_t>(own);
+    team.team_reduce(Kokkos::Max<std::int32_t>(largest));
+    return Kokkos::bit_cast<float>(largest > 0 ? largest : 0);
   }
 
   KOKKOS_FORCEINLINE_FUNCTION void barrier() const { team.team_barrier(); }
@@ -271,6 +306,44 @@ struct TeamBlockMember {
     return total;
   }
 
+  /// visit(k, how many flags before k are set) for every k whose flag is set; the visits are concurrent.
+  /// Returns how many there are. Eight rows of a team's threads are counted in eight bytes of one number: a
+  /// team waits for itself once for all of them.
+  template <class Flag, class Visit>
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t for_each_flagged(std::int64_t count, const Flag& flag,
+                                                            const Visit& visit) const {
+    constexpr int rows = 8;
+    static_assert(Shape::threads < 256);
+    std::int64_t before_rows = 0;
+    for (std::int64_t first = 0; first < count; first += rows * threads()) {
+      const std::int64_t own = first + rank();
+      std::uint64_t flags = 0;
+      KADAM_UNROLL
+      for (int row = 0; row < rows; ++row) {
+        const std::int64_t k = own + row * threads();
+        if (k < count && flag(k)) flags |= std::uint64_t{1} << (8U * static_cast<unsigned>(row));
+      }
+      const std::uint64_t before = team.team_scan(flags);
+      std::uint64_t all = before + flags;
+      team.team_broadcast(all, static_cast<int>(threads()) - 1);
+      KADAM_DO_NOT_UNROLL
+      for (int row = 0; row < rows; ++row) {
+        const auto of_row = [row](std::uint64_t counts) {
+          return static_cast<std::int64_t>((counts >> (8U * static_cast<unsigned>(row))) & 255U);
+        };
+        if (of_row(flags) != 0) visit(own + row * threads(), before_rows + of_row(before));
+        before_rows += of_row(all);
+      }
+    }
+    team.team_barrier();
+    return before_rows;
+  }
+
+  /// The sum of the values of the threads before this one.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t sum_before(std::int64_t own) const {
+    return team.team_scan(own);
+  }
+
   /// Atomic, and yet the same in every run: the order of bits does not matter.
   template <class Word>
   KOKKOS_FORCEINLINE_FUNCTION void merge(Word& word, Word bits) const {
@@ -289,23 +362,23 @@ struct HostBlockLoop {
   KOKKOS_FUNCTION void operator()(const std::int64_t block) const { function(HostBlockMember{}, block); }
 };
 
-template <class Function>
+template <class Function, class Shape>
 struct TeamBlockLoop {
   Function function;
   std::int64_t first;
   template <class Team>
   KOKKOS_FUNCTION void operator()(const Team& team) const {
-    function(TeamBlockMember<Team>{team}, first + team.league_rank());
+    function(TeamBlockMember<Team, Shape>{team}, first + team.league_rank());
   }
 };
 
 /// Teams of this functor that a multiprocessor takes at a time at least.
-template <class Function>
+template <class Function, class Shape>
 [[nodiscard]] constexpr unsigned least_teams() {
   if constexpr (requires { Function::least_teams; }) {
     return Function::least_teams;
   } else {
-    return teams_at_a_time;
+    return Shape::teams;
   }
 }
 
@@ -313,8 +386,8 @@ template <class Function>
 ///
 /// Function: a functor whose call operator is a template over the member and can run on the device. Its
 /// static scratch_bytes(threads of a team), if there is such a function, is what scratch() gives out; its
-/// static least_teams takes the place of teams_at_a_time.
-template <class Exec, class Function>
+/// static least_teams takes the place of Shape::teams.
+template <class Shape = WideTeam, class Exec, class Function>
 void for_each_block(const std::string& label, const Exec& exec, std::int64_t first, std::int64_t last,
                     const Function& function) {
   if (first >= last) return;
@@ -325,10 +398,11 @@ void for_each_block(const std::string& label, const Exec& exec, std::int64_t fir
   } else {
     // Arguments of a kernel travel with its launch: a functor of 512 B or more would go through constant
     // memory, for which the host waits until the kernel before is done.
-    static_assert(sizeof(TeamBlockLoop<Function>) <= 3800, "more than the arguments of a kernel may take");
+    static_assert(sizeof(TeamBlockLoop<Function, Shape>) <= 3800,
+                  "more than the arguments of a kernel may take");
     const int team_size =
-        runs_on_host<Exec> ? Kokkos::min(host_team_threads, exec.concurrency()) : team_threads;
-    using Bounds = Kokkos::LaunchBounds<team_threads, least_teams<Function>()>;
+        runs_on_host<Exec> ? Kokkos::min(host_team_threads, exec.concurrency()) : Shape::threads;
+    using Bounds = Kokkos::LaunchBounds<Shape::threads, least_teams<Function, Shape>()>;
     Kokkos::TeamPolicy<Exec, Bounds> policy(exec, static_cast<int>(last - first), team_size);
     if constexpr (requires { Function::scratch_bytes(team_size); }) {
       policy.set_scratch_size(0,
@@ -336,7 +410,7 @@ void for_each_block(const std::string& label, const Exec& exec, std::int64_t fir
     }
     Kokkos::parallel_for(
         label, Kokkos::Experimental::require(policy, Kokkos::Experimental::WorkItemProperty::HintLightWeight),
-        TeamBlockLoop<Function>{function, first});
+        TeamBlockLoop<Function, Shape>{function, first});
   }
 }
 

@@ -48,6 +48,8 @@ class Candidates {
   /// In ascending order.
   [[nodiscard]] KOKKOS_FUNCTION std::int64_t index(std::int64_t c) const { return index_[c]; }
   [[nodiscard]] KOKKOS_FUNCTION std::int32_t magnitude(std::int64_t c) const { return magnitude_[c]; }
+  /// Of the k-th largest.
+  [[nodiscard]] KOKKOS_FUNCTION static KnownBits known() { return {}; }
 
  private:
   static constexpr int capacity = 2048;
@@ -128,10 +130,11 @@ class TeamCandidates {
     find_bin(member, elements, k, magnitude);
     const std::int32_t bound = words_[bins] << shift;
     count_ = words_[bins + 1];
+    known_ = {bound, shift, words_[bins + 2]};
     member.barrier();  // the list takes the place of the counts
     if (count_ > capacity) return false;
-    member.for_each_marked(
-        elements, [&](const std::int64_t i) { return std::int64_t{magnitude(i) >= bound ? 1 : 0}; },
+    (void)member.for_each_flagged(
+        elements, [&](const std::int64_t i) { return magnitude(i) >= bound; },
         [&](const std::int64_t i, const std::int64_t before) {
           words_[before] = static_cast<std::int32_t>(i);
           words_[capacity + before] = magnitude(i);
@@ -143,6 +146,8 @@ class TeamCandidates {
   /// In ascending order.
   [[nodiscard]] KOKKOS_FUNCTION std::int64_t index(std::int64_t c) const { return words_[c]; }
   [[nodiscard]] KOKKOS_FUNCTION std::int32_t magnitude(std::int64_t c) const { return words_[capacity + c]; }
+  /// Of the k-th largest.
+  [[nodiscard]] KOKKOS_FUNCTION KnownBits known() const { return known_; }
 
   [[nodiscard]] static constexpr int scratch_bytes() { return words * 4 + 8; }
 
@@ -151,28 +156,40 @@ class TeamCandidates {
   static constexpr int bins = 2048;  ///< the exponent and 3 bits of the mantissa
   static constexpr int shift = 31 - 11;
   static constexpr int words = 2 * capacity;
-  static_assert(bins + 2 <= words);
+  static_assert(bins + 3 <= words);
 
-  /// words_[0, bins): how often each bin occurs. Then the bin of the k-th largest, and how many reach it.
+  /// words_[0, bins): how often each bin occurs. Then the bin of the k-th largest, how many reach it, and how
+  /// many are above it.
   template <class Member, class Magnitude>
   KOKKOS_FUNCTION void find_bin(const Member& member, std::int64_t elements, std::int64_t k,
                                 const Magnitude& magnitude) {
     std::int32_t* const counts = words_;
-    member.for_each(bins + 2, [&](const std::int64_t bin) { counts[bin] = 0; });
+    member.for_each(bins, [&](const std::int64_t bin) { counts[bin] = 0; });
     member.for_each(elements,
                     [&](const std::int64_t i) { increment_in_scratch(counts[magnitude(i) >> shift]); });
-    member.for_each_marked(
-        bins, [&](const std::int64_t i) { return std::int64_t{counts[bins - 1 - i]}; },
-        [&](const std::int64_t i, const std::int64_t before) {
-          const std::int64_t bin = bins - 1 - i;
-          if (before >= k || before + counts[bin] < k) return;
-          counts[bins] = static_cast<std::int32_t>(bin);
-          counts[bins + 1] = static_cast<std::int32_t>(before + counts[bin]);
-        });
+    // Each thread adds up neighbouring bins, from the largest one down.
+    const std::int64_t width = (bins + member.threads() - 1) / member.threads();
+    const std::int64_t first = member.rank() * width;
+    const auto count_at = [&](const std::int64_t r) {
+      return r < width && first + r < bins ? std::int64_t{counts[bins - 1 - (first + r)]} : 0;
+    };
+    std::int64_t own = 0;
+    // Neighbours begin at different places of theirs: else all would ask the same bank of the memory.
+    for (std::int64_t n = 0; n < width; ++n) own += count_at((n + member.rank()) % width);
+    std::int64_t above = member.sum_before(own);
+    if (above < k && above + own >= k) {
+      std::int64_t r = 0;
+      for (; above + count_at(r) < k; ++r) above += count_at(r);
+      counts[bins] = static_cast<std::int32_t>(bins - 1 - (first + r));
+      counts[bins + 1] = static_cast<std::int32_t>(above + count_at(r));
+      counts[bins + 2] = static_cast<std::int32_t>(above);
+    }
+    member.barrier();
   }
 
   std::int32_t* words_;
   std::int64_t count_ = 0;
+  KnownBits known_;
 };
 
 }  // namespace kadam::detail

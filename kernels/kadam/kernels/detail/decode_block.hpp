@@ -7,6 +7,7 @@
 #include <kadam/kernels/detail/block_loop.hpp>
 #include <kadam/kernels/detail/code_tile.hpp>
 #include <kadam/kernels/detail/code_word.hpp>
+#include <kadam/kernels/detail/held_codes.hpp>
 #include <kadam/kernels/quantiser.hpp>
 #include <kadam/kernels/segments.hpp>
 #include <kadam/kernels/words.hpp>
@@ -38,7 +39,7 @@ struct DecodeBlock {
                    });
   }
 
-  /// By a team, element by element: threads that share a word read it together.
+  /// By a team: threads that share a word read it together.
   template <class Team>
   KOKKOS_FUNCTION void operator()(const TeamBlockMember<Team>& member, const std::int64_t index) const {
     const BlockMap::Block block = map.block(index);
@@ -46,14 +47,11 @@ struct DecodeBlock {
     for_each_apply(
         apply, first_wanted(block), end_wanted(block),
         [&](const auto& known, const std::int64_t from, const std::int64_t to) {
-          member.for_each(to - from, [&](const std::int64_t k) {
-            const std::int64_t i = from + k;
-            if (active(i)) {
-              known(i, value_at(quantiser, &message(block.first_word), i - block.first_element, scale));
-            } else {
-              leave(known, i);
-            }
-          });
+          if (to - from == member.held() && block.elements == member.held() && active.all_active()) {
+            decode_whole(member.whole(), known, block, scale);
+          } else {
+            decode_some(member, known, block, scale, from, to);
+          }
         });
   }
 
@@ -67,6 +65,47 @@ struct DecodeBlock {
   }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t end_wanted(const BlockMap::Block& block) const {
     return Kokkos::min(end, block.first_element + block.elements);
+  }
+
+  /// Where an update says what it loads, several elements are loaded before the first is stored: their loads
+  /// are under way at the same time.
+  template <class Member, class TypedApply>
+  KOKKOS_FORCEINLINE_FUNCTION void decode_whole(const Member& member, const TypedApply& typed_apply,
+                                                const BlockMap::Block& block, float scale) const {
+    const HeldValues<Q, Member> said(member, quantiser, &message(block.first_word), 0, scale);
+    if constexpr (requires { typed_apply.load(block.first_element); }) {
+      constexpr int together = 4;
+      const std::int64_t own = block.first_element + member.rank();
+      decltype(typed_apply.load(own)) loaded[together];
+      KADAM_UNROLL
+      for (int first = 0; first < Member::held_by_thread; first += together) {
+        KADAM_UNROLL
+        for (int j = 0; j < together; ++j) loaded[j] = typed_apply.load(own + (first + j) * member.threads());
+        KADAM_UNROLL
+        for (int j = 0; j < together; ++j) {
+          typed_apply.store(own + (first + j) * member.threads(), said[first + j], loaded[j]);
+        }
+      }
+    } else {
+      member.for_each_held(0, block.elements, [&](const int j, const std::int64_t k) {
+        typed_apply(block.first_element + k, said[j]);
+      });
+    }
+  }
+
+  /// Element by element of [from, to).
+  template <class Member, class TypedApply>
+  KOKKOS_FORCEINLINE_FUNCTION void decode_some(const Member& member, const TypedApply& typed_apply,
+                                               const BlockMap::Block& block, float scale, std::int64_t from,
+                                               std::int64_t to) const {
+    member.for_each(to - from, [&](const std::int64_t k) {
+      const std::int64_t i = from + k;
+      if (active(i)) {
+        typed_apply(i, value_at(quantiser, &message(block.first_word), i - block.first_element, scale));
+      } else {
+        leave(typed_apply, i);
+      }
+    });
   }
 
   /// The elements [from, to) of a block.

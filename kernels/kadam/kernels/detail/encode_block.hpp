@@ -43,31 +43,11 @@ struct EncodeBlock {
   template <class Team>
   KOKKOS_FUNCTION void operator()(const TeamBlockMember<Team>& member, const std::int64_t index) const {
     const BlockMap::Block block = map.block(index);
-    const bool waits = block.elements > member.held();
-    float held[held_elements];
-    double statistic = 0.0;
-    for (std::int64_t first = 0; first < block.elements; first += member.held()) {
-      source.hold(member, block, first, error, held);
-      silence_inactive(member, block, first, held);
-      member.for_each_held(first, block.elements, [&](const int j, const std::int64_t k) {
-        const double own = quantiser.statistic(held[j]);
-        statistic = Q::reduces_by_max ? Kokkos::max(statistic, own) : statistic + own;
-        if (waits) error(block.first_element + k) = held[j];
-      });
-    }
-    const float scale = scale_of_team(member, block, statistic);
     const HeldCodes<Q> codes(member);
-    for (std::int64_t first = 0; first < block.elements; first += member.held()) {
-      if (waits) AlreadyAdded{}.hold(member, block, first, error, held);
-      member.for_each_held(first, block.elements, [&](const int j, const std::int64_t k) {
-        const std::int64_t i = block.first_element + k;
-        const bool is_active = active(i);
-        const std::uint32_t code = is_active ? quantiser.encode(held[j], scale) : 0U;
-        codes.put(k - first, code);
-        error(i) = is_active ? held[j] - quantiser.decode(code, scale) : 0.0F;
-      });
-      codes.write(member, Kokkos::min(member.held(), block.elements - first),
-                  &message(block.first_word + first / elements_per_word<Q>));
+    if (block.elements == member.held() && active.all_active()) {
+      encode(member.whole(), block, codes);
+    } else {
+      encode(member, block, codes);
     }
   }
 
@@ -75,9 +55,39 @@ struct EncodeBlock {
 
  private:
   template <class Member>
+  KOKKOS_FORCEINLINE_FUNCTION void encode(const Member& member, const BlockMap::Block& block,
+                                          const HeldCodes<Q>& codes) const {
+    const bool waits = !Member::is_whole && block.elements > member.held();
+    float held[held_elements];
+    double statistic = 0.0;
+    member.for_each_round(block.elements, [&](const std::int64_t first) {
+      source.hold(member, block, first, error, held);
+      silence_inactive(member, block, first, held);
+      member.for_each_held(first, block.elements, [&](const int j, const std::int64_t k) {
+        const double own = quantiser.statistic(held[j]);
+        statistic = Q::reduces_by_max ? Kokkos::max(statistic, own) : statistic + own;
+        if (waits) error(block.first_element + k) = held[j];
+      });
+    });
+    const float scale = scale_of_team(member, block, statistic);
+    member.for_each_round(block.elements, [&](const std::int64_t first) {
+      if (waits) AlreadyAdded{}.hold(member, block, first, error, held);
+      member.for_each_held(first, block.elements, [&](const int j, const std::int64_t k) {
+        const std::int64_t i = block.first_element + k;
+        const bool is_active = Member::is_whole || active(i);
+        const std::uint32_t code = is_active ? quantiser.encode(held[j], scale) : 0U;
+        codes.put(k - first, code);
+        error(i) = is_active ? held[j] - quantiser.decode(code, scale) : 0.0F;
+      });
+      codes.write(member, Kokkos::min(member.held(), block.elements - first),
+                  &message(block.first_word + first / elements_per_word<Q>));
+    });
+  }
+
+  template <class Member>
   KOKKOS_FORCEINLINE_FUNCTION void silence_inactive(const Member& member, const BlockMap::Block& block,
                                                     std::int64_t first, float* held) const {
-    if (active.all_active()) return;
+    if (Member::is_whole || active.all_active()) return;
     member.for_each_held(first, block.elements, [&](const int j, const std::int64_t k) {
       if (!active(block.first_element + k)) held[j] = 0.0F;
     });

@@ -71,13 +71,9 @@ class HeldCodes {
     constexpr std::int64_t width = elements_per_word<Q>;
     member.barrier();
     member.for_each((count + width - 1) / width, [&](const std::int64_t w) {
-      std::uint32_t word = 0;
-      with_count<width>(count - w * width, [&](const std::int64_t inside) {
-        for (std::int64_t e = 0; e < inside; ++e) {
-          word |= std::uint32_t{codes_[w * width + e]} << static_cast<unsigned>(e * Q::bits);
-        }
-      });
-      words[w] = word;
+      const Code* const codes = codes_ + w * width;
+      const std::int64_t inside = count - w * width;
+      words[w] = Member::is_whole || inside >= width ? whole_word(codes) : part_of_word(codes, inside);
     });
   }
 
@@ -88,6 +84,39 @@ class HeldCodes {
 
  private:
   using Code = std::conditional_t<Q::bits <= 8, std::uint8_t, std::uint32_t>;
+
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION static std::uint32_t whole_word(const Code* codes) {
+    if constexpr (Q::bits > 8) {
+      return codes[0];
+    } else {
+      // Four at a time, which lie in a word of the team's memory.
+      std::uint32_t word = 0;
+      KADAM_UNROLL
+      for (int four = 0; four < elements_per_word<Q> / 4; ++four) {
+        const std::uint32_t bytes = reinterpret_cast<const std::uint32_t*>(codes)[four];
+        word |= packed(bytes) << static_cast<unsigned>(4 * Q::bits * four);
+      }
+      return word;
+    }
+  }
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION static std::uint32_t part_of_word(const Code* codes,
+                                                                              std::int64_t count) {
+    std::uint32_t word = 0;
+    for (std::int64_t e = 0; e < count; ++e) {
+      word |= std::uint32_t{codes[e]} << static_cast<unsigned>(e * Q::bits);
+    }
+    return word;
+  }
+  /// The codes of four bytes, one behind the other.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION static std::uint32_t packed(std::uint32_t bytes) {
+    constexpr unsigned gap = 8U - static_cast<unsigned>(Q::bits);
+    constexpr std::uint32_t mask = (1U << static_cast<unsigned>(Q::bits)) - 1U;
+    if constexpr (gap == 0) return bytes;
+    return (bytes & mask) | ((bytes >> gap) & (mask << (8U - gap))) |
+           ((bytes >> (2U * gap)) & (mask << (16U - 2U * gap))) |
+           ((bytes >> (3U * gap)) & (mask << (24U - 3U * gap)));
+  }
+
   Code* codes_;
 };
 

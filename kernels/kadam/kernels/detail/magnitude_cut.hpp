@@ -40,22 +40,49 @@ struct MagnitudeCut {
   }
 };
 
+/// What is known of a threshold: its bits but for the lowest, and how many magnitudes have larger ones.
+struct KnownBits {
+  std::int32_t threshold = 0;  ///< 0 in the others
+  int others = 31;
+  std::int64_t above = 0;
+};
+
 /// The cut below the k largest of magnitude(0) ... magnitude(elements - 1), 1 <= k <= elements.
 ///
 /// Bisects the bits of the threshold and ends as soon as exactly k magnitudes reach it: about 15 counting
-/// passes when they differ, 31 when many are equal. A negative magnitude is never selected as long as there
-/// are k others.
+/// passes when they differ, 31 when many are equal. A team, which waits for itself in each, takes two bits in
+/// a pass. A negative magnitude is never selected as long as there are k others.
 template <class Member, class Magnitude>
 [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION MagnitudeCut find_cut(const Member& member, std::int64_t elements,
-                                                                std::int64_t k, const Magnitude& magnitude) {
-  std::int32_t threshold = 0;
-  std::int64_t above = 0;
-  for (int bit = 30; bit >= 0; --bit) {
+                                                                std::int64_t k, const Magnitude& magnitude,
+                                                                const KnownBits& known = {}) {
+  std::int32_t threshold = known.threshold;
+  std::int64_t above = known.above;  // of the last trial that is too high, which is threshold + 1 in the end
+  int bits = known.others;
+  if constexpr (!Member::is_one_thread) {
+    constexpr int width = 21;  // of a count; three of them lie in a number
+    for (; bits >= 2; bits -= 2) {
+      const std::int32_t unit = std::int32_t{1} << (bits - 2);
+      const std::int64_t counts = member.total(elements, [&](const std::int64_t i) {
+        const std::int32_t more = magnitude(i) - threshold;
+        return (more >= unit ? std::int64_t{1} : 0) + (more >= 2 * unit ? std::int64_t{1} << width : 0) +
+               (more >= 3 * unit ? std::int64_t{1} << (2 * width) : 0);
+      });
+      const auto reached = [&](int digit) {
+        return (counts >> ((digit - 1) * width)) & ((std::int64_t{1} << width) - 1);
+      };
+      const int digit = reached(3) >= k ? 3 : reached(2) >= k ? 2 : reached(1) >= k ? 1 : 0;
+      if (digit < 3) above = reached(digit + 1);
+      threshold += digit * unit;
+      if (digit > 0 && reached(digit) == k) return {threshold, k};
+    }
+  }
+  for (int bit = bits - 1; bit >= 0; --bit) {
     const std::int32_t trial = threshold | (std::int32_t{1} << bit);
     const std::int64_t reached =
         member.count(elements, [&](const std::int64_t i) { return magnitude(i) >= trial; });
     if (reached < k) {
-      above = reached;  // of the last trial that is too high, which is threshold + 1 in the end
+      above = reached;
     } else {
       threshold = trial;
       if (reached == k) return {threshold, k};
