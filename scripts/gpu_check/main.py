@@ -60,7 +60,7 @@ def gpu(folder, said):
                       (value.strip() for value in lines[1].split(","))))
     return (f"{values.get('name')}, driver {values.get('driver_version')}, at most "
             f"{values.get('clocks.max.sm') or values.get('clocks.max.current.sm')} "
-            f"and {values.get('clocks.max.mem') or values.get('clocks.max.current.memory')} (memory)")
+            f"and {values.get('clocks.max.memory') or values.get('clocks.max.current.memory')} (memory)")
 
 
 def states(folder):
@@ -81,6 +81,7 @@ def tests_text(folder, found):
     passed, failed, skipped = 0, set(), 0
     for unit in ended:
         said = (folder / f"{unit}.out").read_text(encoding="utf-8", errors="replace")
+        said = re.sub(r"\x1b\[[0-9;]*m", "", said)  # mpirun gives its ranks a terminal, where GoogleTest's words have colours
         passed += len(re.findall(r"^\[       OK \]", said, re.M))
         failed.update(re.findall(r"^\[  FAILED  \] ([^\s,]+).* \(\d+ ms\)$", said, re.M))
         skipped += len(re.findall(r"^\[  SKIPPED \] \S+ \(", said, re.M))

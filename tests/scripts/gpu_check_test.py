@@ -311,7 +311,7 @@ def makes_tables(folder):
                 "bytes_per_element": moved, "ratio_to_limit": ratio}
 
     (folder / "settings").write_text("backend='cuda'\ncommit='commit abc'\nmeasured='2026-01-02'\nelements='1024'\n")
-    (folder / "gpu.csv").write_text("name, driver_version, clocks.max.sm [MHz], clocks.max.mem [MHz]\n"
+    (folder / "gpu.csv").write_text("name, driver_version, clocks.max.sm [MHz], clocks.max.memory [MHz]\n"
                                     "Some GPU, 570.1, 1980 MHz, 2619 MHz\n")
     write("kernels-1024.jsonl", kernel("copy", 2e-6, 8.0, 0.9), kernel("adam_update", 14e-6, 28.0, 0.5),
           kernel("adam step", 1.0, 0.0, None))
@@ -329,7 +329,7 @@ def makes_tables(folder):
     write("exchange-staged.jsonl", {"exchange": "dense mean", "elements": 1000, "seconds": 0.25, "bytes_sent": 4000000,
                                     "encode_seconds": 0.0, "decode_seconds": 0.001})
     for unit, state, text in (
-            ("ranks-2", "failed 7 exit code 1: oh", "[       OK ] A.One (3 ms)\n[  FAILED  ] A.Two (1 ms)\n"
+            ("ranks-2", "failed 7 exit code 1: oh", "\x1b[0;32m[       OK ] \x1b[mA.One (3 ms)\n[  FAILED  ] A.Two (1 ms)\n"
              "[  FAILED  ] A.Three/0, where GetParam() = 4 (1 ms)\n[  FAILED  ] A.Two\n"),
             ("memcheck", "begun 0 ", "[       OK ] A.One (9 ms)\n[  SKIPPED ] A.Two (0 ms)\n")):
         (folder / "state" / unit).write_text(f"{state}\n")
