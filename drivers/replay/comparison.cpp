@@ -31,7 +31,7 @@ std::optional<double> ratio(double value, double reference) {
 }  // namespace
 
 Comparison::Comparison(const ExecutionSpace& exec, std::shared_ptr<Communicator> communicator,
-                       TensorLayout tensors, std::vector<double> rates, std::span<const float> start)
+                       const TensorLayout& tensors, std::vector<double> rates, std::span<const float> start)
     : communicator_(std::move(communicator)),
       tensors_(tensors.tensors()),
       rates_(std::move(rates)),

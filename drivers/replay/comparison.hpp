@@ -39,8 +39,8 @@ using Figures = std::array<std::optional<double>, figure_count>;
 class Comparison {
  public:
   /// rates: of each tensor, the factor on the learning rate.
-  Comparison(const ExecutionSpace& exec, std::shared_ptr<Communicator> communicator, TensorLayout tensors,
-             std::vector<double> rates, std::span<const float> start);
+  Comparison(const ExecutionSpace& exec, std::shared_ptr<Communicator> communicator,
+             const TensorLayout& tensors, std::vector<double> rates, std::span<const float> start);
 
   /// Takes in a step. is_dense: it was a step of the dense optimizer, and nothing has been compressed yet.
   /// own: of this rank. Collective.

@@ -24,7 +24,7 @@ std::vector<Piece> pieces_of_all(int ranks, std::size_t bytes) {
 
 }  // namespace
 
-Output::Output(std::filesystem::path path, const Communicator& communicator, std::int64_t steps,
+Output::Output(const std::filesystem::path& path, const Communicator& communicator, std::int64_t steps,
                std::int64_t elements)
     : steps_(steps) {
   const ExecutionSpace exec;

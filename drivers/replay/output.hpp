@@ -22,7 +22,7 @@ namespace kadam::replay {
 class Output {
  public:
   /// Errors: std::runtime_error on rank 0 when the file cannot be opened.
-  Output(std::filesystem::path path, const Communicator& communicator, std::int64_t steps,
+  Output(const std::filesystem::path& path, const Communicator& communicator, std::int64_t steps,
          std::int64_t elements);
 
   /// Writes what ranks have after step t = 0, 1, ... Collective.

@@ -31,7 +31,7 @@ int milliseconds_of(Seconds patience) {
 
 }  // namespace
 
-SocketConnections::SocketConnections(int rank, std::vector<int> descriptors) : rank_(rank) {
+SocketConnections::SocketConnections(int rank, const std::vector<int>& descriptors) : rank_(rank) {
   for (const int descriptor : descriptors) {
     peers_.emplace_back();
     peers_.back().descriptor = descriptor;

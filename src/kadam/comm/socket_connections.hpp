@@ -26,7 +26,7 @@ class SocketConnections {
   enum class Lane : std::uint16_t { exchange, gather };
 
   /// descriptors: of each rank, whose place is that of the rank; -1 at this rank's own. Takes them over.
-  SocketConnections(int rank, std::vector<int> descriptors);
+  SocketConnections(int rank, const std::vector<int>& descriptors);
   SocketConnections(const SocketConnections&) = delete;
   SocketConnections& operator=(const SocketConnections&) = delete;
   ~SocketConnections();
