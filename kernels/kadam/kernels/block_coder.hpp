@@ -9,6 +9,7 @@
 #include <kadam/kernels/detail/code_word.hpp>
 #include <kadam/kernels/detail/decode_block.hpp>
 #include <kadam/kernels/detail/encode_block.hpp>
+#include <kadam/kernels/detail/mean_of_messages.hpp>
 #include <kadam/kernels/quantiser.hpp>
 #include <kadam/kernels/words.hpp>
 
@@ -80,7 +81,8 @@ void encode_accumulated(const Exec& exec, const Q& quantiser, const BlockRange& 
 }
 
 /// The mean of n messages (decoded, summed in rank order, times 1/n) encoded again with error feedback: what
-/// the owner of a chunk does. p = (1/n) sum q_r + error; r = C(p); error <- p - r; reply <- code of r.
+/// the owner of a chunk does. p = (1/n) sum q_r + error; r = C(p); error <- p - r; reply <- code of r. On a
+/// CPU signs are summed four ranks at a time, and these sums in rank order.
 ///
 /// Shape: messages holds n messages of this chunk, stride_words apart; blocks are those of the one chunk.
 /// Memory: n bits/8 + 8 B + bits/8 per element.

@@ -6,10 +6,10 @@
 #include <kadam/kernels/adam_update.hpp>
 #include <kadam/kernels/block_map.hpp>
 #include <kadam/kernels/detail/block_loop.hpp>
-#include <kadam/kernels/detail/block_source.hpp>
 #include <kadam/kernels/detail/code_tile.hpp>
 #include <kadam/kernels/detail/code_word.hpp>
 #include <kadam/kernels/detail/held_codes.hpp>
+#include <kadam/kernels/detail/mean_of_messages.hpp>
 #include <kadam/kernels/numbers.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -267,8 +267,7 @@ struct MeanOfBlock {
 
   KOKKOS_FUNCTION void operator()(const HostBlockMember& member, const std::int64_t index) const {
     const BlockMap::Block block = map.block(index);
-    member.for_each(block.elements, [&](const std::int64_t k) { out(block.first_element + k) = 0.0F; });
-    source.compensate(member, block, out, [](const std::int64_t, const std::int64_t) {});
+    source.write_mean(member, block, out);
   }
   template <class Team, class Shape>
   KOKKOS_FUNCTION void operator()(const TeamBlockMember<Team, Shape>& member,

@@ -1,0 +1,211 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <kadam/kernels/block_map.hpp>
+#include <kadam/kernels/detail/block_loop.hpp>
+#include <kadam/kernels/detail/code_tile.hpp>
+#include <kadam/kernels/detail/code_word.hpp>
+#include <kadam/kernels/detail/held_codes.hpp>
+#include <kadam/kernels/detail/host_vector.hpp>
+#include <kadam/kernels/words.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+
+namespace kadam::detail {
+
+/// The mean of the messages of all ranks: error(i) <- (1/n) sum_r decode(message r, i) + error(i), in rank
+/// order. A CPU adds up signs four ranks at a time, ((q_0 + q_1 + q_2 + q_3) + (q_4 + ...)) + ...
+template <Quantiser Q, class MemorySpace>
+struct MeanOfMessages {
+  Q quantiser;
+  ConstWords<MemorySpace> messages;
+  std::int64_t ranks;
+  std::int64_t stride_words;  ///< between the messages of consecutive ranks
+  float inverse_ranks;
+
+  template <class ErrorView, class Finish>
+  KOKKOS_FORCEINLINE_FUNCTION void compensate(const HostBlockMember& member, const BlockMap::Block& block,
+                                              const ErrorView& error, const Finish& finish) const {
+    const float share = inverse_ranks;
+    for_each_sum(member, block, [&](const std::int64_t in_block, const std::int64_t count, const float* sum) {
+      float* const of_part = &error(block.first_element + in_block);
+      member.for_each(count, [=](const std::int64_t k) { of_part[k] += sum[k] * share; });
+      finish(in_block, count);
+    });
+  }
+
+  /// The mean alone, by one thread: out(i) <- (1/n) sum_r decode(message r, i).
+  template <class View>
+  KOKKOS_FORCEINLINE_FUNCTION void write_mean(const HostBlockMember& member, const BlockMap::Block& block,
+                                              const View& out) const {
+    const float share = inverse_ranks;
+    for_each_sum(member, block, [&](const std::int64_t in_block, const std::int64_t count, const float* sum) {
+      float* const of_part = &out(block.first_element + in_block);
+      member.for_each(count, [=](const std::int64_t k) { of_part[k] = sum[k] * share; });
+    });
+  }
+
+  template <class Member, class ErrorView>
+  KOKKOS_FORCEINLINE_FUNCTION void hold(const Member& member, const BlockMap::Block& block,
+                                        std::int64_t first, const ErrorView& error, float* held) const {
+    hold_mean(member, block, first, held);
+    member.for_each_held(first, block.elements, [&](const int j, const std::int64_t k) {
+      held[j] += error(block.first_element + k);
+    });
+  }
+
+  /// The mean alone.
+  template <class Member>
+  KOKKOS_FORCEINLINE_FUNCTION void hold_mean(const Member& member, const BlockMap::Block& block,
+                                             std::int64_t first, float* held) const {
+    member.for_each_held(first, block.elements, [&](const int j, const std::int64_t) { held[j] = 0.0F; });
+    for (std::int64_t rank = 0; rank < ranks; ++rank) {
+      const std::uint32_t* message = messages.data() + rank * stride_words;
+      const HeldValues<Q, Member> said(member, quantiser, message + block.first_word, first,
+                                       scale_of(message, block.scale_word));
+      member.for_each_held(first, block.elements,
+                           [&](const int j, const std::int64_t) { held[j] += said[j]; });
+    }
+    member.for_each_held(first, block.elements,
+                         [&](const int j, const std::int64_t) { held[j] *= inverse_ranks; });
+  }
+
+ private:
+  KOKKOS_FORCEINLINE_FUNCTION float scale_of(const std::uint32_t* message, std::int64_t scale_word) const {
+    return Q::has_scale ? number_in(message[scale_word]) : 0.0F;
+  }
+
+  /// function(first element in the block, length, sums of all ranks' values) for parts of a block.
+  template <class Function>
+  KOKKOS_FORCEINLINE_FUNCTION void for_each_sum(const HostBlockMember& member, const BlockMap::Block& block,
+                                                const Function& function) const {
+    float tables[uses_tables ? 16 * tables_at_a_time : 1];
+    const bool all_fit = ranks <= tables_at_a_time * ranks_of_table;
+    if constexpr (uses_tables) {
+      if (all_fit) fill_tables(0, block.scale_word, tables);
+    }
+    member.for_each_part(block.elements, [&](const std::int64_t in_block, const std::int64_t count) {
+      const std::int64_t first_word = block.first_word + in_block / elements_per_word<Q>;
+      float sum[tile_elements];
+      if constexpr (uses_tables) {
+        for (std::int64_t rank = 0; rank < ranks; rank += tables_at_a_time * ranks_of_table) {
+          if (!all_fit) fill_tables(rank, block.scale_word, tables);
+          add_by_tables(rank, tables, block.scale_word, first_word, count, sum);
+        }
+      } else {
+        sum_of_values(member, block.scale_word, first_word, count, sum);
+      }
+      function(in_block, count, sum);
+    });
+  }
+
+  /// Message by message.
+  KOKKOS_FORCEINLINE_FUNCTION void sum_of_values(const HostBlockMember& member, std::int64_t scale_word,
+                                                 std::int64_t first_word, std::int64_t count,
+                                                 float* KOKKOS_RESTRICT sum) const {
+    for (std::int64_t k = 0; k < tile_elements; ++k) sum[k] = 0.0F;
+    for (std::int64_t rank = 0; rank < ranks; ++rank) {
+      const std::uint32_t* message = messages.data() + rank * stride_words;
+      for_each_value(member, quantiser, message + first_word, count, scale_of(message, scale_word),
+                     [sum](const std::int64_t k, const float value) { sum[k] += value; });
+    }
+  }
+
+  /// Tables of 16 numbers: what a code of 4 bits says, or the codes of 1 bit of four ranks together.
+  static constexpr bool uses_tables = Q::bits == 1 || Q::bits == 4;
+  static constexpr std::int64_t ranks_of_table = uses_tables ? 4 / Q::bits : 1;
+  static constexpr std::int64_t tables_at_a_time = 16;
+
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int64_t used_tables(std::int64_t rank) const {
+    return Kokkos::min(tables_at_a_time, (ranks - rank + ranks_of_table - 1) / ranks_of_table);
+  }
+
+  KOKKOS_INLINE_FUNCTION void fill_tables(std::int64_t rank, std::int64_t scale_word, float* tables) const {
+    const std::int64_t used = used_tables(rank);
+    for (std::int64_t t = 0; t < used; ++t) {
+      fill_table(rank + t * ranks_of_table, scale_word, tables + 16 * t);
+    }
+  }
+
+  /// What the ranks from `rank` on say, as many as there are tables for. The first of them begin the sums.
+  KOKKOS_INLINE_FUNCTION void add_by_tables(std::int64_t rank, const float* tables, std::int64_t scale_word,
+                                            std::int64_t first_word, std::int64_t count,
+                                            float* KOKKOS_RESTRICT sum) const {
+    constexpr std::int64_t indices_of_part = tile_elements / 8;
+    std::uint32_t signs[Q::bits == 1 ? indices_of_part * tables_at_a_time : 1];
+    const std::int64_t used = used_tables(rank);
+    const std::uint32_t* indices = messages.data() + rank * stride_words + first_word;
+    std::int64_t stride = stride_words;
+    if constexpr (Q::bits == 1) {
+      for (std::int64_t t = 0; t < used; ++t) {
+        index_signs(rank + 4 * t, first_word, (count + 31) / 32, signs + t * indices_of_part);
+      }
+      indices = signs;
+      stride = indices_of_part;
+    }
+    std::int64_t w = 0;
+    for (; 32 * (w + 1) <= count; ++w) {
+      const std::uint32_t* const index = indices + (Q::bits == 1 ? index_place(w) : 4 * w);
+      SumsOf32 sums;
+      if (rank > 0) sums.read(sum + 32 * w);
+      for (std::int64_t t = 0; t < used; ++t) {
+        sums.template add<Q::bits == 1>(tables + 16 * t, index + t * stride);
+      }
+      sums.write(sum + 32 * w);
+    }
+    for (std::int64_t k = 32 * w; k < count; ++k) {
+      if (rank == 0) sum[k] = 0.0F;
+      for (std::int64_t t = 0; t < used; ++t) {
+        sum[k] += value_of_ranks(rank + t * ranks_of_table, scale_word, first_word, k);
+      }
+    }
+  }
+
+  /// table[code] = what the ranks from `rank` on say together, in rank order.
+  KOKKOS_INLINE_FUNCTION void fill_table(std::int64_t rank, std::int64_t scale_word, float* table) const {
+    const auto scale = [&](const std::int64_t r) {
+      return scale_of(messages.data() + r * stride_words, scale_word);
+    };
+    if constexpr (Q::bits == 4) {
+      const float of_rank = scale(rank);
+      for (std::uint32_t code = 0; code < 16U; ++code) table[code] = quantiser.decode(code, of_rank);
+    } else {
+      float sum[16] = {};
+      const std::int64_t used = Kokkos::min(ranks - rank, std::int64_t{4});
+      for (std::int64_t r = 0; r < used; ++r) {
+        const float of_rank = scale(rank + r);
+        for (std::uint32_t code = 0; code < 16U; ++code) {
+          sum[code] += quantiser.decode((code >> static_cast<unsigned>(r)) & 1U, of_rank);
+        }
+      }
+      for (int code = 0; code < 16; ++code) table[code] = sum[code];
+    }
+  }
+
+  /// The codes of 1 bit of four ranks from `rank` on, as indices; 0 of those that do not exist.
+  KOKKOS_INLINE_FUNCTION void index_signs(std::int64_t rank, std::int64_t first_word, std::int64_t words,
+                                          std::uint32_t* indices) const {
+    const std::uint32_t none[tile_elements / 32] = {};
+    const auto of = [&](const std::int64_t r) {
+      return r < ranks ? messages.data() + r * stride_words + first_word : none;
+    };
+    indices_of_signs(of(rank), of(rank + 1), of(rank + 2), of(rank + 3), words, indices);
+  }
+
+  /// What the ranks of one table say of element k.
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION float value_of_ranks(std::int64_t rank, std::int64_t scale_word,
+                                                            std::int64_t first_word, std::int64_t k) const {
+    const std::int64_t last = Kokkos::min(ranks, rank + ranks_of_table);
+    float value = 0.0F;
+    for (; rank < last; ++rank) {
+      const std::uint32_t* message = messages.data() + rank * stride_words;
+      value += value_at(quantiser, message + first_word, k, scale_of(message, scale_word));
+    }
+    return value;
+  }
+};
+
+}  // namespace kadam::detail
