@@ -113,7 +113,7 @@ TEST(Gauss2Quantiser, HasTheBestLevelsForAGaussian) {
 
 TEST(Gauss2Quantiser, HandSized) {
   const Gauss2Quantiser quantiser;
-  const float scale = quantiser.scale(quantiser.statistic(3.0F) + quantiser.statistic(-4.0F), 2);
+  const float scale = quantiser.scale(quantiser.accumulate(quantiser.accumulate(0.0, 3.0F), -4.0F), 2);
   EXPECT_FLOAT_EQ(scale, 3.5355339F);
   EXPECT_EQ(quantiser.encode(3.0F, scale), 0b10U);
   EXPECT_EQ(quantiser.encode(-4.0F, scale), 0b01U);
@@ -155,7 +155,7 @@ TEST(Gauss2Quantiser, DecodesABlockOfZerosToZero) {
 TEST(Gauss2Quantiser, ANaNSpoilsItsBlock) {
   const Gauss2Quantiser quantiser;
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  const float scale = quantiser.scale(quantiser.statistic(1.0F) + quantiser.statistic(nan), 2);
+  const float scale = quantiser.scale(quantiser.accumulate(quantiser.accumulate(0.0, 1.0F), nan), 2);
   EXPECT_TRUE(std::isnan(scale));
   for (const float h : {1.0F, -1.0F, 0.0F, nan}) {
     EXPECT_TRUE(std::isnan(quantiser.decode(quantiser.encode(h, scale), scale)));

@@ -115,8 +115,10 @@ struct OfNumbers {
   template <class Function>
   KOKKOS_FORCEINLINE_FUNCTION void with_format(const Function& function) const {
     numbers.with_format([&](const auto& values) {
-      function(
-          [&](const std::int64_t i, const auto... rest) { return rule(to_float(values(i)), i, rest...); });
+      // Copies: a float that is stored might change what is not one's own.
+      function([data = values.data(), known = rule](const std::int64_t i, const auto... rest) {
+        return known(to_float(data[i]), i, rest...);
+      });
     });
   }
 };

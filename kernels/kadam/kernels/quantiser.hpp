@@ -14,12 +14,12 @@ namespace kadam {
 /// fixed-width code per element.
 template <class Q>
 concept Quantiser = requires(const Q& q, float h, double statistic, std::int64_t count, std::uint32_t code) {
-  { Q::name } -> std::convertible_to<std::string_view>;  // as the option `code` says it
-  { Q::bits } -> std::convertible_to<int>;               // per element: 1, 2, 4, 8 or 32
-  { Q::has_scale } -> std::convertible_to<bool>;         // 4 more bytes per block
-  { Q::has_zero } -> std::convertible_to<bool>;          // a code that decodes to 0 in every block
-  { Q::reduces_by_max } -> std::convertible_to<bool>;    // the block statistic: largest, or sum
-  { q.statistic(h) } -> std::convertible_to<double>;     // of one element
+  { Q::name } -> std::convertible_to<std::string_view>;    // as the option `code` says it
+  { Q::bits } -> std::convertible_to<int>;                 // per element: 1, 2, 4, 8 or 32
+  { Q::has_scale } -> std::convertible_to<bool>;           // 4 more bytes per block
+  { Q::has_zero } -> std::convertible_to<bool>;            // a code that decodes to 0 in every block
+  { Q::reduces_by_max } -> std::convertible_to<bool>;      // the block statistic: largest |h|, or a sum
+  { q.accumulate(statistic, h) } -> std::same_as<double>;  // the statistic with one more element
   { q.scale(statistic, count) } -> std::same_as<float>;
   { q.encode(h, float{}) } -> std::same_as<std::uint32_t>;
   { q.decode(code, float{}) } -> std::same_as<float>;
@@ -41,10 +41,16 @@ struct SignQuantiser {
 
   SignScale rule = SignScale::rms;
 
-  [[nodiscard]] KOKKOS_INLINE_FUNCTION double statistic(float h) const {
-    // A choice of factors, not of branches: the sum over a block vectorises.
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION double accumulate(double sum, float h) const {
+    // A choice of factors, not of branches: the sum over a block vectorises. The product of two floats is
+    // exact in double, so a fused multiply-add rounds as a sum does.
     const double size = Kokkos::fabs(static_cast<double>(h));
-    return size * (rule == SignScale::rms ? size : 1.0);
+    const double factor = rule == SignScale::rms ? size : 1.0;
+#if defined(__FP_FAST_FMA) || defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+    return Kokkos::fma(size, factor, sum);
+#else
+    return sum + size * factor;
+#endif
   }
   [[nodiscard]] KOKKOS_INLINE_FUNCTION float scale(double statistic, std::int64_t count) const {
     if (count == 0) return 0.0F;
@@ -73,8 +79,8 @@ struct UniformQuantiser {
   static constexpr bool reduces_by_max = true;
   static constexpr int levels = (1 << (Bits - 1)) - 1;
 
-  [[nodiscard]] KOKKOS_INLINE_FUNCTION double statistic(float h) const {
-    return static_cast<double>(Kokkos::fabs(h));
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION double accumulate(double largest, float h) const {
+    return Kokkos::max(largest, static_cast<double>(Kokkos::fabs(h)));
   }
   [[nodiscard]] KOKKOS_INLINE_FUNCTION float scale(double statistic, std::int64_t /*count*/) const {
     return static_cast<float>(statistic) / static_cast<float>(levels);
@@ -109,8 +115,8 @@ struct Float8Quantiser {
   static constexpr float largest = 448.0F;
   static constexpr float smallest_normal = 0x1p-6F;
 
-  [[nodiscard]] KOKKOS_INLINE_FUNCTION double statistic(float h) const {
-    return static_cast<double>(Kokkos::fabs(h));
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION double accumulate(double largest, float h) const {
+    return Kokkos::max(largest, static_cast<double>(Kokkos::fabs(h)));
   }
   [[nodiscard]] KOKKOS_INLINE_FUNCTION float scale(double statistic, std::int64_t /*count*/) const {
     return static_cast<float>(statistic) / largest;
@@ -161,8 +167,8 @@ struct Gauss2Quantiser {
   static constexpr float high = 1.5104F;
   static constexpr float border = 0.9816F;
 
-  [[nodiscard]] KOKKOS_INLINE_FUNCTION double statistic(float h) const {
-    return SignQuantiser{SignScale::rms}.statistic(h);
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION double accumulate(double sum, float h) const {
+    return SignQuantiser{SignScale::rms}.accumulate(sum, h);
   }
   [[nodiscard]] KOKKOS_INLINE_FUNCTION float scale(double statistic, std::int64_t count) const {
     return SignQuantiser{SignScale::rms}.scale(statistic, count);
@@ -191,7 +197,9 @@ struct IdentityQuantiser {
   static constexpr bool has_zero = true;
   static constexpr bool reduces_by_max = true;
 
-  [[nodiscard]] KOKKOS_INLINE_FUNCTION double statistic(float /*h*/) const { return 0.0; }
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION double accumulate(double /*statistic*/, float /*h*/) const {
+    return 0.0;
+  }
   [[nodiscard]] KOKKOS_INLINE_FUNCTION float scale(double /*statistic*/, std::int64_t /*count*/) const {
     return 0.0F;
   }

@@ -47,12 +47,19 @@ struct HostBlockMember {
     template <class Function>
     KOKKOS_FORCEINLINE_FUNCTION void add(const HostBlockMember& /*member*/, std::int64_t count,
                                          const Function& function) {
+      accumulate(count, [&](const double sum, const std::int64_t k) {
+        return sum + static_cast<double>(function(k));
+      });
+    }
+    /// partial sum <- function(partial sum, k)
+    template <class Function>
+    KOKKOS_FORCEINLINE_FUNCTION void accumulate(std::int64_t count, const Function& function) {
       std::int64_t k = 0;
       for (; k + lanes <= count; k += lanes) {
         KADAM_SIMD
-        for (int lane = 0; lane < lanes; ++lane) partial[lane] += static_cast<double>(function(k + lane));
+        for (int lane = 0; lane < lanes; ++lane) partial[lane] = function(partial[lane], k + lane);
       }
-      for (int lane = 0; k < count; ++k, ++lane) partial[lane] += static_cast<double>(function(k));
+      for (int lane = 0; k < count; ++k, ++lane) partial[lane] = function(partial[lane], k);
     }
     [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION double value() const {
       double total = 0.0;

@@ -4,6 +4,7 @@
 
 #include <kadam/kernels/detail/block_loop.hpp>
 #include <kadam/kernels/detail/code_word.hpp>
+#include <kadam/kernels/detail/host_vector.hpp>
 #include <kadam/kernels/quantiser.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -104,14 +105,18 @@ KOKKOS_FORCEINLINE_FUNCTION void encode_tile(const Q& quantiser, float* KOKKOS_R
       }
     };
     std::int64_t w = 0;
-    for (; 32 * (w + 1) <= count; ++w) encode_word(w, 32);
+    for (; 32 * (w + 1) <= count; ++w) words[w] = take_signs_of_32(h + 32 * w, scale);
     if (32 * w < count) encode_word(w, count - 32 * w);
   } else {
-    unsigned char codes[tile_elements] = {};
+    unsigned char codes[tile_elements];
+    if (count < tile_elements) {
+      for (unsigned char& code : codes) code = 0;
+    }
+    const Q known = quantiser;
     KADAM_SIMD
     for (std::int64_t k = 0; k < count; ++k) {
-      const std::uint32_t code = quantiser.encode(h[k], scale);
-      h[k] -= quantiser.decode(code, scale);
+      const std::uint32_t code = known.encode(h[k], scale);
+      h[k] -= known.decode(code, scale);
       codes[k] = static_cast<unsigned char>(code);
     }
     const std::int64_t used_bytes = 4 * ((count * Q::bits + 31) / 32);

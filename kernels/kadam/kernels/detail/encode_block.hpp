@@ -64,8 +64,7 @@ struct EncodeBlock {
       source.hold(member, block, first, error, held);
       silence_inactive(member, block, first, held);
       member.for_each_held(first, block.elements, [&](const int j, const std::int64_t k) {
-        const double own = quantiser.statistic(held[j]);
-        statistic = Q::reduces_by_max ? Kokkos::max(statistic, own) : statistic + own;
+        statistic = quantiser.accumulate(statistic, held[j]);
         if (waits) error(block.first_element + k) = held[j];
       });
     });
@@ -127,8 +126,15 @@ struct EncodeBlock {
         });
       }
       if constexpr (Q::has_scale) {
-        statistic.add(member, count,
-                      [&](const std::int64_t k) { return quantiser.statistic(error(first + k)); });
+        const float* const h = &error(first);
+        if constexpr (Q::reduces_by_max) {
+          statistic.add(member, count, [h](const std::int64_t k) { return Kokkos::fabs(h[k]); });
+        } else {
+          const Q code = quantiser;
+          statistic.accumulate(count, [h, code](const double partial, const std::int64_t k) {
+            return code.accumulate(partial, h[k]);
+          });
+        }
       }
     });
     if constexpr (!Q::has_scale) return 0.0F;
