@@ -4,6 +4,8 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <map>
+#include <mutex>
 #include <stdexcept>
 #include <string_view>
 
@@ -14,9 +16,17 @@ namespace tools = Kokkos::Tools::Experimental;
 
 /// Kokkos calls plain functions: what they write to.
 Calls counted;
+Kokkos::Timer since_launch;
+std::map<const void*, std::uint64_t> held;
+std::mutex held_access;  // background exchanges may allocate
 
 void count_launch(const char* /*label*/, std::uint32_t /*device*/, std::uint64_t* /*id*/) {
   ++counted.launches;
+  since_launch.reset();
+}
+/// Kokkos has waited for the kernel.
+void count_end(std::uint64_t /*id*/) {
+  counted.kernel_seconds += since_launch.seconds();
 }
 /// Kokkos fences around kernels because somebody listens: that is no part of a step.
 void count_fence(const char* label, std::uint32_t /*device*/, std::uint64_t* /*id*/) {
@@ -32,17 +42,35 @@ void set_callbacks(bool wanted) {
   tools::set_begin_parallel_for_callback(wanted ? count_launch : nullptr);
   tools::set_begin_parallel_reduce_callback(wanted ? count_launch : nullptr);
   tools::set_begin_parallel_scan_callback(wanted ? count_launch : nullptr);
+  tools::set_end_parallel_for_callback(wanted ? count_end : nullptr);
+  tools::set_end_parallel_reduce_callback(wanted ? count_end : nullptr);
+  tools::set_end_parallel_scan_callback(wanted ? count_end : nullptr);
   tools::set_begin_deep_copy_callback(wanted ? count_copy : nullptr);
   tools::set_begin_fence_callback(wanted ? count_fence : nullptr);
+}
+
+void remember_view(Kokkos::Tools::SpaceHandle /*space*/, const char* label, const void* data,
+                   std::uint64_t bytes) {
+  if (std::string_view(label).starts_with("Kokkos::")) return;
+  const std::lock_guard<std::mutex> lock(held_access);
+  held[data] = bytes;
+}
+void forget_view(Kokkos::Tools::SpaceHandle /*space*/, const char* /*label*/, const void* data,
+                 std::uint64_t /*bytes*/) {
+  const std::lock_guard<std::mutex> lock(held_access);
+  held.erase(data);
+}
+
+void require_no_tool() {
+  if (!Kokkos::Tools::profileLibraryLoaded()) return;
+  throw std::runtime_error(
+      "kadam-bench counts what Kokkos does, which a tool of KOKKOS_TOOLS_LIBS keeps it from");
 }
 
 }  // namespace
 
 CallCounter::CallCounter() {
-  if (Kokkos::Tools::profileLibraryLoaded()) {
-    throw std::runtime_error(
-        "kadam-bench counts what Kokkos does, which a tool of KOKKOS_TOOLS_LIBS keeps it from");
-  }
+  require_no_tool();
   counted = {};
   set_callbacks(true);
 }
@@ -53,6 +81,25 @@ CallCounter::~CallCounter() {
 
 Calls CallCounter::calls() const {
   return counted;
+}
+
+HeldMemory::HeldMemory() {
+  require_no_tool();
+  held.clear();
+  tools::set_allocate_data_callback(remember_view);
+  tools::set_deallocate_data_callback(forget_view);
+}
+
+HeldMemory::~HeldMemory() {
+  tools::set_allocate_data_callback(nullptr);
+  tools::set_deallocate_data_callback(nullptr);
+}
+
+std::size_t HeldMemory::bytes() const {
+  const std::lock_guard<std::mutex> lock(held_access);
+  std::size_t sum = 0;
+  for (const auto& [data, bytes] : held) sum += bytes;
+  return sum;
 }
 
 }  // namespace kadam::bench

@@ -22,6 +22,9 @@ namespace kadam::bench {
          });
 }
 
+/// The optimizers that --only asks for. Errors: launch::UsageError if there are none.
+[[nodiscard]] std::vector<std::string> wanted_optimizers(const std::vector<std::string>& only);
+
 /// kadam-bench kernels: what the kernels reach of the memory's speed.
 class KernelsCommand {
  public:
@@ -84,20 +87,42 @@ class StepsCommand {
   StepsCommand(const StepsCommand&) = delete;
   StepsCommand& operator=(const StepsCommand&) = delete;
 
+  [[nodiscard]] bool is_chosen() const;
   /// The exit code. Errors: launch::Refused when nothing is wanted, or more tensors than elements.
   /// Collective.
   [[nodiscard]] int run(const launch::Session& session) const;
 
  private:
-  /// Errors: launch::UsageError.
-  [[nodiscard]] std::vector<std::string> wanted_optimizers() const;
-
   launch::Options options_;
   std::int64_t elements_ = std::int64_t{1} << 26;
   std::vector<std::int64_t> tensors_ = {1, 400};
   std::vector<std::string> only_;
   int repetitions_ = 21;
   int seconds_ = 300;
+  bool json_ = false;
+};
+
+/// kadam-bench growth: what one rank of many sends, holds and computes, without the others.
+class GrowthCommand {
+ public:
+  /// The program writes into this object when it reads its command line.
+  explicit GrowthCommand(launch::Options& program);
+  GrowthCommand(const GrowthCommand&) = delete;
+  GrowthCommand& operator=(const GrowthCommand&) = delete;
+
+  [[nodiscard]] bool is_chosen() const;
+  /// The exit code. Errors: launch::Refused on several ranks or a device, when nothing is wanted, or where
+  /// nodes are not full.
+  [[nodiscard]] int run(const launch::Session& session) const;
+
+ private:
+  launch::Options options_;
+  std::int64_t elements_ = std::int64_t{1} << 20;
+  std::vector<std::int64_t> ranks_ = {2, 4, 8, 16, 32, 64, 128, 256};
+  int ranks_per_node_ = 1;
+  int steps_ = 8;
+  int repetitions_ = 3;
+  std::vector<std::string> only_;
   bool json_ = false;
 };
 

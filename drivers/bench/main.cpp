@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// kadam-bench: kernels against the memory's speed, exchanges against the network's, steps of optimizers.
+/// kadam-bench: kernels against the memory's speed, exchanges against the network's, steps of optimizers,
+/// and how these grow with the number of ranks.
 
 #include <bench/commands.hpp>
 #include <launch/command_line.hpp>
@@ -13,17 +14,20 @@ int run(launch::Session& session, int argc, char** argv) {
   launch::Options options(
       "kadam-bench",
       "Measures the kernels against the speed of the memory, in one process, the exchanges between ranks\n"
-      "against the speed of a wire, or whole steps of every optimizer.",
+      "against the speed of a wire, or whole steps of every optimizer; counts what one rank of many does.",
       "kadam-bench kernels [--elements N] [--threads N] [--json]\n"
       "       mpirun -n RANKS kadam-bench exchange [--elements LIST] [--rate RATE] [--json]\n"
-      "       mpirun -n RANKS kadam-bench steps [--elements N] [--tensors LIST] [--json]");
+      "       mpirun -n RANKS kadam-bench steps [--elements N] [--tensors LIST] [--json]\n"
+      "       kadam-bench growth [--elements N] [--ranks LIST] [--json]");
   KernelsCommand kernels(options);
   ExchangeCommand exchange(options);
   StepsCommand steps(options);
+  GrowthCommand growth(options);
   options.need_command();
   if (const auto code = options.parse(session, argc, argv)) return *code;
   if (kernels.is_chosen()) return kernels.run(session);
-  return exchange.is_chosen() ? exchange.run(session) : steps.run(session);
+  if (exchange.is_chosen()) return exchange.run(session);
+  return steps.is_chosen() ? steps.run(session) : growth.run(session);
 }
 
 }  // namespace

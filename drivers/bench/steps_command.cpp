@@ -48,13 +48,17 @@ StepsCommand::StepsCommand(launch::Options& program)
   options_.add_flag("--json", json_, "a JSON object a line instead of the table");
 }
 
-std::vector<std::string> StepsCommand::wanted_optimizers() const {
+bool StepsCommand::is_chosen() const {
+  return options_.is_chosen();
+}
+
+std::vector<std::string> wanted_optimizers(const std::vector<std::string>& only) {
   const std::vector<std::string> all = optimizer_names();
   std::vector<std::string> wanted = all;
-  std::erase_if(wanted, [&](const std::string& name) { return !is_wanted(name, only_); });
+  std::erase_if(wanted, [&](const std::string& name) { return !is_wanted(name, only); });
   if (wanted.empty()) {
     throw launch::UsageError(
-        fmt::format("no optimizer's name holds '{}': there are {}", only_.front(), fmt::join(all, "; ")));
+        fmt::format("no optimizer's name holds '{}': there are {}", only.front(), fmt::join(all, "; ")));
   }
   return wanted;
 }
@@ -63,7 +67,7 @@ int StepsCommand::run(const launch::Session& session) const {
   std::vector<std::string> wanted;
   std::vector<TensorLayout> layouts;
   session.prepare([&] {
-    wanted = wanted_optimizers();
+    wanted = wanted_optimizers(only_);
     for (const std::int64_t tensors : tensors_) layouts.push_back(alternating_tensors(elements_, tensors));
   });
   const auto& communicator = session.communicator();
