@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/kernels/detail/backend.hpp>
 #include <kadam/kernels/number_format.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -12,7 +13,7 @@
 namespace kadam {
 
 /// out[i] = (1/n) sum_r parts[r stride + i], summed in rank order in float32 and rounded once to the format
-/// of the parts: one element of ordered_mean(). Called by a plain loop where no execution space is to be had.
+/// of the parts: what ordered_mean() computes.
 template <Number T>
 struct OrderedMeanOfElement {
   const T* parts;
@@ -28,6 +29,31 @@ struct OrderedMeanOfElement {
   }
 };
 
+/// The same for a tile of `width` elements, by one thread of a CPU: rank after rank.
+/// The parts of an element may be a power of two apart, as chunks are: a thousand of them then share the few
+/// lines that a cache has for their address, and are fetched anew for each element. Called by a plain loop
+/// where no execution space is to be had.
+template <Number T>
+struct OrderedMeanOfTile {
+  static constexpr std::int64_t width = 1024;
+
+  OrderedMeanOfElement<T> mean;
+  std::int64_t elements;
+
+  KOKKOS_FUNCTION void operator()(const std::int64_t tile) const {
+    const std::int64_t first = tile * width;
+    const std::int64_t count = Kokkos::min(width, elements - first);
+    float sum[width];
+    for (std::int64_t k = 0; k < count; ++k) sum[k] = to_float(mean.parts[first + k]);
+    for (std::int64_t rank = 1; rank < mean.ranks; ++rank) {
+      const T* const part = mean.parts + rank * mean.stride + first;
+      for (std::int64_t k = 0; k < count; ++k) sum[k] += to_float(part[k]);
+    }
+    for (std::int64_t k = 0; k < count; ++k) mean.out[first + k] = round_to<T>(sum[k] * mean.inverse_ranks);
+  }
+  [[nodiscard]] std::int64_t tiles() const { return (elements + width - 1) / width; }
+};
+
 /// The same for i in [0, elements).
 ///
 /// Memory: 4 (n + 1) B per element, half of that in 16 bits.
@@ -37,8 +63,13 @@ void ordered_mean(const Exec& exec, std::int64_t elements, int ranks, std::int64
                   const Kokkos::View<T*, MemorySpace>& out) {
   using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
   const auto inverse = static_cast<float>(1.0 / ranks);
-  Kokkos::parallel_for("kadam::ordered_mean", Policy(exec, 0, elements),
-                       OrderedMeanOfElement<T>{parts.data(), out.data(), ranks, stride, inverse});
+  const OrderedMeanOfElement<T> mean{parts.data(), out.data(), ranks, stride, inverse};
+  if constexpr (detail::one_thread_per_block<Exec>) {
+    const OrderedMeanOfTile<T> tile{mean, elements};
+    Kokkos::parallel_for("kadam::ordered_mean", Policy(exec, 0, tile.tiles()), tile);
+  } else {
+    Kokkos::parallel_for("kadam::ordered_mean", Policy(exec, 0, elements), mean);
+  }
 }
 
 }  // namespace kadam

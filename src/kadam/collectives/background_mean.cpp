@@ -301,7 +301,8 @@ void BackgroundMean::Work::reduce(const Slice& slice) const {
   const OrderedMeanOfElement<float> mean{parts_.data() + (slice.elements.begin - own_chunk_.begin),
                                          mean_.data() + slice.elements.begin, chunks_.ranks(),
                                          own_chunk_.elements(), static_cast<float>(1.0 / chunks_.ranks())};
-  for (std::int64_t i = 0; i < slice.elements.elements(); ++i) mean(i);
+  const OrderedMeanOfTile<float> tile{mean, slice.elements.elements()};
+  for (std::int64_t t = 0; t < tile.tiles(); ++t) tile(t);
 }
 
 void BackgroundMean::Work::start_thread() {
