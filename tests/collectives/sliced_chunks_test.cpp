@@ -120,6 +120,23 @@ TEST(SlicedChunks, AreNeverMoreThanThereAreNumbers) {
   }
 }
 
+/// Elements beyond 32 bits, bytes beyond 36.
+TEST(SlicedChunks, CoverVectorsOfMoreThan32Bits) {
+  constexpr std::int64_t d = (std::int64_t{1} << 33) + 12345;
+  constexpr std::size_t piece_bytes = std::size_t{60} << 10U;
+  for (const int ranks : {1, 2, 5, 1024}) {
+    expect_numbers_covered<float>(d, ranks, piece_bytes);
+    for (const int bits : {1, 8}) {
+      for (const std::int64_t block : {0, 2048}) {
+        const BlockMessage message(ChunkLayout(d, ranks), block, bits, true);
+        expect_messages_covered(message, piece_bytes);
+        EXPECT_GE(message.total_bytes(), static_cast<std::size_t>(d / 8 * bits));
+        EXPECT_LE(message.total_bytes(), static_cast<std::size_t>(d / 8 * bits + 4 * d / 2000 + 8 * ranks));
+      }
+    }
+  }
+}
+
 /// A second call with other chunks, units or layouts does not keep what the first has cut.
 TEST(SlicedChunks, AreCutAnewForWhatIsNew) {
   SlicedChunks slices;

@@ -19,8 +19,11 @@ TEST(ChunkLayout, HandSized) {
 }
 
 TEST(ChunkLayout, ChunksCoverTheVectorOnceAndStartAtMultiplesOf64) {
-  for (const std::int64_t elements : {0, 1, 63, 64, 65, 1000, 4096, 1048583}) {
-    for (const int ranks : {1, 2, 3, 4, 7, 64}) {
+  for (const std::int64_t elements :
+       {std::int64_t{0}, std::int64_t{1}, std::int64_t{63}, std::int64_t{64}, std::int64_t{65},
+        std::int64_t{1000}, std::int64_t{4096}, std::int64_t{1048583}, (std::int64_t{1} << 33) + 12345,
+        (std::int64_t{1} << 50) + 1}) {
+    for (const int ranks : {1, 2, 3, 4, 7, 64, 1024}) {
       const ChunkLayout chunks(elements, ranks);
       std::int64_t next = 0;
       for (int rank = 0; rank < ranks; ++rank) {

@@ -59,6 +59,40 @@ TEST(OptimizerCost, IsThatOfTheOptimizer) {
   }
 }
 
+/// Elements beyond 32 bits, bytes beyond 38: everything is 1024 times what it is for a 1024th of the
+/// elements, but for blocks that are not full, and figures of tensors.
+TEST(OptimizerCost, GrowsWithElementsBeyond32Bits) {
+  constexpr std::int64_t few = std::int64_t{1} << 23;
+  constexpr std::size_t times = 1024;
+  for (const std::string& name : optimizer_names()) {
+    for (const Arrangement& ranks :
+         {Arrangement::flat(2), Arrangement::flat(64), Arrangement::of_nodes(8, 8)}) {
+      const OptionMap options = test::options_with_warmup(name, 100);
+      const AlgorithmCost small = optimizer_cost(name, options, few, ranks);
+      const AlgorithmCost large = optimizer_cost(name, options, few * std::int64_t{times}, ranks);
+      const auto expect_grown = [&](auto before, auto after, const std::string& what) {
+        const double wanted = static_cast<double>(before) * times;
+        EXPECT_NEAR(static_cast<double>(after), wanted, 0.02 * wanted) << name << ": " << what;
+      };
+      expect_grown(small.memory.state_bytes, large.memory.state_bytes, "state");
+      // Muon's products have room for a few matrices, however many there are.
+      EXPECT_GT(large.memory.workspace_bytes, times / 2 * small.memory.workspace_bytes) << name;
+      EXPECT_LT(large.memory.workspace_bytes, (times + times / 50) * small.memory.workspace_bytes) << name;
+      ASSERT_EQ(small.phases.size(), large.phases.size()) << name;
+      for (std::size_t p = 0; p < small.phases.size(); ++p) {
+        for (const auto& [kernel, elements] : work_of(small.phases[p]))
+          expect_grown(elements, work_of(large.phases[p])[kernel], kernel);
+        ASSERT_EQ(small.phases[p].exchanges.size(), large.phases[p].exchanges.size()) << name;
+        for (std::size_t e = 0; e < small.phases[p].exchanges.size(); ++e) {
+          const auto& transfers = small.phases[p].exchanges[e].transfers;
+          for (std::size_t t = 0; t < transfers.size(); ++t)
+            expect_grown(transfers[t].bytes, large.phases[p].exchanges[e].transfers[t].bytes, "bytes");
+        }
+      }
+    }
+  }
+}
+
 TEST(OptimizerCost, ShardsOfTwoLevelsAreThoseOfTheirPlaces) {
   // d = 1024 on 2 nodes of 2: half of 2048 B inside the node each way, a quarter of 4096 B between the nodes.
   const AlgorithmCost cost = optimizer_cost("adam", {}, 1024, Arrangement::of_nodes(2, 2));
