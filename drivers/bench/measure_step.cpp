@@ -10,13 +10,16 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <fstream>
+#include <sstream>
 #include <stdexcept>
 
 namespace kadam::bench {
 namespace {
 
 constexpr double decay_of_matrices = 0.01;
-constexpr const char* step_row_format = "{:<26} {:>11} {:>8} {:>12} {:>7} {:>9} {:>7} {:>7} {:>10}\n";
+constexpr const char* step_row_format =
+    "{:<26} {:>11} {:>8} {:>12} {:>7} {:>9} {:>7} {:>7} {:>10} {:>9} {:>8}\n";
 
 OptionMap step_options(const std::string& optimizer) {
   OptionMap options = {{"weight_decay", decay_of_matrices}};
@@ -49,6 +52,27 @@ class Steps {
   Vector<float> gradient_;
 };
 
+/// From here on the most that this process has held counts anew, where the system can do that (Linux).
+void forget_peak_memory() {
+  std::ofstream("/proc/self/clear_refs") << '5';
+}
+
+double peak_memory_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    std::istringstream words(line);
+    std::string name;
+    double kibibytes = 0.0;
+    if (words >> name >> kibibytes && name == "VmHWM:") return 1024.0 * kibibytes;
+  }
+  return 0.0;
+}
+
+double most_of(Communicator& communicator, double own) {
+  const std::vector<double> all = communicator.all_gather_values({&own, 1});
+  return *std::max_element(all.begin(), all.end());
+}
+
 /// The same on all ranks: the slowest one decides.
 int steps_in_group(const ExecutionSpace& exec, Steps& steps, Communicator& communicator) {
   exec.fence("kadam-bench: ready");
@@ -56,8 +80,7 @@ int steps_in_group(const ExecutionSpace& exec, Steps& steps, Communicator& commu
   steps.take(exec, 1);
   exec.fence("kadam-bench: done");
   const double own = timer.seconds();
-  const std::vector<double> all = communicator.all_gather_values({&own, 1});
-  return runs_in_group(*std::max_element(all.begin(), all.end()));
+  return runs_in_group(most_of(communicator, own));
 }
 
 }  // namespace
@@ -91,12 +114,20 @@ std::vector<ParameterGroup> alternating_groups(const TensorLayout& layout) {
   return {biases};
 }
 
+std::size_t step_memory_bytes(const std::string& optimizer, std::int64_t elements,
+                              const Communicator& communicator) {
+  const MemoryUse held =
+      optimizer_cost(optimizer, step_options(optimizer), elements, communicator.arrangement()).memory;
+  return held.state_bytes + held.workspace_bytes + 2 * sizeof(float) * static_cast<std::size_t>(elements);
+}
+
 StepResult measure_step(const std::string& optimizer, const TensorLayout& layout,
                         const std::shared_ptr<Communicator>& communicator, const Effort& effort,
                         const std::function<void(int)>& progress) {
   constexpr int until_buffers_are_there = 4;
   constexpr int counted_steps = 8;
   const ExecutionSpace exec;
+  forget_peak_memory();
   const auto steps = std::make_shared<Steps>(optimizer, layout, communicator);
   steps->take(exec, until_buffers_are_there);
   Calls calls;
@@ -119,12 +150,14 @@ StepResult measure_step(const std::string& optimizer, const TensorLayout& layout
           of_step(calls.copies),
           of_step(calls.fences),
           static_cast<double>(timing.bytes_sent) / group,
-          timing.spent_seconds};
+          timing.spent_seconds,
+          static_cast<double>(step_memory_bytes(optimizer, layout.elements(), *communicator)),
+          most_of(*communicator, peak_memory_bytes())};
 }
 
 std::string step_table_head() {
   return fmt::format(fmt::runtime(step_row_format), "optimizer", "elements", "tensors", "milliseconds",
-                     "spread", "launches", "copies", "fences", "MB sent");
+                     "spread", "launches", "copies", "fences", "MB sent", "GB needed", "GB peak");
 }
 
 std::string step_table_row(const StepResult& result) {
@@ -132,7 +165,9 @@ std::string step_table_row(const StepResult& result) {
                      fmt::format("{:.4f}", 1e3 * result.seconds.median),
                      fmt::format("{:.1f} %", 100.0 * result.seconds.spread),
                      fmt::format("{:.1f}", result.launches), fmt::format("{:.1f}", result.copies),
-                     fmt::format("{:.1f}", result.fences), fmt::format("{:.4g}", result.bytes_sent / 1e6));
+                     fmt::format("{:.1f}", result.fences), fmt::format("{:.4g}", result.bytes_sent / 1e6),
+                     fmt::format("{:.3f}", result.needed_bytes / 1e9),
+                     fmt::format("{:.3f}", result.peak_bytes / 1e9));
 }
 
 std::string json_line_of(const StepResult& result) {
@@ -145,7 +180,9 @@ std::string json_line_of(const StepResult& result) {
                                        {"launches", result.launches},
                                        {"copies", result.copies},
                                        {"fences", result.fences},
-                                       {"bytes_sent", result.bytes_sent}};
+                                       {"bytes_sent", result.bytes_sent},
+                                       {"needed_memory_bytes", result.needed_bytes},
+                                       {"peak_memory_bytes", result.peak_bytes}};
   return line.dump() + "\n";
 }
 

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <bench/exchange_results.hpp>
+#include <kadam/comm/communicator.hpp>
 #include <kadam/layout/tensor_layout.hpp>
 #include <kadam/options/parameter_groups.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -31,7 +33,14 @@ struct StepResult {
   double fences = 0.0;
   double bytes_sent = 0.0;
   double spent_seconds = 0.0;  ///< of all runs
+  double needed_bytes = 0.0;   ///< step_memory_bytes()
+  double peak_bytes = 0.0;     ///< of the process that took most; 0 where the system does not tell
 };
+
+/// Memory that a rank needs for parameters, gradient and the optimizer with its defaults, known before it is
+/// made.
+[[nodiscard]] std::size_t step_memory_bytes(const std::string& optimizer, std::int64_t elements,
+                                            const Communicator& communicator);
 
 /// Makes the optimizer with its defaults and a warm-up of one step, and takes steps with it: short ones in
 /// groups. progress(repetition) is called before each. Collective.

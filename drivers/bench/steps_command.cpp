@@ -5,6 +5,7 @@
 #include <kadam/optim/optimizer_names.hpp>
 #include <kadam/version.hpp>
 #include <launch/progress.hpp>
+#include <launch/quantities.hpp>
 #include <launch/session.hpp>
 
 #include <fmt/format.h>
@@ -12,6 +13,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <memory>
+#include <optional>
 
 namespace kadam::bench {
 namespace {
@@ -19,6 +22,16 @@ namespace {
 void say_now(const std::string& text) {
   fmt::print("{}", text);
   std::fflush(stdout);
+}
+
+/// Of the ranks that share this one's memory: what each of them may take. Nothing where the system does not
+/// tell. Collective.
+std::optional<double> memory_of_a_rank(Communicator& communicator) {
+  const std::shared_ptr<Communicator> node = communicator.split_by_node();
+  const double own = static_cast<double>(available_memory_bytes().value_or(0)) / node->size();
+  const std::vector<double> all = communicator.all_gather_values({&own, 1});
+  const double least = *std::min_element(all.begin(), all.end());
+  return least > 0.0 ? std::optional(least) : std::nullopt;
 }
 
 }  // namespace
@@ -71,8 +84,19 @@ int StepsCommand::run(const launch::Session& session) const {
     for (const std::int64_t tensors : tensors_) layouts.push_back(alternating_tensors(elements_, tensors));
   });
   const auto& communicator = session.communicator();
+  const std::optional<double> memory = memory_of_a_rank(*communicator);
+  std::vector<std::string> fitting;
+  std::string needs =
+      memory ? fmt::format("Memory: {} for each rank", launch::bytes_text(*memory)) : "Memory";
+  for (const std::string& name : wanted) {
+    const auto needed = static_cast<double>(step_memory_bytes(name, elements_, *communicator));
+    const bool fits = !memory || needed <= *memory;
+    needs += fmt::format("; {} needs {}{}", name, launch::bytes_text(needed), fits ? "" : " and is left out");
+    if (fits) fitting.push_back(name);
+  }
+  wanted = fitting;
   if (session.is_root() && !json_) {
-    say_now(fmt::format("{}\n\n{}", launch::title_line(*communicator), step_table_head()));
+    say_now(fmt::format("{}\n{}\n\n{}", launch::title_line(*communicator), needs, step_table_head()));
   }
   launch::TransientLine line(session.is_root());
   std::size_t left = wanted.size() * layouts.size();
