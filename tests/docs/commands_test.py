@@ -29,7 +29,7 @@ def help_of(command):
         return "".join(part.read_text() for part in parts if part.exists()) or None
     if not (programs / command).exists():
         return None
-    commands = [[], ["kernels"], ["exchange"]] if command == "kadam-bench" else [[]]
+    commands = [[], ["kernels"], ["exchange"], ["steps"], ["growth"]] if command == "kadam-bench" else [[]]
     return "".join(subprocess.run([programs / command, *words, "--help"], capture_output=True, text=True, timeout=50,
                                   check=True).stdout for words in commands)
 
