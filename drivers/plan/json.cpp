@@ -10,11 +10,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json json_of(const plan::StepSeconds& seconds) {
-  return {{"seconds", seconds.total()},
-          {"compute_seconds", seconds.compute},
-          {"kernel_seconds", seconds.kernels},
-          {"exchange_seconds", seconds.exchange},
-          {"exposed_seconds", seconds.exposed}};
+  return {{"seconds", seconds.total()},         {"compute_seconds", seconds.compute},
+          {"kernel_seconds", seconds.kernels},  {"exchange_seconds", seconds.exchange},
+          {"exposed_seconds", seconds.exposed}, {"message_seconds", seconds.messages}};
 }
 
 Json json_of(const OptionMap& options) {

@@ -34,6 +34,15 @@ double direct_seconds(const Network& network, int ranks, int on_host, double byt
   return on_host == 1 ? over_link : std::max(over_link, bytes * inside / network.node_bytes_per_second);
 }
 
+bool goes_by_doubling(const Transfer& transfer) {
+  return transfer.pattern == Pattern::all_gather && transfer.traffic == Traffic::control;
+}
+
+int doublings(int ranks) {
+  // The width's type is not the same in all standard libraries.
+  return static_cast<int>(std::bit_width(static_cast<unsigned>(ranks - 1)));
+}
+
 }  // namespace
 
 void Network::validate() const {
@@ -57,13 +66,14 @@ double transfer_seconds(const Network& network, int ranks, const Transfer& trans
   const int on_host = std::min(network.ranks_per_node, ranks);
   const bool spans_hosts = ranks > on_host;
   const double latency = spans_hosts ? network.latency_seconds : network.node_latency_seconds;
-  const auto bytes = static_cast<double>(transfer.bytes);
-  const double direct = direct_seconds(network, ranks, on_host, bytes);
-  const bool by_doubling = transfer.pattern == Pattern::all_gather && transfer.traffic == Traffic::control;
-  if (!by_doubling) return latency + (ranks - 1) * network.message_seconds + direct;
-  // Its type is not the same in all standard libraries.
-  const auto doublings = static_cast<int>(std::bit_width(static_cast<unsigned>(ranks - 1)));
-  return doublings * (latency + network.message_seconds) + direct;
+  const double direct = direct_seconds(network, ranks, on_host, static_cast<double>(transfer.bytes));
+  return (goes_by_doubling(transfer) ? doublings(ranks) : 1) * latency +
+         message_seconds(network, ranks, transfer) + direct;
+}
+
+double message_seconds(const Network& network, int ranks, const Transfer& transfer) {
+  if (ranks <= 1 || transfer.bytes == 0) return 0.0;
+  return (goes_by_doubling(transfer) ? doublings(ranks) : ranks - 1) * network.message_seconds;
 }
 
 const std::vector<Kernel>& calibrated_kernels() {

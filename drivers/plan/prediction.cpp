@@ -21,11 +21,10 @@ class Wires {
         two_levels_(two_levels) {}
 
   [[nodiscard]] double seconds(const PlannedExchange& exchange) const {
-    double sum = 0.0;
-    for (const Transfer& transfer : exchange.transfers) {
-      sum += transfer_seconds(goes_between(transfer) ? between_ : network_, ranks_of(transfer), transfer);
-    }
-    return sum;
+    return sum_of(transfer_seconds, exchange);
+  }
+  [[nodiscard]] double seconds_of_messages(const PlannedExchange& exchange) const {
+    return sum_of(message_seconds, exchange);
   }
 
   /// That its longest message is cut into.
@@ -40,6 +39,13 @@ class Wires {
   }
 
  private:
+  using Seconds = double (*)(const Network&, int, const Transfer&);
+  [[nodiscard]] double sum_of(Seconds seconds, const PlannedExchange& exchange) const {
+    double sum = 0.0;
+    for (const Transfer& transfer : exchange.transfers)
+      sum += seconds(goes_between(transfer) ? between_ : network_, ranks_of(transfer), transfer);
+    return sum;
+  }
   /// One rank of each node, all places at once.
   [[nodiscard]] bool goes_between(const Transfer& transfer) const {
     return two_levels_ && !transfer.has_one_level && transfer.traffic != Traffic::node;
@@ -63,10 +69,8 @@ bool has_two_levels(const Scenario& scenario, int ranks) {
 
 /// All ranks agree that the gradient is finite, and on raised bits: 16 bytes of each to all, which nothing
 /// hides.
-double agreement_seconds(const Network& network, int ranks) {
-  return transfer_seconds(
-      network, ranks,
-      {Pattern::all_gather, Traffic::control, 2 * sizeof(double) * static_cast<std::size_t>(ranks - 1)});
+Transfer agreement_of(int ranks) {
+  return {Pattern::all_gather, Traffic::control, 2 * sizeof(double) * static_cast<std::size_t>(ranks - 1)};
 }
 
 double work_seconds(const StepPhase& phase, const KernelCosts& kernels) {
@@ -86,6 +90,7 @@ StepSeconds add(StepSeconds sum, const StepSeconds& one, double weight) {
   sum.kernels += weight * one.kernels;
   sum.exchange += weight * one.exchange;
   sum.exposed += weight * one.exposed;
+  sum.messages += weight * one.messages;
   return sum;
 }
 
@@ -196,8 +201,11 @@ void Scenario::validate() const {
 StepSeconds step_seconds(const StepPhase& phase, const Scenario& scenario, int ranks, bool two_levels) {
   const Wires wires(scenario, ranks, two_levels);
   const Overlap& overlap = scenario.overlap;
-  const double agreement = phase.agrees ? agreement_seconds(scenario.network, ranks) : 0.0;
-  StepSeconds seconds{scenario.compute_seconds, work_seconds(phase, scenario.kernels), agreement, agreement};
+  StepSeconds seconds{scenario.compute_seconds, work_seconds(phase, scenario.kernels)};
+  if (phase.agrees) {
+    seconds.exchange = seconds.exposed = transfer_seconds(scenario.network, ranks, agreement_of(ranks));
+    seconds.messages = message_seconds(scenario.network, ranks, agreement_of(ranks));
+  }
   for (const PlannedExchange& exchange : phase.exchanges) {
     const double spent = wires.seconds(exchange) / static_cast<double>(exchange.every);
     double hidden = 0.0;
@@ -207,6 +215,7 @@ StepSeconds step_seconds(const StepPhase& phase, const Scenario& scenario, int r
     if (exchange.hiding == Hiding::backward || exchange.hiding == Hiding::pieces)
       hidden += std::min(seconds.kernels, spent) * (1.0 - 1.0 / wires.pieces(exchange));
     seconds.exchange += spent;
+    seconds.messages += wires.seconds_of_messages(exchange) / static_cast<double>(exchange.every);
     seconds.exposed += std::max(0.0, spent - hidden);
   }
   return seconds;

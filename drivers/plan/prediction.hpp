@@ -44,6 +44,7 @@ struct StepSeconds {
   double kernels = 0.0;   ///< of the optimizer
   double exchange = 0.0;  ///< on the network, hidden or not
   double exposed = 0.0;   ///< of this, what the step waits for
+  double messages = 0.0;  ///< of the exchange, what the number of its messages takes: message_seconds()
   [[nodiscard]] double total() const { return compute + kernels + exposed; }
 };
 

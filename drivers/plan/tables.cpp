@@ -79,6 +79,25 @@ std::string in_detail(const Column& column, const Figures& figures) {
          "parameters and gradient; levels: two, where ranks of a node exchange densely first\n";
 }
 
+/// Where messages are so short that their number takes more time than their bytes: neither a faster link nor
+/// fewer bytes help then.
+std::string short_messages_of(const Column& column) {
+  constexpr double much = 0.5;
+  std::string names;
+  for (const plan::Candidate& candidate : column.candidates) {
+    const plan::StepSeconds& settled = candidate.prediction.settled;
+    if (settled.messages <= much * settled.exchange) continue;
+    names += fmt::format("{}{} ({} of {})", names.empty() ? "" : ", ", candidate.name,
+                         launch::seconds_text(settled.messages), launch::seconds_text(settled.exchange));
+  }
+  if (names.empty()) return "";
+  return fmt::format(
+      "The number of messages, not their bytes, takes most of the exchange of {}. Rounds of several steps "
+      "send "
+      "fewer; so do two levels, where ranks share a node.\n",
+      names);
+}
+
 std::string verdict_of(const Forecast& forecast) {
   const Column& column = forecast.columns.back();
   const plan::Verdict& verdict = column.verdict;
@@ -101,6 +120,7 @@ std::string verdict_of(const Forecast& forecast) {
     text += fmt::format("Do not fit into {}: {}.\n", launch::bytes_text(*forecast.figures.memory_bytes),
                         too_large);
   }
+  text += short_messages_of(column);
   for (const plan::Lead& lead : verdict.leads) {
     text += fmt::format("Where {}: {}, {:.2f} times faster.\n", lead.suits, lead.name, lead.speedup);
   }

@@ -167,6 +167,21 @@ TEST(Predict, WhatHasOneLevelGoesAsInOne) {
   EXPECT_NEAR(step_seconds(phase, two_nodes(), 8, true).exchange, 5.6e-3 + agreement_of_eight, 1e-9);
 }
 
+TEST(Predict, MessagesTakeTimeByTheirNumber) {
+  Scenario scenario = two_nodes();
+  scenario.network.message_seconds = 10e-6;
+  // To 7 others and as many back; the agreement takes 3 rounds, in two levels as well.
+  scenario.levels = Levels::flat;
+  EXPECT_NEAR(predict("onebit_adam", warm_up, scenario, 8).settled.messages, 170e-6, 1e-12);
+  // To the other node and to 3 others inside, there and back.
+  scenario.levels = Levels::two;
+  EXPECT_NEAR(predict("onebit_adam", warm_up, scenario, 8).settled.messages, 110e-6, 1e-12);
+  // Every fourth step.
+  StepPhase phase;
+  phase.exchanges = {{Hiding::nothing, {{Pattern::all_to_all, Traffic::dense, 1400}}, 4}};
+  EXPECT_NEAR(step_seconds(phase, scenario, 8, false).messages, 70e-6 / 4 + 30e-6, 1e-12);
+}
+
 TEST(Predict, OptimizersWithoutTwoLevelsTakeThoseOfOne) {
   const auto exchange = [](const std::string& name, const OptionMap& options, Levels levels) {
     Scenario scenario = two_nodes();

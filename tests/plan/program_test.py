@@ -42,6 +42,14 @@ for p in slow["predictions"]:
 fast = predicted("--rate", "400gbit", "--ranks", "64")
 expect(fast["verdicts"][0]["best"].startswith("adam") and not fast["verdicts"][0]["compresses"], fast["verdicts"])
 
+# Many ranks and few parameters: 1.6 kB to each of 255 ranks. Of 340 million it is 170 kB.
+TINY = ("--rate", "10gbit", "--ranks", "256", "--message-cost", "5us", "--memory", "450GB/s", "--compute", "50ms")
+for amount_of, is_said in (("3.3M", True), ("340M", False)):
+    tiny = program.start(0, "--parameters", amount_of, *TINY).stdout
+    said = [line for line in tiny.splitlines() if line.startswith("The number of messages, not their bytes")]
+    expect(any("onebit_adam (" in line for line in said) == is_said, tiny)
+    expect(not any(" adam (" in line for line in said), tiny)
+
 # What does not fit into the memory of a rank is not recommended; where no dense one fits, there is no rate to pay below.
 amount = {p["name"]: 8 * slow["parameters"] + p["state_bytes"] + p["workspace_bytes"]
           for p in slow["predictions"] if p["ranks"] == 64}
