@@ -125,6 +125,34 @@ TEST_P(SparseMeanTest, SendsAsManyBytesAsItsFormula) {
   EXPECT_EQ(owner.layout().cost(1).bytes(Traffic::sparse), 2 * (n - 1) * (blocks / n) * 228);
 }
 
+/// The messages to other ranks.
+class CountMessages final : public ExchangeObserver {
+ public:
+  void exchange_begins(Traffic /*traffic*/) override {}
+  void sends(Traffic /*traffic*/, int /*to*/, std::size_t /*bytes*/) override { ++count; }
+  void has_arrived(Traffic /*traffic*/, int /*from*/, std::size_t /*bytes*/) override {}
+  void exchange_ends(Traffic /*traffic*/) override {}
+  std::size_t count = 0;
+};
+
+/// Two and a half times 2^19 elements are three slices where kernels run on the host, though their message
+/// of 8 KB is not long enough for two.
+TEST(SparseMeanSlices, AreNoLongerThanOthersThoughTheirMessagesAreShort) {
+  const auto communicator = make_mpi_communicator(MPI_COMM_WORLD);
+  const int rank = communicator->rank();
+  const ExecutionSpace exec;
+  Phases phases;
+  constexpr std::int64_t d = 5 * (std::int64_t{1} << 18U);
+  const std::size_t slices = kernels_run_on_host ? 3 : 1;
+  SparseMean mean(exec, {1.0 / 1024, 4096, SparseExchange::own}, d, *communicator);
+  const auto observer = std::make_shared<CountMessages>();
+  communicator->observe(observer);
+  mean.deliver(exec, phases, test::to_device(test::random_gradient(d, rank, 1)),
+               test::to_device(test::random_vector(d, 2)));
+  exec.fence();
+  EXPECT_EQ(observer->count, slices * static_cast<std::size_t>(communicator->size() - 1));
+}
+
 /// Each rank sends its largest entry of every block; ranks 0 and 1 choose the same in the first block only.
 TEST_P(SparseMeanTest, CountsTheCoordinatesThatSeveralRanksSent) {
   SparseMean mean(exec_, {0.25, 4, GetParam().exchange}, 16, *communicator_);

@@ -12,14 +12,22 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <algorithm>
 #include <array>
 #include <functional>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace kadam {
 namespace {
+
+/// Elements of a slice, unless a block has more: its message may be short, but the wire waits for the
+/// selection from the first slice, and who waits for the end waits for the sum of the last. A device selects
+/// from any slice in about the time of a launch.
+constexpr std::int64_t longest_slice =
+    kernels_run_on_host ? std::int64_t{1} << 19U : std::numeric_limits<std::int64_t>::max();
 
 /// With owners and select_block = 0 every region is one block, and regions are the ranks' chunks.
 std::int64_t block_of(const SparseOptions& options, std::int64_t elements, int ranks) {
@@ -276,11 +284,13 @@ void SparseMean::deliver_by_owners(const ExecutionSpace& exec, Phases& phases, c
 void SparseMean::cut_into_slices(std::size_t piece_bytes) {
   const SparseMap& map = layout_.message().map();
   const auto block_bytes = static_cast<std::size_t>(map.full.bytes());
+  const std::size_t blocks =
+      std::min(piece_bytes / block_bytes, static_cast<std::size_t>(longest_slice / map.block_elements));
   const auto region_of = [&](int r) {
     return layout_.has_owners() ? layout_.message().region(layout_.ranks(), r)
                                 : ElementRange{0, map.elements};
   };
-  slices_.cut(layout_.has_owners() ? layout_.ranks() : 1, region_of, piece_bytes,
+  slices_.cut(layout_.has_owners() ? layout_.ranks() : 1, region_of, blocks * block_bytes,
               {map.block_elements, block_bytes},
               [&](const ElementRange& range) { return layout_.message().piece(range); });
 }

@@ -127,7 +127,8 @@ class SparseMean {
                       const Vector<float>& x);
   void deliver_by_owners(const ExecutionSpace& exec, Phases& phases, const Vector<float>& residual,
                          const Vector<float>& x);
-  /// Slices of whole blocks, of every region or of the whole vector.
+  /// Slices of whole blocks, of every region or of the whole vector. Their messages have at most piece_bytes,
+  /// but one block at least.
   void cut_into_slices(std::size_t piece_bytes);
   /// The largest entries of some elements into their place in a message. values: of these elements.
   void select(const ExecutionSpace& exec, const ElementRange& range, const Vector<float>& values,
