@@ -75,26 +75,26 @@ Exchange mpi_all_reduce(const Place& at) {
 class FrozenStep {
  public:
   FrozenStep(const Place& at, const std::string& code)
-      : elements_(at.elements),
-        mean_(ExecutionSpace{}, make_quantiser(code), at.communicator, at.elements, scale_block),
+      : mean_(ExecutionSpace{}, make_quantiser(code), at.communicator, at.elements, scale_block),
         gradient_(own_vector("kadam-bench::gradient", at, 1e-2F)),
         update_{{segment_table({Segment{{0, at.elements}}}), AdamApplyOf::make(1e-3, 1e-8, 1.0, 1.0)},
                 {common_vector("kadam-bench::x", at, 1.0F), common_vector("kadam-bench::v", at, 1e-6F)}} {}
 
   void operator()(const ExecutionSpace& exec, Phases& phases) {
     const LocalMomentum y{Ema::make(0.9), 1.0F};
+    const auto arrived = [&](const ElementRange& range) {
+      mean_.decode(exec, {}, range.begin, range.end, update_);
+    };
     if (momentum_is_in_message_) {
-      mean_.exchange_continued(exec, phases, OfNumbers<MemorySpace, LocalMomentum>{gradient_, y}, {});
+      mean_.exchange_continued(exec, phases, OfNumbers<MemorySpace, LocalMomentum>{gradient_, y}, {},
+                               arrived);
     } else {
-      mean_.exchange(exec, phases, gradient_, {});
+      mean_.exchange(exec, phases, gradient_, {}, arrived);
     }
     momentum_is_in_message_ = true;
-    const auto scope = phases.enter(exec, Phase::decode);
-    mean_.decode(exec, {}, 0, elements_, update_);
   }
 
  private:
-  std::int64_t elements_;
   CompressedMean mean_;
   Vector<float> gradient_;
   UpdateBySegment<MemorySpace, AdamApplyOf, FrozenUpdate> update_;
