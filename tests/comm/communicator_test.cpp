@@ -21,11 +21,12 @@ std::vector<std::byte> bytes_of_values(const std::vector<float>& values) {
 struct Scripted {
   test::ScriptedTransport* transport;
   Communicator communicator;
-  explicit Scripted(Staging staging) : Scripted(new test::ScriptedTransport(1, 3), staging) {}
+  explicit Scripted(Staging staging, std::size_t piece_bytes = 0)
+      : Scripted(new test::ScriptedTransport(1, 3), {staging, piece_bytes}) {}
 
  private:
-  Scripted(test::ScriptedTransport* raw, Staging staging)
-      : transport(raw), communicator(std::unique_ptr<Transport>(raw), {staging}) {}
+  Scripted(test::ScriptedTransport* raw, const ExchangeOptions& options)
+      : transport(raw), communicator(std::unique_ptr<Transport>(raw), options) {}
 };
 
 class CommunicatorStaging : public testing::TestWithParam<Staging> {};
@@ -66,6 +67,29 @@ TEST_P(CommunicatorStaging, AllGatherSendsTheOwnPieceToAllOthers) {
 
 INSTANTIATE_TEST_SUITE_P(DirectAndStaged, CommunicatorStaging,
                          testing::Values(Staging::automatic, Staging::always));
+
+/// What MPI would ask for before it sends it goes in parts; what is long beside that goes as one.
+TEST(Communicator, PiecesOfAFewPartsTravelInParts) {
+  using Sent = test::ScriptedTransport::Sent;
+  Scripted scripted(Staging::automatic, 8);
+  const auto buffer = test::to_device(std::vector<float>{1, 2, 3, 0, 0});
+  const std::vector<Piece> pieces = {{12, 4}, {0, 12}, {16, 4}};
+  scripted.communicator.all_gather(ExecutionSpace{}, Traffic::dense, bytes_of(buffer), pieces);
+  const auto first = bytes_of_values({1, 2});
+  const auto second = bytes_of_values({3});
+  EXPECT_EQ(scripted.transport->sent(),
+            (std::vector<Sent>{{2, first}, {0, first}, {2, second}, {0, second}}));
+
+  Scripted to_one(Staging::automatic, 8);
+  const auto in = test::to_device(std::vector<float>(35, 0.0F));
+  const auto out = test::to_device(std::vector<float>(35, 1.0F));
+  const std::vector<Piece> send = {{0, 4}, {4, 4}, {8, 128}};
+  const std::vector<Piece> receive = {{0, 132}, {132, 4}, {136, 4}};
+  to_one.communicator.all_to_all(ExecutionSpace{}, Traffic::dense, bytes_of(out), send, bytes_of(in),
+                                 receive);
+  EXPECT_EQ(to_one.transport->sent().size(), 17U) << "16 parts for rank 2, and one for rank 0";
+  EXPECT_EQ(to_one.transport->receives(), 2U) << "132 bytes are too many for parts of 8";
+}
 
 TEST(Communicator, StagedMessagesDoNotTouchTheCallersMemory) {
   Scripted scripted(Staging::always);

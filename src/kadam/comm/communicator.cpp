@@ -51,6 +51,18 @@ class SelfTransport final : public Transport {
   };
 };
 
+/// part(number, piece of part_bytes at most): messages so short that MPI sends them without asking first,
+/// which would be a round trip more. A long piece goes as one message: a round trip is little beside it, and
+/// the transport need not hold it back part by part.
+template <class Function>
+void for_each_part(const Piece& piece, std::size_t part_bytes, const Function& part) {
+  constexpr std::size_t most_parts = 16;
+  if (piece.bytes > most_parts * part_bytes) part_bytes = piece.bytes;
+  std::size_t number = 0;
+  for (std::size_t offset = 0; offset < piece.bytes; offset += part_bytes, ++number)
+    part(number, Piece{piece.offset_bytes + offset, std::min(part_bytes, piece.bytes - offset)});
+}
+
 }  // namespace
 
 std::size_t ByteCounters::total() const {
@@ -153,13 +165,14 @@ void Communicator::all_to_all(const ExecutionSpace& exec, Traffic traffic, std::
   std::size_t missing = 0;
   for (int k = 1; k < size(); ++k) {
     const int from = (rank() + size() - k) % size();
-    const Piece& piece = receive_pieces[static_cast<std::size_t>(from)];
-    if (piece.bytes > 0) exchange.receive(0, from, 0, piece, missing++);
+    for_each_part(
+        receive_pieces[static_cast<std::size_t>(from)], piece_bytes(),
+        [&](std::size_t number, const Piece& part) { exchange.receive(0, from, number, part, missing++); });
   }
   for (int k = 1; k < size(); ++k) {
     const int to = (rank() + k) % size();
-    const Piece& piece = send_pieces[static_cast<std::size_t>(to)];
-    if (piece.bytes > 0) exchange.send(0, to, 0, piece);
+    for_each_part(send_pieces[static_cast<std::size_t>(to)], piece_bytes(),
+                  [&](std::size_t number, const Piece& part) { exchange.send(0, to, number, part); });
   }
   const auto own = static_cast<std::size_t>(rank());
   detail::copy_bytes<MemorySpace, MemorySpace>(exec, receive.data() + receive_pieces[own].offset_bytes,
@@ -181,11 +194,12 @@ void Communicator::all_gather(const ExecutionSpace& exec, Traffic traffic, std::
   std::size_t missing = 0;
   for (int k = 1; k < size(); ++k) {
     const int from = (rank() + size() - k) % size();
-    const Piece& piece = pieces[static_cast<std::size_t>(from)];
-    if (piece.bytes > 0) exchange.receive(0, from, 0, piece, missing++);
+    for_each_part(
+        pieces[static_cast<std::size_t>(from)], piece_bytes(),
+        [&](std::size_t number, const Piece& part) { exchange.receive(0, from, number, part, missing++); });
   }
-  const Piece& own = pieces[static_cast<std::size_t>(rank())];
-  if (own.bytes > 0) exchange.send_to_others(0, 0, own);
+  for_each_part(pieces[static_cast<std::size_t>(rank())], piece_bytes(),
+                [&](std::size_t number, const Piece& part) { exchange.send_to_others(0, number, part); });
   while (missing > 0 || exchange.sending() > 0) missing -= exchange.arrivals(true).size();
 }
 
