@@ -21,9 +21,9 @@ void print_now(const std::string& text) {
   std::fflush(stdout);
 }
 
-std::string heading(int ranks, const std::optional<WireLimit>& wire) {
-  std::string text =
-      fmt::format("Kadam {}: {} ranks of {}", KADAM_VERSION_STRING, ranks, launch::computes_with());
+std::string heading(int ranks, double round_trip, const std::optional<WireLimit>& wire) {
+  std::string text = fmt::format("Kadam {}: {} ranks of {}, a message there and back: {:.3g} ms",
+                                 KADAM_VERSION_STRING, ranks, launch::computes_with(), 1e3 * round_trip);
   if (wire) {
     text += fmt::format(", limit: {:g} Mbit/s and {:g} ms for what a {} sends", wire->bits_per_second / 1e6,
                         1e3 * wire->latency_seconds, wire->is_shared ? "host" : "rank");
@@ -108,7 +108,9 @@ void ExchangeCommand::measure_all(const launch::Session& session, const std::vec
                                   const std::vector<std::int64_t>& sizes,
                                   const std::optional<WireLimit>& limit) const {
   Communicator& communicator = *session.communicator();
-  if (session.is_root() && !json_) print_now(heading(communicator.size(), limit));
+  constexpr int round_trips = 21;
+  const double round_trip = measure_round_trip(communicator, round_trips);
+  if (session.is_root() && !json_) print_now(heading(communicator.size(), round_trip, limit));
   launch::TransientLine line(session.is_root());
   std::size_t left = cases.size() * sizes.size();
   double seconds = seconds_;  // that are left
@@ -122,7 +124,8 @@ void ExchangeCommand::measure_all(const launch::Session& session, const std::vec
       line.clear();
       seconds = std::max(0.0, seconds - timing.spent_seconds);
       --left;
-      const auto result = result_of(one.exchange, elements, communicator.size(), timing, limit);
+      auto result = result_of(one.exchange, elements, communicator.size(), timing, limit);
+      result.round_trip_seconds = round_trip;
       if (session.is_root()) print_now(json_ ? json_line_of(result) : exchange_table_row(result));
     }
   }

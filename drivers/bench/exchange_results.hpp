@@ -47,6 +47,10 @@ struct ExchangeTiming {
 [[nodiscard]] ExchangeTiming measure_exchange(const Exchange& exchange, Communicator& communicator,
                                               const Effort& effort, const std::function<void(int)>& progress);
 
+/// Seconds of an 8-byte message from rank 0 to the last rank and back, as exchanges send it: the median of
+/// `repetitions` after one that does not count. The same on all ranks, and 0 of one rank. Collective.
+[[nodiscard]] double measure_round_trip(Communicator& communicator, int repetitions);
+
 /// Bytes that the network interfaces of this machine, or of this network namespace, have sent, headers and
 /// what was sent twice included; the loopback does not count. Nothing where the system does not tell.
 [[nodiscard]] std::optional<std::size_t> interface_bytes();
@@ -72,12 +76,14 @@ struct ExchangeResult {
   std::int64_t elements = 0;
   int ranks = 1;
   ExchangeTiming timing;
+  double round_trip_seconds = 0.0;  ///< measured in the same run of the program
   /// What its bytes take at least: those that a rank sent, or on a shared link those that the interface
   /// counted; nothing without a wire, or if they were not counted.
   std::optional<double> wire_limit_seconds;
   std::optional<double> ratio_to_limit;  ///< 1: as fast as the wire carries its bytes, 2: half as fast
 };
 
+/// But for its round trip.
 [[nodiscard]] ExchangeResult result_of(const std::string& exchange, std::int64_t elements, int ranks,
                                        const ExchangeTiming& timing, const std::optional<WireLimit>& wire);
 

@@ -27,7 +27,7 @@ nlohmann::json value_or_null(const auto& value) {
 
 ExchangeResult result_of(const std::string& exchange, std::int64_t elements, int ranks,
                          const ExchangeTiming& timing, const std::optional<WireLimit>& wire) {
-  ExchangeResult result = {exchange, elements, ranks, timing, std::nullopt, std::nullopt};
+  ExchangeResult result = {exchange, elements, ranks, timing, 0.0, std::nullopt, std::nullopt};
   if (!wire) return result;
   const auto bytes = wire->is_shared ? timing.interface_bytes : std::optional(timing.bytes_sent);
   if (!bytes) return result;
@@ -67,6 +67,7 @@ std::string json_line_of(const ExchangeResult& result) {
                                        {"interface_bytes", value_or_null(timing.interface_bytes)},
                                        {"wire_limit_seconds", value_or_null(result.wire_limit_seconds)},
                                        {"ratio_to_limit", value_or_null(result.ratio_to_limit)},
+                                       {"round_trip_seconds", result.round_trip_seconds},
                                        {"encode_seconds", timing.encode_seconds},
                                        {"exchange_seconds", timing.exchange_seconds},
                                        {"decode_seconds", timing.decode_seconds}};

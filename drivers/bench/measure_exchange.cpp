@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <bench/exchange_results.hpp>
+#include <kadam/comm/exchange.hpp>
 
 #include <algorithm>
 #include <array>
@@ -92,6 +93,30 @@ Sample run_once(const ExecutionSpace& exec, const Exchange& exchange, Communicat
   return sample;
 }
 
+/// Seconds of each, as the rank that begins sees them.
+std::vector<double> round_trips(Communicator& communicator, int other, int repetitions) {
+  const ExecutionSpace exec;
+  const auto numbers = allocate_zeros<double>(exec, "kadam-bench::round_trip", 2);
+  const auto all = kadam::bytes_of(numbers);
+  const ExchangeBuffers buffers{all.first(sizeof(double)), all.last(sizeof(double))};
+  const Piece whole{0, sizeof(double)};
+  kadam::Exchange exchange(exec, communicator, Traffic::control, {&buffers, 1});
+  const auto wait = [&] {
+    while (exchange.arrivals(true).empty()) continue;
+  };
+  std::vector<double> seconds;
+  for (std::size_t number = 0; number <= static_cast<std::size_t>(repetitions); ++number) {
+    exchange.receive(0, other, number, whole, number);
+    const Kokkos::Timer timer;
+    if (other == 0) wait();
+    exchange.send(0, other, number, whole);
+    if (other != 0) wait();
+    if (number > 0) seconds.push_back(timer.seconds());
+  }
+  while (exchange.sending() > 0) (void)exchange.arrivals(true);
+  return seconds;
+}
+
 /// One member of all samples.
 Timing timing_of(const std::vector<Sample>& samples, double Sample::*member) {
   std::vector<double> values;
@@ -143,6 +168,17 @@ ExchangeTiming measure_exchange(const Exchange& exchange, Communicator& communic
   if (effort.counts_interface_bytes && interface_bytes())
     timing.interface_bytes = static_cast<std::size_t>(timing_of(samples, &Sample::interface_bytes).median);
   return timing;
+}
+
+double measure_round_trip(Communicator& communicator, int repetitions) {
+  const int rank = communicator.rank();
+  const int last = communicator.size() - 1;
+  if (last == 0) return 0.0;
+  meet(communicator);
+  std::vector<double> seconds = {0.0};
+  if (rank == 0 || rank == last) seconds = round_trips(communicator, last - rank, repetitions);
+  const double own = Timing::of(std::move(seconds)).median;
+  return communicator.all_gather_values({&own, 1}).front();
 }
 
 std::optional<std::size_t> interface_bytes() {

@@ -3,6 +3,7 @@
 """Runs kadam-bench exchange in a network lab and prints how its exchanges compare. Called by
 scripts/bench_exchange.sh, while the lab is up."""
 import argparse
+import itertools
 import json
 import os
 import pathlib
@@ -18,16 +19,33 @@ MPI = "MPI all-reduce"
 # Open MPI's coll_tuned_allreduce_algorithm; without a number it chooses.
 ALGORITHMS = {"its choice": None, "basic linear": 1, "nonoverlapping": 2, "recursive doubling": 3, "ring": 4,
               "segmented ring": 5, "Rabenseifner": 6}
+NO_LAB = 77
+DENSE = ("dense mean, float32", "dense mean, bf16")
+CODED = ("compressed mean", "LoCo", "sparse mean")
+# Between hosts so far apart that an exchange's time is that of its messages, one after the other.
+FAR_RATE, FAR_DELAY, FAR_ELEMENTS = "1gbit", "5ms", 100_000
 
 
 def parse():
     parser = argparse.ArgumentParser(prog="scripts/bench_exchange.sh", description=__doc__)
-    for name in ("netlab", "program", "rates", "out"):
+    for name in ("netlab", "program", "rates", "algorithms", "out"):
         parser.add_argument(f"--{name}", required=True)
     for name in ("elements", "hosts", "ranks-per-host", "seconds", "repetitions"):
         parser.add_argument(f"--{name}", type=int, required=True)
     parser.add_argument("--write", action="store_true")
-    return parser.parse_args()
+    arguments = parser.parse_args()
+    arguments.algorithms = chosen_algorithms(arguments.algorithms)
+    return arguments
+
+
+def chosen_algorithms(words):
+    """Of ALGORITHMS those that are named, a_b for a b."""
+    by_word = {name.lower().replace(" ", "_"): name for name in ALGORITHMS}
+    names = list(by_word) if words == "all" else words.split(",")
+    unknown = [name for name in names if name not in by_word]
+    if unknown:
+        sys.exit(f"kadam: MPI's all-reduce has no algorithm {unknown[0]}: there are {', '.join(by_word)}")
+    return {by_word[name]: ALGORITHMS[by_word[name]] for name in names}
 
 
 def words_for_mpirun(algorithm):
@@ -36,41 +54,61 @@ def words_for_mpirun(algorithm):
     return ["--mpirun-args", f"--mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_allreduce_algorithm {algorithm}"]
 
 
-def runs():
+def runs(algorithms):
     """(what is said of it, names of exchanges, algorithm of MPI, how many times --seconds)"""
-    for name, number in ALGORITHMS.items():
+    for name, number in algorithms.items():
         yield f"{MPI}, {name}", [MPI], number, 1
-    for name in ("dense mean, float32", "dense mean, bf16"):
+    for name in DENSE:
         yield name, [name], None, 1
-    yield "compressed and sparse exchanges", ["compressed mean", "LoCo", "sparse mean"], None, 3
+    yield "compressed and sparse exchanges", CODED, None, 3
 
 
-def command(arguments, rate, names, algorithm, seconds):
+def command(arguments, rate, elements, names, algorithm, seconds):
     return [arguments.netlab, "run", "--ranks-per-host", str(arguments.ranks_per_host), *words_for_mpirun(algorithm),
             "--", arguments.program, "exchange", "--json", "--interface-bytes", "--rate", rate,
-            "--elements", str(arguments.elements), "--repetitions", str(arguments.repetitions),
+            "--elements", str(elements), "--repetitions", str(arguments.repetitions),
             "--seconds", str(seconds), *(word for name in names for word in ("--only", name))]
 
 
 def output_of(words):
+    """None where the system does not allow such a lab."""
     done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode == NO_LAB:
+        print(f"kadam: {done.stderr.strip()}", file=sys.stderr)
+        return None
     if done.returncode != 0:
         said = [line for line in done.stderr.splitlines() if "kadam" in line] or done.stderr.splitlines()[-1:]
         sys.exit(f"kadam: {' '.join(words)}\nfailed with code {done.returncode}: {said[0] if said else 'no words'}")
     return done.stdout
 
 
+def json_objects(output):
+    """Between what launchers say; of None none."""
+    return map(json.loads, filter(lambda line: line.startswith("{"), (output or "").splitlines()))
+
+
 def results_at(arguments, rate, progress):
     """JSON objects of all exchanges, as kadam-bench prints them, with the rate; of MPI's with its algorithm in the
     name."""
     output_of([arguments.netlab, "shape", "--rate", rate])
-    for said, names, algorithm, share in runs():
+    for said, names, algorithm, share in runs(arguments.algorithms):
         progress(f"{rate}: {said}")
-        lines = output_of(command(arguments, rate, names, algorithm, share * arguments.seconds)).splitlines()
-        for result in map(json.loads, filter(lambda line: line.startswith("{"), lines)):
+        words = command(arguments, rate, arguments.elements, names, algorithm, share * arguments.seconds)
+        for result in json_objects(output_of(words)):
             if result["exchange"].startswith(MPI):
                 result["exchange"] = said
             yield {"rate": rate, "hosts": arguments.hosts, **result}
+
+
+def results_far_apart(arguments, progress):
+    """The same of short vectors, in a lab of its own with a delay; nothing where there can be none."""
+    rate = f"{FAR_RATE}+{FAR_DELAY}"
+    progress(f"{rate}: short vectors")
+    output = output_of([arguments.netlab, "with", "--name", f"far{os.getpid()}", "--hosts", str(arguments.hosts),
+                        "--rate", FAR_RATE, "--delay", FAR_DELAY, "--",
+                        *command(arguments, FAR_RATE, FAR_ELEMENTS, [*DENSE, *CODED], None, arguments.seconds)])
+    for result in json_objects(output):
+        yield {"rate": rate, "hosts": arguments.hosts, **result}
 
 
 def show_progress(words):
@@ -84,10 +122,10 @@ def measure(arguments):
     pathlib.Path(arguments.out).parent.mkdir(parents=True, exist_ok=True)
     results = []
     with open(arguments.out, "w", encoding="utf-8") as file:
-        for rate in arguments.rates.split(","):
-            for result in results_at(arguments, rate, show_progress):
-                results.append(result)
-                print(json.dumps(result), file=file, flush=True)
+        at_rates = (results_at(arguments, rate, show_progress) for rate in arguments.rates.split(","))
+        for result in itertools.chain(*at_rates, results_far_apart(arguments, show_progress)):
+            results.append(result)
+            print(json.dumps(result), file=file, flush=True)
     show_progress("")
     return results
 

@@ -11,9 +11,18 @@ FLOAT32_BASELINES = ("MPI all-reduce", "dense mean, float32")
 BF16_BASELINE = "dense mean, bf16"
 # What is wanted, is wanted of vectors of this length on, with a cable for each rank.
 LONG_ENOUGH = 25_000_000
-# Of an exchange's time over the wire's limit, at most.
-RATIOS_WANTED = (("dense mean, float32", 1.1), ("dense mean, bf16", 1.1), ("compressed mean", 1.15),
-                 ("sparse mean", 1.2))
+LIMIT, LIMIT_AND_LATENCIES = "to limit", "to limit and 2 latencies"
+# Of an exchange's time over the wire's limit, at most, with two cores for the kernels of all ranks: the first line
+# that an exchange's name begins with and whose rates have its. The first bytes are encoded before they leave, the last
+# decoded when they have come: of a short message that and its way count beside the wire.
+RATIOS_WANTED = (("dense mean", ("100mbit", "1gbit"), LIMIT, 1.1),
+                 ("compressed mean, 1 bit", ("1gbit",), LIMIT, 2.0),
+                 ("compressed mean", ("100mbit", "1gbit"), LIMIT, 1.15),
+                 ("sparse mean, own, 1/1024", ("100mbit", "1gbit"), LIMIT_AND_LATENCIES, 1.2),
+                 ("sparse mean, owner, 1/1024", ("100mbit", "1gbit"), LIMIT_AND_LATENCIES, 1.2),
+                 ("sparse mean", ("100mbit", "1gbit"), LIMIT, 1.2))
+# Of an exchange of a short vector between hosts that are far apart, at most.
+ROUND_TRIPS_WANTED = 3.0
 # Times faster than the best float32 dense exchange, at a rate.
 SPEEDUPS_WANTED = (("compressed mean, 1 bit", "100mbit", 20.0),)
 
@@ -22,7 +31,8 @@ Seconds: of the slowest rank, median of the runs. MB counted: the payload that t
 MPI's all-reduce, whose algorithm is its own business, what a ring would. MB sent: what the network interface of the \
 host that sends most counts. To limit: seconds over those that the counted bytes alone take at the cable's rate; the \
 headers of 1500-byte packets make it 1.05 at best. The two last columns: the seconds of the best float32 dense \
-exchange of the table, and of the bf16 one, over these."""
+exchange of the table, and of the bf16 one, over these. A round trip: of a message of 8 bytes from the first host to \
+the last and back, measured in the same run, while the others wait; a latency is half of it."""
 
 
 def best_dense(results):
@@ -61,13 +71,45 @@ def table_of(results):
     return report.markdown(rows + [cells_of(result, float32, bf16) for result in results])
 
 
+def far_apart(result):
+    """Whether its hosts are: rates are then as 1gbit+5ms."""
+    return "+" in result["rate"]
+
+
+def round_trips(result):
+    return result["seconds"] / result["round_trip_seconds"]
+
+
+def table_of_round_trips(results):
+    rows = [("exchange", "ms", "runs", "MB counted", "round trips")]
+    return report.markdown(rows + [(result["exchange"], f"{1e3 * result['seconds']:.4g}", str(result["repetitions"]),
+                                    megabytes(result["bytes_sent"]), f"{round_trips(result):.2f}")
+                                   for result in results])
+
+
+def ratio_of(result, what):
+    if what == LIMIT:
+        return result["ratio_to_limit"]
+    return result["seconds"] / (result["wire_limit_seconds"] + result["round_trip_seconds"])
+
+
+def compared(result, what, measured, most):
+    return (result["exchange"], result["rate"], what, f"{measured:.2f}", f"at most {most:g}",
+            "yes" if measured <= most else "no")
+
+
 def ratios_beside_wanted(results):
     for result in results:
-        for name, most in RATIOS_WANTED:
-            if result["exchange"].startswith(name) and result["ratio_to_limit"] is not None:
-                ratio = result["ratio_to_limit"]
-                yield (result["exchange"], result["rate"], "to limit", f"{ratio:.2f}", f"at most {most:g}",
-                       "yes" if ratio <= most else "no")
+        wanted = next(((what, most) for name, rates, what, most in RATIOS_WANTED
+                       if result["exchange"].startswith(name) and result["rate"] in rates), None)
+        if wanted and result["ratio_to_limit"] is not None:
+            what, most = wanted
+            yield compared(result, what, ratio_of(result, what), most)
+
+
+def round_trips_beside_wanted(results):
+    for result in results:
+        yield compared(result, f"round trips, d = {result['elements']:,}", round_trips(result), ROUND_TRIPS_WANTED)
 
 
 def speedups_beside_wanted(results):
@@ -81,14 +123,19 @@ def speedups_beside_wanted(results):
 
 
 def text_of(results):
-    """A table for each rate, the legend, and what is wanted."""
-    rates = list(dict.fromkeys(result["rate"] for result in results))
+    """A table for each rate, one of round trips, the legend, and what is wanted."""
+    far = [result for result in results if far_apart(result)]
+    rates = list(dict.fromkeys(result["rate"] for result in results if not far_apart(result)))
     parts, wanted = [], []
     for rate in rates:
         at_rate = [result for result in results if result["rate"] == rate]
         parts.append(f"At {rate}:\n\n{table_of(at_rate)}")
         if all(result["elements"] >= LONG_ENOUGH and result["ranks"] == result["hosts"] for result in at_rate):
             wanted += [*ratios_beside_wanted(at_rate), *speedups_beside_wanted(at_rate)]
+    if far:
+        parts.append(f"At {far[0]['rate']} from host to host, one way, d = {far[0]['elements']:,}; a round trip takes "
+                     f"{1e3 * far[0]['round_trip_seconds']:.4g} ms:\n\n{table_of_round_trips(far)}")
+        wanted += round_trips_beside_wanted(far)
     parts.append(LEGEND)
     if wanted:
         parts.append(report.markdown([("exchange", "rate", "what", "measured", "wanted", "reached"), *wanted]))

@@ -26,7 +26,8 @@ TEST(ExchangeResults, AreComparedWithTheWire) {
   // 12.5 MB take 1 s at 100 Mbit/s.
   const WireLimit wire{1e8, 0.25};
   EXPECT_DOUBLE_EQ(wire.seconds(12'500'000), 1.25);
-  const ExchangeResult result = result_of("dense mean", 1000, 4, timing_of(2.5, 12'500'000), wire);
+  ExchangeResult result = result_of("dense mean", 1000, 4, timing_of(2.5, 12'500'000), wire);
+  result.round_trip_seconds = 0.125;
   EXPECT_DOUBLE_EQ(result.wire_limit_seconds.value(), 1.25);
   EXPECT_DOUBLE_EQ(result.ratio_to_limit.value(), 2.0);
 
@@ -39,6 +40,7 @@ TEST(ExchangeResults, AreComparedWithTheWire) {
   EXPECT_DOUBLE_EQ(line["seconds"], 2.5);
   EXPECT_DOUBLE_EQ(line["wire_limit_seconds"], 1.25);
   EXPECT_DOUBLE_EQ(line["ratio_to_limit"], 2.0);
+  EXPECT_DOUBLE_EQ(line["round_trip_seconds"], 0.125);
   EXPECT_DOUBLE_EQ(line["encode_seconds"], 0.5);
   EXPECT_TRUE(line["interface_bytes"].is_null());
 
@@ -93,6 +95,10 @@ Exchange nap(int& runs, int& prepared) {
             ++runs;
           },
           [&](const auto& /*exec*/) { ++prepared; }};
+}
+
+TEST(MeasureRoundTrip, OfOneRankIsNothing) {
+  EXPECT_EQ(measure_round_trip(*Communicator::self(), 5), 0.0);
 }
 
 TEST(MeasureExchange, RepeatsAsOftenAsThereIsTime) {

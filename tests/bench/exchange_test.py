@@ -9,7 +9,8 @@ from program import Program
 
 RANKS, PROGRAM = int(sys.argv[1]), Program(sys.argv[2:])
 KEYS = {"exchange", "elements", "ranks", "seconds", "spread", "repetitions", "bytes_sent", "node_bytes_sent",
-        "interface_bytes", "wire_limit_seconds", "ratio_to_limit", "encode_seconds", "exchange_seconds", "decode_seconds"}
+        "interface_bytes", "wire_limit_seconds", "ratio_to_limit", "round_trip_seconds", "encode_seconds",
+        "exchange_seconds", "decode_seconds"}
 SELECT_BLOCK = 4096
 
 
@@ -54,6 +55,7 @@ def test_bytes_and_limits():
         expect(line["elements"] == elements and line["ranks"] == RANKS and line["repetitions"] == 2, line)
         expect(line["bytes_sent"] == expected[line["exchange"]], line, "should have sent", expected[line["exchange"]])
         expect(line["seconds"] > 0 and line["interface_bytes"] is not None, line)
+        expect(0 < line["round_trip_seconds"] == lines[0]["round_trip_seconds"], line)
         limit = 8 * line["bytes_sent"] / 2e6 + 3e-3
         expect(abs(line["wire_limit_seconds"] / limit - 1) < 1e-12, line, "limit should be", limit)
         expect(abs(line["ratio_to_limit"] * limit / line["seconds"] - 1) < 1e-12, line)
@@ -74,7 +76,7 @@ def test_selection():
 def test_table():
     table = PROGRAM.run(RANKS, "exchange", "--elements", "100", "--repetitions", "1", "--rate", "1gbit", "--only",
                         "owner, 1 %")
-    expect(f"{RANKS} ranks of" in table and "limit: 1000 Mbit/s" in table, table)
+    expect(f"{RANKS} ranks of" in table and "limit: 1000 Mbit/s" in table and "there and back: " in table, table)
     expect(table.count("sparse mean") == 1 and "\033" not in table and "\r" not in table, table)
 
 
