@@ -42,7 +42,7 @@ struct OrderedMeanOfTile {
 
   KOKKOS_FUNCTION void operator()(const std::int64_t tile) const {
     const std::int64_t first = tile * width;
-    const std::int64_t count = Kokkos::min(width, elements - first);
+    const std::int64_t count = Kokkos::min(std::int64_t{width}, elements - first);
     float sum[width];
     for (std::int64_t k = 0; k < count; ++k) sum[k] = to_float(mean.parts[first + k]);
     for (std::int64_t rank = 1; rank < mean.ranks; ++rank) {

@@ -79,8 +79,8 @@ struct UniformQuantiser {
   static constexpr bool reduces_by_max = true;
   static constexpr int levels = (1 << (Bits - 1)) - 1;
 
-  [[nodiscard]] KOKKOS_INLINE_FUNCTION double accumulate(double largest, float h) const {
-    return Kokkos::max(largest, static_cast<double>(Kokkos::fabs(h)));
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION double accumulate(double so_far, float h) const {
+    return Kokkos::max(so_far, static_cast<double>(Kokkos::fabs(h)));
   }
   [[nodiscard]] KOKKOS_INLINE_FUNCTION float scale(double statistic, std::int64_t /*count*/) const {
     return static_cast<float>(statistic) / static_cast<float>(levels);
@@ -115,8 +115,8 @@ struct Float8Quantiser {
   static constexpr float largest = 448.0F;
   static constexpr float smallest_normal = 0x1p-6F;
 
-  [[nodiscard]] KOKKOS_INLINE_FUNCTION double accumulate(double largest, float h) const {
-    return Kokkos::max(largest, static_cast<double>(Kokkos::fabs(h)));
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION double accumulate(double so_far, float h) const {
+    return Kokkos::max(so_far, static_cast<double>(Kokkos::fabs(h)));
   }
   [[nodiscard]] KOKKOS_INLINE_FUNCTION float scale(double statistic, std::int64_t /*count*/) const {
     return static_cast<float>(statistic) / largest;

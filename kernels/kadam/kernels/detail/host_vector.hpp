@@ -181,19 +181,19 @@ KOKKOS_INLINE_FUNCTION void indices_of_signs(const std::uint32_t* a, const std::
   const auto load = [&w](const std::uint32_t* from) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + w));
   };
-  const auto choose = [](__m256i mask, __m256i where_set, __m256i elsewhere) {
+  const auto blend = [](__m256i mask, __m256i where_set, __m256i elsewhere) {
     return _mm256_or_si256(_mm256_and_si256(mask, where_set), _mm256_andnot_si256(mask, elsewhere));
   };
   for (; w + 8 <= words; w += 8) {
     const __m256i of[4] = {load(a), load(b), load(c), load(d)};
-    const __m256i even_ab = choose(fives, of[0], _mm256_slli_epi32(of[1], 1));
-    const __m256i odd_ab = choose(fives, _mm256_srli_epi32(of[0], 1), of[1]);
-    const __m256i even_cd = choose(fives, of[2], _mm256_slli_epi32(of[3], 1));
-    const __m256i odd_cd = choose(fives, _mm256_srli_epi32(of[2], 1), of[3]);
-    const __m256i n0 = choose(threes, even_ab, _mm256_slli_epi32(even_cd, 2));
-    const __m256i n1 = choose(threes, odd_ab, _mm256_slli_epi32(odd_cd, 2));
-    const __m256i n2 = choose(threes, _mm256_srli_epi32(even_ab, 2), even_cd);
-    const __m256i n3 = choose(threes, _mm256_srli_epi32(odd_ab, 2), odd_cd);
+    const __m256i even_ab = blend(fives, of[0], _mm256_slli_epi32(of[1], 1));
+    const __m256i odd_ab = blend(fives, _mm256_srli_epi32(of[0], 1), of[1]);
+    const __m256i even_cd = blend(fives, of[2], _mm256_slli_epi32(of[3], 1));
+    const __m256i odd_cd = blend(fives, _mm256_srli_epi32(of[2], 1), of[3]);
+    const __m256i n0 = blend(threes, even_ab, _mm256_slli_epi32(even_cd, 2));
+    const __m256i n1 = blend(threes, odd_ab, _mm256_slli_epi32(odd_cd, 2));
+    const __m256i n2 = blend(threes, _mm256_srli_epi32(even_ab, 2), even_cd);
+    const __m256i n3 = blend(threes, _mm256_srli_epi32(odd_ab, 2), odd_cd);
     const __m256i low01 = _mm256_unpacklo_epi32(n0, n1);
     const __m256i high01 = _mm256_unpackhi_epi32(n0, n1);
     const __m256i low23 = _mm256_unpacklo_epi32(n2, n3);
