@@ -7,8 +7,11 @@
 #include <launch/command_line.hpp>
 #include <launch/session.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +23,12 @@ namespace kadam::bench {
   return only.empty() || std::any_of(only.begin(), only.end(), [&](const std::string& text) {
            return name.find(text) != std::string::npos;
          });
+}
+
+/// Prints a part of a table that others still wait for.
+inline void print_now(const std::string& text) {
+  fmt::print("{}", text);
+  std::fflush(stdout);
 }
 
 /// The optimizers that --only asks for. Errors: launch::UsageError if there are none.

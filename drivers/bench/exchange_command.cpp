@@ -11,15 +11,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 
 namespace kadam::bench {
 namespace {
-
-void print_now(const std::string& text) {
-  fmt::print("{}", text);
-  std::fflush(stdout);
-}
 
 std::string heading(int ranks, double round_trip, const std::optional<WireLimit>& wire) {
   std::string text = fmt::format("Kadam {}: {} ranks of {}, a message there and back: {:.3g} ms",

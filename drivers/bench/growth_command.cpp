@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
-
 namespace kadam::bench {
 
 GrowthCommand::GrowthCommand(launch::Options& program)
@@ -53,19 +51,15 @@ int GrowthCommand::run(const launch::Session& session) const {
       }
     }
   });
-  const auto say_now = [](const std::string& text) {
-    fmt::print("{}", text);
-    std::fflush(stdout);
-  };
   if (!json_) {
-    say_now(fmt::format("One rank of many, {}, d = {}; per step\n\n{}", launch::computes_with(), elements_,
-                        growth_table_head()));
+    print_now(fmt::format("One rank of many, {}, d = {}; per step\n\n{}", launch::computes_with(), elements_,
+                          growth_table_head()));
   }
   for (const std::string& name : wanted) {
     for (const std::int64_t ranks : ranks_) {
       const GrowthResult result =
           measure_growth({name, elements_, static_cast<int>(ranks), ranks_per_node_, steps_, repetitions_});
-      say_now(json_ ? json_line_of(result) : growth_table_row(result));
+      print_now(json_ ? json_line_of(result) : growth_table_row(result));
     }
   }
   return launch::exit_success;

@@ -12,17 +12,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 #include <optional>
 
 namespace kadam::bench {
 namespace {
-
-void say_now(const std::string& text) {
-  fmt::print("{}", text);
-  std::fflush(stdout);
-}
 
 /// Of the ranks that share this one's memory: what each of them may take. Nothing where the system does not
 /// tell. Collective.
@@ -96,7 +90,7 @@ int StepsCommand::run(const launch::Session& session) const {
   }
   wanted = fitting;
   if (session.is_root() && !json_) {
-    say_now(fmt::format("{}\n{}\n\n{}", launch::title_line(*communicator), needs, step_table_head()));
+    print_now(fmt::format("{}\n{}\n\n{}", launch::title_line(*communicator), needs, step_table_head()));
   }
   launch::TransientLine line(session.is_root());
   std::size_t left = wanted.size() * layouts.size();
@@ -110,7 +104,7 @@ int StepsCommand::run(const launch::Session& session) const {
       line.clear();
       seconds = std::max(0.0, seconds - result.spent_seconds);
       --left;
-      if (session.is_root()) say_now(json_ ? json_line_of(result) : step_table_row(result));
+      if (session.is_root()) print_now(json_ ? json_line_of(result) : step_table_row(result));
     }
   }
   return launch::exit_success;

@@ -93,8 +93,7 @@ std::string short_messages_of(const Column& column) {
   if (names.empty()) return "";
   return fmt::format(
       "The number of messages, not their bytes, takes most of the exchange of {}. Rounds of several steps "
-      "send "
-      "fewer; so do two levels, where ranks share a node.\n",
+      "send fewer; so do two levels, where ranks share a node.\n",
       names);
 }
 

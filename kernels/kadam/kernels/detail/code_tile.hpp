@@ -93,20 +93,14 @@ template <Quantiser Q>
 KOKKOS_FORCEINLINE_FUNCTION void encode_tile(const Q& quantiser, float* KOKKOS_RESTRICT h, std::int64_t count,
                                              float scale, std::uint32_t* KOKKOS_RESTRICT words) {
   if constexpr (Q::bits == 1) {
-    const auto encode_word = [&](const std::int64_t w, const std::int64_t inside) {
-      float* of_word = h + 32 * w;
-      std::uint32_t word = 0;
-      for (std::int64_t e = 0; e < inside; ++e) {
-        word |= quantiser.encode(of_word[e], scale) << static_cast<unsigned>(e);
-      }
-      words[w] = word;
-      for (std::int64_t e = 0; e < inside; ++e) {
-        of_word[e] -= quantiser.decode(quantiser.encode(of_word[e], scale), scale);
-      }
-    };
     std::int64_t w = 0;
     for (; 32 * (w + 1) <= count; ++w) words[w] = take_signs_of_32(h + 32 * w, scale);
-    if (32 * w < count) encode_word(w, count - 32 * w);
+    if (32 * w < count) words[w] = 0;
+    for (std::int64_t k = 32 * w; k < count; ++k) {
+      const std::uint32_t code = quantiser.encode(h[k], scale);
+      words[w] |= code << static_cast<unsigned>(k - 32 * w);
+      h[k] -= quantiser.decode(code, scale);
+    }
   } else {
     unsigned char codes[tile_elements];
     if (count < tile_elements) {
