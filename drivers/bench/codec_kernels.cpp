@@ -61,6 +61,20 @@ KernelCase encode_bfloat16(const Vectors& vectors) {
           }};
 }
 
+/// In half of the memory of those in float32.
+Bfloat16Errors<MemorySpace> short_errors(const Vectors& vectors) {
+  return {{reinterpret_cast<Bfloat16*>(vectors.error.data()), vectors.error.extent(0)}, 1};
+}
+
+KernelCase encode_with_short_errors(const Vectors& vectors) {
+  const Code code("sign", vectors.elements, ranks_of_step);
+  return {"encode sign, bf16 errors", 8.0 + 2 * code.bytes, vectors.elements, Limit::update,
+          [&vectors, code](const auto& exec) {
+            code.codec.encode(exec, code.codec.message().map(), momentum_of(vectors.gradient, vectors), {},
+                              short_errors(vectors), vectors.words);
+          }};
+}
+
 /// n messages of one chunk of d/n elements, decoded, added up, encoded again.
 KernelCase reduce(const Vectors& vectors, const std::string& name, int ranks) {
   const Code code(name, vectors.elements, ranks);
@@ -93,19 +107,20 @@ KernelCase decode_with_copy(const Vectors& vectors) {
 }
 
 /// What a rank computes in a compressed step of 1-bit Adam: in float32, or from a bf16 gradient and with a
-/// bf16 copy of the parameters, which is as many bytes.
+/// bf16 copy of the parameters, which is as many bytes, or with errors in bf16.
+template <class Error>
 KernelCase whole_step(const char* name, const Vectors& vectors, const Numbers<MemorySpace>& gradient,
-                      const HalfCopy<MemorySpace>& copy) {
+                      const HalfCopy<MemorySpace>& copy, const Error& error, double bytes_of_error) {
   const Code code("sign", vectors.elements, ranks_of_step);
   const Words<MemorySpace> reply("kadam-bench::reply",
                                  code.codec.message().piece(0).bytes / sizeof(std::uint32_t));
-  const double reduced = (8.0 + (ranks_of_step + 1) * code.bytes) / ranks_of_step;
-  return {name, 24.0 + 3 * code.bytes + reduced, vectors.elements, Limit::update,
-          [&vectors, code, reply, gradient, update = update_of(vectors, copy)](const auto& exec) {
-            code.codec.encode(exec, code.codec.message().map(), momentum_of(gradient, vectors), {},
-                              vectors.error, vectors.words);
+  const double reduced = (2 * bytes_of_error + (ranks_of_step + 1) * code.bytes) / ranks_of_step;
+  return {name, 16.0 + 2 * bytes_of_error + 3 * code.bytes + reduced, vectors.elements, Limit::update,
+          [&vectors, code, reply, gradient, error, update = update_of(vectors, copy)](const auto& exec) {
+            code.codec.encode(exec, code.codec.message().map(), momentum_of(gradient, vectors), {}, error,
+                              vectors.words);
             code.codec.reduce(exec, 0, code.codec.message().chunk_map(0), ranks_of_step, vectors.words, {},
-                              vectors.error, reply);
+                              error, reply);
             code.codec.decode(exec, vectors.words, {}, 0, vectors.elements, update);
           }};
 }
@@ -119,10 +134,13 @@ std::vector<KernelCase> codec_cases(const Vectors& vectors) {
   for (const int ranks : {8, 64}) cases.push_back(reduce(vectors, "sign", ranks));
   for (const std::string& code : code_names()) cases.push_back(decode(vectors, code));
   cases.push_back(encode_bfloat16(vectors));
+  cases.push_back(encode_with_short_errors(vectors));
   cases.push_back(decode_with_copy(vectors));
-  cases.push_back(whole_step("onebit_adam step, n = 4", vectors, vectors.gradient, {}));
+  cases.push_back(whole_step("onebit_adam step, n = 4", vectors, vectors.gradient, {}, vectors.error, 4.0));
   cases.push_back(whole_step("onebit_adam step, bf16, n = 4", vectors, vectors.bfloat16_gradient,
-                             HalfCopy<MemorySpace>(vectors.model)));
+                             HalfCopy<MemorySpace>(vectors.model), vectors.error, 4.0));
+  cases.push_back(whole_step("onebit_adam step, bf16 errors, n = 4", vectors, vectors.gradient, {},
+                             short_errors(vectors), 2.0));
   return cases;
 }
 

@@ -83,6 +83,8 @@ const std::vector<Kernel>& calibrated_kernels() {
       for (const auto& of_code : {cost::encode, cost::reduce, cost::decode})
         all.push_back(of_code(code.name, code.bits));
     });
+    for_each_code<ShortErrorCode>(
+        [&](const auto& code) { all.push_back(cost::encode_short(code.name, code.bits)); });
     for_each_code<UniformCode>(
         [&](const auto& code) { all.push_back(cost::loco_encode(code.name, code.bits)); });
     return all;

@@ -57,6 +57,10 @@ std::vector<Source> all_sources() {
     sources.push_back({cost::encode(code.name, code.bits), "encode " + name + ", momentum fused"});
     sources.push_back({cost::decode(code.name, code.bits), "decode " + name + ", update fused"});
   });
+  for_each_code<ShortErrorCode>([&](const auto& code) {
+    sources.push_back(
+        {cost::encode_short(code.name, code.bits), "encode " + std::string(code.name) + ", bf16 errors"});
+  });
   for_each_code<UniformCode>([&](const auto& code) {
     sources.push_back(
         {cost::loco_encode(code.name, code.bits), "encode " + std::string(code.name) + ", moving average"});

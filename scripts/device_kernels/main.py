@@ -95,6 +95,8 @@ def short_name(demangled):
         words.append(code.group(1).lower() + (code.group(2) or ""))
     if part := re.search(TOLD_APART, demangled):
         words.append(part.group())
+    if "Bfloat16Errors" in demangled:
+        words.append("bf16")
     if "NarrowTeam" in demangled:
         words.append("narrow")
     return " ".join(words)

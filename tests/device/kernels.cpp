@@ -100,6 +100,12 @@ void launch_codecs(const Exec& exec, const Vectors& at) {
   launch_codec(exec, Float8Quantiser{}, at);
   launch_codec(exec, Gauss2Quantiser{}, at);
   encode_accumulated(exec, SignQuantiser{}, at.map, at.active, at.error, at.message);
+  const Bfloat16Errors<Space> short_errors;
+  const ContinuedLoad<Momentum, Space> momentum{{at.x, Ema::make(0.9)}, at.sent()};
+  encode_with_error_feedback(exec, SignQuantiser{}, at.map, ElementOf<Space>{at.x}, at.active, short_errors,
+                             at.message);
+  encode_continued(exec, SignQuantiser{}, at.map, momentum, at.active, short_errors, at.message);
+  reduce_and_encode(exec, SignQuantiser{}, at.map, at.sent(), 4, 100, at.active, short_errors, at.message);
   const UpdateBySegment<Space, AdamApplyOf, WithCopy<Space, FrozenUpdate>> update{{},
                                                                                   {{at.x, at.v}, at.copy}};
   decode_and_apply(exec, SignQuantiser{}, at.map, at.sent(), at.active, 0, at.map.elements, update);

@@ -153,6 +153,10 @@ std::vector<OptionMap> option_sets(const std::string& name) {
       sets.push_back(options);
       sets.back()["warmup_code"] = "uniform8";
     }
+    if (option.name == "errors") {
+      sets.push_back(options);
+      sets.back()["errors"] = "bf16";
+    }
     if (option.name == "value_bits") {
       sets.push_back(options);
       sets.back()["value_bits"] = 2;

@@ -33,6 +33,7 @@ struct OptimizerCase {
   std::set<Part> marked_for = {};
   std::int64_t flush_after = 0;             ///< the step after which a run is flushed, and goes on (0: none)
   std::vector<ParameterGroup> groups = {};  ///< of the tensors that optimizers_test has
+  float tolerance = 1e-4F;                  ///< of parameters, as a part of the largest they have been
 };
 
 /// Its options, but that ranks hear of a NaN before every step: how many steps they have refused each for
@@ -101,6 +102,13 @@ inline std::vector<OptimizerCase> frozen_variance_cases() {
        {{"warmup_steps", warmup}, {"precondition", true}, {"eps", 0.01}, {"weight_decay", 0.05}},
        {groups, other_ranks, rules, two_levels}},
       {"onebit_adam_floor", "onebit_adam", {{"warmup_steps", warmup}, {"variance_floor", 0.5}}},
+      {"onebit_adam_short_errors",
+       "onebit_adam",
+       {{"warmup_steps", warmup}, {"errors", "bf16"}, {"block", 128}, {"weight_decay", 0.05}},
+       {every_event, groups, other_ranks},
+       0,
+       {},
+       1e-3F},  // chance may round 1/256 of an error the other way where the last bit differs
       {"apmsqueeze_preconditioned_floor",
        "apmsqueeze",
        {{"warmup_steps", warmup}, {"precondition", true}, {"variance_floor", 0.3}},

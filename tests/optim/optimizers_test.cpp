@@ -72,11 +72,11 @@ const SimulatedRun& simulated(const OptimizerCase& optimizer_case, const TensorL
 /// What rounding may make of parameters that have been as large as `largest`, and nothing else: no element is
 /// let off.
 testing::AssertionResult are_near(const std::vector<float>& got, const std::vector<float>& wanted,
-                                  const std::vector<float>& largest) {
+                                  const std::vector<float>& largest, float tolerance) {
   std::size_t off = 0;
   std::size_t first = 0;
   for (std::size_t i = got.size(); i-- > 0;) {
-    if (std::fabs(got[i] - wanted[i]) <= 1e-4F * (0.01F + largest[i])) continue;
+    if (std::fabs(got[i] - wanted[i]) <= tolerance * (0.01F + largest[i])) continue;
     ++off;
     first = i;
   }
@@ -112,7 +112,7 @@ class OptimizersTest : public testing::TestWithParam<std::tuple<OptimizerCase, E
     EXPECT_TRUE(!synchronised || test::bitwise_equal(got, of_rank_zero)) << "replicas differ";
     largest_.resize(own.size(), 0.0F);
     for (std::size_t i = 0; i < own.size(); ++i) largest_[i] = std::max(largest_[i], std::fabs(own[i]));
-    EXPECT_TRUE(are_near(got, own, largest_));
+    EXPECT_TRUE(are_near(got, own, largest_, optimizer_case().tolerance));
   }
 
   [[nodiscard]] std::uint64_t bytes_sent() const {
@@ -123,7 +123,7 @@ class OptimizersTest : public testing::TestWithParam<std::tuple<OptimizerCase, E
   void run(std::int64_t d) {
     const TensorLayout layout = layout_of(d);
     largest_.clear();
-    const auto& [title, name, options, marked_for, flush_after, groups] = optimizer_case();
+    const auto& [title, name, options, marked_for, flush_after, groups, tolerance] = optimizer_case();
     const auto optimizer = make_optimizer(name, options, layout, communicator_, groups);
     const std::string format = optimizer->gradient_format() == NumberFormat::float32
                                    ? "float32"

@@ -60,6 +60,7 @@ Timings timings() {
                            "orthogonalise 256 x 256",  "orthogonalise 1024 x 1024"}) {
     all[name] = 1e-9;
   }
+  for (const std::string& code : code_names<ShortErrorCode>()) all["encode " + code + ", bf16 errors"] = 1e-9;
   for (const std::string& code : code_names()) {
     all["encode " + code + ", momentum fused"] = 1e-9;
     all["encode " + code + ", moving average"] = 1e-9;

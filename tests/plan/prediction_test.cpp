@@ -269,6 +269,7 @@ TEST(Predict, EveryKernelCountsSomewhere) {
             if (sparse && code == "sign") options["exchange"] = "owner";
             if (!sparse && density < 0.01) options["gradients"] = "bf16";
             if (has_option(name, "parameters") && block == 0) options["parameters"] = "bf16";
+            if (has_option(name, "errors") && block == 0) options["errors"] = "bf16";
             sum += predict(name, options, scenario, 4).step.kernels;
           }
         }

@@ -11,6 +11,7 @@
 #include <map>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 /// Codes and compressed means in plain loops over plain vectors, straight from the papers: what the kernels
@@ -21,8 +22,9 @@ struct Code {
   std::string name = "sign";  ///< "uniform2", "uniform4", "uniform8", "float8", "gauss2"
   bool mean_abs = false;      ///< scale of the sign code
   std::int64_t block = 2048;
-  int ranks_per_node = 1;  ///< more than 1: what is compressed is the mean of a node
-  float slack = 1.0F;      ///< of what is undecided
+  int ranks_per_node = 1;     ///< more than 1: what is compressed is the mean of a node
+  float slack = 1.0F;         ///< of what is undecided
+  bool short_errors = false;  ///< kept in bf16, rounded by chance
 };
 
 /// The largest number that is decoded from a code whose scale is 1.
@@ -99,6 +101,51 @@ inline std::vector<float> quantise_block(const Code& code, const std::vector<flo
   return q;
 }
 
+/// Chance, from numbers: an integer hash of two multiplications.
+inline std::uint32_t scattered(std::uint32_t x) {
+  for (const auto& [shift, factor] : {std::pair(16U, 0x7feb352dU), std::pair(15U, 0x846ca68bU)}) {
+    x = (x ^ (x >> shift)) * factor;
+  }
+  return x ^ (x >> 16U);
+}
+
+/// How a block of errors in bf16 is rounded: the number of the rounding and the first element of the block in
+/// its vector say where a sequence of 16-bit numbers begins.
+class ByChance {
+ public:
+  ByChance(std::uint32_t rounding, std::int64_t first)
+      : start_(scattered(mixed(rounding, {first >> 32, first}))) {}
+  /// That of an exchange.
+  static std::uint32_t rounding(int owner, std::int64_t exchange, bool by_server) {
+    return mixed(by_server ? 2 : 1, {owner, exchange, exchange >> 32});
+  }
+
+  /// One of the two multiples of 2^(e - 7) around a value of [2^e, 2^(e + 1)).
+  [[nodiscard]] float rounded(float value, std::int64_t k) const {
+    const double units = std::ldexp(std::fabs(static_cast<double>(value)), -unit_of(value));
+    const double away = std::floor(units + chance(k));
+    return static_cast<float>(std::copysign(std::ldexp(away, unit_of(value)), static_cast<double>(value)));
+  }
+
+ private:
+  /// In 65536ths.
+  [[nodiscard]] double chance(std::int64_t k) const {
+    const auto golden = static_cast<std::uint32_t>(k / 32 * 16 + k % 16) * 0x9e3779b9U + start_;
+    return (k % 32 < 16 ? golden % 65536 : golden / 65536) / 65536.0;
+  }
+  static int unit_of(float value) {
+    int exponent = 0;
+    (void)std::frexp(value, &exponent);
+    return std::max(exponent, -125) - 8;
+  }
+  static std::uint32_t mixed(std::uint32_t number, const std::vector<std::int64_t>& parts) {
+    for (const std::int64_t part : parts) number = scattered(number) ^ static_cast<std::uint32_t>(part);
+    return number;
+  }
+
+  std::uint32_t start_ = 0;
+};
+
 struct Chunk {
   std::int64_t begin;
   std::int64_t end;
@@ -161,6 +208,7 @@ struct CompressedMean {
   Ranks worker_error;               ///< [rank or node][d]
   std::vector<float> server_error;  ///< [d], each chunk by its owner
   Undecided undecided = {};         ///< in the last exchange
+  std::int64_t exchanges = 0;
 
   CompressedMean(const Code& c, int ranks, std::int64_t elements)
       : code(c),
@@ -177,6 +225,7 @@ struct CompressedMean {
       for (std::size_t i = 0; i < out.size(); ++i) out[i] = active[i] ? out[i] : 0.0F;
       return out;
     }
+    ++exchanges;
     const auto elements = static_cast<std::int64_t>(y[0].size());
     Ranks q = zeros(static_cast<int>(ranks), elements);
     for (std::size_t r = 0; r < ranks; ++r) {
@@ -185,6 +234,12 @@ struct CompressedMean {
       for (int j = 0; j < chunks; ++j)
         quantise_chunk(code, h, active, chunk_of(elements, chunks, j), q[r], &undecided);
       for (std::size_t i = 0; i < h.size(); ++i) worker_error[r][i] = active[i] ? h[i] - q[r][i] : 0.0F;
+      const auto nodes = static_cast<int>(ranks);
+      for (int j = 0; j < chunks; ++j) {
+        // Each rank of a node holds the error of as many chunks as there are nodes.
+        const std::int64_t held_from = chunk_of(elements, chunks, j - j % nodes).begin;
+        round_errors(worker_error[r], j, held_from, static_cast<int>(r), false);
+      }
     }
     std::vector<float> p(y[0].size(), 0.0F);
     const auto inverse = static_cast<float>(1.0 / static_cast<double>(ranks));
@@ -197,7 +252,24 @@ struct CompressedMean {
     for (int j = 0; j < chunks; ++j)
       quantise_chunk(code, p, active, chunk_of(elements, chunks, j), out, &undecided);
     for (std::size_t i = 0; i < p.size(); ++i) server_error[i] = active[i] ? p[i] - out[i] : 0.0F;
+    for (int j = 0; j < chunks; ++j) {
+      round_errors(server_error, j, chunk_of(elements, chunks, j).begin, j % static_cast<int>(ranks), true);
+    }
     return out;
+  }
+
+  /// Of a chunk, in a vector that holds elements from `held_from` on.
+  void round_errors(std::vector<float>& errors, int chunk, std::int64_t held_from, int owner,
+                    bool by_server) const {
+    if (!code.short_errors) return;
+    const Chunk range = chunk_of(static_cast<std::int64_t>(errors.size()), chunks, chunk);
+    for (std::int64_t first = range.begin; first < range.end; first += code.block) {
+      const ByChance chance(ByChance::rounding(owner, exchanges, by_server), first - held_from);
+      for (std::int64_t i = first; i < std::min(first + code.block, range.end); ++i) {
+        auto& error = errors[static_cast<std::size_t>(i)];
+        error = chance.rounded(error, i - first);
+      }
+    }
   }
 };
 

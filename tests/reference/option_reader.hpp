@@ -65,6 +65,7 @@ class OptionReader {
     c.mean_abs = is("scale", "mean_abs");
     c.block = count("block", block);
     c.ranks_per_node = world_.ranks_per_node;
+    c.short_errors = is("errors", "bf16");
     return c;
   }
   void require_all_read() const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <kadam/kernels/active_mask.hpp>
+#include <kadam/kernels/bfloat16_errors.hpp>
 #include <kadam/kernels/block_map.hpp>
 #include <kadam/kernels/detail/block_loop.hpp>
 #include <kadam/kernels/detail/block_source.hpp>
@@ -16,6 +17,7 @@
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
+#include <type_traits>
 
 /// Encode with error feedback, decode, and decode-and-reduce, for every Quantiser.
 ///
@@ -26,24 +28,48 @@
 /// bit.
 namespace kadam {
 
+namespace detail {
+
+/// The errors as kernels know them, however a View of them is declared.
+template <class MemorySpace, class View>
+[[nodiscard]] Kokkos::View<float*, MemorySpace> errors_in(const View& error) {
+  return error;
+}
+template <class MemorySpace>
+[[nodiscard]] Bfloat16Errors<MemorySpace> errors_in(const Bfloat16Errors<MemorySpace>& error) {
+  return error;
+}
+
+/// An EncodeBlock for every block of a range.
+template <class Exec, Quantiser Q, class Source, class MemorySpace, class Error>
+void encode_blocks(const char* label, const Exec& exec, const Q& quantiser, const BlockRange& blocks,
+                   const Source& source, const ActiveMask<MemorySpace>& active, const Error& error,
+                   const Words<MemorySpace>& message) {
+  const auto errors = errors_in<MemorySpace>(error);
+  using Encode = EncodeBlock<Q, Source, MemorySpace, std::decay_t<decltype(errors)>>;
+  for_each_block(label, exec, blocks.first, blocks.last,
+                 Encode{quantiser, blocks.map, source, active, errors, message});
+}
+
+}  // namespace detail
+
 /// The compensated input of a block in place of its error, its code in the message, the rest in the error:
 /// h = load(i) + error(i); q = C(h); error(i) <- h - q; message <- code of q.
 ///
+/// error: a View of float, or Bfloat16Errors, whose new ones are rounded by chance.
 /// load(i) gives the input of element i; load.with_format(f), if there is such a function, calls f with a
 /// load for one number format. An inactive element sends nothing and its error becomes 0. Shape: error has
 /// map.elements entries, message the words of all chunks. Memory: reads and writes error, writes message:
-/// 8 B + bits/8 per element and what load reads, 4 B per block, in one pass when a block fits in cache.
+/// 8 B + bits/8 per element and what load reads, 4 B less with errors in bf16, 4 B per block, in one pass
+/// when a block fits in cache.
 /// Deterministic: independent of the number of threads. Worked number: one block, error 0, load (3, -4),
 /// sign code, rms: scale 3.5355, codes (1, 0), error (-0.5355, -0.4645).
-template <class Exec, Quantiser Q, class Load, class MemorySpace>
+template <class Exec, Quantiser Q, class Load, class MemorySpace, class Error>
 void encode_with_error_feedback(const Exec& exec, const Q& quantiser, const BlockRange& blocks,
-                                const Load& load, const ActiveMask<MemorySpace>& active,
-                                const Kokkos::View<float*, MemorySpace>& error,
+                                const Load& load, const ActiveMask<MemorySpace>& active, const Error& error,
                                 const Words<MemorySpace>& message) {
-  using Source = detail::ElementSource<Load>;
-  detail::for_each_block("kadam::encode_with_error_feedback", exec, blocks.first, blocks.last,
-                         detail::EncodeBlock<Q, Source, MemorySpace>{quantiser, blocks.map, Source{load},
-                                                                     active, error, message});
+  detail::encode_blocks("kadam::encode_with_error_feedback", exec, quantiser, blocks,
+                        detail::ElementSource<Load>{load}, active, error, message);
 }
 
 /// An input that goes on from the last exchange: load(i, value of element i in `previous`), the message of
@@ -58,15 +84,13 @@ struct ContinuedLoad {
 /// The same with an input that goes on from the last exchange. message may be input.previous itself: a block
 /// is read before it is written. An inactive element has no meaningful value there; it sends nothing in any
 /// case. Memory: 8 B + 2 bits/8 per element and what load reads.
-template <class Exec, Quantiser Q, class Load, class MemorySpace>
+template <class Exec, Quantiser Q, class Load, class MemorySpace, class Error>
 void encode_continued(const Exec& exec, const Q& quantiser, const BlockRange& blocks,
                       const ContinuedLoad<Load, MemorySpace>& input, const ActiveMask<MemorySpace>& active,
-                      const Kokkos::View<float*, MemorySpace>& error, const Words<MemorySpace>& message) {
+                      const Error& error, const Words<MemorySpace>& message) {
   using Source = detail::ContinuedSource<Q, Load, MemorySpace>;
-  detail::for_each_block(
-      "kadam::encode_continued", exec, blocks.first, blocks.last,
-      detail::EncodeBlock<Q, Source, MemorySpace>{
-          quantiser, blocks.map, Source{quantiser, input.load, input.previous}, active, error, message});
+  detail::encode_blocks("kadam::encode_continued", exec, quantiser, blocks,
+                        Source{quantiser, input.load, input.previous}, active, error, message);
 }
 
 /// The same with an input that a kernel before has added to the error. Memory: 8 B + bits/8 per element.
@@ -74,10 +98,8 @@ template <class Exec, Quantiser Q, class MemorySpace>
 void encode_accumulated(const Exec& exec, const Q& quantiser, const BlockRange& blocks,
                         const ActiveMask<MemorySpace>& active, const Kokkos::View<float*, MemorySpace>& error,
                         const Words<MemorySpace>& message) {
-  using Source = detail::AlreadyAdded;
-  detail::for_each_block(
-      "kadam::encode_accumulated", exec, blocks.first, blocks.last,
-      detail::EncodeBlock<Q, Source, MemorySpace>{quantiser, blocks.map, Source{}, active, error, message});
+  detail::encode_blocks("kadam::encode_accumulated", exec, quantiser, blocks, detail::AlreadyAdded{}, active,
+                        error, message);
 }
 
 /// The mean of n messages (decoded, summed in rank order, times 1/n) encoded again with error feedback: what
@@ -86,16 +108,14 @@ void encode_accumulated(const Exec& exec, const Q& quantiser, const BlockRange& 
 ///
 /// Shape: messages holds n messages of this chunk, stride_words apart; blocks are those of the one chunk.
 /// Memory: n bits/8 + 8 B + bits/8 per element.
-template <class Exec, Quantiser Q, class MemorySpace>
+template <class Exec, Quantiser Q, class MemorySpace, class Error>
 void reduce_and_encode(const Exec& exec, const Q& quantiser, const BlockRange& blocks,
                        const ConstWords<MemorySpace>& messages, int ranks, std::int64_t stride_words,
-                       const ActiveMask<MemorySpace>& active, const Kokkos::View<float*, MemorySpace>& error,
+                       const ActiveMask<MemorySpace>& active, const Error& error,
                        const Words<MemorySpace>& reply) {
   using Source = detail::MeanOfMessages<Q, MemorySpace>;
   const Source source{quantiser, messages, ranks, stride_words, static_cast<float>(1.0 / ranks)};
-  detail::for_each_block(
-      "kadam::reduce_and_encode", exec, blocks.first, blocks.last,
-      detail::EncodeBlock<Q, Source, MemorySpace>{quantiser, blocks.map, source, active, error, reply});
+  detail::encode_blocks("kadam::reduce_and_encode", exec, quantiser, blocks, source, active, error, reply);
 }
 
 /// apply(i, value of element i) for every active element in [begin, end), apply.inactive(i), if there is such

@@ -83,6 +83,13 @@ template <>
   return {static_cast<std::uint16_t>(is_nan ? (bits >> 16) | 0x40U : rounded)};
 }
 
+/// To one of the two neighbours, by chance: away from 0 with the share of the way there that is cut off.
+/// value: no NaN. random: 16 even bits; over all of them the mean is the value. Worked number: 1 + 2^-9 lies
+/// a quarter of the way from 1 to 1 + 2^-7, and gives 1 + 2^-7 for random >= 0xc000.
+[[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Bfloat16 round_by_chance(float value, std::uint32_t random) {
+  return {static_cast<std::uint16_t>((Kokkos::bit_cast<std::uint32_t>(value) + random) >> 16)};
+}
+
 /// To nearest, ties to even; infinite from 65520 on; NaN stays NaN. Worked number: 65519 gives 65504.
 template <>
 [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Float16 round_to<Float16>(float value) {

@@ -104,14 +104,14 @@ void EfficientAdam::accumulate_by_factors(const Step& step, const AdamDirectionO
                                 step.gradient, mean_.compressed().accumulator());
 }
 
-void EfficientAdam::describe_state(const ExecutionSpace& /*exec*/, StateFields& fields) {
+void EfficientAdam::describe_state(const ExecutionSpace& exec, StateFields& fields) {
   if (factors_variance_) {
     fields.of_each_rank("m", moments_.m);
     factored_variance_.describe_state(fields);
   } else {
     moments_.describe_own_state(fields);
   }
-  mean_.compressed().describe_state(fields);
+  mean_.compressed().describe_state(exec, fields);
 }
 
 void EfficientAdam::add_health(const ExecutionSpace& exec, Health& health) {

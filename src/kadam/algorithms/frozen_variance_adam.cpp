@@ -61,6 +61,10 @@ void FrozenVarianceAdam::Options::describe(OptionFields& fields) {
 void FrozenVarianceAdam::Options::validate(std::string_view owner) const {
   codec.validate(owner);
   variance.validate(owner);
+  require_option(
+      codec.errors == NumberFormat::float32 || variance.warmup_code == WarmupMean::no_code, owner,
+      "option 'errors': a warm-up with a code adds gradients to them, in float32: leave out errors "
+      "or warmup_code");
 }
 
 void FrozenVarianceAdam::Apmsqueeze::validate(std::string_view owner) const {
@@ -163,10 +167,11 @@ void FrozenVarianceAdam::describe_state(const ExecutionSpace& exec, StateFields&
   fields.number("momentum_is_in_message", momentum_is_in_message_);
   if (fields.saves() && momentum_is_in_message_) write_momentum(exec);
   moments_.describe_state(fields);
+  mean_.compressed().describe_numbers(fields);
   if (variance_.is_frozen()) {
-    mean_.compressed().describe_state(fields);
+    mean_.compressed().describe_state(exec, fields);
   } else {
-    warmup_mean_.describe_state(fields);
+    warmup_mean_.describe_state(exec, fields);
   }
   if (momentum_is_in_message_) mean_.compressed().describe_message(fields);
 }
@@ -180,8 +185,9 @@ void FrozenVarianceAdam::write_momentum(const ExecutionSpace& exec) const {
   }
 }
 
-void FrozenVarianceAdam::adopt_state(const ExecutionSpace& exec, const StateFields& /*fields*/,
+void FrozenVarianceAdam::adopt_state(const ExecutionSpace& exec, const StateFields& fields,
                                      const Restoration& restoration) {
+  if (variance_.is_frozen()) mean_.compressed().adopt_state(exec, fields);
   variance_.adopt_state(exec, moments_, mean_);
   momentum_is_in_message_ = momentum_is_in_message_ && restoration.to_the_last_bit;
 }

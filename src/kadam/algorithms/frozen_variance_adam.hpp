@@ -31,8 +31,8 @@ namespace kadam {
 /// (raise_variance()); 0 is the algorithm as published. `precondition` compresses y / (sqrt(v) + eps) instead
 /// of y, so that a scale block holds numbers of one size.
 ///
-/// Memory: m, v, errors and workspace, 12 d + 4 d/n state bytes for n > 1. Wire: WarmupMean's bytes in the
-/// warm-up, CompressedMean's afterwards.
+/// Memory: m, v, errors and workspace, 12 d + 4 d/n state bytes for n > 1, 10 d + 2 d/n with errors in bf16.
+/// Wire: WarmupMean's bytes in the warm-up, CompressedMean's afterwards.
 class FrozenVarianceAdam final : public Algorithm {
  public:
   struct Options {
@@ -93,7 +93,10 @@ class FrozenVarianceAdam final : public Algorithm {
 };
 
 struct FrozenVarianceAdam::OnebitAdam : Options {
-  OnebitAdam() { codec.codes = code_names<SignCode>(); }
+  OnebitAdam() {
+    codec.codes = code_names<SignCode>();
+    codec.can_shorten_errors = true;
+  }
 };
 
 struct FrozenVarianceAdam::Apmsqueeze : Options {

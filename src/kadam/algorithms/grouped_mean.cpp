@@ -34,7 +34,7 @@ struct HasVarianceAndIsOutside {
 
 CompressedMeanLayout layout_of(const CodecOptions& codec, const Problem& problem) {
   return CompressedMeanLayout(problem.ranks, make_quantiser(codec.code, codec.scale), problem.elements(),
-                              codec.block);
+                              codec.block, codec.errors);
 }
 
 /// What is beside the compressed mean.
@@ -86,7 +86,8 @@ std::vector<ElementRange> still_or_kept_dense(const ResolvedGroups& groups) {
 GroupedMean::GroupedMean(const ExecutionSpace& exec, const CodecOptions& codec, Communicator& communicator,
                          std::int64_t elements, const ResolvedGroups& groups,
                          const std::vector<ElementRange>& left_out)
-    : compressed_(exec, make_quantiser(codec.code, codec.scale), communicator, elements, codec.block),
+    : compressed_(exec, make_quantiser(codec.code, codec.scale), communicator, elements, codec.block,
+                  codec.errors),
       kept_(exec, communicator, groups.dense),
       coordinates_(exec, elements, left_out) {}
 

@@ -337,7 +337,7 @@ void LocalRounds::describe_state(const ExecutionSpace& exec, StateFields& fields
     fields.of_each_rank("sent", sent_);
     fields.equal("arriving", mean_.arriving(exec, phases()));
   }
-  mean_.describe_state(fields);
+  mean_.describe_state(exec, fields);
 }
 
 void LocalRounds::adopt_state(const ExecutionSpace& /*exec*/, const StateFields& /*fields*/,

@@ -225,19 +225,19 @@ void OnebitLamb::compressed_step(Step& step) {
                                                  tensors_, step.x(), m, v);
 }
 
-void OnebitLamb::describe_state(const ExecutionSpace& /*exec*/, StateFields& fields) {
+void OnebitLamb::describe_state(const ExecutionSpace& exec, StateFields& fields) {
   variance_.describe_state(fields);
   fields.number("has_trust_ratio", has_trust_ratio_);
   moments_.describe_state(fields);
   fields.equal("trust_ratio", tensors_.trust_ratio);
   if (!variance_.is_frozen()) {
-    warmup_mean_.describe_state(fields);
+    warmup_mean_.describe_state(exec, fields);
     return;
   }
   fields.equal("w", fresh_);
   fields.equal("momentum_scale", tensors_.momentum_scale);
   fields.equal("ratio", tensors_.ratio);
-  mean_.compressed().describe_state(fields);
+  mean_.compressed().describe_state(exec, fields);
 }
 
 void OnebitLamb::adopt_state(const ExecutionSpace& exec, const StateFields& /*fields*/,

@@ -211,8 +211,8 @@ const Vector<float>& RoundMean::own_errors() const {
   return is_grouped_ ? grouped_.compressed().worker_error() : residual_;
 }
 
-void RoundMean::describe_state(StateFields& fields) const {
-  if (is_grouped_) grouped_.compressed().describe_state(fields);
+void RoundMean::describe_state(const ExecutionSpace& exec, StateFields& fields) const {
+  if (is_grouped_) grouped_.compressed().describe_state(exec, fields);
   if (residual_.extent(0) > 0) fields.of_each_rank("residual", residual_, StateVector::IfMissing::zero);
 }
 

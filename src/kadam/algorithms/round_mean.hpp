@@ -87,7 +87,7 @@ class RoundMean {
   void require_own_errors() const;
   /// This rank's own, of the whole vector; empty where the code leaves none.
   [[nodiscard]] const Vector<float>& own_errors() const;
-  void describe_state(StateFields& fields) const;
+  void describe_state(const ExecutionSpace& exec, StateFields& fields) const;
   /// Health::error_ratio of the codes with error feedback on both sides.
   [[nodiscard]] const GroupedMean* grouped() const { return is_grouped_ ? &grouped_ : nullptr; }
 

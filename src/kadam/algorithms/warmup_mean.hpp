@@ -58,8 +58,8 @@ class WarmupMean {
   void forget_owed(const ExecutionSpace& exec) const {
     if (has_code_) coded_.compressed().scale_errors(exec, 0.0F);
   }
-  void describe_state(StateFields& fields) const {
-    if (has_code_) coded_.compressed().describe_state(fields);
+  void describe_state(const ExecutionSpace& exec, StateFields& fields) const {
+    if (has_code_) coded_.compressed().describe_state(exec, fields);
   }
 
   /// The phase of the warm-up; adds what the mean holds to `use`. dense_update: from g in memory;

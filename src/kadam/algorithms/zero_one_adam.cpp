@@ -262,7 +262,7 @@ void ZeroOneAdam::consensus(const ExecutionSpace& exec, const Vector<const float
   }
 }
 
-void ZeroOneAdam::describe_state(const ExecutionSpace& /*exec*/, StateFields& fields) {
+void ZeroOneAdam::describe_state(const ExecutionSpace& exec, StateFields& fields) {
   policy_.describe_state(fields);
   fields.number("gamma_sum", gamma_sum_);
   fields.number("variance_steps", variance_steps_);
@@ -277,7 +277,7 @@ void ZeroOneAdam::describe_state(const ExecutionSpace& /*exec*/, StateFields& fi
   }
   fields.equal("v", moments_.v);
   fields.of_each_rank("u", u_, StateVector::IfMissing::zero);
-  mean_.compressed().describe_state(fields);
+  mean_.compressed().describe_state(exec, fields);
 }
 
 void ZeroOneAdam::adopt_state(const ExecutionSpace& exec, const StateFields& /*fields*/,

@@ -21,6 +21,8 @@ using AnyQuantiser = std::variant<SignQuantiser, UniformQuantiser<2>, UniformQua
 
 /// Those of them that an optimizer with one bit per element can have; on a single rank the identity.
 using SignCode = std::variant<SignQuantiser, IdentityQuantiser>;
+/// Those whose errors may be kept in bf16: what one bit leaves is about as large as what it says.
+using ShortErrorCode = std::variant<SignQuantiser>;
 /// Those that a moving-average error can have.
 using UniformCode = std::variant<UniformQuantiser<2>, UniformQuantiser<4>, UniformQuantiser<8>>;
 

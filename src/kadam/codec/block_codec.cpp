@@ -76,15 +76,25 @@ void BlockCodec::mean(const ExecutionSpace& exec, int chunk, const BlockRange& b
       quantiser_);
 }
 
+template <class Error>
+void BlockCodec::reduce_with(const ExecutionSpace& exec, int chunk, const BlockRange& blocks, int ranks,
+                             const ConstWords<MemorySpace>& messages, const ActiveMask<MemorySpace>& active,
+                             const Error& error, const Words<MemorySpace>& reply) const {
+  visit_one_of(static_cast<const CodesWith<Error>*>(nullptr), [&](const auto& quantiser) {
+    reduce_and_encode(exec, quantiser, blocks, messages, ranks, stride_words(chunk), active, error, reply);
+  });
+}
+
 void BlockCodec::reduce(const ExecutionSpace& exec, int chunk, const BlockRange& blocks, int ranks,
                         const ConstWords<MemorySpace>& messages, const ActiveMask<MemorySpace>& active,
                         const Vector<float>& error, const Words<MemorySpace>& reply) const {
-  std::visit(
-      [&](const auto& quantiser) {
-        reduce_and_encode(exec, quantiser, blocks, messages, ranks, stride_words(chunk), active, error,
-                          reply);
-      },
-      quantiser_);
+  reduce_with(exec, chunk, blocks, ranks, messages, active, error, reply);
+}
+
+void BlockCodec::reduce(const ExecutionSpace& exec, int chunk, const BlockRange& blocks, int ranks,
+                        const ConstWords<MemorySpace>& messages, const ActiveMask<MemorySpace>& active,
+                        const Bfloat16Errors<MemorySpace>& error, const Words<MemorySpace>& reply) const {
+  reduce_with(exec, chunk, blocks, ranks, messages, active, error, reply);
 }
 
 double BlockCodec::squared_norm(const ExecutionSpace& exec, const ConstWords<MemorySpace>& messages,

@@ -10,6 +10,7 @@
 #include <kadam/wire/block_message.hpp>
 
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -30,28 +31,28 @@ class BlockCodec {
   /// The same blocks, seen from the start of their chunk.
   [[nodiscard]] BlockRange blocks_in_chunk(int chunk, const ElementRange& range) const;
 
-  /// encode_with_error_feedback.
-  template <class Load>
+  /// The codes that errors of this kind go with: Vector<float> or Bfloat16Errors.
+  template <class Error>
+  using CodesWith = std::conditional_t<std::is_same_v<Error, Vector<float>>, AnyQuantiser, ShortErrorCode>;
+
+  /// encode_with_error_feedback. Errors: std::logic_error if this code does not go with such errors.
+  template <class Load, class Error>
   void encode(const ExecutionSpace& exec, const BlockRange& blocks, const Load& load,
-              const ActiveMask<MemorySpace>& active, const Vector<float>& error,
+              const ActiveMask<MemorySpace>& active, const Error& error,
               const Words<MemorySpace>& messages) const {
-    std::visit(
-        [&](const auto& quantiser) {
-          encode_with_error_feedback(exec, quantiser, blocks, load, active, error, messages);
-        },
-        quantiser_);
+    visit_one_of(static_cast<const CodesWith<Error>*>(nullptr), [&](const auto& quantiser) {
+      encode_with_error_feedback(exec, quantiser, blocks, load, active, error, messages);
+    });
   }
 
-  /// encode_continued.
-  template <class Load>
+  /// encode_continued. Errors: as encode().
+  template <class Load, class Error>
   void encode(const ExecutionSpace& exec, const BlockRange& blocks,
               const ContinuedLoad<Load, MemorySpace>& input, const ActiveMask<MemorySpace>& active,
-              const Vector<float>& error, const Words<MemorySpace>& messages) const {
-    std::visit(
-        [&](const auto& quantiser) {
-          encode_continued(exec, quantiser, blocks, input, active, error, messages);
-        },
-        quantiser_);
+              const Error& error, const Words<MemorySpace>& messages) const {
+    visit_one_of(static_cast<const CodesWith<Error>*>(nullptr), [&](const auto& quantiser) {
+      encode_continued(exec, quantiser, blocks, input, active, error, messages);
+    });
   }
 
   /// encode_accumulated.
@@ -68,10 +69,13 @@ class BlockCodec {
   void mean(const ExecutionSpace& exec, int chunk, const BlockRange& blocks, int ranks,
             const ConstWords<MemorySpace>& messages, const Vector<float>& out) const;
 
-  /// reduce_and_encode of blocks_in_chunk(), from one message of every rank.
+  /// reduce_and_encode of blocks_in_chunk(), from one message of every rank. Errors: as encode().
   void reduce(const ExecutionSpace& exec, int chunk, const BlockRange& blocks, int ranks,
               const ConstWords<MemorySpace>& messages, const ActiveMask<MemorySpace>& active,
               const Vector<float>& error, const Words<MemorySpace>& reply) const;
+  void reduce(const ExecutionSpace& exec, int chunk, const BlockRange& blocks, int ranks,
+              const ConstWords<MemorySpace>& messages, const ActiveMask<MemorySpace>& active,
+              const Bfloat16Errors<MemorySpace>& error, const Words<MemorySpace>& reply) const;
 
   /// decode_and_apply on elements [begin, end) of the whole vector. A kernel is compiled for each of Codes.
   /// Errors: std::logic_error if this code is none of Codes.
@@ -101,6 +105,11 @@ class BlockCodec {
       throw std::logic_error("kadam::BlockCodec: the code is none of those that this is compiled for");
     }
   }
+
+  template <class Error>
+  void reduce_with(const ExecutionSpace& exec, int chunk, const BlockRange& blocks, int ranks,
+                   const ConstWords<MemorySpace>& messages, const ActiveMask<MemorySpace>& active,
+                   const Error& error, const Words<MemorySpace>& reply) const;
 
   /// Between the messages of consecutive ranks, where a chunk's owner has received them.
   [[nodiscard]] std::int64_t stride_words(int chunk) const {

@@ -5,6 +5,8 @@
 #include <kadam/kernels/element_of.hpp>
 
 #include <cstddef>
+#include <type_traits>
+#include <utility>
 
 namespace kadam {
 namespace {
@@ -20,11 +22,33 @@ struct AddMultiple {
   KOKKOS_FORCEINLINE_FUNCTION void operator()(const float& from, float& to) const { to += times * from; }
 };
 
+/// to <- from, in its format. From float32 to the nearest: what was saved of bf16 comes back to the bit.
+struct Convert {
+  template <Number From, Number To>
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const From& from, To& to) const {
+    to = round_to<To>(to_float(from));
+  }
+};
+
+/// The error itself, or a vector that takes its place in a state: with what it says, if that is wanted.
+Vector<float> as_floats(const ExecutionSpace& exec, const CompressedMean::Error& error, bool with_values) {
+  if (const auto* const floats = std::get_if<Vector<float>>(&error)) return *floats;
+  const auto& values = std::get<Vector<Bfloat16>>(error);
+  const auto elements = static_cast<std::int64_t>(values.extent(0));
+  const auto floats = allocate<float>(exec, "kadam::CompressedMean::error_in_float32", elements);
+  if (with_values) {
+    for_each_element("kadam::CompressedMean::as_floats", exec, elements, Convert{}, reads(values),
+                     writes(floats));
+  }
+  return floats;
+}
+
 }  // namespace
 
 CompressedMeanLayout::CompressedMeanLayout(const Arrangement& ranks, const AnyQuantiser& quantiser,
-                                           std::int64_t elements, std::int64_t block_elements)
-    : code_(figures_of(quantiser)), node_(ranks, elements), owner_(ranks.owner) {
+                                           std::int64_t elements, std::int64_t block_elements,
+                                           NumberFormat errors)
+    : code_(figures_of(quantiser)), node_(ranks, elements), owner_(ranks.owner), errors_(errors) {
   const AnyQuantiser code = ranks.owners() == 1 ? AnyQuantiser(IdentityQuantiser{}) : quantiser;
   codec_ = BlockCodec(code, ChunkLayout(elements, ranks.ranks), block_elements);
   codec_of_chunks_ = BlockCodec(code, ranks.chunks_of_shard(elements), block_elements);
@@ -33,7 +57,9 @@ CompressedMeanLayout::CompressedMeanLayout(const Arrangement& ranks, const AnyQu
 Cost CompressedMeanLayout::cost() const {
   Cost cost;
   const auto own = static_cast<double>(chunks().chunk(owner_).elements());
-  cost.work = {{cost::encode(code_.name, code_.bits), static_cast<double>(chunks().elements())}};
+  const bool is_short = errors() == NumberFormat::bfloat16;
+  cost.work = {{is_short ? cost::encode_short(code_.name, code_.bits) : cost::encode(code_.name, code_.bits),
+                static_cast<double>(chunks().elements())}};
   cost.memory = memory();
   const BlockMessage& message = codec_of_chunks_.message();
   const std::size_t own_bytes = message.piece(owner_).bytes;
@@ -56,24 +82,28 @@ MemoryUse CompressedMeanLayout::memory() const {
   const auto floats = [](std::int64_t elements) {
     return sizeof(float) * static_cast<std::size_t>(elements);
   };
-  MemoryUse use{floats(chunks().elements()), codec_.message().total_bytes()};
+  const auto of_errors = [&](std::int64_t elements) {
+    return bytes_per_number(errors()) * static_cast<std::size_t>(elements);
+  };
+  MemoryUse use{of_errors(chunks().elements()), codec_.message().total_bytes()};
   if (node_.exists())
     use.workspace_bytes += floats(codec_.message().chunks().elements() + chunks().elements());
   if (!compresses()) return use;
   const BlockMessage& message = codec_of_chunks_.message();
-  use.state_bytes += floats(chunks().chunk(owner_).elements());
+  use.state_bytes += of_errors(chunks().chunk(owner_).elements());
   use.workspace_bytes +=
       message.total_bytes() + message.piece(owner_).bytes * static_cast<std::size_t>(chunks().ranks());
   return use;
 }
 
 CompressedMean::CompressedMean(const ExecutionSpace& exec, const AnyQuantiser& quantiser,
-                               Communicator& communicator, std::int64_t elements, std::int64_t block_elements)
-    : layout_(communicator.arrangement(), quantiser, elements, block_elements),
+                               Communicator& communicator, std::int64_t elements, std::int64_t block_elements,
+                               NumberFormat errors)
+    : layout_(communicator.arrangement(), quantiser, elements, block_elements, errors),
       communicator_(&communicator),
       node_(exec, communicator, layout_.node()) {
   const ChunkLayout& chunks = layout_.chunks();
-  state_.worker_error = allocate_zeros<float>(exec, "kadam::CompressedMean::worker_error", chunks.elements());
+  state_.worker_error = allocate_error(exec, "kadam::CompressedMean::worker_error", chunks.elements());
   // Messages that say 0: what health figures read before the first exchange.
   replies_ = allocate_zeros<std::uint32_t>(exec, "kadam::CompressedMean::replies",
                                            words_of(layout_.codec().message().total_bytes()));
@@ -84,16 +114,32 @@ CompressedMean::CompressedMean(const ExecutionSpace& exec, const AnyQuantiser& q
   }
   if (!layout_.compresses()) return;
   const BlockMessage& message = layout_.codec_of_chunks().message();
-  state_.server_error = allocate_zeros<float>(exec, "kadam::CompressedMean::server_error",
-                                              chunks.chunk(layout_.owner()).elements());
+  state_.server_error =
+      allocate_error(exec, "kadam::CompressedMean::server_error", chunks.chunk(layout_.owner()).elements());
   messages_ =
       allocate<std::uint32_t>(exec, "kadam::CompressedMean::messages", words_of(message.total_bytes()));
   received_ = allocate<std::uint32_t>(exec, "kadam::CompressedMean::received",
                                       words_of(message.piece(layout_.owner()).bytes) * chunks.ranks());
 }
 
+CompressedMean::Error CompressedMean::allocate_error(const ExecutionSpace& exec, const std::string& label,
+                                                     std::int64_t elements) const {
+  if (layout_.errors() == NumberFormat::bfloat16) return allocate_zeros<Bfloat16>(exec, label, elements);
+  return allocate_zeros<float>(exec, label, elements);
+}
+
+std::uint32_t CompressedMean::rounding(Side side) const {
+  const auto count = static_cast<std::uint64_t>(exchanges_);
+  std::uint32_t number = side == Side::worker ? 1 : 2;
+  for (const std::uint64_t part : {static_cast<std::uint64_t>(layout_.owner()), count, count >> 32U}) {
+    number = scattered(number) ^ static_cast<std::uint32_t>(part);
+  }
+  return number;
+}
+
 void CompressedMean::run(const ExecutionSpace& exec, Phases& phases, const ActiveMask<MemorySpace>& active,
                          const Arrived& arrived, const Encode& encode) {
+  ++exchanges_;
   const BlockCodec& codec = layout_.codec_of_chunks();
   if (!layout_.compresses()) {
     const auto scope = phases.enter(exec, Phase::encode);
@@ -141,8 +187,10 @@ std::array<ExchangeBuffers, 2> CompressedMean::buffers() const {
 CompressedMean::Encode CompressedMean::encoding(const ExecutionSpace& exec, const Vector<const float>& values,
                                                 const ActiveMask<MemorySpace>& active) {
   return [this, exec, values, active](const BlockRange& blocks) {
-    layout_.codec_of_chunks().encode(exec, blocks, ElementOf<MemorySpace>{values}, active,
-                                     state_.worker_error, outgoing());
+    visit_error(state_.worker_error, Side::worker, [&](const auto& error) {
+      layout_.codec_of_chunks().encode(exec, blocks, ElementOf<MemorySpace>{values}, active, error,
+                                       outgoing());
+    });
   };
 }
 
@@ -154,6 +202,7 @@ void CompressedMean::prepare_background() {
 
 void CompressedMean::start(const ExecutionSpace& exec, Phases& phases, const Vector<const float>& y,
                            const ActiveMask<MemorySpace>& active) {
+  ++exchanges_;
   if (node_.exists()) node_.mean(exec, phases, y, node_mean_);
   const ActiveMask<MemorySpace> own_active = in_shard(active);
   const Encode encode = encoding(exec, node_.exists() ? Vector<const float>(node_mean_) : y, own_active);
@@ -185,8 +234,10 @@ void CompressedMean::reduce(const ExecutionSpace& exec, const Slice& slice,
   const int rank = layout_.owner();
   const BlockCodec& codec = layout_.codec_of_chunks();
   own_active.offset += layout_.chunks().chunk(rank).begin;
-  codec.reduce(exec, rank, codec.blocks_in_chunk(rank, slice.elements), layout_.chunks().ranks(), received_,
-               own_active, state_.server_error, part_of(own_replies_, codec.message().piece(rank)));
+  visit_error(state_.server_error, Side::server, [&](const auto& error) {
+    codec.reduce(exec, rank, codec.blocks_in_chunk(rank, slice.elements), layout_.chunks().ranks(), received_,
+                 own_active, error, part_of(own_replies_, codec.message().piece(rank)));
+  });
 }
 
 void CompressedMean::exchange(const ExecutionSpace& exec, Phases& phases, const Vector<const float>& y,
@@ -211,7 +262,7 @@ void CompressedMean::exchange_accumulated(const ExecutionSpace& exec, Phases& ph
     return;
   }
   run(exec, phases, active, arrived, [&](const BlockRange& blocks) {
-    layout_.codec().encode(exec, blocks, active, state_.worker_error, outgoing());
+    layout_.codec().encode(exec, blocks, active, worker_error(), outgoing());
   });
 }
 
@@ -233,7 +284,8 @@ void CompressedMean::gather_in_node(const ExecutionSpace& exec, Phases& phases) 
 }
 
 void CompressedMean::scale_errors(const ExecutionSpace& exec, float factor) const {
-  for (const Vector<float>& error : {state_.worker_error, state_.server_error}) {
+  for (const Error& kept : {state_.worker_error, state_.server_error}) {
+    const auto& error = std::get<Vector<float>>(kept);
     for_each_element("kadam::CompressedMean::scale_errors", exec, static_cast<std::int64_t>(error.extent(0)),
                      Multiply{factor}, updates(error));
   }
@@ -248,25 +300,41 @@ void CompressedMean::add_owed(const ExecutionSpace& exec, const Vector<float>& t
   };
   // In two levels an error is that of a node, and lies on one of its ranks.
   const std::int64_t shard = node_.shard().begin;
-  add(shard, layout_.node().ranks(), state_.worker_error);
+  add(shard, layout_.node().ranks(), worker_error());
   if (!layout_.compresses()) return;
   add(shard + layout_.chunks().chunk(layout_.owner()).begin,
-      layout_.node().ranks() * layout_.chunks().ranks(), state_.server_error);
+      layout_.node().ranks() * layout_.chunks().ranks(), std::get<Vector<float>>(state_.server_error));
 }
 
-void CompressedMean::describe_state(StateFields& fields) const {
+void CompressedMean::describe_numbers(StateFields& fields) {
+  // A state with errors in float32 has not rounded any.
+  if (layout_.errors() != NumberFormat::float32) fields.number_if_there("errors_rounded", exchanges_);
+}
+
+void CompressedMean::describe_state(const ExecutionSpace& exec, StateFields& fields) const {
   using IfMissing = StateVector::IfMissing;
   const std::int64_t d = chunks_of_all().elements();
   const ElementRange& shard = node_.shard();
-  fields.vector("worker_error", state_.worker_error, {d, shard, layout_.chunks().ranks(), layout_.owner()},
+  const Vector<float> worker = as_floats(exec, state_.worker_error, fields.saves());
+  fields.vector("worker_error", worker, {d, shard, layout_.chunks().ranks(), layout_.owner()},
                 IfMissing::zero);
   if (!layout_.compresses()) {
-    fields.vector("server_error", state_.worker_error, {d, shard, 1, 0}, IfMissing::add);
+    fields.vector("server_error", worker, {d, shard, 1, 0}, IfMissing::add);
     return;
   }
   const ElementRange own = layout_.chunks().chunk(layout_.owner());
-  fields.vector("server_error", state_.server_error,
+  fields.vector("server_error", as_floats(exec, state_.server_error, fields.saves()),
                 {d, {shard.begin + own.begin, shard.begin + own.end}, 1, 0}, IfMissing::zero);
+}
+
+void CompressedMean::adopt_state(const ExecutionSpace& exec, const StateFields& fields) const {
+  if (layout_.errors() == NumberFormat::float32) return;
+  for (const auto& [name, error] :
+       {std::pair("worker_error", &state_.worker_error), std::pair("server_error", &state_.server_error)}) {
+    const auto& values = std::get<Vector<Bfloat16>>(*error);
+    for_each_element("kadam::CompressedMean::adopt_state", exec, static_cast<std::int64_t>(values.extent(0)),
+                     Convert{}, reads(fields.vector(name)), writes(values));
+  }
 }
 
 void CompressedMean::describe_message(StateFields& fields) const {
@@ -274,8 +342,13 @@ void CompressedMean::describe_message(StateFields& fields) const {
 }
 
 double CompressedMean::squared_error(const ExecutionSpace& exec, const SumSpace<MemorySpace>& space) const {
-  return layout_.node().ranks() *
-         ordered_sum(exec, layout_.chunks().elements(), SquareOf<MemorySpace>{state_.worker_error}, space);
+  const double own = std::visit(
+      [&](const auto& error) {
+        using Square = SquareOf<MemorySpace, typename std::decay_t<decltype(error)>::non_const_value_type>;
+        return ordered_sum(exec, layout_.chunks().elements(), Square{error}, space);
+      },
+      state_.worker_error);
+  return layout_.node().ranks() * own;
 }
 
 }  // namespace kadam

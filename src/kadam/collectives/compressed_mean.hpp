@@ -8,13 +8,17 @@
 #include <kadam/collectives/pipelined_reduction.hpp>
 #include <kadam/collectives/sliced_chunks.hpp>
 #include <kadam/comm/communicator.hpp>
+#include <kadam/kernels/bfloat16_errors.hpp>
 #include <kadam/kernels/continue_values.hpp>
+#include <kadam/kernels/number_format.hpp>
 #include <kadam/state/state_fields.hpp>
 
 #include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
+#include <variant>
 
 namespace kadam {
 
@@ -22,8 +26,9 @@ namespace kadam {
 class CompressedMeanLayout {
  public:
   CompressedMeanLayout() = default;
+  /// errors: float32, or bf16 for a ShortErrorCode in blocks of 1 to Bfloat16Errors::longest_block elements.
   CompressedMeanLayout(const Arrangement& ranks, const AnyQuantiser& quantiser, std::int64_t elements,
-                       std::int64_t block_elements);
+                       std::int64_t block_elements, NumberFormat errors = NumberFormat::float32);
 
   [[nodiscard]] const NodeLevelLayout& node() const { return node_; }
   /// Of the whole vector.
@@ -35,6 +40,8 @@ class CompressedMeanLayout {
   [[nodiscard]] int owner() const { return owner_; }
   /// Whether there is somebody to send to: else the code is the identity, which leaves no error.
   [[nodiscard]] bool compresses() const { return chunks().ranks() > 1; }
+  /// That errors are kept in; float32 where there are none.
+  [[nodiscard]] NumberFormat errors() const { return compresses() ? errors_ : NumberFormat::float32; }
 
   /// Of an exchange, without the decoding, which is the caller's; the memory is all that is held.
   [[nodiscard]] Cost cost() const;
@@ -49,6 +56,7 @@ class CompressedMeanLayout {
   BlockCodec codec_;
   BlockCodec codec_of_chunks_;
   int owner_ = 0;
+  NumberFormat errors_ = NumberFormat::float32;
 };
 
 /// C-AR(y): the mean over ranks, compressed both ways, with an error kept on both sides (1-bit Adam, Tang et
@@ -62,6 +70,9 @@ class CompressedMeanLayout {
 /// Every rank, the owner too, then decodes the same bytes of r. Law, per coordinate and from zero errors:
 /// sum_t out + (1/n) sum we + se = sum_t (1/n) sum y. One rank: the identity, without error.
 ///
+/// Errors in bf16 are rounded by chance (Bfloat16Errors), a rounding for each exchange: the law then holds in
+/// the mean over the roundings. Ranks still decode the same bytes.
+///
 /// Chunks travel in slices of about Communicator::piece_bytes(): encoding, reducing and decoding some while
 /// others are on the wire changes no bit of the result.
 ///
@@ -70,22 +81,25 @@ class CompressedMeanLayout {
 /// all of the node. Errors then exist once per node: with we of a node spread over its ranks, and N for n,
 /// the law is the same.
 ///
-/// Memory: errors 4 d + 4 d/n, messages about 3 d bits/8; in two levels errors 4 d/g + 4 d/n, messages
-/// about d (1 + 2/g) bits/8, and 8 d + 4 d/g for dense parts. Wire: (n - 1)/n 2 (d bits/8 + 4 d/B) bytes per
-/// rank when chunks are equal; in two levels (N - 1)/N 2 (d bits/8 + 4 d/B)/g, and inside the node (g - 1)/g
-/// (4 d + d bits/8 + 4 d/B). Worked number: d = 2^20, n = 4, B = 2048, 1 bit: 199 680 bytes, 31.5 times less
-/// than the dense mean; with g = 2: 66 560 bytes between nodes.
+/// Memory: errors 4 d + 4 d/n, half of it in bf16, messages about 3 d bits/8; in two levels errors 4 d/g + 4
+/// d/n, messages about d (1 + 2/g) bits/8, and 8 d + 4 d/g for dense parts. Wire: (n - 1)/n 2 (d bits/8 + 4
+/// d/B) bytes per rank when chunks are equal; in two levels (N - 1)/N 2 (d bits/8 + 4 d/B)/g, and inside the
+/// node (g - 1)/g (4 d + d bits/8 + 4 d/B). Worked number: d = 2^20, n = 4, B = 2048, 1 bit: 199 680
+/// bytes, 31.5 times less than the dense mean; with g = 2: 66 560 bytes between nodes.
 class CompressedMean {
  public:
+  /// In the format of the errors.
+  using Error = std::variant<Vector<float>, Vector<Bfloat16>>;
   struct State {
-    Vector<float> worker_error;  ///< [d] on every rank; in two levels its shard
-    Vector<float> server_error;  ///< [own chunk]
+    Error worker_error;  ///< [d] on every rank; in two levels its shard
+    Error server_error;  ///< [own chunk]
   };
 
   CompressedMean() = default;
   /// The communicator has to live on.
   CompressedMean(const ExecutionSpace& exec, const AnyQuantiser& quantiser, Communicator& communicator,
-                 std::int64_t elements, std::int64_t block_elements);
+                 std::int64_t elements, std::int64_t block_elements,
+                 NumberFormat errors = NumberFormat::float32);
 
   /// Called with elements whose out can be decoded, slice by slice, while others travel; in the end with all.
   using Arrived = std::function<void(const ElementRange&)>;
@@ -109,7 +123,8 @@ class CompressedMean {
   /// Waits for what start() has started; then its out can be decoded. Collective.
   void finish(const ExecutionSpace& exec, Phases& phases);
 
-  /// Multiplies what ranks and owners keep.
+  /// Multiplies what ranks and owners keep. This and the next, accumulator() and exchange_accumulated() want
+  /// errors in float32: std::bad_variant_access else.
   void scale_errors(const ExecutionSpace& exec, float factor) const;
   /// Adds to `target` of this rank so much that the mean over ranks grows by what is owed: (1/n) sum we + se.
   void add_owed(const ExecutionSpace& exec, const Vector<float>& target) const;
@@ -129,17 +144,19 @@ class CompressedMean {
       return;
     }
     run(exec, phases, active, arrived, [&](const BlockRange& blocks) {
-      layout_.codec().encode(exec, blocks, ContinuedLoad<Load, MemorySpace>{load, replies_}, active,
-                             state_.worker_error, outgoing());
+      visit_error(state_.worker_error, Side::worker, [&](const auto& error) {
+        layout_.codec().encode(exec, blocks, ContinuedLoad<Load, MemorySpace>{load, replies_}, active, error,
+                               outgoing());
+      });
     });
   }
 
   /// What this rank owes: of the whole vector, in two levels of its shard.
-  [[nodiscard]] const Vector<float>& worker_error() const { return state_.worker_error; }
-  /// Where to add y for exchange_accumulated(): the worker error, or in two levels a vector of zeros.
-  [[nodiscard]] const Vector<float>& accumulator() const {
-    return node_.exists() ? input_ : state_.worker_error;
+  [[nodiscard]] const Vector<float>& worker_error() const {
+    return std::get<Vector<float>>(state_.worker_error);
   }
+  /// Where to add y for exchange_accumulated(): the worker error, or in two levels a vector of zeros.
+  [[nodiscard]] const Vector<float>& accumulator() const { return node_.exists() ? input_ : worker_error(); }
   /// The same for a y that has been added to accumulator() already.
   void exchange_accumulated(const ExecutionSpace& exec, Phases& phases, const ActiveMask<MemorySpace>& active,
                             const Arrived& arrived = {});
@@ -168,9 +185,13 @@ class CompressedMean {
   [[nodiscard]] const BlockMap& map() const { return layout_.codec().message().map(); }
   [[nodiscard]] const CompressedMeanLayout& layout() const { return layout_; }
   [[nodiscard]] State& state() { return state_; }
-  /// The errors. One rank, which compresses nothing, has no server error: it adds that of a checkpoint to its
-  /// own error, and delivers it all with the next exchange.
-  void describe_state(StateFields& fields) const;
+  /// What is there of the state whether errors are or not.
+  void describe_numbers(StateFields& fields);
+  /// The errors, in float32 whatever they are kept in. One rank, which compresses nothing, has no server
+  /// error: it adds that of a checkpoint to its own error, and delivers it all with the next exchange.
+  void describe_state(const ExecutionSpace& exec, StateFields& fields) const;
+  /// Takes over the errors that were loaded into `fields`.
+  void adopt_state(const ExecutionSpace& exec, const StateFields& fields) const;
   /// What was decoded last, for exchange_continued().
   void describe_message(StateFields& fields) const;
 
@@ -190,6 +211,22 @@ class CompressedMean {
   [[nodiscard]] const Words<MemorySpace>& outgoing() const {
     return layout_.compresses() ? messages_ : own_replies_;
   }
+  enum class Side : std::uint8_t { worker, server };
+  /// function(the error as encoders take it)
+  template <class Function>
+  void visit_error(const Error& error, Side side, const Function& function) const {
+    if (const auto* const floats = std::get_if<Vector<float>>(&error)) {
+      function(*floats);
+    } else {
+      function(Bfloat16Errors<MemorySpace>{std::get<Vector<Bfloat16>>(error), rounding(side)});
+    }
+  }
+  /// Of the exchange under way.
+  [[nodiscard]] std::uint32_t rounding(Side side) const;
+  /// Zeros in the format of the errors.
+  [[nodiscard]] Error allocate_error(const ExecutionSpace& exec, const std::string& label,
+                                     std::int64_t elements) const;
+
   using Encode = std::function<void(const BlockRange&)>;
   /// Of values, one for each element of the chunks.
   [[nodiscard]] Encode encoding(const ExecutionSpace& exec, const Vector<const float>& values,
@@ -206,6 +243,7 @@ class CompressedMean {
   Communicator* communicator_ = nullptr;
   NodeLevel node_;
   State state_;
+  std::int64_t exchanges_ = 0;  ///< begun; each rounds errors in bf16 in a way of its own
   SlicedChunks slices_;
   Vector<float> input_;                       ///< y, of two levels
   Vector<float> node_mean_;                   ///< and the shard of its mean

@@ -84,6 +84,9 @@ inline constexpr std::array plain_kernels = {check,
 [[nodiscard]] constexpr Kernel encode(std::string_view code, int bits) {  ///< with error feedback
   return {"encode", 12.0 + 2.0 * bits / 8.0, code};
 }
+[[nodiscard]] constexpr Kernel encode_short(std::string_view code, int bits) {  ///< with errors in bf16
+  return {"encode_short", 8.0 + 2.0 * bits / 8.0, code};
+}
 [[nodiscard]] constexpr Kernel reduce(std::string_view code, int bits) {  ///< per element and message
   return {"reduce", bits / 8.0, code};
 }

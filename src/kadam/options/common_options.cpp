@@ -1,14 +1,26 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/execution.hpp>
+#include <kadam/kernels/bfloat16_errors.hpp>
 #include <kadam/options/common_options.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <numbers>
 #include <stdexcept>
 #include <utility>
 
 namespace kadam {
+namespace {
+
+std::vector<std::pair<std::string, NumberFormat>> formats(std::initializer_list<NumberFormat> all) {
+  std::vector<std::pair<std::string, NumberFormat>> words;
+  for (const NumberFormat format : all) words.emplace_back(name_of(format), format);
+  return words;
+}
+
+}  // namespace
 
 void LearningRate::describe(OptionFields& fields) {
   fields.add("lr", lr, Range::at_least(0.0), "learning rate, or a list with one entry per step");
@@ -65,10 +77,9 @@ void CommonOptions::describe(OptionFields& fields) {
   fields.add("clip_norm", clip_norm, Range::at_least(0.0), "clip gradients to this global norm (0: never)");
   fields.add("dense_below", dense_below, Range::at_least(0),
              "keep tensors with fewer elements dense (0: none)");
-  std::vector<std::pair<std::string, NumberFormat>> formats;
-  for (const NumberFormat format : {NumberFormat::float32, NumberFormat::bfloat16, NumberFormat::float16})
-    formats.emplace_back(name_of(format), format);
-  fields.add_choice("gradients", gradients, formats, "as they come, and as dense means send them");
+  fields.add_choice("gradients", gradients,
+                    formats({NumberFormat::float32, NumberFormat::bfloat16, NumberFormat::float16}),
+                    "as they come, and as dense means send them");
 }
 
 void CommonOptions::validate(std::string_view owner) const {
@@ -89,11 +100,18 @@ void CodecOptions::describe(OptionFields& fields) {
   fields.add_choice<SignScale>("scale", scale, {{"rms", SignScale::rms}, {"mean_abs", SignScale::mean_abs}},
                                "of 1-bit codes");
   describe_code(fields, code, codes);
+  if (!can_shorten_errors) return;
+  fields.add_choice("errors", errors, formats({NumberFormat::float32, NumberFormat::bfloat16}),
+                    "as they are kept; bf16 is rounded by chance");
 }
 
 void CodecOptions::validate(std::string_view owner) const {
   require_option(code == SignQuantiser::name || scale == SignScale::rms, owner,
                  "option 'scale' is for 1-bit codes: leave it out, or set code = \"sign\"");
+  constexpr std::int64_t longest = Bfloat16Errors<MemorySpace>::longest_block;
+  require_option(errors == NumberFormat::float32 || (block > 0 && block <= longest), owner,
+                 "option 'errors': in bf16 a block has 1 to " + std::to_string(longest) +
+                     " elements: set block, or leave errors out");
 }
 
 void describe_code(OptionFields& fields, std::string& code, const std::vector<std::string>& codes) {

@@ -62,6 +62,8 @@ struct CodecOptions {
   SignScale scale = SignScale::rms;
   std::string code = std::string(SignQuantiser::name);
   std::vector<std::string> codes = code_names();  ///< those that the algorithm takes
+  NumberFormat errors = NumberFormat::float32;    ///< that they are kept in
+  bool can_shorten_errors = false;                ///< whether the algorithm takes `errors`
 
   void describe(OptionFields& fields);
   void validate(std::string_view owner) const;

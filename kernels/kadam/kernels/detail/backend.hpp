@@ -93,9 +93,11 @@ inline constexpr unsigned top_k_teams_at_a_time = 6;
 #ifdef KADAM_ENABLE_HOST_TEAMS
 inline constexpr int held_elements = 32;
 inline constexpr int narrow_held_elements = 32;
+inline constexpr std::int64_t held_by_any_team = held_elements;
 #else
 inline constexpr int held_elements = 16;
 inline constexpr int narrow_held_elements = 8;
+inline constexpr std::int64_t held_by_any_team = team_threads * held_elements;
 #endif
 inline constexpr int narrow_team_threads = 32;
 

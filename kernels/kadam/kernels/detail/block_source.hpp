@@ -15,10 +15,10 @@
 
 /// Sources of the input of a block that is encoded with error feedback.
 ///
-/// compensate(), by one thread: adds the input to the error, part by part, and calls finish(first, length)
-/// for each part while it is still in cache. hold(), by a team: held[j] <- error + input of the elements that
-/// this thread holds from element `first` of the block on; the error stays as it is. One more source, the
-/// mean of messages, is in mean_of_messages.hpp.
+/// compensate(), by one thread: adds the input to the errors h of the block, part by part, and calls
+/// finish(first, length) for each part while it is still in cache. hold(), by a team: held[j] <- error +
+/// input of the elements that this thread holds from element `first` of the block on; the error stays as it
+/// is. One more source, the mean of messages, is in mean_of_messages.hpp.
 namespace kadam::detail {
 
 /// A source of input, element by element: error(i) <- load(i) + error(i).
@@ -26,12 +26,12 @@ template <class Load>
 struct ElementSource {
   Load load;
 
-  template <class ErrorView, class Finish>
+  template <class Finish>
   KOKKOS_FORCEINLINE_FUNCTION void compensate(const HostBlockMember& member, const BlockMap::Block& block,
-                                              const ErrorView& error, const Finish& finish) const {
+                                              float* h, const Finish& finish) const {
     member.for_each_part(block.elements, [&](const std::int64_t in_block, const std::int64_t count) {
       const std::int64_t first = block.first_element + in_block;
-      float* const of_part = &error(first);
+      float* const of_part = h + in_block;
       with_format(load, [&](const auto& typed_load) {
         member.for_each(count, [of_part, first, typed_load](const std::int64_t k) {
           of_part[k] += typed_load(first + k);
@@ -41,9 +41,9 @@ struct ElementSource {
     });
   }
 
-  template <class Member, class ErrorView>
+  template <class Member, class Error>
   KOKKOS_FORCEINLINE_FUNCTION void hold(const Member& member, const BlockMap::Block& block,
-                                        std::int64_t first, const ErrorView& error, float* held) const {
+                                        std::int64_t first, const Error& error, float* held) const {
     with_format(load, [&](const auto& typed_load) {
       member.for_each_held(first, block.elements, [&](const int j, const std::int64_t k) {
         const std::int64_t i = block.first_element + k;
@@ -55,15 +55,15 @@ struct ElementSource {
 
 /// Input that has been added to the error already.
 struct AlreadyAdded {
-  template <class ErrorView, class Finish>
+  template <class Finish>
   KOKKOS_FORCEINLINE_FUNCTION void compensate(const HostBlockMember& member, const BlockMap::Block& block,
-                                              const ErrorView& /*error*/, const Finish& finish) const {
+                                              float* /*h*/, const Finish& finish) const {
     member.for_each_part(block.elements, finish);
   }
 
-  template <class Member, class ErrorView>
+  template <class Member, class Error>
   KOKKOS_FORCEINLINE_FUNCTION void hold(const Member& member, const BlockMap::Block& block,
-                                        std::int64_t first, const ErrorView& error, float* held) const {
+                                        std::int64_t first, const Error& error, float* held) const {
     member.for_each_held(first, block.elements, [&](const int j, const std::int64_t k) {
       held[j] = error(block.first_element + k);
     });
@@ -78,14 +78,14 @@ struct ContinuedSource {
   Load load;
   ConstWords<MemorySpace> message;
 
-  template <class ErrorView, class Finish>
+  template <class Finish>
   KOKKOS_FORCEINLINE_FUNCTION void compensate(const HostBlockMember& member, const BlockMap::Block& block,
-                                              const ErrorView& error, const Finish& finish) const {
+                                              float* h, const Finish& finish) const {
     const float scale = Q::has_scale ? number_in(message(block.scale_word)) : 0.0F;
     member.for_each_part(block.elements, [&](const std::int64_t in_block, const std::int64_t count) {
       const std::int64_t first = block.first_element + in_block;
       const std::int64_t first_word = block.first_word + in_block / elements_per_word<Q>;
-      float* const of_part = &error(first);
+      float* const of_part = h + in_block;
       with_format(load, [&](const auto& typed_load) {
         for_each_value(member, quantiser, &message(first_word), count, scale,
                        [of_part, first, typed_load](const std::int64_t k, const float value) {
@@ -96,9 +96,9 @@ struct ContinuedSource {
     });
   }
 
-  template <class Member, class ErrorView>
+  template <class Member, class Error>
   KOKKOS_FORCEINLINE_FUNCTION void hold(const Member& member, const BlockMap::Block& block,
-                                        std::int64_t first, const ErrorView& error, float* held) const {
+                                        std::int64_t first, const Error& error, float* held) const {
     const float scale = Q::has_scale ? number_in(message(block.scale_word)) : 0.0F;
     const HeldValues<Q, Member> said(member, quantiser, &message(block.first_word), first, scale);
     member.for_each_held(first, block.elements, [&](const int j, const std::int64_t) { held[j] = said[j]; });

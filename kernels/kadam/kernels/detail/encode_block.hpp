@@ -3,6 +3,7 @@
 #pragma once
 
 #include <kadam/kernels/active_mask.hpp>
+#include <kadam/kernels/bfloat16_errors.hpp>
 #include <kadam/kernels/block_map.hpp>
 #include <kadam/kernels/detail/block_loop.hpp>
 #include <kadam/kernels/detail/block_source.hpp>
@@ -20,43 +21,66 @@
 namespace kadam::detail {
 
 /// Encodes one block with error feedback: source + error; its scale; its codes into the message; what they do
-/// not say back into the error.
-template <Quantiser Q, class Source, class MemorySpace>
+/// not say back into the error. Error: a View of float, or Bfloat16Errors.
+template <Quantiser Q, class Source, class MemorySpace, class Error>
 struct EncodeBlock {
   Q quantiser;
   BlockMap map;
   Source source;
   ActiveMask<MemorySpace> active;
-  Kokkos::View<float*, MemorySpace> error;
+  Error error;
   Words<MemorySpace> message;
 
-  /// By one thread, in tiles that stay in cache: all inputs first, which wait in the error for the scale.
+  /// By one thread, in tiles that stay in cache: all inputs first, which wait for the scale where the error
+  /// is, or in the innermost cache if that has no room for them.
   KOKKOS_FUNCTION void operator()(const HostBlockMember& member, const std::int64_t index) const {
     const BlockMap::Block block = map.block(index);
-    const float scale = compensate(member, block);
-    if constexpr (Q::has_scale) message(block.scale_word) = Kokkos::bit_cast<std::uint32_t>(scale);
-    pack(member, block, scale);
+    if constexpr (is_short) {
+      float h[Error::longest_block];
+      error.read(block, h);
+      encode(member, block, h);
+      error.write(block, h);
+    } else {
+      encode(member, block, error.data() + block.first_element);
+    }
   }
 
   /// By a team, which holds the inputs in registers until there is a scale: the error is read once and
-  /// written once. Those of a block longer than held() wait in the error.
+  /// written once. Those of a block longer than held() wait in the error, or in the team's memory if that has
+  /// no room for them.
   template <class Team>
   KOKKOS_FUNCTION void operator()(const TeamBlockMember<Team>& member, const std::int64_t index) const {
     const BlockMap::Block block = map.block(index);
     const HeldCodes<Q> codes(member);
+    float* waiting = nullptr;
+    if constexpr (is_short && !team_holds_inputs)
+      waiting = member.template scratch<float>(Error::longest_block);
     if (block.elements == member.held() && active.all_active()) {
-      encode(member.whole(), block, codes);
+      encode(member.whole(), block, codes, waiting);
     } else {
-      encode(member, block, codes);
+      encode(member, block, codes, waiting);
     }
   }
 
-  [[nodiscard]] static int scratch_bytes(int threads) { return HeldCodes<Q>::bytes(threads); }
+  [[nodiscard]] static int scratch_bytes(int threads) {
+    int bytes = HeldCodes<Q>::bytes(threads);
+    if constexpr (is_short && !team_holds_inputs) {
+      bytes += static_cast<int>(Error::longest_block * static_cast<std::int64_t>(sizeof(float))) + 8;
+    }
+    return bytes;
+  }
 
  private:
+  static constexpr bool is_short = !Kokkos::is_view_v<Error>;
+  /// Whether every team holds every block whose inputs have no room in the error: on a GPU.
+  static constexpr bool team_holds_inputs = [] {
+    if constexpr (is_short) return held_by_any_team >= Error::longest_block;
+    return false;
+  }();
+
   template <class Member>
   KOKKOS_FORCEINLINE_FUNCTION void encode(const Member& member, const BlockMap::Block& block,
-                                          const HeldCodes<Q>& codes) const {
+                                          const HeldCodes<Q>& codes, float* waiting) const {
     const bool waits = !Member::is_whole && block.elements > member.held();
     float held[held_elements];
     double statistic = 0.0;
@@ -65,22 +89,42 @@ struct EncodeBlock {
       silence_inactive(member, block, first, held);
       member.for_each_held(first, block.elements, [&](const int j, const std::int64_t k) {
         statistic = quantiser.accumulate(statistic, held[j]);
-        if (waits) error(block.first_element + k) = held[j];
+        if (waits) place_to_wait(block, k, waiting) = held[j];
       });
     });
     const float scale = scale_of_team(member, block, statistic);
     member.for_each_round(block.elements, [&](const std::int64_t first) {
-      if (waits) AlreadyAdded{}.hold(member, block, first, error, held);
+      if (waits) {
+        member.for_each_held(first, block.elements, [&](const int j, const std::int64_t k) {
+          held[j] = place_to_wait(block, k, waiting);
+        });
+      }
       member.for_each_held(first, block.elements, [&](const int j, const std::int64_t k) {
         const std::int64_t i = block.first_element + k;
         const bool is_active = Member::is_whole || active(i);
         const std::uint32_t code = is_active ? quantiser.encode(held[j], scale) : 0U;
         codes.put(k - first, code);
-        error(i) = is_active ? held[j] - quantiser.decode(code, scale) : 0.0F;
+        const float rest = is_active ? held[j] - quantiser.decode(code, scale) : 0.0F;
+        if constexpr (is_short) {
+          error.put(block, k, rest);
+        } else {
+          error(i) = rest;
+        }
       });
       codes.write(member, Kokkos::min(member.held(), block.elements - first),
                   &message(block.first_word + first / elements_per_word<Q>));
     });
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION float& place_to_wait(const BlockMap::Block& block, std::int64_t k,
+                                                   float* waiting) const {
+    if constexpr (is_short) {
+      (void)block;
+      return waiting[k];
+    } else {
+      (void)waiting;
+      return error(block.first_element + k);
+    }
   }
 
   template <class Member>
@@ -113,26 +157,34 @@ struct EncodeBlock {
     }
   }
 
-  /// Leaves what is to be sent in the error; its scale.
-  KOKKOS_FORCEINLINE_FUNCTION float compensate(const HostBlockMember& member,
-                                               const BlockMap::Block& block) const {
+  /// h: the errors of the block, in whose place come first the inputs and then the new errors.
+  KOKKOS_FORCEINLINE_FUNCTION void encode(const HostBlockMember& member, const BlockMap::Block& block,
+                                          float* h) const {
+    const float scale = compensate(member, block, h);
+    if constexpr (Q::has_scale) message(block.scale_word) = Kokkos::bit_cast<std::uint32_t>(scale);
+    pack(member, block, scale, h);
+  }
+
+  /// h <- what is to be sent; its scale.
+  KOKKOS_FORCEINLINE_FUNCTION float compensate(const HostBlockMember& member, const BlockMap::Block& block,
+                                               float* h) const {
     using Statistic = std::conditional_t<Q::reduces_by_max, HostBlockMember::Max, HostBlockMember::Sum>;
     Statistic statistic;
-    source.compensate(member, block, error, [&](const std::int64_t in_block, const std::int64_t count) {
-      const std::int64_t first = block.first_element + in_block;
+    source.compensate(member, block, h, [&](const std::int64_t in_block, const std::int64_t count) {
+      float* const of_part = h + in_block;
       if (!active.all_active()) {
+        const std::int64_t first = block.first_element + in_block;
         member.for_each(count, [&](const std::int64_t k) {
-          if (!active(first + k)) error(first + k) = 0.0F;
+          if (!active(first + k)) of_part[k] = 0.0F;
         });
       }
       if constexpr (Q::has_scale) {
-        const float* const h = &error(first);
         if constexpr (Q::reduces_by_max) {
-          statistic.add(member, count, [h](const std::int64_t k) { return Kokkos::fabs(h[k]); });
+          statistic.add(member, count, [of_part](const std::int64_t k) { return Kokkos::fabs(of_part[k]); });
         } else {
           const Q code = quantiser;
-          statistic.accumulate(count, [h, code](const double partial, const std::int64_t k) {
-            return code.accumulate(partial, h[k]);
+          statistic.accumulate(count, [of_part, code](const double partial, const std::int64_t k) {
+            return code.accumulate(partial, of_part[k]);
           });
         }
       }
@@ -154,9 +206,9 @@ struct EncodeBlock {
     return static_cast<std::int64_t>(count);
   }
 
-  /// Codes into words; what they do not say stays in the error.
+  /// Codes of h into words; what they do not say stays in h.
   KOKKOS_FORCEINLINE_FUNCTION void pack(const HostBlockMember& member, const BlockMap::Block& block,
-                                        float scale) const {
+                                        float scale, float* h) const {
     constexpr std::int64_t width = elements_per_word<Q>;
     member.for_each_part(block.elements, [&](const std::int64_t in_block, const std::int64_t count) {
       const std::int64_t first = block.first_element + in_block;
@@ -164,34 +216,33 @@ struct EncodeBlock {
       prefetch_next(first + block.elements, count);
       if constexpr (Q::bits <= 8) {
         if (active.all_active_in(first, count)) {
-          encode_tile(quantiser, &error(first), count, scale, &message(block.first_word + first_word));
+          encode_tile(quantiser, h + in_block, count, scale, &message(block.first_word + first_word));
           return;
         }
       }
       member.for_each((count + width - 1) / width,
-                      [&](const std::int64_t w) { pack_word(block, first_word + w, scale); });
+                      [&](const std::int64_t w) { pack_word(block, first_word + w, scale, h); });
     });
   }
 
   /// Asks for a part of the next block while this one is worked on in cache.
   KOKKOS_FORCEINLINE_FUNCTION void prefetch_next(std::int64_t first, std::int64_t count) const {
     if (first + count > map.elements) return;
-    prefetch(error.data() + first, count);
+    if constexpr (!is_short) prefetch(error.data() + first, count);
     if constexpr (requires { source.load.prefetch(first, count); }) source.load.prefetch(first, count);
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION void pack_word(const BlockMap::Block& block, std::int64_t w,
-                                             float scale) const {
+  KOKKOS_FORCEINLINE_FUNCTION void pack_word(const BlockMap::Block& block, std::int64_t w, float scale,
+                                             float* h) const {
     constexpr std::int64_t width = elements_per_word<Q>;
-    const std::int64_t first = block.first_element + w * width;
-    const std::uint32_t activity = active.word(first);
+    float* const of_word = h + w * width;
+    const std::uint32_t activity = active.word(block.first_element + w * width);
     std::uint32_t word = 0;
     with_count<width>(block.elements - w * width, [&](const std::int64_t count) {
       for (std::int64_t e = 0; e < count; ++e) {
-        const float h = error(first + e);
-        const std::uint32_t code = quantiser.encode(h, scale);
+        const std::uint32_t code = quantiser.encode(of_word[e], scale);
         const bool is_active = ((activity >> static_cast<unsigned>(e)) & 1U) != 0;
-        error(first + e) = is_active ? h - quantiser.decode(code, scale) : 0.0F;
+        of_word[e] = is_active ? of_word[e] - quantiser.decode(code, scale) : 0.0F;
         word |= (is_active ? code : 0U) << static_cast<unsigned>(e * Q::bits);
       }
     });

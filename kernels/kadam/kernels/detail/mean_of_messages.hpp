@@ -26,12 +26,12 @@ struct MeanOfMessages {
   std::int64_t stride_words;  ///< between the messages of consecutive ranks
   float inverse_ranks;
 
-  template <class ErrorView, class Finish>
+  template <class Finish>
   KOKKOS_FORCEINLINE_FUNCTION void compensate(const HostBlockMember& member, const BlockMap::Block& block,
-                                              const ErrorView& error, const Finish& finish) const {
+                                              float* h, const Finish& finish) const {
     const float share = inverse_ranks;
     for_each_sum(member, block, [&](const std::int64_t in_block, const std::int64_t count, const float* sum) {
-      float* const of_part = &error(block.first_element + in_block);
+      float* const of_part = h + in_block;
       member.for_each(count, [=](const std::int64_t k) { of_part[k] += sum[k] * share; });
       finish(in_block, count);
     });
@@ -48,9 +48,9 @@ struct MeanOfMessages {
     });
   }
 
-  template <class Member, class ErrorView>
+  template <class Member, class Error>
   KOKKOS_FORCEINLINE_FUNCTION void hold(const Member& member, const BlockMap::Block& block,
-                                        std::int64_t first, const ErrorView& error, float* held) const {
+                                        std::int64_t first, const Error& error, float* held) const {
     hold_mean(member, block, first, held);
     member.for_each_held(first, block.elements, [&](const int j, const std::int64_t k) {
       held[j] += error(block.first_element + k);
