@@ -39,7 +39,7 @@ LIMITS = {
     "EncodeBlock sign ContinuedSource": Limit(120),
     "EncodeBlock sign ElementSource bf16": Limit(112),
     "EncodeBlock sign ElementSource": Limit(104),
-    "EncodeBlock sign MeanOfMessages bf16": Limit(104),
+    "EncodeBlock sign MeanOfMessages bf16": Limit(112),
     "EncodeBlock sign MeanOfMessages": Limit(96),
     "EncodeBlock uniform4 ContinuedSource": Limit(128),
     "EncodeBlock uniform4 ElementSource": Limit(96),
@@ -108,19 +108,22 @@ class Hot:
 # Held by a thread at a time, as in kernels/kadam/kernels/detail/backend.hpp.
 HELD = 16
 SCALE = 1 / HELD
+# With errors in float32, and in bf16.
+ENCODE = r"^(?!.*Bfloat16Errors).*EncodeBlock<kadam::SignQuantiser, kadam::detail::"
+ENCODE_BF16 = r"^(?=.*Bfloat16Errors).*EncodeBlock<kadam::SignQuantiser, kadam::detail::"
 HOT = [
     # x, m, v, g; x, m, v: four elements at a time
     Hot("AdamStepOf", r"AdamStepOf>, kadam::detail::ElementArrays<(kadam::ElementArray<float, true>, ){3}"
         r"kadam::ElementArray<float const, true> ?>", {128: 1}, {128: 0.75}, read_bytes=16, written_bytes=12),
     # error, gradient, the word of the code before, and, where there is a mask, its two words
-    Hot("EncodeBlock sign ContinuedSource", r"EncodeBlock<kadam::SignQuantiser, kadam::detail::ContinuedSource",
-        {32: 5 + SCALE}, {32: 1 + SCALE}, held=HELD),
+    Hot("EncodeBlock sign ContinuedSource", ENCODE + "ContinuedSource", {32: 5 + SCALE}, {32: 1 + SCALE}, held=HELD),
+    Hot("EncodeBlock sign ContinuedSource bf16", ENCODE_BF16 + "ContinuedSource", {16: 1, 32: 4 + SCALE}, {16: 1, 32: 2 * SCALE},
+        held=HELD),
     # error and mask
-    Hot("EncodeBlock sign MeanOfMessages", r"EncodeBlock<kadam::SignQuantiser, kadam::detail::MeanOfMessages",
-        {32: 3}, {32: 1 + SCALE}, held=HELD),
+    Hot("EncodeBlock sign MeanOfMessages", ENCODE + "MeanOfMessages", {32: 3}, {32: 1 + SCALE}, held=HELD),
     # the word of the code
-    Hot("EncodeBlock sign MeanOfMessages, for each message",
-        r"EncodeBlock<kadam::SignQuantiser, kadam::detail::MeanOfMessages", {32: 1 + SCALE}, None, held=HELD, loop=1),
+    Hot("EncodeBlock sign MeanOfMessages, for each message", ENCODE + "MeanOfMessages", {32: 1 + SCALE}, None, held=HELD,
+        loop=1),
     # the word of the code
     Hot("DecodeBlock sign", r"DecodeBlock<kadam::SignQuantiser, kadam::\(anonymous namespace\)::Store", {32: 1 + SCALE},
         {32: 1}, held=HELD),
@@ -130,6 +133,8 @@ HOT = [
 # Kernels of the library itself: plain loops over elements, one line each.
 OF_THE_LIBRARY = {
     "kadam::CompressedMean::add_owed",
+    "kadam::CompressedMean::adopt_state",
+    "kadam::CompressedMean::as_floats",
     "kadam::CompressedMean::scale_errors",
     "kadam::DenseSubset::decode",
     "kadam::DenseSubset::exchange",
