@@ -74,6 +74,17 @@ KADAM_PACKAGES_CLANG="
 clang-16               clang16            clang16               command:clang++-16
 libomp-16-dev          libomp-devel       libomp16-devel        file:/usr/lib/llvm-16/lib/libomp.so
 "
+# For scripts/check_arm.sh: a compiler for 64-bit Arm, qemu to run what it makes, and what the tests are linked with.
+KADAM_PACKAGES_ARM="
+g++-aarch64-linux-gnu  -                  -                     command:aarch64-linux-gnu-g++
+qemu-user              -                  -                     command:qemu-aarch64
+libc6-dev:arm64        -                  -                     file:/usr/lib/aarch64-linux-gnu/libc.so
+libstdc++6:arm64       -                  -                     file:/usr/lib/aarch64-linux-gnu/libstdc++.so.6
+libgomp1:arm64         -                  -                     file:/usr/lib/aarch64-linux-gnu/libgomp.so.1
+libfmt-dev:arm64       -                  -                     file:/usr/lib/aarch64-linux-gnu/libfmt.so
+libgtest-dev:arm64     -                  -                     file:/usr/lib/aarch64-linux-gnu/libgtest.a
+zlib1g-dev:arm64       -                  -                     file:/usr/lib/aarch64-linux-gnu/libz.so
+"
 # For scripts/slurmlab.sh.
 KADAM_PACKAGES_SLURM="
 slurmctld              slurm-slurmctld    slurm                 command:slurmctld

@@ -27,6 +27,7 @@ Arguments after -- go to CMake and hold for this build folder, whichever script 
 name replaces an earlier one, and -- with nothing behind it (or --fresh) forgets them all. CXX and CXXFLAGS from the
 environment are remembered likewise. With a -march or -mcpu among them nothing is compiled for this machine alone:
   scripts/setup.sh -- -DCMAKE_CXX_COMPILER=clang++-16 -DCMAKE_CXX_FLAGS=-march=x86-64-v3
+CMAKE_SYSTEM_NAME and CMAKE_SYSTEM_PROCESSOR, of another kind of machine, hold for the dependencies too.
 
 Packages are installed by apt, as root; elsewhere their names are said, and all goes on once they are there. A Kokkos
 that CMake finds (CMAKE_PREFIX_PATH, Kokkos_ROOT, a module, Spack) is used; else Kokkos and Kokkos Kernels are built
@@ -128,6 +129,9 @@ user_value() {
   done | tail -n 1
 }
 
+# said_off NAME: whether the user said that of an option of CMake.
+said_off() { [[ $(user_value "$1") =~ ^(OFF|off|NO|no|FALSE|false|0)$ ]]; }
+
 remember_arguments
 
 # What a preset and the user's arguments mean for the dependencies.
@@ -143,7 +147,11 @@ case $preset in
   tsan | no-mpi | mpich | host-teams) native=true ;;
 esac
 if [[ $(user_value CMAKE_CXX_FLAGS) =~ -m(arch|cpu)= ]]; then native=false; fi
-case $(user_value KADAM_ENABLE_NATIVE_ARCH) in OFF | off | NO | no | FALSE | false | 0) native=false ;; esac
+if said_off KADAM_ENABLE_NATIVE_ARCH; then native=false; fi
+kokkos_kernels=true
+if said_off KADAM_ENABLE_DRIVERS && said_off KADAM_ENABLE_KOKKOS_KERNELS && said_off KADAM_ENABLE_WORKLOADS; then
+  kokkos_kernels=false
+fi
 compiler=$(user_value CMAKE_CXX_COMPILER)
 compiler_arguments=()
 if [[ $preset == hip-apu ]]; then
@@ -162,6 +170,10 @@ elif [[ $backend == hip ]]; then
 else
   compiler=c++
 fi
+# Of another kind of machine the dependencies are as well.
+for name in CMAKE_SYSTEM_NAME CMAKE_SYSTEM_PROCESSOR; do
+  if [[ -n $(user_value "$name") ]]; then compiler_arguments+=("-D$name=$(user_value "$name")"); fi
+done
 
 install_packages() {
   local tables=("$KADAM_PACKAGES_BUILD")

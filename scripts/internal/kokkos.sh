@@ -4,7 +4,8 @@
 # Finds Kokkos and Kokkos Kernels, or builds them once per user. Sourced, never run.
 #
 # Reads:  backend (host|cuda|hip), architecture (of a GPU, or nothing), checked, native (true|false), fresh (true|false),
-#         jobs, kokkos_source, kokkos_kernels_source, user_cmake_arguments
+#         jobs, kokkos_source, kokkos_kernels (whether it is needed: true|false), kokkos_kernels_source,
+#         user_cmake_arguments
 # Writes: kokkos_dir, kokkos_kernels_dir, the folders of their CMake packages
 # shellcheck disable=SC2154 # who calls the functions that read these sets them
 
@@ -221,7 +222,7 @@ ensure_kokkos() {
   else
     build_kokkos
   fi
-  if [[ -z $kokkos_kernels_dir || -n $kokkos_kernels_source ]]; then
+  if [[ $kokkos_kernels == true ]] && [[ -z $kokkos_kernels_dir || -n $kokkos_kernels_source ]]; then
     build_kokkos_kernels
   fi
 }

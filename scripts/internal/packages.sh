@@ -42,13 +42,23 @@ say_install() {
   [[ -z $names ]] || say "  $system: $command install $names"
 }
 
+# foreign_architectures ROW...: arm64 of libfmt-dev:arm64, where dpkg does not take packages for it yet; each once.
+foreign_architectures() {
+  local known
+  known=$(dpkg --print-architecture 2>/dev/null && dpkg --print-foreign-architectures) || true
+  printf '%s\n' "$@" | sed -n 's/^[^ :]*:\([^ ]*\) .*/\1/p' | sort -u | grep -vxF "$known" || true
+}
+
 # say_what_is_missing ROW...: what to type on this system, or on each that is known.
 say_what_is_missing() {
-  local family other
+  local family other architecture
   # shellcheck disable=SC1090,SC1091 # the system's
   family=$(. "${KADAM_OS_RELEASE:-/etc/os-release}" 2>/dev/null && echo " ${ID:-} ${ID_LIKE:-} ")
   case $family in
-    *' debian '* | *' ubuntu '*) say_install "Debian, Ubuntu" apt-get 1 "$@" && return ;;
+    *' debian '* | *' ubuntu '*)
+      for architecture in $(foreign_architectures "$@"); do say "  dpkg --add-architecture $architecture; apt-get update"; done
+      say_install "Debian, Ubuntu" apt-get 1 "$@" && return
+      ;;
     *' fedora '* | *' rhel '*) say_install "Fedora, RHEL" dnf 2 "$@" ;;
     *suse*) say_install openSUSE zypper 3 "$@" ;;
     *)
@@ -62,9 +72,10 @@ say_what_is_missing() {
 }
 
 install_rows() {
-  local names
+  local names architecture
   mapfile -t names < <(printf '%s\n' "$@" | cut -d ' ' -f 1)
   say "Installing ${names[*]}."
+  for architecture in $(foreign_architectures "$@"); do dpkg --add-architecture "$architecture"; done
   local apt=(apt-get -y -o DPkg::Lock::Timeout=300)
   run_logged "$KADAM_CACHE/logs/apt-update.log" "apt-get update" "${apt[@]}" update
   run_logged "$KADAM_CACHE/logs/apt-install.log" "apt-get install ${names[*]}" \

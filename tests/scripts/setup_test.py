@@ -103,13 +103,18 @@ def a_compiler_of_the_environment_is_one_that_was_said(checkout):
     checkout.run("setup.sh", "--no-install", "--")
 
 
-def an_architecture_has_a_kokkos_of_its_own(checkout):
-    """Not the one that CMake would find, which has been built for another."""
+def write_sources(checkout):
     sources = checkout.folder / "sources"
     for name, variable in (("kokkos", "Kokkos"), ("kokkos-kernels", "KokkosKernels")):
         (sources / name).mkdir(parents=True)
         (sources / name / "CMakeLists.txt").write_text(
             "".join(f"set({variable}_VERSION_{part} 4)\n" for part in ("MAJOR", "MINOR", "PATCH")))
+    return sources
+
+
+def an_architecture_has_a_kokkos_of_its_own(checkout):
+    """Not the one that CMake would find, which has been built for another."""
+    sources = write_sources(checkout)
     checkout.add("nvcc", "#!/bin/sh\n")
     checkout.add("c++", "#!/bin/sh\n")
     for architecture, words in (("80", ["Kokkos_ARCH_AMPERE80=ON", "CMAKE_CUDA_ARCHITECTURES=80"]),
@@ -122,6 +127,49 @@ def an_architecture_has_a_kokkos_of_its_own(checkout):
         dependencies = (checkout.folder / "dependencies").read_text()
         for word in words:
             expect(word in dependencies, word, "is missing in", dependencies)
+
+
+def another_machine_has_a_kokkos_of_its_own(checkout):
+    """Which does not use what this processor can do; and nothing is built that nothing asks for."""
+    sources = write_sources(checkout)
+    checkout.add("aarch64-linux-gnu-g++", "#!/bin/sh\n")
+    arm = ("-DCMAKE_SYSTEM_NAME=Linux", "-DCMAKE_SYSTEM_PROCESSOR=aarch64", "-DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++",
+           "-DCMAKE_CXX_FLAGS=-march=armv8.2-a")
+    alone = ("-DKADAM_ENABLE_DRIVERS=OFF", "-DKADAM_ENABLE_WORKLOADS=OFF", "-DKADAM_ENABLE_KOKKOS_KERNELS=OFF")
+    written = checkout.folder / "dependencies"
+    for arguments, number in ((alone, 1), (alone[1:], 2), (alone[::2], 2), (alone[:2], 2)):
+        written.unlink(missing_ok=True)
+        shutil.rmtree(checkout.folder / "cache" / "kadam" / "installed", ignore_errors=True)
+        checkout.configured("setup.sh", "--no-install", "--preset", "no-mpi", "--")
+        line = checkout.configured("setup.sh", "--no-install", "--preset", "no-mpi",
+                                   "--kokkos-source", str(sources / "kokkos"),
+                                   *(("--kokkos-kernels-source", str(sources / "kokkos-kernels")) if number == 2 else ()),
+                                   "--", *arm, *arguments)
+        for word in arm:
+            expect(word in line, word, line)
+        dependencies = written.read_text().splitlines()
+        expect(len(dependencies) == number, arguments, dependencies)
+        for of_one in dependencies:
+            for word in arm[:3]:
+                expect(word in of_one, word, of_one)
+            expect("Kokkos_ARCH_NATIVE" not in of_one, of_one)
+
+
+def packages_of_another_machine_are_asked_for(checkout):
+    """dpkg is told of their architecture first, once; and of none that it knows."""
+    for known, told in (("", ["arm64"]), ("arm64", [])):
+        checkout.add("dpkg", f"""#!/bin/sh
+case "$1" in
+  --print-architecture) echo amd64 ;;
+  --print-foreign-architectures) echo {known} ;;
+esac
+""")
+        script = ('source "$1/internal/common.sh"; source "$1/internal/packages.sh"; mapfile -t rows <<<"$KADAM_PACKAGES_ARM"; '
+                  'foreign_architectures "${rows[@]}"')
+        done = subprocess.run(["bash", "-c", "set -euo pipefail; " + script, "-", checkout.folder / "checkout" / "scripts"],
+                              capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
+                              env={"PATH": str(checkout.tools), "HOME": str(checkout.folder)})
+        expect(done.returncode == 0 and done.stdout.split() == told, known, done)
 
 
 def users_build_without_warnings_as_errors(checkout):
@@ -184,7 +232,8 @@ def without_apt_it_goes_on_once_all_is_there(checkout):
 
 def main():
     for check in (arguments_hold_until_others_are_given, a_compiler_of_the_environment_is_one_that_was_said,
-                  an_architecture_has_a_kokkos_of_its_own, users_build_without_warnings_as_errors,
+                  an_architecture_has_a_kokkos_of_its_own, another_machine_has_a_kokkos_of_its_own,
+                  packages_of_another_machine_are_asked_for, users_build_without_warnings_as_errors,
                   an_apu_is_told_from_a_gpu, a_wrong_word_is_told,
                   without_apt_the_names_of_packages_are_said, without_apt_it_goes_on_once_all_is_there):
         with tempfile.TemporaryDirectory() as folder:
