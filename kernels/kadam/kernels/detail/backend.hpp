@@ -97,7 +97,7 @@ inline constexpr std::int64_t held_by_any_team = held_elements;
 #else
 inline constexpr int held_elements = 16;
 inline constexpr int narrow_held_elements = 8;
-inline constexpr std::int64_t held_by_any_team = team_threads * held_elements;
+inline constexpr std::int64_t held_by_any_team = std::int64_t{team_threads} * held_elements;
 #endif
 inline constexpr int narrow_team_threads = 32;
 
