@@ -41,37 +41,29 @@ Update update_of(const Vectors& vectors, const HalfCopy<MemorySpace>& copy) {
           {{vectors.x, vectors.v}, copy}};
 }
 
-/// y = ema(m, g) fused in, with m in the message of the step before: reads g and the error, writes the error.
-KernelCase encode(const Vectors& vectors, const std::string& name) {
-  const Code code(name, vectors.elements, ranks_of_step);
-  return {"encode " + name + ", momentum fused", 12.0 + 2 * code.bytes, vectors.elements, Limit::update,
-          [&vectors, code](const auto& exec) {
-            code.codec.encode(exec, code.codec.message().map(), momentum_of(vectors.gradient, vectors), {},
-                              vectors.error, vectors.words);
-          }};
-}
-
-KernelCase encode_bfloat16(const Vectors& vectors) {
-  const Code code("sign", vectors.elements, ranks_of_step);
-  return {"encode sign, bf16 gradient", 10.0 + 2 * code.bytes, vectors.elements, Limit::update,
-          [&vectors, code](const auto& exec) {
-            code.codec.encode(exec, code.codec.message().map(),
-                              momentum_of(vectors.bfloat16_gradient, vectors), {}, vectors.error,
-                              vectors.words);
-          }};
-}
-
 /// In half of the memory of those in float32.
 Bfloat16Errors<MemorySpace> short_errors(const Vectors& vectors) {
   return {{reinterpret_cast<Bfloat16*>(vectors.error.data()), vectors.error.extent(0)}, 1};
 }
 
-KernelCase encode_with_short_errors(const Vectors& vectors) {
-  const Code code("sign", vectors.elements, ranks_of_step);
-  return {"encode sign, bf16 errors", 8.0 + 2 * code.bytes, vectors.elements, Limit::update,
-          [&vectors, code](const auto& exec) {
-            code.codec.encode(exec, code.codec.message().map(), momentum_of(vectors.gradient, vectors), {},
-                              short_errors(vectors), vectors.words);
+/// That are read and written of an error.
+double bytes_of_error(const Vector<float>& /*error*/) {
+  return 2 * sizeof(float);
+}
+double bytes_of_error(const Bfloat16Errors<MemorySpace>& /*error*/) {
+  return 2 * sizeof(Bfloat16);
+}
+
+/// y = ema(m, g) fused in, with m in the message of the step before: reads g and the error, writes the error.
+template <class Error>
+KernelCase encode(const std::string& title, const Vectors& vectors, const std::string& name,
+                  const Numbers<MemorySpace>& gradient, const Error& error) {
+  const Code code(name, vectors.elements, ranks_of_step);
+  const auto bytes_of_gradient = static_cast<double>(bytes_per_number(gradient.format()));
+  return {"encode " + name + ", " + title, bytes_of_gradient + bytes_of_error(error) + 2 * code.bytes,
+          vectors.elements, Limit::update, [&vectors, code, gradient, error](const auto& exec) {
+            code.codec.encode(exec, code.codec.message().map(), momentum_of(gradient, vectors), {}, error,
+                              vectors.words);
           }};
 }
 
@@ -110,12 +102,12 @@ KernelCase decode_with_copy(const Vectors& vectors) {
 /// bf16 copy of the parameters, which is as many bytes, or with errors in bf16.
 template <class Error>
 KernelCase whole_step(const char* name, const Vectors& vectors, const Numbers<MemorySpace>& gradient,
-                      const HalfCopy<MemorySpace>& copy, const Error& error, double bytes_of_error) {
+                      const HalfCopy<MemorySpace>& copy, const Error& error) {
   const Code code("sign", vectors.elements, ranks_of_step);
   const Words<MemorySpace> reply("kadam-bench::reply",
                                  code.codec.message().piece(0).bytes / sizeof(std::uint32_t));
-  const double reduced = (2 * bytes_of_error + (ranks_of_step + 1) * code.bytes) / ranks_of_step;
-  return {name, 16.0 + 2 * bytes_of_error + 3 * code.bytes + reduced, vectors.elements, Limit::update,
+  const double reduced = (bytes_of_error(error) + (ranks_of_step + 1) * code.bytes) / ranks_of_step;
+  return {name, 16.0 + bytes_of_error(error) + 3 * code.bytes + reduced, vectors.elements, Limit::update,
           [&vectors, code, reply, gradient, error, update = update_of(vectors, copy)](const auto& exec) {
             code.codec.encode(exec, code.codec.message().map(), momentum_of(gradient, vectors), {}, error,
                               vectors.words);
@@ -129,18 +121,20 @@ KernelCase whole_step(const char* name, const Vectors& vectors, const Numbers<Me
 
 std::vector<KernelCase> codec_cases(const Vectors& vectors) {
   std::vector<KernelCase> cases;
-  for (const std::string& code : code_names()) cases.push_back(encode(vectors, code));
+  for (const std::string& code : code_names()) {
+    cases.push_back(encode("momentum fused", vectors, code, vectors.gradient, vectors.error));
+  }
   for (const std::string& code : code_names()) cases.push_back(reduce(vectors, code, ranks_of_step));
   for (const int ranks : {8, 64}) cases.push_back(reduce(vectors, "sign", ranks));
   for (const std::string& code : code_names()) cases.push_back(decode(vectors, code));
-  cases.push_back(encode_bfloat16(vectors));
-  cases.push_back(encode_with_short_errors(vectors));
+  cases.push_back(encode("bf16 gradient", vectors, "sign", vectors.bfloat16_gradient, vectors.error));
+  cases.push_back(encode("bf16 errors", vectors, "sign", vectors.gradient, short_errors(vectors)));
   cases.push_back(decode_with_copy(vectors));
-  cases.push_back(whole_step("onebit_adam step, n = 4", vectors, vectors.gradient, {}, vectors.error, 4.0));
+  cases.push_back(whole_step("onebit_adam step, n = 4", vectors, vectors.gradient, {}, vectors.error));
   cases.push_back(whole_step("onebit_adam step, bf16, n = 4", vectors, vectors.bfloat16_gradient,
-                             HalfCopy<MemorySpace>(vectors.model), vectors.error, 4.0));
+                             HalfCopy<MemorySpace>(vectors.model), vectors.error));
   cases.push_back(whole_step("onebit_adam step, bf16 errors, n = 4", vectors, vectors.gradient, {},
-                             short_errors(vectors), 2.0));
+                             short_errors(vectors)));
   return cases;
 }
 

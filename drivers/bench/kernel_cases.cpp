@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <bench/kernel_cases.hpp>
+#include <kadam/kernels/bfloat16_errors.hpp>
 #include <kadam/kernels/detail/block_loop.hpp>
 #include <kadam/kernels/half_copy.hpp>
 #include <kadam/optim/make_optimizer.hpp>
@@ -9,15 +10,6 @@
 
 namespace kadam::bench {
 namespace {
-
-/// A cheap hash with well-mixed bits (Wellons' lowbias32).
-KOKKOS_INLINE_FUNCTION std::uint32_t mixed(std::uint32_t value) {
-  value ^= value >> 16U;
-  value *= 0x7feb352dU;
-  value ^= value >> 15U;
-  value *= 0x846ca68bU;
-  return value ^ (value >> 16U);
-}
 
 /// A sum that is as fast as the memory: floats in 64 lanes, a tile at a time.
 struct SumOfTile {
@@ -81,7 +73,7 @@ void fill(const ExecutionSpace& exec, const Vector<float>& values, float size, s
   Kokkos::parallel_for(
       "kadam-bench::fill", Policy(exec, 0, static_cast<std::int64_t>(values.extent(0))),
       KOKKOS_LAMBDA(const std::int64_t i) {
-        const std::uint32_t bits = mixed(static_cast<std::uint32_t>(i) ^ seed);
+        const std::uint32_t bits = scattered(static_cast<std::uint32_t>(i) ^ seed);
         const float unit = static_cast<float>(bits >> 8U) * 0x1p-23F - 1.0F;  // -1 to 1
         values(i) = size * unit * unit * unit;
       });

@@ -133,8 +133,6 @@ HOT = [
 # Kernels of the library itself: plain loops over elements, one line each.
 OF_THE_LIBRARY = {
     "kadam::CompressedMean::add_owed",
-    "kadam::CompressedMean::adopt_state",
-    "kadam::CompressedMean::as_floats",
     "kadam::CompressedMean::scale_errors",
     "kadam::DenseSubset::decode",
     "kadam::DenseSubset::exchange",

@@ -4,6 +4,7 @@
 #include <kadam/kernels/block_coder.hpp>
 #include <kadam/kernels/element_of.hpp>
 #include <kadam/wire/block_message.hpp>
+#include <kernels/block_cases.hpp>
 #include <kernels/execution_spaces.hpp>
 #include <kernels/kernel_cases.hpp>
 #include <reference/block_code.hpp>
@@ -31,19 +32,6 @@ struct SayNothing : SignQuantiser {
   KOKKOS_FUNCTION float scale(double /*statistic*/, std::int64_t /*elements*/) const { return 0.0F; }
 };
 
-/// In every other stretch all but every third of the elements.
-struct SomeActive {
-  KOKKOS_FUNCTION bool operator()(const std::int64_t i) const { return (i / 600) % 2 == 1 || i % 3 != 2; }
-};
-
-template <class Space>
-struct AddHalf {
-  Kokkos::View<const float*, Space> y;
-  KOKKOS_FUNCTION float operator()(const std::int64_t i, const float before) const {
-    return 0.5F * before + y(i);
-  }
-};
-
 template <class Exec>
 class Bfloat16ErrorsTest : public testing::Test {
  public:
@@ -62,13 +50,6 @@ class Bfloat16ErrorsTest : public testing::Test {
     std::vector<float> all;
     for (const Bfloat16 value : test::to_host(values)) all.push_back(to_float(value));
     return all;
-  }
-  static ActiveMask<Space> mask(bool with_inactive) {
-    if (!with_inactive) return {};
-    const Kokkos::View<std::uint32_t*, Space> words(
-        "mask", static_cast<std::size_t>(ActiveMask<Space>::words_for(n)));
-    fill_active_mask(Exec{}, words, n, SomeActive{});
-    return {words, 0};
   }
 
   /// encode(errors, words) with errors in float32 and in bf16 that start from the same numbers: the messages
@@ -108,7 +89,7 @@ TYPED_TEST(Bfloat16ErrorsTest, AreThoseInFloat32RoundedByChance) {
   for (const std::int64_t block : {1, 50, 64, 2048}) {
     for (const bool with_inactive : {false, true}) {
       SCOPED_TRACE(testing::Message() << "block " << block << (with_inactive ? ", some inactive" : ""));
-      const auto mask = TestFixture::mask(with_inactive);
+      const auto mask = test::mask_for<TypeParam>(n, with_inactive);
       const BlockMessage message(ChunkLayout(n, 3), block, 1, true);
       std::vector<std::uint32_t> before(message.total_bytes() / 4, 0U);
       TestFixture::equals_rounded_floats(message, before, [&](const auto& error, const Words<Space>& words) {
@@ -116,7 +97,7 @@ TYPED_TEST(Bfloat16ErrorsTest, AreThoseInFloat32RoundedByChance) {
         before = test::to_host(words);
       });
       TestFixture::equals_rounded_floats(message, before, [&](const auto& error, const Words<Space>& words) {
-        using Input = ContinuedLoad<AddHalf<Space>, typename Space::memory_space>;
+        using Input = ContinuedLoad<test::Continue<Space>, typename Space::memory_space>;
         encode_continued(exec, code, message.map(), Input{{y}, words}, mask, error, words);
       });
       const BlockMessage own(ChunkLayout(n, 1), block, 1, true);

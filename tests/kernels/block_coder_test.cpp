@@ -4,6 +4,7 @@
 #include <kadam/kernels/block_coder.hpp>
 #include <kadam/kernels/element_of.hpp>
 #include <kadam/wire/block_message.hpp>
+#include <kernels/block_cases.hpp>
 #include <kernels/execution_spaces.hpp>
 #include <kernels/kernel_cases.hpp>
 #include <reference/block_code.hpp>
@@ -42,20 +43,6 @@ struct Store {
   KOKKOS_FUNCTION void operator()(const std::int64_t i, const float value) const { out(i) = value; }
 };
 
-/// Every other stretch of 600 elements is all active; in the others every seventh is not.
-struct MostlyActive {
-  KOKKOS_FUNCTION bool operator()(const std::int64_t i) const { return (i / 600) % 2 == 1 || i % 7 != 2; }
-};
-
-/// Half of what was said before, and y.
-template <class Space>
-struct Continue {
-  Kokkos::View<const float*, Space> y;
-  KOKKOS_FUNCTION float operator()(const std::int64_t i, const float before) const {
-    return 0.5F * before + y(i);
-  }
-};
-
 /// Each code, and the reference's description of it.
 template <class Function>
 void for_each_pair(const Function& test) {
@@ -86,18 +73,10 @@ class BlockCoderTest : public testing::Test {
 
   static Words<Space> words_for(std::size_t bytes) { return Words<Space>("words", bytes / 4); }
 
-  static ActiveMask<Space> mask_for(std::int64_t n, bool with_inactive) {
-    if (!with_inactive) return {};
-    const Kokkos::View<std::uint32_t*, Space> words(
-        "mask", static_cast<std::size_t>(ActiveMask<Space>::words_for(n)));
-    fill_active_mask(Exec{}, words, n, MostlyActive{});
-    return {words, 0};
-  }
-
   static std::vector<bool> active_for(std::int64_t n, bool with_inactive) {
     std::vector<bool> active(static_cast<std::size_t>(n), true);
     for (std::int64_t i = 0; i < n; ++i)
-      active[static_cast<std::size_t>(i)] = !with_inactive || MostlyActive{}(i);
+      active[static_cast<std::size_t>(i)] = !with_inactive || test::MostlyActive{}(i);
     return active;
   }
 };
@@ -121,7 +100,7 @@ void encode_decode_equals_reference(const Q& quantiser, reference::Code code, st
 
   const auto error = test::to_device<Space>(e);
   const auto words = Test::words_for(message.total_bytes());
-  const auto mask = Test::mask_for(n, with_inactive);
+  const auto mask = test::mask_for<Exec>(n, with_inactive);
   const Exec exec;
   encode_with_error_feedback(exec, quantiser, message.map(), ElementOf<Space>{test::to_device<Space>(y)},
                              mask, error, words);
@@ -178,7 +157,7 @@ void continuing_equals_decoding_first(const Q& quantiser, std::int64_t block, bo
   using Space = typename Exec::memory_space;
   const std::int64_t n = 5001;
   const BlockMessage message(ChunkLayout(n, 3), block, Q::bits, Q::has_scale);
-  const auto mask = Test::mask_for(n, with_inactive);
+  const auto mask = test::mask_for<Exec>(n, with_inactive);
   const auto y = test::to_device<Space>(test::random_vector(n, 5));
   const Exec exec;
   const auto error = test::to_device<Space>(test::random_vector(n, 6));
@@ -196,7 +175,7 @@ void continuing_equals_decoding_first(const Q& quantiser, std::int64_t block, bo
                              ElementOf<Space>{test::to_device<Space>(on_host)}, mask, other_error,
                              other_words);
 
-  using Input = ContinuedLoad<Continue<Space>, typename Space::memory_space>;
+  using Input = ContinuedLoad<test::Continue<Space>, typename Space::memory_space>;
   encode_continued(exec, quantiser, message.map(), Input{{y}, words}, mask, error, words);
   Kokkos::fence();
   EXPECT_EQ(test::to_host(words), test::to_host(other_words)) << "bits " << Q::bits << " block " << block;
@@ -262,7 +241,7 @@ TYPED_TEST(BlockCoderTest, ReduceIsEquivalentToReference) {
     const auto bytes = message.total_bytes();
     const auto stride = static_cast<std::int64_t>(bytes / 4);
     const auto active = TestFixture::active_for(n, true);
-    const auto mask = TestFixture::mask_for(n, true);
+    const auto mask = test::mask_for<TypeParam>(n, true);
     const auto received = TestFixture::words_for(bytes * static_cast<std::size_t>(ranks));
     const TypeParam exec;
 

@@ -12,8 +12,8 @@
 
 namespace kadam {
 
-/// Even bits, which follow from a number alone, whatever thread asks for them. Worked number: 0 for 0,
-/// 0x688990c0 for 1.
+/// Even bits, which follow from a number alone, whatever thread asks for them (Wellons' lowbias32). Worked
+/// number: 0 for 0, 0x688990c0 for 1.
 [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::uint32_t scattered(std::uint32_t number) {
   number ^= number >> 16U;
   number *= 0x7feb352dU;

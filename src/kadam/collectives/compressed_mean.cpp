@@ -3,6 +3,8 @@
 #include <kadam/collectives/compressed_mean.hpp>
 #include <kadam/kernels/element_loop.hpp>
 #include <kadam/kernels/element_of.hpp>
+#include <kadam/kernels/half_copy.hpp>
+#include <kadam/kernels/numbers.hpp>
 
 #include <cstddef>
 #include <type_traits>
@@ -22,24 +24,13 @@ struct AddMultiple {
   KOKKOS_FORCEINLINE_FUNCTION void operator()(const float& from, float& to) const { to += times * from; }
 };
 
-/// to <- from, in its format. From float32 to the nearest: what was saved of bf16 comes back to the bit.
-struct Convert {
-  template <Number From, Number To>
-  KOKKOS_FORCEINLINE_FUNCTION void operator()(const From& from, To& to) const {
-    to = round_to<To>(to_float(from));
-  }
-};
-
 /// The error itself, or a vector that takes its place in a state: with what it says, if that is wanted.
 Vector<float> as_floats(const ExecutionSpace& exec, const CompressedMean::Error& error, bool with_values) {
   if (const auto* const floats = std::get_if<Vector<float>>(&error)) return *floats;
   const auto& values = std::get<Vector<Bfloat16>>(error);
-  const auto elements = static_cast<std::int64_t>(values.extent(0));
-  const auto floats = allocate<float>(exec, "kadam::CompressedMean::error_in_float32", elements);
-  if (with_values) {
-    for_each_element("kadam::CompressedMean::as_floats", exec, elements, Convert{}, reads(values),
-                     writes(floats));
-  }
+  const auto floats = allocate<float>(exec, "kadam::CompressedMean::error_in_float32",
+                                      static_cast<std::int64_t>(values.extent(0)));
+  if (with_values) scale_numbers<ExecutionSpace, MemorySpace>(exec, 1.0F, values, floats);
   return floats;
 }
 
@@ -331,9 +322,9 @@ void CompressedMean::adopt_state(const ExecutionSpace& exec, const StateFields& 
   if (layout_.errors() == NumberFormat::float32) return;
   for (const auto& [name, error] :
        {std::pair("worker_error", &state_.worker_error), std::pair("server_error", &state_.server_error)}) {
-    const auto& values = std::get<Vector<Bfloat16>>(*error);
-    for_each_element("kadam::CompressedMean::adopt_state", exec, static_cast<std::int64_t>(values.extent(0)),
-                     Convert{}, reads(fields.vector(name)), writes(values));
+    // To the nearest: what was saved of bf16 comes back to the bit.
+    write_copy<ExecutionSpace, MemorySpace>(exec, fields.vector(name),
+                                            HalfCopy<MemorySpace>(std::get<Vector<Bfloat16>>(*error)));
   }
 }
 
