@@ -110,6 +110,15 @@ std::shared_ptr<Communicator> Communicator::split_by_node() {
   return made_of(transport_->split_by_node());
 }
 
+std::shared_ptr<Communicator> Communicator::survivors() {
+  if (!survives_failures()) {
+    throw PeerFailure("kadam: a rank has failed, and the others cannot go on without it over " +
+                      transport_->description() +
+                      ": that takes TCP, or Open MPI 5 started by mpirun --with-ft ulfm");
+  }
+  return made_of(numbers_->shrink());
+}
+
 std::shared_ptr<Communicator> Communicator::made_of(std::unique_ptr<Transport> transport) const {
   auto communicator = std::make_shared<Communicator>(std::move(transport), options_);
   communicator->observer_ = observer_;

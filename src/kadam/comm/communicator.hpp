@@ -147,6 +147,19 @@ class Communicator {
   [[nodiscard]] std::shared_ptr<Communicator> split(int colour);
   /// The ranks that share this rank's memory. Collective.
   [[nodiscard]] std::shared_ptr<Communicator> split_by_node();
+  /// Whether survivors() works: over TCP, and over an MPI that tolerates faults and was started so (Open MPI
+  /// 5: mpirun --with-ft ulfm).
+  [[nodiscard]] bool survives_failures() const { return transport_->survives_failures(); }
+  /// After a PeerFailure: the ranks that are still there, in their order, in one level.
+  ///
+  /// First ends all exchanges of this communicator and of all that were made from it, on all ranks: those who
+  /// wait there get a PeerFailure, and are to come here. Then all of them can only be destroyed. May be
+  /// called again where it has failed. Over TCP it waits for ranks that say nothing until
+  /// SocketOptions::connect_seconds have passed: a rank that computes longer is left out.
+  ///
+  /// Collective over those who are there. Errors: PeerFailure unless survives_failures(), and on ranks that
+  /// the others have gone on without.
+  [[nodiscard]] std::shared_ptr<Communicator> survivors();
   /// From now on the observer is told of all exchanges: of this communicator, of its levels, and of all that
   /// are made from it. Null: nobody is. Not during an exchange.
   void observe(std::shared_ptr<ExchangeObserver> observer) { *observer_ = std::move(observer); }

@@ -7,6 +7,10 @@
 #include <algorithm>
 #include <string>
 
+#if defined(OPEN_MPI)
+#include <mpi-ext.h>
+#endif
+
 namespace kadam {
 namespace {
 
@@ -29,7 +33,15 @@ void detail::require_mpi_success(int status, const char* call) {
   int length = 0;
   MPI_Error_string(status, text.data(), &length);
   text.resize(static_cast<std::size_t>(length));
-  throw MpiError(std::string(call) + " failed: " + text);
+  text = std::string(call) + " failed: " + text;
+#ifdef OMPI_HAVE_MPI_EXT_FTMPI
+  int error_class = MPI_SUCCESS;
+  MPI_Error_class(status, &error_class);
+  if (error_class == MPIX_ERR_PROC_FAILED || error_class == MPIX_ERR_PROC_FAILED_PENDING ||
+      error_class == MPIX_ERR_REVOKED)
+    throw PeerFailure("a rank has failed, or another rank has said so: " + text);
+#endif
+  throw MpiError(text);
 }
 
 MpiMessages::MpiMessages(MPI_Comm communicator, std::size_t largest_bytes, Waits waits, bool& gave_up)
@@ -97,8 +109,13 @@ bool MpiMessages::take_finished(Done& done) {
   finished_.resize(requests_.size());
   if (statuses_.size() < requests_.size()) statuses_.resize(requests_.size());
   int count = 0;
-  KADAM_MPI(MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count, finished_.data(),
-                         statuses_.data()));
+  const int status = MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count,
+                                  finished_.data(), statuses_.data());
+  if (status == MPI_ERR_IN_STATUS) {
+    for (int k = 0; k < count; ++k)
+      detail::require_mpi_success(statuses_[static_cast<std::size_t>(k)].MPI_ERROR, "MPI_Testsome");
+  }
+  detail::require_mpi_success(status, "MPI_Testsome");
   if (count == 0 || count == MPI_UNDEFINED) return false;
   finished_.resize(static_cast<std::size_t>(count));
   for (std::size_t k = 0; k < finished_.size(); ++k) finish(finished_[k], statuses_[k], done);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -52,24 +53,65 @@ bool library_is_device_aware() {
 
 static_assert(2 * Exchange::most_numbers <= 32767, "MPI promises no tag above");
 
+/// The MPI communicators that were made from one another: what a failure ends together.
+class MpiFamily {
+ public:
+  /// Whether MPI tolerates faults, and was started so.
+  [[nodiscard]] static bool tolerates_faults() {
+#ifdef OMPI_HAVE_MPI_EXT_FTMPI
+    int* is_enabled = nullptr;
+    int is_known = 0;
+    KADAM_MPI(MPI_Comm_get_attr(MPI_COMM_WORLD, MPIX_FT, static_cast<void*>(&is_enabled), &is_known));
+    return is_known != 0 && *is_enabled != 0;
+#else
+    return false;
+#endif
+  }
+
+  void add(MPI_Comm one) {
+    members_.push_back(one);
+  }
+  void remove(MPI_Comm one) {
+    std::erase(members_, one);
+  }
+  [[nodiscard]] bool is_revoked() const {
+    return is_revoked_;
+  }
+  void revoke() {
+    is_revoked_ = true;
+#ifdef OMPI_HAVE_MPI_EXT_FTMPI
+    for (const MPI_Comm one : members_) MPIX_Comm_revoke(one);
+#endif
+  }
+
+ private:
+  std::vector<MPI_Comm> members_;
+  bool is_revoked_ = false;
+};
+
 /// Owns an MPI communicator, and one more of the same ranks for all-gathers: a receive of whatever tag must
 /// not take theirs.
 class MpiTransport final : public Transport {
  public:
-  MpiTransport(MPI_Comm own, std::size_t largest_message_bytes)
-      : communicator_(own), largest_message_bytes_(largest_message_bytes) {
+  MpiTransport(MPI_Comm own, std::size_t largest_message_bytes, std::shared_ptr<MpiFamily> family)
+      : communicator_(own), largest_message_bytes_(largest_message_bytes), family_(std::move(family)) {
     KADAM_MPI(MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN));
     KADAM_MPI(MPI_Comm_dup(communicator_, &gathers_));  // with the same way to report errors
+    family_->add(communicator_);
+    family_->add(gathers_);
     KADAM_MPI(MPI_Comm_rank(communicator_, &rank_));
     KADAM_MPI(MPI_Comm_size(communicator_, &size_));
   }
 
   /// A communicator with messages that nobody will receive is not freed: MPI may give its identity to the
-  /// next one (MPICH does), and they would be received there.
+  /// next one (MPICH does), and they would be received there. Nor is one that was revoked: to free it would
+  /// wait for ranks that are gone.
   ~MpiTransport() override {
     int finalized = 0;
     MPI_Finalized(&finalized);
-    if (finalized != 0 || gave_up_) return;
+    family_->remove(gathers_);
+    family_->remove(communicator_);
+    if (finalized != 0 || gave_up_ || family_->is_revoked()) return;
     MPI_Comm_free(&gathers_);
     MPI_Comm_free(&communicator_);
   }
@@ -110,25 +152,37 @@ class MpiTransport final : public Transport {
   [[nodiscard]] std::unique_ptr<Transport> duplicate() override {
     MPI_Comm copy = MPI_COMM_NULL;
     KADAM_MPI(MPI_Comm_dup(communicator_, &copy));
-    return std::make_unique<MpiTransport>(copy, largest_message_bytes_);
+    return std::make_unique<MpiTransport>(copy, largest_message_bytes_, family_);
   }
 
   [[nodiscard]] std::unique_ptr<Transport> split(int colour) override {
     MPI_Comm part = MPI_COMM_NULL;
     KADAM_MPI(MPI_Comm_split(communicator_, colour, rank_, &part));
-    return std::make_unique<MpiTransport>(part, largest_message_bytes_);
+    return std::make_unique<MpiTransport>(part, largest_message_bytes_, family_);
   }
 
   [[nodiscard]] std::unique_ptr<Transport> split_by_node() override {
     MPI_Comm node = MPI_COMM_NULL;
     KADAM_MPI(MPI_Comm_split_type(communicator_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &node));
-    return std::make_unique<MpiTransport>(node, largest_message_bytes_);
+    return std::make_unique<MpiTransport>(node, largest_message_bytes_, family_);
+  }
+
+  [[nodiscard]] bool survives_failures() const override { return MpiFamily::tolerates_faults(); }
+  void revoke() override { family_->revoke(); }
+  [[nodiscard]] std::unique_ptr<Transport> shrink() override {
+    revoke();
+    MPI_Comm left = MPI_COMM_NULL;
+#ifdef OMPI_HAVE_MPI_EXT_FTMPI
+    KADAM_MPI(MPIX_Comm_shrink(communicator_, &left));
+#endif
+    return std::make_unique<MpiTransport>(left, largest_message_bytes_, std::make_shared<MpiFamily>());
   }
 
  private:
   MPI_Comm communicator_;
   MPI_Comm gathers_ = MPI_COMM_NULL;
   std::size_t largest_message_bytes_;
+  std::shared_ptr<MpiFamily> family_;
   bool gave_up_ = false;
   int rank_ = 0;
   int size_ = 1;
@@ -157,7 +211,8 @@ std::shared_ptr<Communicator> make_mpi_communicator(MPI_Comm communicator, const
   MPI_Comm own = MPI_COMM_NULL;
   KADAM_MPI(MPI_Comm_dup(communicator, &own));
   auto made = std::make_shared<Communicator>(
-      std::make_unique<MpiTransport>(own, options.largest_message_bytes), options.exchange);
+      std::make_unique<MpiTransport>(own, options.largest_message_bytes, std::make_shared<MpiFamily>()),
+      options.exchange);
   made->form_levels(options.ranks_per_node);
   return made;
 }

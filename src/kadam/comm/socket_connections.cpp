@@ -44,6 +44,13 @@ SocketConnections::~SocketConnections() {
   }
 }
 
+void SocketConnections::shut_down() const {
+  // Who uses them sees the end, and says so.
+  for (const Peer& one : peers_) {
+    if (one.descriptor >= 0) (void)::shutdown(one.descriptor, SHUT_RDWR);
+  }
+}
+
 void SocketConnections::require_alive(int rank) const {
   if (!peers_[static_cast<std::size_t>(rank)].has_ended) return;
   throw PeerFailure("the connection to rank " + std::to_string(rank) +
@@ -92,6 +99,7 @@ void SocketConnections::receive(Lane lane, int from, const Posted& posted) {
 }
 
 void SocketConnections::move(Seconds patience) {
+  require_those_waited_for();  // a send has perhaps found out that nobody is there
   std::vector<pollfd> descriptors;
   std::vector<int> ranks;
   for (int rank = 0; rank < size(); ++rank) {
@@ -109,7 +117,11 @@ void SocketConnections::move(Seconds patience) {
     if ((descriptors[k].revents & POLLOUT) != 0) write_to(ranks[k]);
     if ((descriptors[k].revents & (POLLIN | POLLHUP | POLLERR)) != 0) read_from(ranks[k]);
   }
-  for (const int rank : ranks) {
+  require_those_waited_for();
+}
+
+void SocketConnections::require_those_waited_for() {
+  for (int rank = 0; rank < size(); ++rank) {
     const Peer& one = peer(rank);
     const bool is_needed = !one.posted[0].empty() || !one.posted[1].empty() || !one.outgoing.empty();
     if (is_needed) require_alive(rank);

@@ -33,6 +33,8 @@ class SocketConnections {
 
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return static_cast<int>(peers_.size()); }
+  /// Ends all connections: exchanges over them fail here and at their other ends. Any thread may call it.
+  void shut_down() const;
 
  private:
   friend class SocketMessages;
@@ -106,6 +108,7 @@ class SocketConnections {
   /// Nothing can be exchanged with it any more; it hears of that.
   void end(Peer& peer);
   void require_alive(int rank) const;
+  void require_those_waited_for();
   [[nodiscard]] Peer& peer(int rank) { return peers_[static_cast<std::size_t>(rank)]; }
 
   int rank_;

@@ -107,6 +107,17 @@ class Transport {
   [[nodiscard]] virtual std::unique_ptr<Transport> split(int colour) = 0;
   /// The ranks that share this rank's memory. Collective.
   [[nodiscard]] virtual std::unique_ptr<Transport> split_by_node() = 0;
+
+  /// Whether the others can go on without a rank that has failed: revoke() and shrink().
+  [[nodiscard]] virtual bool survives_failures() const { return false; }
+  /// After a failure: ends all exchanges of this transport and of all that were made from it or with it.
+  /// Exchanges that wait, on any rank and in any thread, fail, and so do later ones.
+  virtual void revoke() {}
+  /// After a failure: revokes, and returns a transport of the ranks that are still there, in their order;
+  /// null unless survives_failures(). Collective over these. It may be called again, also where it has
+  /// failed. Errors: PeerFailure where one more rank fails meanwhile, or the others have gone on without this
+  /// rank.
+  [[nodiscard]] virtual std::unique_ptr<Transport> shrink() { return nullptr; }
 };
 
 }  // namespace kadam
