@@ -150,6 +150,10 @@ class Communicator {
   /// Whether survivors() works: over TCP, and over an MPI that tolerates faults and was started so (Open MPI
   /// 5: mpirun --with-ft ulfm).
   [[nodiscard]] bool survives_failures() const { return transport_->survives_failures(); }
+  /// Ends all exchanges of this communicator and of all that were made from it, on all ranks, where
+  /// survives_failures(): for a rank that leaves, since threads of its optimizer may wait for others. The
+  /// others get a PeerFailure.
+  void revoke() { numbers_->revoke(); }
   /// After a PeerFailure: the ranks that are still there, in their order, in one level.
   ///
   /// First ends all exchanges of this communicator and of all that were made from it, on all ranks: those who

@@ -171,11 +171,18 @@ class MpiTransport final : public Transport {
   void revoke() override { family_->revoke(); }
   [[nodiscard]] std::unique_ptr<Transport> shrink() override {
     revoke();
-    MPI_Comm left = MPI_COMM_NULL;
+    // One more rank may fail in each.
+    for (int attempt = 1;; ++attempt) {
+      try {
+        MPI_Comm left = MPI_COMM_NULL;
 #ifdef OMPI_HAVE_MPI_EXT_FTMPI
-    KADAM_MPI(MPIX_Comm_shrink(communicator_, &left));
+        KADAM_MPI(MPIX_Comm_shrink(communicator_, &left));
 #endif
-    return std::make_unique<MpiTransport>(left, largest_message_bytes_, std::make_shared<MpiFamily>());
+        return std::make_unique<MpiTransport>(left, largest_message_bytes_, std::make_shared<MpiFamily>());
+      } catch (const PeerFailure&) {
+        if (attempt >= size_) throw;
+      }
+    }
   }
 
  private:

@@ -64,7 +64,7 @@ void SocketConnections::send(Lane lane, int to, int tag, const std::byte* data, 
   if (mode == SendMode::synchronous) {
     header.kind = Kind::message_to_be_answered;
     header.number = ++last_number_;
-    unanswered_[header.number] = {&owner, id};
+    unanswered_[header.number] = {to, &owner, id};
   }
   peer(to).outgoing.push_back({header, data, 0, &owner, id});
   write_to(to);
@@ -126,6 +126,7 @@ void SocketConnections::require_those_waited_for() {
     const bool is_needed = !one.posted[0].empty() || !one.posted[1].empty() || !one.outgoing.empty();
     if (is_needed) require_alive(rank);
   }
+  for (const auto& [number, send] : unanswered_) require_alive(send.to);
 }
 
 void SocketConnections::forget(const SocketMessages& owner) {

@@ -85,6 +85,7 @@ class SocketConnections {
     bool has_ended = false;
   };
   struct Unanswered {
+    int to = 0;
     SocketMessages* owner = nullptr;
     std::size_t id = 0;
   };
