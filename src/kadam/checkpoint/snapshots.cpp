@@ -1,0 +1,243 @@
+// SPDX-FileCopyrightText: The Kadam authors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/checkpoint/snapshots.hpp>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+#include <utility>
+
+namespace kadam::checkpoint {
+namespace {
+
+/// Of each rank, the first rank on its host. Collective.
+std::vector<int> hosts_of(Communicator& communicator) {
+  const auto host = communicator.split_by_node();
+  const double own = communicator.rank();
+  const double first = host->all_gather_values({&own, 1}).front();
+  std::vector<int> hosts;
+  for (const double of_rank : communicator.all_gather_values({&first, 1}))
+    hosts.push_back(static_cast<int>(of_rank));
+  return hosts;
+}
+
+/// As long as pieces of a few milliseconds on a slow network; of a long part, as many as an exchange can
+/// count.
+std::size_t piece_bytes_of(std::size_t bytes) {
+  constexpr std::size_t shortest = std::size_t{256} << 10U;
+  return std::max(shortest, bytes / (Exchange::most_numbers / 2));
+}
+
+std::size_t pieces_in(std::size_t bytes, std::size_t piece_bytes) {
+  return (bytes + piece_bytes - 1) / piece_bytes;
+}
+
+Piece piece_of(std::size_t number, std::size_t bytes, std::size_t piece_bytes) {
+  const std::size_t begin = number * piece_bytes;
+  return {begin, std::min(piece_bytes, bytes - begin)};
+}
+
+}  // namespace
+
+/// A circle of all ranks, sorted by hosts, in which a partner lies as many places on as the largest host has
+/// ranks.
+Partners Partners::on(const std::vector<int>& hosts) {
+  std::vector<int> circle(hosts.size());
+  std::iota(circle.begin(), circle.end(), 0);
+  const auto host = [&](int rank) { return hosts[static_cast<std::size_t>(rank)]; };
+  std::stable_sort(circle.begin(), circle.end(), [&](int a, int b) { return host(a) < host(b); });
+  std::map<int, std::size_t> ranks_on;
+  std::size_t largest = 1;
+  for (const int of_rank : hosts) largest = std::max(largest, ++ranks_on[of_rank]);
+  Partners partners{std::vector<int>(hosts.size()), 2 * largest <= hosts.size()};
+  const std::size_t shift = partners.survive_hosts ? largest : 1;
+  for (std::size_t k = 0; k < circle.size(); ++k)
+    partners.of[static_cast<std::size_t>(circle[k])] = circle[(k + shift) % circle.size()];
+  return partners;
+}
+
+Snapshots::Snapshots(Optimizer& optimizer, const SnapshotOptions& options) : options_(options) {
+  if (options.every < 1 || options.spread < 1 || options.spread > options.every) {
+    throw std::invalid_argument(
+        "kadam::checkpoint::Snapshots: a snapshot every " + std::to_string(options.every) +
+        " steps that travels over " + std::to_string(options.spread) +
+        ": expected at least 1 of both, and no more to travel than from one to the next");
+  }
+  taken_at_ = optimizer.steps_taken();
+  connect(optimizer);
+}
+
+Snapshots::~Snapshots() = default;
+
+void Snapshots::connect(Optimizer& optimizer) {
+  exchange_.reset();
+  line_ = optimizer.communicator().duplicate();
+  const Partners partners = Partners::on(hosts_of(*line_));
+  const int own = line_->rank();
+  partner_ = partners.of[static_cast<std::size_t>(own)];
+  ward_ = static_cast<int>(std::find(partners.of.begin(), partners.of.end(), own) - partners.of.begin());
+  survives_hosts_ = partners.survive_hosts;
+}
+
+bool Snapshots::is_due(std::int64_t steps_taken) const {
+  return steps_taken > taken_at_ && steps_taken % options_.every == 0;
+}
+
+void Snapshots::after_step(const ExecutionSpace& exec, Optimizer& optimizer, const Vector<float>& parameters,
+                           const ProgramState& program) {
+  const auto spread = static_cast<std::size_t>(options_.spread);
+  if (next_) {
+    if (++steps_under_way_ >= options_.spread) {
+      finish();
+    } else {
+      move((pieces_ + spread - 1) / spread);
+    }
+  }
+  if (!is_due(optimizer.steps_taken())) return;
+  begin(exec, optimizer, parameters, program);
+  if (spread == 1) {
+    finish();
+  } else {
+    move((pieces_ + spread - 1) / spread);
+  }
+}
+
+void Snapshots::take(const ExecutionSpace& exec, Optimizer& optimizer, const Vector<float>& parameters,
+                     const ProgramState& program) {
+  if (next_) finish();
+  begin(exec, optimizer, parameters, program);
+  finish();
+}
+
+void Snapshots::begin(const ExecutionSpace& exec, Optimizer& optimizer, const Vector<float>& parameters,
+                      const ProgramState& program) {
+  const std::size_t sent_before = line_->bytes_sent().total();
+  const StateFields state = optimizer.state_to_save(exec, parameters);
+  next_ = Snapshot{++taken_,
+                   line_->size(),
+                   SnapshotPart(exec, line_->rank(), part_to_save(optimizer, state, program),
+                                std::exchange(spare_[0], {})),
+                   {},
+                   false};
+  taken_at_ = optimizer.steps_taken();
+  steps_under_way_ = 0;
+  pieces_ = pieces_sent_ = to_arrive_ = 0;
+  const std::span<const std::byte> own = next_->own.bytes();
+  const std::array<double, 2> sizes = {static_cast<double>(own.size()),
+                                       static_cast<double>(next_->own.tensor_bytes())};
+  const std::vector<double> of_all = line_->all_gather_values(sizes);
+  if (line_->size() > 1) {
+    const double* const of_ward = &of_all[sizes.size() * static_cast<std::size_t>(ward_)];
+    next_->of_ward = SnapshotPart(ward_, static_cast<std::size_t>(of_ward[0]),
+                                  static_cast<std::size_t>(of_ward[1]), std::exchange(spare_[1], {}));
+    const std::span<std::byte> arrives = next_->of_ward.bytes();
+    const ExchangeBuffers buffers{own, arrives};
+    exchange_ = std::make_unique<Exchange>(*line_, Traffic::background, std::span(&buffers, 1));
+    const std::size_t piece_bytes = piece_bytes_of(arrives.size());
+    for (std::size_t k = 0; k < pieces_in(arrives.size(), piece_bytes); ++k)
+      exchange_->receive(0, ward_, k, piece_of(k, arrives.size(), piece_bytes), to_arrive_++);
+    piece_bytes_ = piece_bytes_of(own.size());
+    pieces_ = pieces_in(own.size(), piece_bytes_);
+  }
+  bytes_sent_ = line_->bytes_sent().total() - sent_before + own.size() * (line_->size() > 1 ? 1 : 0);
+}
+
+void Snapshots::move(std::size_t pieces) {
+  if (exchange_ == nullptr) return;
+  const std::span<const std::byte> own = next_->own.bytes();
+  for (; pieces > 0 && pieces_sent_ < pieces_; --pieces, ++pieces_sent_)
+    exchange_->send(0, partner_, pieces_sent_, piece_of(pieces_sent_, own.size(), piece_bytes_));
+  to_arrive_ -= exchange_->arrivals(false).size();
+  next_->has_ward = to_arrive_ == 0;
+}
+
+void Snapshots::finish() {
+  move(pieces_);
+  while (exchange_ != nullptr && (to_arrive_ > 0 || exchange_->sending() > 0)) {
+    to_arrive_ -= exchange_->arrivals(true).size();
+    next_->has_ward = to_arrive_ == 0;
+  }
+  exchange_.reset();
+  // Only when all have this one may the one before go.
+  (void)line_->all_gather_values({});
+  if (whole_) spare_ = {whole_->own.take_memory(), whole_->of_ward.take_memory()};
+  whole_ = std::move(next_);
+  next_.reset();
+}
+
+std::vector<int> Snapshots::choose() {
+  // Who has which parts of which snapshots.
+  std::vector<double> own;
+  for (const std::optional<Snapshot>* one : {&whole_, &next_}) {
+    const bool is_there = one->has_value();
+    own.push_back(is_there ? static_cast<double>((*one)->number) : -1.0);
+    own.push_back(is_there ? (*one)->ranks : 0);
+    own.push_back(is_there ? (*one)->own.rank() : -1);
+    own.push_back(is_there && (*one)->has_ward && (*one)->ranks > 1 ? (*one)->of_ward.rank() : -1);
+  }
+  own.push_back(static_cast<double>(taken_));
+  const std::vector<double> of_all = line_->all_gather_values(own);
+  struct Offers {
+    std::size_t ranks = 0;
+    std::set<int> parts;
+    std::set<int> owners;
+  };
+  std::map<std::int64_t, Offers> offers;
+  for (std::size_t k = 0; k < of_all.size(); k += own.size()) {
+    for (const std::size_t at : {k, k + 4}) {
+      if (of_all[at] < 0.0) continue;
+      Offers& of_number = offers[static_cast<std::int64_t>(of_all[at])];
+      of_number.ranks = static_cast<std::size_t>(of_all[at + 1]);
+      of_number.owners.insert(static_cast<int>(of_all[at + 2]));
+      of_number.parts.insert(static_cast<int>(of_all[at + 2]));
+      if (of_all[at + 3] >= 0.0) of_number.parts.insert(static_cast<int>(of_all[at + 3]));
+    }
+    taken_ = std::max(taken_, static_cast<std::int64_t>(of_all[k + 8]));
+  }
+  for (auto one = offers.rbegin(); one != offers.rend(); ++one) {
+    const auto& [number, of_number] = *one;
+    if (of_number.parts.size() != of_number.ranks) continue;
+    if (next_ && next_->number == number) whole_ = std::move(next_);
+    if (whole_ && whole_->number != number) whole_.reset();
+    next_.reset();
+    std::vector<int> lost;
+    for (int rank = 0; rank < static_cast<int>(of_number.ranks); ++rank) {
+      if (!of_number.owners.contains(rank)) lost.push_back(rank);
+    }
+    return lost;
+  }
+  throw SnapshotLost(offers.empty() ? "kadam: no snapshot has been taken yet"
+                                    : "kadam: no snapshot is whole: a rank has failed together with the one "
+                                      "that kept its part; go on from a checkpoint");
+}
+
+Snapshots::Restored Snapshots::restore(const ExecutionSpace& exec, Optimizer& optimizer,
+                                       const Parameters& parameters) {
+  connect(optimizer);
+  Restored restored;
+  restored.lost = choose();
+  std::vector<const SnapshotPart*> held;
+  if (whole_) {
+    held.push_back(&whole_->own);
+    if (whole_->has_ward && whole_->ranks > 1) held.push_back(&whole_->of_ward);
+  }
+  const double own_ranks = whole_ ? whole_->ranks : 0;
+  const std::vector<double> ranks = line_->all_gather_values({&own_ranks, 1});
+  {
+    SnapshotState state(*line_, held, static_cast<int>(*std::max_element(ranks.begin(), ranks.end())),
+                        optimizer);
+    optimizer.restore(exec, parameters, state);
+    if (state.algorithm() == optimizer.name()) state.require_all_read();
+    restored.program = state.program();
+  }
+  restored.step = optimizer.steps_taken();
+  take(exec, optimizer, parameters.master(), restored.program);
+  return restored;
+}
+
+std::size_t Snapshots::bytes() const {
+  return (whole_ ? whole_->bytes() : 0) + (next_ ? next_->bytes() : 0) + spare_[0].size() + spare_[1].size();
+}
+
+}  // namespace kadam::checkpoint
