@@ -13,10 +13,11 @@ namespace kadam::checkpoint {
 namespace {
 
 /// What this rank writes of a vector, and where it lies in the View that the rank has of it.
-Placement written_part(const Placement& placement, const Communicator& communicator) {
+Placement written_part(const Placement& placement) {
+  const std::int64_t first = placement.range.begin;
+  const ElementRange own = ChunkLayout(placement.range.elements(), placement.holders).chunk(placement.holder);
   Placement part = placement;
-  if (placement.is_replicated())
-    part.range = ChunkLayout(placement.elements, communicator.size()).chunk(communicator.rank());
+  part.range = {first + own.begin, first + own.end};
   return part;
 }
 
@@ -83,7 +84,7 @@ ManifestFile write_state_file(const ExecutionSpace& exec, const std::filesystem:
   const std::vector<StateVector> vectors = saved_vectors(state);
   std::vector<io::StoredTensor> tensors;
   const auto announce = [&](const std::string& name, io::TensorType type, const Placement& placement) {
-    const Placement part = written_part(placement, communicator);
+    const Placement part = written_part(placement);
     tensors.push_back({name, type, part.range.elements()});
     metadata[place_prefix + name] = to_text(part);
   };
@@ -93,10 +94,10 @@ ManifestFile write_state_file(const ExecutionSpace& exec, const std::filesystem:
   const std::string name = state_file_name(communicator.rank(), communicator.size());
   io::TensorFileWriter file(folder / name, tensors, metadata);
   for (const StateVector& field : vectors) {
-    write_part(exec, file, field.values, field.placement, written_part(field.placement, communicator));
+    write_part(exec, file, field.values, field.placement, written_part(field.placement));
   }
   for (const StateBytes& field : state.bytes()) {
-    write_part(exec, file, field.bytes, field.placement, written_part(field.placement, communicator));
+    write_part(exec, file, field.bytes, field.placement, written_part(field.placement));
   }
   file.commit();
   io::detail::sync_to_disk(folder / name);
@@ -248,8 +249,8 @@ void StateFiles::read_copy(const std::string& name, const std::vector<Part>& par
   // The parts of a copy lie in the order of their owners, which need not be that of the files.
   while (at < range.end) {
     const auto found = std::find_if(parts.begin(), parts.end(), [&](const Part& part) {
-      const auto& [elements, of_part, copies, number] = part.placement;
-      return number == copy && of_part.begin <= at && at < of_part.end;
+      const ElementRange& of_part = part.placement.range;
+      return part.placement.copy == copy && of_part.begin <= at && at < of_part.end;
     });
     if (found == parts.end()) {
       throw std::runtime_error(folder_.string() + ": expected element " + std::to_string(at) + " of '" +
