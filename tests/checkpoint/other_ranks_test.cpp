@@ -33,12 +33,12 @@ const TensorLayout layout({{"a", 0, 500, {20, 25}}, {"b", 500, d}});
 /// The state as if it were one vector of each kind: the mean over the copies, from all ranks.
 using Whole = std::map<std::string, std::vector<double>>;
 
-void add(Whole& whole, const StateVector& field, int rank) {
+void add(Whole& whole, const StateVector& field) {
   const bool is_error = field.name == "worker_error" || field.name == "server_error";
   // Where the parameters are those of each rank, what they have in common counts.
   std::vector<double>& sum = whole[is_error ? "errors" : field.name];
   sum.resize(static_cast<std::size_t>(field.placement.elements));
-  const bool counts = !field.placement.is_replicated() || rank == 0;
+  const bool counts = field.placement.holder == 0;
   const std::vector<float> values = test::to_host(field.values);
   for (std::size_t i = 0; counts && i < values.size(); ++i) {
     sum[static_cast<std::size_t>(field.placement.range.begin) + i] +=
@@ -53,11 +53,10 @@ Whole whole_state(Optimizer* optimizer, const Vector<float>& parameters) {
     const ExecutionSpace exec;
     const StateFields state = optimizer->state_to_save(exec, parameters);
     exec.fence();
-    const int rank = optimizer->communicator().rank();
     for (const StateVector& field : state.vectors()) {
-      if (field.if_missing != StateVector::IfMissing::add) add(whole, field, rank);
+      if (field.if_missing != StateVector::IfMissing::add) add(whole, field);
     }
-    if (state.common_parameters()) add(whole, *state.common_parameters(), rank);
+    if (state.common_parameters()) add(whole, *state.common_parameters());
   }
   for (const char* name : {"parameters", "x", "m", "v", "w", "errors", "error", "residual", "in_flight",
                            "arriving", "u", "sent", "outer_momentum", "variance_snapshot", "variance_mean",

@@ -12,6 +12,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace kadam {
 namespace {
 
@@ -131,6 +133,46 @@ struct StoreTo {
   Vector<float> values;
   KOKKOS_FUNCTION void operator()(const std::int64_t i, const float mean) const { values(i) = mean; }
 };
+
+/// The part of the whole mean, in both formats; what ranks make of their parts goes to those that lack it.
+TEST_P(DenseMeanTest, OfAShardIsThatPartOfTheWhole) {
+  for (const int ranks_per_node : {1, 2, size_}) {
+    if (!test::divides_ranks(ranks_per_node)) continue;
+    const auto communicator =
+        make_mpi_communicator(MPI_COMM_WORLD, test::mpi_options(GetParam(), ranks_per_node));
+    for (const std::int64_t d : {0, 5, 64, 301, 4096}) {
+      for (const NumberFormat format : {NumberFormat::float32, NumberFormat::bfloat16}) {
+        SCOPED_TRACE(testing::Message() << "d " << d << ", nodes of " << ranks_per_node);
+        DenseMean whole(exec_, *communicator, d, format);
+        DenseMean mean(exec_, *communicator, d, format, Received::shard);
+        const ElementRange& range = mean.layout().received();
+        EXPECT_EQ(mean.sum_over_shards(static_cast<double>(range.elements())), static_cast<double>(d));
+        const Gradient own = test::to_gradient(format == NumberFormat::float32 ? "float32" : "bf16",
+                                               gradients_of_all(d, size_)[static_cast<std::size_t>(rank_)]);
+        const Vector<float> expected("expected", static_cast<std::size_t>(d));
+        scale_numbers(exec_, 1.0F, whole.of_gradient(exec_, phases_, own), expected);
+        const auto sent = [&] {
+          const ByteCounters& all = communicator->bytes_sent();
+          return std::pair(all.sent(Traffic::dense), all.sent(Traffic::node));
+        };
+        const auto [dense, node] = sent();
+        const Gradient got = mean.of_gradient(exec_, phases_, own);
+        ASSERT_EQ(got.elements(), range.elements());
+        const Vector<float> x("x", static_cast<std::size_t>(d));
+        const Vector<float> part = Kokkos::subview(x, Kokkos::make_pair(range.begin, range.end));
+        scale_numbers(exec_, 1.0F, got, part);
+        mean.gather(exec_, phases_, x);
+        exec_.fence();
+        EXPECT_TRUE(test::bitwise_equal(test::to_host(x), test::to_host(expected)));
+        const auto [dense_after, node_after] = sent();
+        const Cost cost = mean.layout().cost(format);
+        const Cost gather = mean.layout().gather_cost();
+        EXPECT_EQ(dense_after - dense, cost.bytes(Traffic::dense) + gather.bytes(Traffic::dense));
+        EXPECT_EQ(node_after - node, cost.bytes(Traffic::node) + gather.bytes(Traffic::node));
+      }
+    }
+  }
+}
 
 TEST_P(DenseMeanTest, ASubsetTouchesItsRangesAlone) {
   const std::int64_t d = 500;

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/comm/exchange.hpp>
 #include <kadam/comm/socket_communicator.hpp>
 #include <support/host_views.hpp>
 #include <support/wires.hpp>
@@ -118,6 +119,28 @@ TEST(SocketTransport, AnEndedRankIsAFailureAtOnce) {
         << said;
     communicator.reset();
   }
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/// It had been sent a message that it never took.
+TEST(SocketTransport, AnEndedRankIsNoticedByWhoWaitsForItsReceive) {
+  if (ranks_of_world() == 1) GTEST_SKIP() << "nobody to send to";
+  auto communicator = test::Wire{true, Staging::automatic}.connect(1, 20.0);
+  const int last = communicator->size() - 1;
+  const std::vector<std::byte> message(100);
+  const ExchangeBuffers buffers{message, {}};
+  {
+    Exchange exchange(*communicator, Traffic::background, std::span(&buffers, 1));
+    if (communicator->rank() == 0) exchange.send(0, last, 0, {0, message.size()});
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (communicator->rank() == 0) {
+      const std::string said = refusal<PeerFailure>([&] {
+        while (exchange.sending() > 0) (void)exchange.arrivals(true);
+      });
+      EXPECT_NE(said.find("has ended"), std::string::npos) << said;
+    }
+  }
+  communicator.reset();
   MPI_Barrier(MPI_COMM_WORLD);
 }
 

@@ -44,6 +44,17 @@ std::vector<double> all_but(int ranks, const std::vector<int>& gone) {
   return left;
 }
 
+/// Of the PeerFailure that it throws.
+template <class Call>
+std::string words_of(const Call& call) {
+  try {
+    call();
+  } catch (const PeerFailure& failure) {
+    return failure.what();
+  }
+  return "nothing was thrown";
+}
+
 class SurvivorsTest : public testing::Test {
  protected:
   SurvivorsTest() {
@@ -100,6 +111,9 @@ TEST_F(SurvivorsTest, EndExchangesOfAllThatCameFromTheSame) {
     const std::shared_ptr<Communicator> left = all->survivors();
     waiting.join();
     EXPECT_EQ(has_failed, rank_ == 0);
+    // Also later, and at once: its own send tells it.
+    const std::string said = words_of([&] { (void)ranks_of(*pair, rank_); });
+    EXPECT_NE(said.find("has ended"), std::string::npos) << said;
     EXPECT_EQ(ranks_of(*left, rank_), all_but(ranks_, {2}));
   }
   all_come_here();

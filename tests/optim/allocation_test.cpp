@@ -5,6 +5,7 @@
 #include <support/gradients.hpp>
 #include <support/host_views.hpp>
 #include <support/mpi_options.hpp>
+#include <support/mpi_world.hpp>
 #include <support/random_vectors.hpp>
 #include <support/smallest_options.hpp>
 
@@ -153,6 +154,10 @@ std::vector<OptionMap> option_sets(const std::string& name) {
       sets.push_back(options);
       sets.back()["warmup_code"] = "uniform8";
     }
+    if (option.name == "shard_state") {
+      sets.push_back(options);
+      sets.back()["shard_state"] = true;
+    }
     if (option.name == "errors") {
       sets.push_back(options);
       sets.back()["errors"] = "bf16";
@@ -178,7 +183,8 @@ std::string format_of(const OptionMap& options) {
 class AllocationTest : public testing::TestWithParam<std::tuple<std::string, Staging>> {
  protected:
   static void run(const std::string& name, const OptionMap& options, Staging staging);
-  static void compare_memory(const std::string& name, const OptionMap& options, Staging staging);
+  static void compare_memory(const std::string& name, const OptionMap& options, Staging staging,
+                             int ranks_per_node = 1);
 };
 
 void AllocationTest::run(const std::string& name, const OptionMap& options, Staging staging) {
@@ -220,8 +226,11 @@ void AllocationTest::run(const std::string& name, const OptionMap& options, Stag
   }
 }
 
-void AllocationTest::compare_memory(const std::string& name, const OptionMap& options, Staging staging) {
-  const auto communicator = make_mpi_communicator(MPI_COMM_WORLD, {{staging}});
+void AllocationTest::compare_memory(const std::string& name, const OptionMap& options, Staging staging,
+                                    int ranks_per_node) {
+  MpiOptions exchanges = {{staging}};
+  exchanges.ranks_per_node = ranks_per_node;
+  const auto communicator = make_mpi_communicator(MPI_COMM_WORLD, exchanges);
   const std::int64_t d = 150000;
   const TensorLayout layout({{"a", 0, 5000}, {"b", 5000, d, {290, 500}}});
   const auto parameters = test::to_device(test::random_vector(d, 2));
@@ -242,6 +251,8 @@ void AllocationTest::compare_memory(const std::string& name, const OptionMap& op
 TEST_P(AllocationTest, HoldsTheMemoryThatItSays) {
   const auto& [name, staging] = GetParam();
   for (const OptionMap& options : option_sets(name)) compare_memory(name, options, staging);
+  const bool has_nodes = test::divides_ranks(2);
+  if (has_nodes && has_option(name, "shard_state")) compare_memory(name, {{"shard_state", true}}, staging, 2);
 }
 
 TEST_P(AllocationTest, NothingIsAllocatedAfterTheFirstStepAndEveryKernelIsLabelled) {

@@ -106,6 +106,37 @@ TEST(OptimizerCost, ShardsOfTwoLevelsAreThoseOfTheirPlaces) {
   EXPECT_EQ(cost.memory.workspace_bytes, 4096U + 2048U + 4096U + 2048U);
 }
 
+/// As many bytes as without, in float32; in 16 bits, twice those of the gather, which is one of x.
+TEST(OptimizerCost, OfADividedState) {
+  const auto bytes_of = [](const AlgorithmCost& cost) {
+    std::map<Traffic, std::size_t> bytes;
+    for (const PlannedExchange& exchange : cost.phases.front().exchanges)
+      for (const Transfer& transfer : exchange.transfers) bytes[transfer.traffic] += transfer.bytes;
+    return bytes;
+  };
+  // d = 1024 on 4 ranks: 768 elements to their owners, 256 to 3 ranks.
+  OptionMap options = {{"shard_state", true}, {"clip_norm", 1.0}};
+  const AlgorithmCost flat = optimizer_cost("adam", options, 1024, Arrangement::flat(4));
+  EXPECT_EQ(bytes_of(flat), (std::map<Traffic, std::size_t>{{Traffic::dense, 6144}}));
+  EXPECT_EQ(flat.memory.state_bytes, 2048U);
+  EXPECT_EQ(flat.memory.workspace_bytes, 4096U + 1024U);
+  EXPECT_EQ(work_of(flat.phases.front()),
+            (Elements{{"check", 1024 + 256}, {"dense_mean", 1024}, {"adam_update", 256}}));
+  // On 2 nodes of 2: shards of 512.
+  const AlgorithmCost nodes = optimizer_cost("adam", options, 1024, Arrangement::of_nodes(2, 2));
+  EXPECT_EQ(bytes_of(nodes), (std::map<Traffic, std::size_t>{{Traffic::node, 4096}, {Traffic::dense, 2048}}));
+  EXPECT_EQ(nodes.memory.state_bytes, 4096U);
+  EXPECT_EQ(nodes.memory.workspace_bytes, 4096U + 2048U + 2048U + 2048U);
+  options["gradients"] = "bf16";
+  EXPECT_EQ(bytes_of(optimizer_cost("adam", options, 1024, Arrangement::flat(4))).at(Traffic::dense),
+            1536U + 3072U);
+  const auto half = bytes_of(optimizer_cost("adam", options, 1024, Arrangement::of_nodes(2, 2)));
+  EXPECT_EQ(half.at(Traffic::dense), 1024U);
+  EXPECT_EQ(half.at(Traffic::node), 1024U + 2048U);
+  const AlgorithmCost alone = optimizer_cost("adam", options, 1024, Arrangement::flat(1));
+  EXPECT_EQ(alone.memory.state_bytes, 8192U);
+}
+
 TEST(OptimizerCost, StepsAddUpToARun) {
   for (const std::string& name : optimizer_names()) {
     double sum = 0.0;

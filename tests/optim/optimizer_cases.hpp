@@ -70,7 +70,10 @@ inline std::vector<double> rates_with_pauses(const std::vector<std::size_t>& ste
 }
 
 inline std::vector<OptimizerCase> dense_cases() {
-  return {{"adam", "adam", {{"weight_decay", 0.05}}},
+  using enum Part;
+  const std::set<Part> everywhere = {every_event, groups, other_ranks, rules, two_levels};
+  return {{"adam", "adam", {{"weight_decay", 0.05}}, everywhere},
+          {"adam_shards", "adam", {{"shard_state", true}, {"weight_decay", 0.05}}, everywhere},
           {"adam_uncorrected", "adam", {{"bias_correction", false}}},
           {"adam_rates", "adam", {{"lr", falling_rates()}, {"weight_decay", 0.05}}},
           {"lamb", "lamb", {{"weight_decay", 0.01}}},
@@ -620,6 +623,7 @@ inline std::vector<OptimizerCase> format_cases() {
   const std::int64_t warmup = 4;
   std::vector<OptimizerCase> all = {
       {"adam", "adam", {{"weight_decay", 0.05}}},
+      {"adam_shards", "adam", {{"shard_state", true}, {"weight_decay", 0.05}}},
       {"lamb", "lamb", {{"weight_decay", 0.01}}},
       {"onebit_adam", "onebit_adam", {{"warmup_steps", warmup}, {"weight_decay", 0.05}}},
       {"onebit_adam_preconditioned",

@@ -33,7 +33,9 @@ struct Adam {
   }
 };
 
+/// Where moments lie changes nothing.
 inline constexpr Reference adam_reference = {"adam", [](OptionReader& read, const World& world) {
+                                               (void)read.number("shard_state", 0.0);
                                                return simulation_of(Adam(read.hyper(), world.elements));
                                              }};
 

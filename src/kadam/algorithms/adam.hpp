@@ -19,13 +19,21 @@ namespace kadam {
 /// Clipping: by the norm of the mean gradient. Memory: 8 d state, 8 d workspace bytes, the latter for
 /// n > 1. Wire: 2 (n - 1)/n 4 d bytes per step. Half the workspace and wire with gradients of 16 bits.
 /// Worked number: d = 10^6, n = 4: 6 MB per step.
+///
+/// shard_state divides m, v and the update over k ranks, those of a node, with one level all n (as in ZeRO-1,
+/// Rajbhandari et al. 2020): a rank gets the mean gradient of its shard alone, updates that of x, and the k
+/// ranks gather x in place of g. Elements become what they become without, to the last bit; a norm that clips
+/// is added up by shards, in double. Memory: 8 d/k state bytes. Wire: the same, x in float32.
 class Adam final : public Algorithm {
  public:
   struct Options {
     CommonOptions common;
+    bool shard_state = false;
 
-    void describe(OptionFields& fields) { common.describe(fields); }
+    void describe(OptionFields& fields);
     void validate(std::string_view /*owner*/) const {}
+    /// What ranks get of the mean gradient.
+    [[nodiscard]] Received received() const { return shard_state ? Received::shard : Received::all; }
   };
 
   Adam(const Options& options, Workplace& at);
@@ -35,7 +43,7 @@ class Adam final : public Algorithm {
   [[nodiscard]] DenseMean* next_gradient_mean() override { return &mean_; }
   void describe_state(const ExecutionSpace& exec, StateFields& fields) override;
   [[nodiscard]] bool has_dense_state() const override { return true; }
-  [[nodiscard]] bool writes_model() const override { return true; }
+  [[nodiscard]] bool writes_model() const override { return !mean_.layout().is_divided(); }
   [[nodiscard]] bool leaves_out_tensors() const override { return true; }
 
  private:

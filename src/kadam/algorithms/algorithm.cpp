@@ -27,12 +27,19 @@ Problem Problem::of_elements(std::int64_t elements, const Arrangement& ranks, co
 
 StepPhase dense_phase(const char* name, const CommonOptions& common, const Problem& problem,
                       const Kernel& update) {
+  return dense_phase(name, common, problem, update, DenseMeanLayout(problem.ranks, problem.elements()));
+}
+
+StepPhase dense_phase(const char* name, const CommonOptions& common, const Problem& problem,
+                      const Kernel& update, const DenseMeanLayout& mean) {
+  const auto updated = static_cast<double>(mean.received().elements());
   StepPhase phase;
   phase.name = name;
   phase.add({cost::check, problem.all()});
-  phase.add(DenseMeanLayout(problem.ranks, problem.elements()).cost(common.gradients), Hiding::backward);
-  if (common.clip_norm > 0.0) phase.add({cost::check, problem.all()});
-  phase.add({update, problem.all()});
+  phase.add(mean.cost(common.gradients), Hiding::backward);
+  if (common.clip_norm > 0.0) phase.add({cost::check, updated});
+  phase.add({update, updated});
+  if (mean.is_divided()) phase.add(mean.gather_cost(), Hiding::nothing);
   return phase;
 }
 
@@ -78,29 +85,41 @@ BySegment<MemorySpace, AdamStepOf> Step::adam_rule() const {
 
 void Algorithm::dense_adam_step(Step& step, DenseMean& mean, const Moments& moments) {
   const Gradient g = step.mean_gradient(mean);
-  const auto scope = step.enter(Phase::decode);
-  step.result.gradient_scale = clip_factor_of(step.exec, g);
-  if (at_.absent.any_ever()) {
-    update_by_own_steps(step, moments, g);
-  } else {
-    update_by_adam(step.exec, step.adam_rule(), step.parameters, moments, g);
+  {
+    const auto scope = step.enter(Phase::decode);
+    step.result.gradient_scale = clip_factor_of(step.exec, g, mean);
+    const ElementRange& range = mean.layout().received();
+    // The model of a shard is written with that of the others.
+    const Parameters parameters =
+        mean.layout().is_divided() ? Parameters(elements_in(step.x(), range)) : step.parameters;
+    if (at_.absent.any_ever()) {
+      update_by_own_steps(step, parameters, moments, g, range);
+    } else {
+      auto rule = step.adam_rule();
+      rule.offset = range.begin;
+      update_by_adam(step.exec, rule, parameters, moments, g);
+    }
   }
+  mean.gather(step.exec, step.phases, step.x());
 }
 
-void Algorithm::update_by_own_steps(const Step& step, const Moments& moments,
-                                    const Gradient& gradient) const {
+void Algorithm::update_by_own_steps(const Step& step, const Parameters& parameters, const Moments& moments,
+                                    const Gradient& gradient, const ElementRange& range) const {
   for (const AbsentGradients::Run& run : at_.absent.runs(layout())) {
-    const Parameters parameters = step.parameters.part(run.range);
+    const std::int64_t first = std::max(run.range.begin, range.begin);
+    const ElementRange in_range = {first - range.begin, std::min(run.range.end, range.end) - range.begin};
+    if (in_range.elements() <= 0) continue;
+    const Parameters part = parameters.part(in_range);
     if (run.is_left_out) {
       // A model is written in any case.
-      write_copy<ExecutionSpace, MemorySpace>(step.exec, parameters.master(), parameters.copy());
+      write_copy<ExecutionSpace, MemorySpace>(step.exec, part.master(), part.copy());
       continue;
     }
     const std::int64_t own_steps = step.t - run.steps_left_out;
     auto rule = step.adam_rule(common().first_correction(own_steps), common().second_correction(own_steps));
-    rule.offset = run.range.begin;
-    const Moments own = {elements_in(moments.m, run.range), elements_in(moments.v, run.range)};
-    update_by_adam(step.exec, rule, parameters, own, gradient.part(run.range.begin, run.range.end));
+    rule.offset = first;
+    const Moments own = {elements_in(moments.m, in_range), elements_in(moments.v, in_range)};
+    update_by_adam(step.exec, rule, part, own, gradient.part(in_range.begin, in_range.end));
   }
 }
 
@@ -116,6 +135,12 @@ double Algorithm::clip_factor(double norm) const {
 
 double Algorithm::clip_factor_of(const ExecutionSpace& exec, const Gradient& mean_gradient) const {
   return common().clip_norm > 0.0 ? clip_factor(std::sqrt(squared_norm(exec, mean_gradient))) : 1.0;
+}
+
+double Algorithm::clip_factor_of(const ExecutionSpace& exec, const Gradient& mean_gradient,
+                                 const DenseMean& mean) const {
+  if (common().clip_norm == 0.0) return 1.0;
+  return clip_factor(std::sqrt(mean.sum_over_shards(squared_norm(exec, mean_gradient))));
 }
 
 std::optional<double> Algorithm::owed_ratio(double own_error, double delivered) const {

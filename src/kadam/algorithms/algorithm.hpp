@@ -25,6 +25,7 @@
 namespace kadam {
 
 class DenseMean;
+class DenseMeanLayout;
 class GroupedMean;
 
 /// What an algorithm is made for: from this and its options follows what it costs, before it is made.
@@ -52,6 +53,9 @@ struct Problem {
 /// A step with the dense mean of the gradient: adam, lamb, dense warm-ups; the update alone differs.
 [[nodiscard]] StepPhase dense_phase(const char* name, const CommonOptions& common, const Problem& problem,
                                     const Kernel& update);
+/// The same with this mean: where it is divided, ranks update a shard each.
+[[nodiscard]] StepPhase dense_phase(const char* name, const CommonOptions& common, const Problem& problem,
+                                    const Kernel& update, const DenseMeanLayout& mean);
 /// The update of dense Adam from gradients of this format.
 [[nodiscard]] Kernel adam_kernel(const CommonOptions& common);
 
@@ -70,6 +74,11 @@ struct Moments {
   void describe_state(StateFields& fields) const {
     fields.equal("m", m);
     fields.equal("v", v);
+  }
+  /// Of some elements, which lie so on the ranks.
+  void describe_state(StateFields& fields, const Placement& placement) const {
+    fields.vector("m", m, placement);
+    fields.vector("v", v, placement);
   }
   /// Of each rank's own gradients.
   void describe_own_state(StateFields& fields) const {
@@ -177,7 +186,9 @@ class Algorithm {
   [[nodiscard]] AlgorithmCost& cost_here() const { return at_.cost; }
 
   /// Adam on the mean gradient of all ranks: what `adam` does, and the warm-up of the others. Writes the
-  /// model. One launch, unless tensors differ in their numbers of steps (AbsentGradients).
+  /// model. One launch, unless tensors differ in their numbers of steps (AbsentGradients). Where the mean is
+  /// divided each rank updates its shard, and gathers x; the model is not written. Shape: moments
+  /// [received()] of the mean.
   void dense_adam_step(Step& step, DenseMean& mean, const Moments& moments);
   /// adam_update(), which has a kernel for each format: compiled once for all that use it.
   static void update_by_adam(const ExecutionSpace& exec, const BySegment<MemorySpace, AdamStepOf>& rule,
@@ -187,6 +198,9 @@ class Algorithm {
   [[nodiscard]] double clip_factor(double norm) const;
   /// The factor that clips a mean gradient that all ranks hold, by its own norm. Reads it only if need be.
   [[nodiscard]] double clip_factor_of(const ExecutionSpace& exec, const Gradient& mean_gradient) const;
+  /// The same of what this mean gave to each rank: by the norm over all shards. Collective.
+  [[nodiscard]] double clip_factor_of(const ExecutionSpace& exec, const Gradient& mean_gradient,
+                                      const DenseMean& mean) const;
   [[nodiscard]] double one_norm(const ExecutionSpace& exec, const Vector<const float>& values) const {
     return at_.one_norm(exec, values);
   }
@@ -206,7 +220,9 @@ class Algorithm {
 
  private:
   /// The update of each tensor with the corrections of its own steps; what is left out stays.
-  void update_by_own_steps(const Step& step, const Moments& moments, const Gradient& gradient) const;
+  /// range: that all three lie in.
+  void update_by_own_steps(const Step& step, const Parameters& parameters, const Moments& moments,
+                           const Gradient& gradient, const ElementRange& range) const;
 
   Workplace& at_;
 };

@@ -96,9 +96,9 @@ bool from_text(const std::string& text, const StateNumber::Place& place) {
 }
 
 std::string to_text(const Placement& placement) {
-  const auto& [elements, range, copies, copy] = placement;
-  std::string text = text_of(elements);
-  for (const std::int64_t value : {range.begin, range.end, std::int64_t{copies}, std::int64_t{copy}}) {
+  std::string text = text_of(placement.elements);
+  for (const std::int64_t value : {placement.range.begin, placement.range.end, std::int64_t{placement.copies},
+                                   std::int64_t{placement.copy}}) {
     text.append(1, ' ').append(text_of(value));
   }
   return text;

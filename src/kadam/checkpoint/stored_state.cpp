@@ -13,10 +13,11 @@ namespace kadam::checkpoint {
 namespace {
 
 /// What this rank saves of a vector, and where it lies in the View that the rank has of it.
-Placement saved_range(const Placement& placement, const Communicator& communicator) {
+Placement saved_range(const Placement& placement) {
+  const std::int64_t first = placement.range.begin;
+  const ElementRange own = ChunkLayout(placement.range.elements(), placement.holders).chunk(placement.holder);
   Placement part = placement;
-  if (placement.is_replicated())
-    part.range = ChunkLayout(placement.elements, communicator.size()).chunk(communicator.rank());
+  part.range = {first + own.begin, first + own.end};
   return part;
 }
 
@@ -64,7 +65,7 @@ LivePart part_to_save(const Optimizer& optimizer, const StateFields& state, cons
   for (const auto& [key, words] : program) part.words[program_prefix + key] = words;
   const auto save = [&](const std::string& name, io::TensorType type, const Placement& placement,
                         const auto& values) {
-    const Placement saved = saved_range(placement, optimizer.communicator());
+    const Placement saved = saved_range(placement);
     part.tensors.push_back({name, type, saved.range.elements()});
     part.words[place_prefix + name] = to_text(saved);
     const std::span<std::byte> bytes = bytes_of(values);
@@ -168,8 +169,8 @@ std::vector<StoredState::Run> StoredState::runs_of(const std::string& name, cons
   // The pieces of a copy lie in the order of their owners, which need not be that of the parts.
   for (std::int64_t at = range.begin; at < range.end; at = runs.back().range.end) {
     const auto found = std::find_if(pieces.begin(), pieces.end(), [&](const Piece& piece) {
-      const auto& [elements, of_piece, copies, number] = piece.placement;
-      return number == copy && of_piece.begin <= at && at < of_piece.end;
+      const ElementRange& of_piece = piece.placement.range;
+      return piece.placement.copy == copy && of_piece.begin <= at && at < of_piece.end;
     });
     if (found == pieces.end()) {
       throw std::runtime_error(whole() + ": expected element " + std::to_string(at) + " of '" + name +

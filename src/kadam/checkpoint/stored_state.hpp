@@ -46,7 +46,7 @@ struct LivePart : StatePart {
   std::vector<Vector<std::byte>> bytes;  ///< of the tensors
 };
 
-/// This rank's own vectors, and its part of what all have in common: chunk r of rank r. Valid as long as the
+/// This rank's own vectors, and its part of what several hold: a chunk for each of them. Valid as long as the
 /// state is.
 [[nodiscard]] LivePart part_to_save(const Optimizer& optimizer, const StateFields& state,
                                     const ProgramState& program);

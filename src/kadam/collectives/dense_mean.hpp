@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/collectives/chunk_gather.hpp>
 #include <kadam/collectives/node_level.hpp>
 #include <kadam/collectives/ordered_reduction.hpp>
 #include <kadam/collectives/phases.hpp>
@@ -10,14 +11,20 @@
 #include <kadam/execution.hpp>
 #include <kadam/kernels/numbers.hpp>
 #include <kadam/layout/chunk_layout.hpp>
+#include <kadam/state/state_fields.hpp>
 
 #include <Kokkos_Core.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
 namespace kadam {
+
+/// What a rank gets of a mean: all of it, or its shard. Shards are those of the ranks of a node, with one
+/// level those of all ranks.
+enum class Received : std::uint8_t { all, shard };
 
 /// What DenseMean exchanges and holds, without its buffers.
 class DenseMeanLayout {
@@ -25,7 +32,7 @@ class DenseMeanLayout {
   DenseMeanLayout() = default;
   /// widest: the format with the most bytes of those that are going to be exchanged.
   DenseMeanLayout(const Arrangement& ranks, std::int64_t elements,
-                  NumberFormat widest = NumberFormat::float32);
+                  NumberFormat widest = NumberFormat::float32, Received received = Received::all);
 
   [[nodiscard]] std::int64_t elements() const { return elements_; }
   /// n
@@ -34,16 +41,30 @@ class DenseMeanLayout {
   /// Of the shard: with one level of the whole vector.
   [[nodiscard]] const ChunkLayout& chunks() const { return chunks_; }
   [[nodiscard]] int owner() const { return owner_; }
+  /// Whether ranks get a shard each, of several.
+  [[nodiscard]] bool is_divided() const { return is_divided_; }
+  /// The elements that this rank gets the mean of.
+  [[nodiscard]] const ElementRange& received() const { return received_; }
+  /// How these lie on the ranks.
+  [[nodiscard]] Placement placement() const;
   /// Of a mean in this format.
   [[nodiscard]] Cost cost(NumberFormat format = NumberFormat::float32) const;
+  /// Of shards in one level.
+  [[nodiscard]] const ChunkGather& gather() const { return gather_; }
+  /// Of DenseMean::gather(): nothing unless ranks get shards.
+  [[nodiscard]] Cost gather_cost() const;
 
  private:
   std::int64_t elements_ = 0;
   int ranks_ = 1;
+  int rank_ = 0;
   NodeLevelLayout node_;
   ChunkLayout chunks_;
   int owner_ = 0;
   NumberFormat widest_ = NumberFormat::float32;
+  bool is_divided_ = false;
+  ElementRange received_;
+  ChunkGather gather_;  ///< of shards in one level
 };
 
 /// The mean of a vector over ranks, summed in rank order and times 1/n: bitwise equal on all ranks, whatever
@@ -57,6 +78,10 @@ class DenseMeanLayout {
 /// ranks in each of N nodes: 2 (N - 1)/N 4d/g between nodes and 2 (g - 1)/g 4d inside. Memory: 4d for the
 /// parts and 4d for the result; in two levels 8d + 8d/g in all; half of that if nothing wider than 16 bits
 /// is ever exchanged.
+///
+/// With Received::shard a rank gets the mean of its shard alone, to the same bits, and gather() passes on the
+/// float32 numbers that it makes of it: in float32 as many bytes as a whole mean, in 16 bits those of the
+/// gather twice. Memory: 4d and 4d/n; in two levels 4d + 12d/g.
 /// Worked number: d = 256, n = 4: 1536 bytes sent by each rank, 768 in 16 bits; in two levels, g = 2: 512
 /// between nodes and 1024 inside.
 class DenseMean {
@@ -65,14 +90,22 @@ class DenseMean {
   /// The communicator has to live on. widest: the format with the most bytes of those that are going to be
   /// exchanged.
   DenseMean(const ExecutionSpace& exec, Communicator& communicator, std::int64_t elements,
-            NumberFormat widest = NumberFormat::float32);
+            NumberFormat widest = NumberFormat::float32, Received received = Received::all);
 
-  /// Collective. The result is valid until the next call; with one rank it is `values` itself.
+  /// Collective. The result is valid until the next call; with one rank it is `values` itself. Shape: values
+  /// [d]; the result [received()].
   [[nodiscard]] Vector<const float> operator()(const ExecutionSpace& exec, Phases& phases,
                                                const Vector<const float>& values);
   /// The same in the format that the gradient has.
   [[nodiscard]] Numbers<MemorySpace> of_gradient(const ExecutionSpace& exec, Phases& phases,
                                                  const Numbers<MemorySpace>& gradient);
+
+  /// What each rank has in its shard of x goes to all that have other shards of it; nothing where each gets
+  /// the whole mean. Collective. Shape: x [d].
+  void gather(const ExecutionSpace& exec, Phases& phases, const Vector<float>& x) const;
+  /// Adds what ranks have of their shards, in the order of the shards: the same sum on every rank. Where each
+  /// gets the whole mean, own itself. Collective. Wire: 8 B of control to each rank with another shard.
+  [[nodiscard]] double sum_over_shards(double own) const;
 
   /// These elements of the gradient that of_gradient() is to be called with next are final once exec has done
   /// what is enqueued on it, and stay as they are until then: those slices that are complete leave now. Other
@@ -95,6 +128,9 @@ class DenseMean {
   }
 
  private:
+  template <Number T>
+  [[nodiscard]] std::unique_ptr<OverlappedReduction> start(const ExecutionSpace& exec, Phases& phases,
+                                                           const Vector<const T>& values);
   template <Number T>
   Vector<const T> mean_of(const ExecutionSpace& exec, Phases& phases, const Vector<const T>& values,
                           std::unique_ptr<OverlappedReduction> run);

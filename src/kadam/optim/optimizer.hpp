@@ -69,7 +69,7 @@ class Optimizer final {
   /// cannot take the step or does not come; MpiError. A NaN or Inf in the gradient of any rank is no error:
   /// the step is skipped on all ranks, writes nothing and is counted.
   /// Wire: traffic_plan(), and (n - 1) 16 bytes of control: norm, raised bits and whether all have set the
-  /// same, in the first step also the same parameters (loco that clips: 8 more); leave_out() adds to them.
+  /// same, in the first step also the same parameters (shards that clip: 8 more); leave_out() adds to them.
   StepResult step(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient);
 
   /// Instead of step(), where this rank cannot take it: ends the step on all ranks. Theirs throws

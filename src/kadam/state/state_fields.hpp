@@ -25,16 +25,18 @@ namespace kadam {
 /// of its own, and what counts of them is their mean over the copies: errors that are still owed, residuals,
 /// moments of a rank's own gradients. On another number of ranks each copy starts as that mean.
 ///
+/// Several ranks may hold the same elements of the same copy: each of them saves a part of these.
+///
 /// Worked number: 4 ranks, d = 1000: a worker error of rank 2 is {1000, {0, 1000}, 4, 2}; its part of what
-/// the ranks share out is {1000, {512, 768}, 1, 0}.
+/// the ranks share out is {1000, {512, 768}, 1, 0}; what all hold is {1000, {0, 1000}, 1, 0, 4, 2}.
 struct Placement {
   std::int64_t elements = 0;
   ElementRange range;
   int copies = 1;
   int copy = 0;
+  int holders = 1;  ///< ranks that hold the same as this one
+  int holder = 0;   ///< which of them this is
 
-  /// All ranks hold the same.
-  [[nodiscard]] bool is_replicated() const { return copies == 1 && range == ElementRange{0, elements}; }
   friend bool operator==(const Placement&, const Placement&) = default;
 };
 
@@ -98,7 +100,7 @@ class StateFields {
   /// The same on all ranks.
   void equal(std::string name, const Vector<float>& values, IfMissing if_missing = IfMissing::refuse) {
     const auto elements = static_cast<std::int64_t>(values.extent(0));
-    vector(std::move(name), values, {elements, {0, elements}, 1, 0}, if_missing);
+    vector(std::move(name), values, {elements, {0, elements}, 1, 0, ranks_, rank_}, if_missing);
   }
   /// Each rank has its own, whose mean counts.
   void of_each_rank(std::string name, const Vector<float>& values, IfMissing if_missing = IfMissing::refuse) {
@@ -112,16 +114,16 @@ class StateFields {
   }
   void common_parameters(const Vector<float>& values) {
     const auto elements = static_cast<std::int64_t>(values.extent(0));
-    common_parameters(values, {elements, {0, elements}, 1, 0});
+    common_parameters(values, {elements, {0, elements}, 1, 0, ranks_, rank_});
   }
   /// The same on all ranks, as a code in their layout.
   template <class T>
   void equal_bytes(std::string name, const Vector<T>& values) {
-    add_bytes(std::move(name), values, 1, 0);
+    add_bytes(std::move(name), values, 1, 0, ranks_, rank_);
   }
   template <class T>
   void bytes_of_each_rank(std::string name, const Vector<T>& values) {
-    add_bytes(std::move(name), values, ranks_, rank_);
+    add_bytes(std::move(name), values, ranks_, rank_, 1, 0);
   }
 
   /// A vector that a state may hold, and that says nothing here.
@@ -142,12 +144,12 @@ class StateFields {
 
  private:
   template <class T>
-  void add_bytes(std::string name, const Vector<T>& values, int copies, int copy) {
+  void add_bytes(std::string name, const Vector<T>& values, int copies, int copy, int holders, int holder) {
     const std::size_t length = values.size() * sizeof(T);
     const auto bytes = static_cast<std::int64_t>(length);
     bytes_.push_back({std::move(name),
                       Vector<std::byte>(reinterpret_cast<std::byte*>(values.data()), length),
-                      {bytes, {0, bytes}, copies, copy}});
+                      {bytes, {0, bytes}, copies, copy, holders, holder}});
   }
 
   int ranks_;
