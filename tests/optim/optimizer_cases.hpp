@@ -70,15 +70,22 @@ inline std::vector<double> rates_with_pauses(const std::vector<std::size_t>& ste
 }
 
 inline std::vector<OptimizerCase> dense_cases() {
-  return {{"adam", "adam", {{"weight_decay", 0.05}}},
-          {"adam_uncorrected", "adam", {{"bias_correction", false}}},
-          {"adam_rates", "adam", {{"lr", falling_rates()}, {"weight_decay", 0.05}}},
-          {"lamb", "lamb", {{"weight_decay", 0.01}}},
-          {"lamb_rates", "lamb", {{"lr", falling_rates()}, {"trust_max", 0.5}}},
-          {"muon", "muon", {{"weight_decay", 0.05}}},
-          {"muon_of_some",
-           "muon",
-           {{"matrices", "b,b*"}, {"lr", falling_rates()}, {"beta1", 0.8}, {"bias_correction", false}}}};
+  using enum Part;
+  return {
+      {"adam", "adam", {{"weight_decay", 0.05}}, {every_event, groups, other_ranks, rules, two_levels}},
+      {"adam_uncorrected", "adam", {{"bias_correction", false}}},
+      {"adam_rates", "adam", {{"lr", falling_rates()}, {"weight_decay", 0.05}}},
+      {"adam_8bit",
+       "adam",
+       {{"moments", "8bit"}, {"weight_decay", 0.05}},
+       {every_event, groups, other_ranks, rules, two_levels}},
+      {"adam_8bit_rates", "adam", {{"moments", "8bit"}, {"lr", falling_rates()}, {"bias_correction", false}}},
+      {"lamb", "lamb", {{"weight_decay", 0.01}}},
+      {"lamb_rates", "lamb", {{"lr", falling_rates()}, {"trust_max", 0.5}}},
+      {"muon", "muon", {{"weight_decay", 0.05}}},
+      {"muon_of_some",
+       "muon",
+       {{"matrices", "b,b*"}, {"lr", falling_rates()}, {"beta1", 0.8}, {"bias_correction", false}}}};
 }
 
 /// With other warm-ups a sign can be decided by rounding at a step, and its whole block is nudged.
@@ -620,6 +627,7 @@ inline std::vector<OptimizerCase> format_cases() {
   const std::int64_t warmup = 4;
   std::vector<OptimizerCase> all = {
       {"adam", "adam", {{"weight_decay", 0.05}}},
+      {"adam_8bit", "adam", {{"moments", "8bit"}, {"weight_decay", 0.05}}},
       {"lamb", "lamb", {{"weight_decay", 0.01}}},
       {"onebit_adam", "onebit_adam", {{"warmup_steps", warmup}, {"weight_decay", 0.05}}},
       {"onebit_adam_preconditioned",

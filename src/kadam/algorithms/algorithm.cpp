@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/algorithms/algorithm.hpp>
+#include <kadam/algorithms/eight_bit_moments.hpp>
 #include <kadam/algorithms/grouped_mean.hpp>
 #include <kadam/collectives/dense_mean.hpp>
 #include <kadam/kernels/adam_update.hpp>
@@ -40,6 +41,11 @@ Kernel adam_kernel(const CommonOptions& common) {
   return common.gradients == NumberFormat::float32 ? cost::adam_update : cost::adam_update_half;
 }
 
+Kernel eight_bit_adam_kernel(const CommonOptions& common) {
+  return common.gradients == NumberFormat::float32 ? cost::update_byte_moments
+                                                   : cost::update_byte_moments_half;
+}
+
 SegmentTable<MemorySpace> segment_table(const std::vector<Segment>& segments) {
   std::vector<std::int64_t> ends;
   std::vector<SegmentFactors> factors;
@@ -77,30 +83,38 @@ BySegment<MemorySpace, AdamStepOf> Step::adam_rule() const {
 }
 
 void Algorithm::dense_adam_step(Step& step, DenseMean& mean, const Moments& moments) {
+  update_from_mean(step, mean, [&](auto rule, const ElementRange& range, const Gradient& g) {
+    rule.offset = range.begin;
+    const Moments own = {elements_in(moments.m, range), elements_in(moments.v, range)};
+    update_by_adam(step.exec, rule, step.parameters.part(range), own, g.part(range.begin, range.end));
+  });
+}
+
+void Algorithm::dense_adam_step(Step& step, DenseMean& mean, const EightBitMoments& moments) {
+  update_from_mean(step, mean, [&](const auto& rule, const ElementRange& range, const Gradient& g) {
+    moments.update(step.exec, rule, step.t, range, step.parameters, g);
+  });
+}
+
+template <class Update>
+void Algorithm::update_from_mean(Step& step, DenseMean& mean, const Update& update) {
   const Gradient g = step.mean_gradient(mean);
   const auto scope = step.enter(Phase::decode);
   step.result.gradient_scale = clip_factor_of(step.exec, g);
-  if (at_.absent.any_ever()) {
-    update_by_own_steps(step, moments, g);
-  } else {
-    update_by_adam(step.exec, step.adam_rule(), step.parameters, moments, g);
+  if (!at_.absent.any_ever()) {
+    update(step.adam_rule(), ElementRange{0, elements()}, g);
+    return;
   }
-}
-
-void Algorithm::update_by_own_steps(const Step& step, const Moments& moments,
-                                    const Gradient& gradient) const {
   for (const AbsentGradients::Run& run : at_.absent.runs(layout())) {
-    const Parameters parameters = step.parameters.part(run.range);
     if (run.is_left_out) {
       // A model is written in any case.
+      const Parameters parameters = step.parameters.part(run.range);
       write_copy<ExecutionSpace, MemorySpace>(step.exec, parameters.master(), parameters.copy());
       continue;
     }
     const std::int64_t own_steps = step.t - run.steps_left_out;
-    auto rule = step.adam_rule(common().first_correction(own_steps), common().second_correction(own_steps));
-    rule.offset = run.range.begin;
-    const Moments own = {elements_in(moments.m, run.range), elements_in(moments.v, run.range)};
-    update_by_adam(step.exec, rule, parameters, own, gradient.part(run.range.begin, run.range.end));
+    update(step.adam_rule(common().first_correction(own_steps), common().second_correction(own_steps)),
+           run.range, g);
   }
 }
 

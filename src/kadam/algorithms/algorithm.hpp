@@ -25,6 +25,7 @@
 namespace kadam {
 
 class DenseMean;
+class EightBitMoments;
 class GroupedMean;
 
 /// What an algorithm is made for: from this and its options follows what it costs, before it is made.
@@ -54,6 +55,8 @@ struct Problem {
                                     const Kernel& update);
 /// The update of dense Adam from gradients of this format.
 [[nodiscard]] Kernel adam_kernel(const CommonOptions& common);
+/// The same with EightBitMoments.
+[[nodiscard]] Kernel eight_bit_adam_kernel(const CommonOptions& common);
 
 /// First and second moment of the gradient, zero at first. Memory: 8 B per element.
 struct Moments {
@@ -179,6 +182,7 @@ class Algorithm {
   /// Adam on the mean gradient of all ranks: what `adam` does, and the warm-up of the others. Writes the
   /// model. One launch, unless tensors differ in their numbers of steps (AbsentGradients).
   void dense_adam_step(Step& step, DenseMean& mean, const Moments& moments);
+  void dense_adam_step(Step& step, DenseMean& mean, const EightBitMoments& moments);
   /// adam_update(), which has a kernel for each format: compiled once for all that use it.
   static void update_by_adam(const ExecutionSpace& exec, const BySegment<MemorySpace, AdamStepOf>& rule,
                              const Parameters& parameters, const Moments& moments, const Gradient& gradient);
@@ -205,8 +209,10 @@ class Algorithm {
   [[nodiscard]] std::optional<double> spread_over_ranks(double value) const;
 
  private:
-  /// The update of each tensor with the corrections of its own steps; what is left out stays.
-  void update_by_own_steps(const Step& step, const Moments& moments, const Gradient& gradient) const;
+  /// update(rule, elements, gradient) from the mean gradient: of all at once, or of tensors with the
+  /// corrections of their own steps; what is left out stays.
+  template <class Update>
+  void update_from_mean(Step& step, DenseMean& mean, const Update& update);
 
   Workplace& at_;
 };
