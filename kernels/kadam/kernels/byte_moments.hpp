@@ -161,6 +161,8 @@ struct UpdateByteMoments {
 
  private:
   using Block = typename TensorBlocks<MemorySpace>::Block;
+  template <class T, bool is_read>
+  using CodeArrays = ElementArrays<ElementArray<T, is_read>, ElementArray<T, is_read>>;
   static constexpr std::int64_t block_elements = TensorBlocks<MemorySpace>::block_elements;
 
   /// In loops over a few kilobytes, which stay in the innermost cache.
@@ -216,8 +218,8 @@ struct UpdateByteMoments {
     const float v_scale = moments.v_scales(index);
     float m[Member::held_by_thread];
     float v[Member::held_by_thread];
-    for_each_held(member, element_arrays(reads(moments.m), reads(moments.v)), has_packs, block, block.begin,
-                  block.end,
+    const CodeArrays<const std::uint8_t, true> before{{moments.m.data()}, {{moments.v.data()}, {}}};
+    for_each_held(member, before, has_packs, block, block.begin, block.end,
                   [&](const int j, std::int64_t, const std::uint8_t& of_m, const std::uint8_t& of_v) {
                     m[j] = FirstMomentCode::decode(of_m, m_scale);
                     v[j] = SecondMomentCode::decode(of_v, v_scale);
@@ -240,8 +242,9 @@ struct UpdateByteMoments {
       moments.m_scales(index) = new_m.scale;
       moments.v_scales(index) = new_v.scale;
     });
-    for_each_held(member, element_arrays(writes(moments.m), writes(moments.v)), has_packs, block, block.begin,
-                  block.end, [&](const int j, const std::int64_t k, std::uint8_t& of_m, std::uint8_t& of_v) {
+    const CodeArrays<std::uint8_t, false> after{{moments.m.data()}, {{moments.v.data()}, {}}};
+    for_each_held(member, after, has_packs, block, block.begin, block.end,
+                  [&](const int j, const std::int64_t k, std::uint8_t& of_m, std::uint8_t& of_v) {
                     const std::uint32_t bits = chance.of(static_cast<std::uint32_t>(k));
                     of_m = FirstMomentCode::encode(m[j], new_m.inverse, bits & 0xffffU);
                     of_v = SecondMomentCode::encode(v[j], new_v.inverse, bits >> 16U);
