@@ -56,6 +56,16 @@ KernelCase half_adam(const char* name, const Vectors& vectors, const Vector<T>& 
           }};
 }
 
+/// With moments in 8 bits: of a block 16 B for its scales.
+KernelCase eight_bit_adam(const char* name, const Vectors& vectors, const Numbers<MemorySpace>& gradient) {
+  const double bytes = 12.0 + static_cast<double>(bytes_per_number(gradient.format())) + 16.0 / 256.0;
+  const auto blocks = static_cast<std::int64_t>(vectors.byte_moments.m_scales.extent(0));
+  return {name, bytes, vectors.elements, Limit::update,
+          [&vectors, gradient, blocks, rule = adam_step(vectors, 1, 0.0)](const auto& exec) {
+            update_byte_moments(exec, rule, vectors.byte_moments, 1, 0, blocks, vectors.x, gradient);
+          }};
+}
+
 KernelCase squared_norm(const Vectors& vectors) {
   const SumSpace<MemorySpace> space(vectors.elements);
   return {"ordered_sum of squares", 4.0, vectors.elements, Limit::read, [&vectors, space](const auto& exec) {
@@ -145,6 +155,8 @@ std::vector<KernelCase> dense_cases(const Vectors& vectors) {
       half_adam("adam_update, bf16", vectors, vectors.bfloat16_gradient, false),
       half_adam("adam_update, bf16 and copy", vectors, vectors.bfloat16_gradient, true),
       half_adam("adam_update, fp16", vectors, vectors.float16_gradient, false),
+      eight_bit_adam("adam_update, 8-bit moments", vectors, vectors.gradient),
+      eight_bit_adam("adam_update, 8-bit moments, bf16", vectors, vectors.bfloat16_gradient),
       accumulate_direction_case(vectors),
       update_variance_case(vectors),
       accumulate_momentum_case(vectors),

@@ -89,6 +89,13 @@ Vectors::Vectors(std::int64_t size) : elements(size) {
   float16_gradient = allocate<Float16>(exec, "kadam-bench::float16_gradient", size);
   model = allocate<Bfloat16>(exec, "kadam-bench::model", size);
   error = allocate<float>(exec, "kadam-bench::error", size);
+  const std::vector<std::int64_t> boundaries = {0, size};
+  const std::int64_t blocks = TensorBlocks<MemorySpace>::first_blocks(boundaries).back();
+  byte_moments = {TensorBlocks<MemorySpace>::make(boundaries),
+                  allocate_zeros<std::uint8_t>(exec, "kadam-bench::m_codes", size),
+                  allocate_zeros<std::uint8_t>(exec, "kadam-bench::v_codes", size),
+                  allocate_zeros<float>(exec, "kadam-bench::m_scales", blocks),
+                  allocate_zeros<float>(exec, "kadam-bench::v_scales", blocks)};
   words = allocate_zeros<std::uint32_t>(exec, "kadam-bench::words", size);
   fill(exec, x, 1.0F, 1);
   fill(exec, m, 1e-3F, 2);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <kadam/execution.hpp>
+#include <kadam/kernels/byte_moments.hpp>
 #include <kadam/kernels/number_format.hpp>
 
 #include <cstdint>
@@ -38,7 +39,7 @@ inline constexpr const char* copy_kernel = "copy";
 /// The orthogonalised momentum of such a matrix.
 [[nodiscard]] std::string orthogonalise_kernel(std::int64_t rows, std::int64_t columns);
 
-/// The vectors that all cases share, so that large sizes fit in memory. Memory: 30 B per element.
+/// The vectors that all cases share, so that large sizes fit in memory. Memory: 32 B per element.
 struct Vectors {
   explicit Vectors(std::int64_t size);
 
@@ -51,7 +52,8 @@ struct Vectors {
   Vector<Float16> float16_gradient;
   Vector<Bfloat16> model;  ///< a rounded copy of x
   Vector<float> error;
-  Vector<std::uint32_t> words;  ///< messages: room for d float32 words
+  ByteMoments<MemorySpace> byte_moments;  ///< of one tensor
+  Vector<std::uint32_t> words;            ///< messages: room for d float32 words
 };
 
 /// Numbers of both signs whose sizes spread over some decades, as gradients do: element i has the same value

@@ -33,7 +33,7 @@ KernelsCommand::KernelsCommand(launch::Options& program)
     : options_(program.add_command("kernels",
                                    "Measures every kernel of the library: milliseconds, bytes, ratio.",
                                    "kadam-bench kernels [--elements N] [--threads N] [--json]")) {
-  options_.add("--elements", "N", elements_, "of a vector; about 45 bytes of memory each (default 67108864)")
+  options_.add("--elements", "N", elements_, "of a vector; about 47 bytes of memory each (default 67108864)")
       .range(std::int64_t{64}, std::int64_t{1} << 33);
   options_.add("--repetitions", "N", repetitions_, "runs of each kernel; the median counts (default 21)")
       .range(1, 100000);

@@ -36,6 +36,8 @@ std::vector<Source> all_sources() {
       {cost::copy, bench::copy_kernel},
       {cost::adam_update, "adam_update"},
       {cost::adam_update_half, "adam_update, bf16"},
+      {cost::update_byte_moments, "adam_update, 8-bit moments"},
+      {cost::update_byte_moments_half, "adam_update, 8-bit moments, bf16"},
       {cost::lamb_update, "lamb_update"},
       {cost::dense_mean, "ordered_mean of 4", messages},
       {cost::accumulate_direction, "accumulate_adam_direction"},

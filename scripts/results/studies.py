@@ -92,6 +92,7 @@ LONGER = _of_steps("longer", "Ten times as many steps: hundreds of rounds", 6000
 # What is not published, or not with these algorithms; at rates at which the published way is at its best.
 WARMUP = Study("warmup", "Warm-ups that are not dense", (replace(TRANSFORMER, rates=(0.003,)), replace(CNN, rates=(0.012,))))
 ERRORS = Study("errors", "Errors in 16 bits", WARMUP.workloads)
+MOMENTS = Study("moments", "Moments in 8 bits", WARMUP.workloads[:1])
 ROUNDS = Study("rounds", "Codes and blocks of rounds",
                (replace(TRANSFORMER, rates=(0.003, 0.006)), replace(CNN, rates=(0.006, 0.012))))
 TWO_VALUES = Study("two_values", "Sparse messages of 14 bits an entry, and variances of factors",
@@ -100,4 +101,4 @@ DELAY = Study("delay", "Rounds that travel while ranks compute on",
               (replace(TRANSFORMER, rates=(0.003, 0.006)), replace(CNN, rates=(0.006, 0.012))))
 ZERO_ONE = Study("zero_one", "0/1 Adam on the CNN", (replace(CNN, rates=(0.012, 0.024, 0.048)),))
 
-STUDIES = (CONVERGENCE, VARIANCE, SPARSE, UNLIKE, UNLIKE_MORE, MANY_RANKS, LONG, LONGER, WARMUP, ERRORS, ROUNDS, DELAY, TWO_VALUES, ZERO_ONE)
+STUDIES = (CONVERGENCE, VARIANCE, SPARSE, UNLIKE, UNLIKE_MORE, MANY_RANKS, LONG, LONGER, WARMUP, ERRORS, MOMENTS, ROUNDS, DELAY, TWO_VALUES, ZERO_ONE)

@@ -95,6 +95,10 @@ TEST_P(OtherOptions, TakeTheWholeStateOver) {
     SCOPED_TRACE("without a delay: the round on its way still arrives");
     expect_taken_over(*make(groups_before, {{"round_delay", 0}}), before);
   }
+  if (GetParam().options.contains("moments")) {
+    SCOPED_TRACE("with moments in float32");
+    expect_taken_over(*make(groups_before, {{"moments", "float32"}}), before);
+  }
   SCOPED_TRACE("with other tensors kept dense");
   expect_taken_over(*make({}, {{"dense_below", 600}}), before);
 }

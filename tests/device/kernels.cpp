@@ -7,6 +7,7 @@
 #include <kadam/kernels/adam_direction.hpp>
 #include <kadam/kernels/adam_update.hpp>
 #include <kadam/kernels/block_coder.hpp>
+#include <kadam/kernels/byte_moments.hpp>
 #include <kadam/kernels/content_hash.hpp>
 #include <kadam/kernels/continue_values.hpp>
 #include <kadam/kernels/delayed_mean.hpp>
@@ -111,10 +112,15 @@ void launch_codecs(const Exec& exec, const Vectors& at) {
   decode_and_apply(exec, SignQuantiser{}, at.map, at.sent(), at.active, 0, at.map.elements, update);
 }
 
-/// adam_direction.hpp, adam_update.hpp, local_step.hpp
+/// adam_direction.hpp, adam_update.hpp, byte_moments.hpp, local_step.hpp
 void launch_adam(const Exec& exec, const Vectors& at) {
   adam_update(exec, BySegment<Space, AdamStepOf>{}, at.x, at.m, at.v, at.gradient());
   adam_update(exec, BySegment<Space, AdamStepOf>{}, at.x, at.m, at.v, at.gradient(), at.copy);
+  const ByteMoments<Space> moments;
+  update_byte_moments(exec, BySegment<Space, AdamStepOf>{}, moments, 1, 0, 100, at.x, at.gradient());
+  update_byte_moments(exec, BySegment<Space, AdamStepOf>{}, moments, 1, 0, 100, at.x, at.gradient(), at.copy);
+  decode_byte_moments(exec, moments, at.m, at.v);
+  encode_byte_moments(exec, ConstFloats(at.m), ConstFloats(at.v), moments);
   accumulate_adam_direction(exec, BySegment<Space, MomentsAndDirectionOf>{}, at.m, at.v, at.gradient(), at.x);
   update_moments(exec, MomentUpdate{}, at.m, at.v, at.gradient());
   accumulate_direction(exec, BySegment<Space, AdamDirectionOf>{}, ConstFloats(at.m), ConstFloats(at.v), at.x);

@@ -162,6 +162,10 @@ std::vector<OptionMap> option_sets(const std::string& name) {
       sets.push_back(options);
       sets.back()["errors"] = "bf16";
     }
+    if (option.name == "moments") {
+      sets.push_back(options);
+      sets.back()["moments"] = "8bit";
+    }
     if (option.name == "value_bits") {
       sets.push_back(options);
       sets.back()["value_bits"] = 2;

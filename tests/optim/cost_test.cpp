@@ -214,6 +214,19 @@ TEST(OptimizerCost, WorkOfADenseStepByHand) {
             (Elements{{"check", 2048.0}, {"dense_mean", 1024.0}, {"adam_update", 1024.0}}));
   EXPECT_EQ(last_work("adam", {{"gradients", "bf16"}}, 1024),
             (Elements{{"check", 1024.0}, {"dense_mean", 1024.0}, {"adam_update_half", 1024.0}}));
+  EXPECT_EQ(last_work("adam", {{"moments", "8bit"}}, 1024),
+            (Elements{{"check", 1024.0}, {"dense_mean", 1024.0}, {"update_byte_moments", 1024.0}}));
+  EXPECT_EQ(last_work("adam", {{"moments", "8bit"}, {"gradients", "bf16"}}, 1024),
+            (Elements{{"check", 1024.0}, {"dense_mean", 1024.0}, {"update_byte_moments_half", 1024.0}}));
+}
+
+TEST(OptimizerCost, MemoryOfMomentsInEightBitsByHand) {
+  // 1000 elements in 4 blocks: 2000 B of codes, 32 B of scales, 32 B that say where the one tensor is.
+  const auto state = [](const OptionMap& options) {
+    return optimizer_cost("adam", options, 1000, Arrangement::flat(4)).memory.state_bytes;
+  };
+  EXPECT_EQ(state({{"moments", "8bit"}}), 2064U);
+  EXPECT_EQ(state({{"moments", "float32"}}), 8000U);
 }
 
 TEST(OptimizerCost, WorkOfASparseStepByHand) {

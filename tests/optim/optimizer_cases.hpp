@@ -72,16 +72,19 @@ inline std::vector<double> rates_with_pauses(const std::vector<std::size_t>& ste
 inline std::vector<OptimizerCase> dense_cases() {
   using enum Part;
   const std::set<Part> everywhere = {every_event, groups, other_ranks, rules, two_levels};
-  return {{"adam", "adam", {{"weight_decay", 0.05}}, everywhere},
-          {"adam_shards", "adam", {{"shard_state", true}, {"weight_decay", 0.05}}, everywhere},
-          {"adam_uncorrected", "adam", {{"bias_correction", false}}},
-          {"adam_rates", "adam", {{"lr", falling_rates()}, {"weight_decay", 0.05}}},
-          {"lamb", "lamb", {{"weight_decay", 0.01}}},
-          {"lamb_rates", "lamb", {{"lr", falling_rates()}, {"trust_max", 0.5}}},
-          {"muon", "muon", {{"weight_decay", 0.05}}},
-          {"muon_of_some",
-           "muon",
-           {{"matrices", "b,b*"}, {"lr", falling_rates()}, {"beta1", 0.8}, {"bias_correction", false}}}};
+  return {
+      {"adam", "adam", {{"weight_decay", 0.05}}, everywhere},
+      {"adam_shards", "adam", {{"shard_state", true}, {"weight_decay", 0.05}}, everywhere},
+      {"adam_uncorrected", "adam", {{"bias_correction", false}}},
+      {"adam_rates", "adam", {{"lr", falling_rates()}, {"weight_decay", 0.05}}},
+      {"adam_8bit", "adam", {{"moments", "8bit"}, {"weight_decay", 0.05}}, everywhere},
+      {"adam_8bit_rates", "adam", {{"moments", "8bit"}, {"lr", falling_rates()}, {"bias_correction", false}}},
+      {"lamb", "lamb", {{"weight_decay", 0.01}}},
+      {"lamb_rates", "lamb", {{"lr", falling_rates()}, {"trust_max", 0.5}}},
+      {"muon", "muon", {{"weight_decay", 0.05}}},
+      {"muon_of_some",
+       "muon",
+       {{"matrices", "b,b*"}, {"lr", falling_rates()}, {"beta1", 0.8}, {"bias_correction", false}}}};
 }
 
 /// With other warm-ups a sign can be decided by rounding at a step, and its whole block is nudged.
@@ -624,6 +627,7 @@ inline std::vector<OptimizerCase> format_cases() {
   std::vector<OptimizerCase> all = {
       {"adam", "adam", {{"weight_decay", 0.05}}},
       {"adam_shards", "adam", {{"shard_state", true}, {"weight_decay", 0.05}}},
+      {"adam_8bit", "adam", {{"moments", "8bit"}, {"weight_decay", 0.05}}},
       {"lamb", "lamb", {{"weight_decay", 0.01}}},
       {"onebit_adam", "onebit_adam", {{"warmup_steps", warmup}, {"weight_decay", 0.05}}},
       {"onebit_adam_preconditioned",

@@ -46,18 +46,19 @@ TEST(Fit, StaysPossibleWhereTimesAreNoise) {
 /// All kernels of kadam-bench at 1 ns per element, but some.
 Timings timings() {
   Timings all;
-  for (const char* name : {"limit: in-place scale",    "copy",
-                           "adam_update, bf16",        "lamb_update",
-                           "ordered_mean of 4",        "accumulate_adam_direction",
-                           "local step of 0/1 Adam",   "top-k per 4096, 1 %",
-                           "top-k per 4096, 0.1 %",    "top-k of all, 1 %",
-                           "top-k of all, 0.1 %",      "decode_mean of 4, uniform4",
-                           "sparse mean of 8, 1 %",    "add_scaled_momentum",
-                           "onebit_lamb_ratios",       "onebit_lamb_apply",
-                           "subtract_message, 1 %",    "clear_kept, 1 %",
-                           "ordered_sum of squares",   "multiply_by_right, rank 2",
-                           "multiply_by_left, rank 2", "subtract_low_rank, rank 2",
-                           "orthogonalise 256 x 256",  "orthogonalise 1024 x 1024"}) {
+  for (const char* name : {"limit: in-place scale",      "copy",
+                           "adam_update, bf16",          "lamb_update",
+                           "ordered_mean of 4",          "accumulate_adam_direction",
+                           "local step of 0/1 Adam",     "top-k per 4096, 1 %",
+                           "top-k per 4096, 0.1 %",      "top-k of all, 1 %",
+                           "top-k of all, 0.1 %",        "decode_mean of 4, uniform4",
+                           "sparse mean of 8, 1 %",      "add_scaled_momentum",
+                           "onebit_lamb_ratios",         "onebit_lamb_apply",
+                           "subtract_message, 1 %",      "clear_kept, 1 %",
+                           "ordered_sum of squares",     "multiply_by_right, rank 2",
+                           "multiply_by_left, rank 2",   "subtract_low_rank, rank 2",
+                           "orthogonalise 256 x 256",    "orthogonalise 1024 x 1024",
+                           "adam_update, 8-bit moments", "adam_update, 8-bit moments, bf16"}) {
     all[name] = 1e-9;
   }
   for (const std::string& code : code_names<ShortErrorCode>()) all["encode " + code + ", bf16 errors"] = 1e-9;

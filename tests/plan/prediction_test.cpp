@@ -270,6 +270,7 @@ TEST(Predict, EveryKernelCountsSomewhere) {
             if (!sparse && density < 0.01) options["gradients"] = "bf16";
             if (has_option(name, "parameters") && block == 0) options["parameters"] = "bf16";
             if (has_option(name, "errors") && block == 0) options["errors"] = "bf16";
+            if (has_option(name, "moments") && block == 0) options["moments"] = "8bit";
             sum += predict(name, options, scenario, 4).step.kernels;
           }
         }

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/algorithms/algorithm.hpp>
+#include <kadam/algorithms/eight_bit_moments.hpp>
 #include <kadam/algorithms/grouped_mean.hpp>
 #include <kadam/collectives/dense_mean.hpp>
 #include <kadam/kernels/adam_update.hpp>
@@ -47,6 +48,11 @@ Kernel adam_kernel(const CommonOptions& common) {
   return common.gradients == NumberFormat::float32 ? cost::adam_update : cost::adam_update_half;
 }
 
+Kernel eight_bit_adam_kernel(const CommonOptions& common) {
+  return common.gradients == NumberFormat::float32 ? cost::update_byte_moments
+                                                   : cost::update_byte_moments_half;
+}
+
 SegmentTable<MemorySpace> segment_table(const std::vector<Segment>& segments) {
   std::vector<std::int64_t> ends;
   std::vector<SegmentFactors> factors;
@@ -84,42 +90,59 @@ BySegment<MemorySpace, AdamStepOf> Step::adam_rule() const {
 }
 
 void Algorithm::dense_adam_step(Step& step, DenseMean& mean, const Moments& moments) {
+  const std::int64_t first = mean.layout().received().begin;
+  update_from_mean(
+      step, mean, [&](auto rule, const ElementRange& range, const Parameters& parameters, const Gradient& g) {
+        rule.offset = range.begin;
+        const ElementRange here = {range.begin - first, range.end - first};
+        const Moments own = {elements_in(moments.m, here), elements_in(moments.v, here)};
+        update_by_adam(step.exec, rule, parameters.part(here), own, g.part(here.begin, here.end));
+      });
+}
+
+void Algorithm::dense_adam_step(Step& step, DenseMean& mean, const EightBitMoments& moments) {
+  update_from_mean(step, mean,
+                   [&](const auto& rule, const ElementRange& range, const Parameters& parameters,
+                       const Gradient& g) { moments.update(step.exec, rule, step.t, range, parameters, g); });
+}
+
+template <class Update>
+void Algorithm::update_from_mean(Step& step, DenseMean& mean, const Update& update) {
   const Gradient g = step.mean_gradient(mean);
   {
     const auto scope = step.enter(Phase::decode);
     step.result.gradient_scale = clip_factor_of(step.exec, g, mean);
-    const ElementRange& range = mean.layout().received();
+    const ElementRange& received = mean.layout().received();
     // The model of a shard is written with that of the others.
     const Parameters parameters =
-        mean.layout().is_divided() ? Parameters(elements_in(step.x(), range)) : step.parameters;
-    if (at_.absent.any_ever()) {
-      update_by_own_steps(step, parameters, moments, g, range);
+        mean.layout().is_divided() ? Parameters(elements_in(step.x(), received)) : step.parameters;
+    if (!at_.absent.any_ever()) {
+      update(step.adam_rule(), received, parameters, g);
     } else {
-      auto rule = step.adam_rule();
-      rule.offset = range.begin;
-      update_by_adam(step.exec, rule, parameters, moments, g);
+      update_by_own_steps(step, received, parameters, [&](const auto& rule, const ElementRange& range) {
+        update(rule, range, parameters, g);
+      });
     }
   }
   mean.gather(step.exec, step.phases, step.x());
 }
 
-void Algorithm::update_by_own_steps(const Step& step, const Parameters& parameters, const Moments& moments,
-                                    const Gradient& gradient, const ElementRange& range) const {
+template <class Update>
+void Algorithm::update_by_own_steps(const Step& step, const ElementRange& received,
+                                    const Parameters& parameters, const Update& update) const {
   for (const AbsentGradients::Run& run : at_.absent.runs(layout())) {
-    const std::int64_t first = std::max(run.range.begin, range.begin);
-    const ElementRange in_range = {first - range.begin, std::min(run.range.end, range.end) - range.begin};
-    if (in_range.elements() <= 0) continue;
-    const Parameters part = parameters.part(in_range);
+    const ElementRange range = {std::max(run.range.begin, received.begin),
+                                std::min(run.range.end, received.end)};
+    if (range.begin >= range.end) continue;
     if (run.is_left_out) {
       // A model is written in any case.
+      const Parameters part = parameters.part({range.begin - received.begin, range.end - received.begin});
       write_copy<ExecutionSpace, MemorySpace>(step.exec, part.master(), part.copy());
       continue;
     }
     const std::int64_t own_steps = step.t - run.steps_left_out;
-    auto rule = step.adam_rule(common().first_correction(own_steps), common().second_correction(own_steps));
-    rule.offset = first;
-    const Moments own = {elements_in(moments.m, in_range), elements_in(moments.v, in_range)};
-    update_by_adam(step.exec, rule, part, own, gradient.part(in_range.begin, in_range.end));
+    update(step.adam_rule(common().first_correction(own_steps), common().second_correction(own_steps)),
+           range);
   }
 }
 

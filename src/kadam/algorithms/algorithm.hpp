@@ -26,6 +26,7 @@ namespace kadam {
 
 class DenseMean;
 class DenseMeanLayout;
+class EightBitMoments;
 class GroupedMean;
 
 /// What an algorithm is made for: from this and its options follows what it costs, before it is made.
@@ -58,6 +59,8 @@ struct Problem {
                                     const Kernel& update, const DenseMeanLayout& mean);
 /// The update of dense Adam from gradients of this format.
 [[nodiscard]] Kernel adam_kernel(const CommonOptions& common);
+/// The same with EightBitMoments.
+[[nodiscard]] Kernel eight_bit_adam_kernel(const CommonOptions& common);
 
 /// First and second moment of the gradient, zero at first. Memory: 8 B per element.
 struct Moments {
@@ -190,6 +193,7 @@ class Algorithm {
   /// divided each rank updates its shard, and gathers x; the model is not written. Shape: moments
   /// [received()] of the mean.
   void dense_adam_step(Step& step, DenseMean& mean, const Moments& moments);
+  void dense_adam_step(Step& step, DenseMean& mean, const EightBitMoments& moments);
   /// adam_update(), which has a kernel for each format: compiled once for all that use it.
   static void update_by_adam(const ExecutionSpace& exec, const BySegment<MemorySpace, AdamStepOf>& rule,
                              const Parameters& parameters, const Moments& moments, const Gradient& gradient);
@@ -219,10 +223,15 @@ class Algorithm {
   [[nodiscard]] std::optional<double> spread_over_ranks(double value) const;
 
  private:
-  /// The update of each tensor with the corrections of its own steps; what is left out stays.
-  /// range: that all three lie in.
-  void update_by_own_steps(const Step& step, const Parameters& parameters, const Moments& moments,
-                           const Gradient& gradient, const ElementRange& range) const;
+  /// update(rule, elements, parameters, gradient) from the mean gradient: of all at once, or of tensors with
+  /// the corrections of their own steps; what is left out stays. Where the mean is divided, parameters and
+  /// gradient are those of this rank's shard, elements count from the first of all, and x is gathered
+  /// afterwards.
+  template <class Update>
+  void update_from_mean(Step& step, DenseMean& mean, const Update& update);
+  template <class Update>
+  void update_by_own_steps(const Step& step, const ElementRange& received, const Parameters& parameters,
+                           const Update& update) const;
 
   Workplace& at_;
 };

@@ -34,9 +34,11 @@ namespace cost {
 inline constexpr Kernel check{"check", 4.0};  ///< |g|^2: one read
 inline constexpr Kernel scale{"scale", 8.0};  ///< x in place: what else is written, not read elsewhere
 inline constexpr Kernel copy{"copy", 8.0};    ///< from one vector to another
-inline constexpr Kernel adam_update{"adam_update", 28.0};            ///< dense Adam
-inline constexpr Kernel adam_update_half{"adam_update_half", 26.0};  ///< from a gradient of 16 bits
-inline constexpr Kernel lamb_update{"lamb_update", 40.0};            ///< dense LAMB
+inline constexpr Kernel adam_update{"adam_update", 28.0};                   ///< dense Adam
+inline constexpr Kernel adam_update_half{"adam_update_half", 26.0};         ///< from a gradient of 16 bits
+inline constexpr Kernel update_byte_moments{"update_byte_moments", 16.06};  ///< with moments in 8 bits
+inline constexpr Kernel update_byte_moments_half{"update_byte_moments_half", 14.06};  ///< both
+inline constexpr Kernel lamb_update{"lamb_update", 40.0};                             ///< dense LAMB
 inline constexpr Kernel dense_mean{"dense_mean", 5.0};  ///< the owner's sum; per element and message
 inline constexpr Kernel accumulate_direction{"accumulate_direction",
                                              28.0};      ///< moments; direction to residual
@@ -62,6 +64,8 @@ inline constexpr std::array plain_kernels = {check,
                                              copy,
                                              adam_update,
                                              adam_update_half,
+                                             update_byte_moments,
+                                             update_byte_moments_half,
                                              lamb_update,
                                              dense_mean,
                                              accumulate_direction,
