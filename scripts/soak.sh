@@ -14,6 +14,8 @@ open files meanwhile: neither may grow once the first tenth is over. Options:
   --faults           instead: what happens to runs of each optimizer (SIGTERM, kill -9, a rank that pauses, a broken
                      checkpoint, a folder that goes away, and, as root, a link that is down) leaves the parameters of
                      a run that nobody disturbed
+  --deaths           instead: two of four ranks of runs of each optimizer are killed, and the others go on; how long
+                     they take to, and the loss at the end beside that of undisturbed runs
   --steps N          default 100000
   --ranks N          default 2
   --algorithms LIST  default: all of them
@@ -28,7 +30,7 @@ source "$here/internal/common.sh"
 
 program=''
 algorithms=all
-faults=false
+faults=''
 arguments=()
 while (($#)); do
   case $1 in
@@ -39,7 +41,7 @@ while (($#)); do
       [[ $2 =~ ^[1-9][0-9]{0,8}$ ]] || stop "$1 needs a number from 1 on, not $2."
       ;;&
     --program) program=$2 && shift 2 ;;
-    --faults) faults=true && shift ;;
+    --faults | --deaths) faults=${1#--} && shift ;;
     --algorithms) algorithms=$2 && shift 2 ;;
     --steps | --ranks) arguments+=("$1=$2") && shift 2 ;;
     --help | -h) usage && exit ;;
@@ -49,9 +51,12 @@ done
 ensure_program kadam-train kadam-doctor
 # shellcheck source=scripts/internal/python.sh
 source "$here/internal/python.sh"
-if [[ $faults == true ]]; then ensure_python "${KADAM_PYTHON_TEST_NEEDS[@]}"; fi
+if [[ -n $faults ]]; then ensure_python "${KADAM_PYTHON_TEST_NEEDS[@]}"; fi
 prepare_ranks
-if [[ $faults == true ]]; then
+if [[ $faults == deaths ]]; then
+  export PYTHONPATH=$KADAM_ROOT/tests/support
+  TMPDIR=${TMPDIR:-/dev/shm} exec "$KADAM_VENV/bin/python" "$KADAM_ROOT/tests/train/deaths_test.py" "$algorithms" "$program" mpirun -n
+elif [[ $faults == faults ]]; then
   tests=$KADAM_ROOT/tests/train
   export PYTHONPATH=$KADAM_ROOT/tests/support
   TMPDIR=${TMPDIR:-/dev/shm} "$KADAM_VENV/bin/python" "$tests/faults_test.py" "$algorithms" "$program" mpirun -n

@@ -68,6 +68,11 @@ ExchangeOptions exchange_options() {
       throw UsageError("KADAM_PIECE_BYTES=" + std::string(text) +
                        ": expected a number of bytes, 0: automatic");
   }
+  if (const char* text = std::getenv("KADAM_TIMEOUT_SECONDS")) {
+    if (!reads(text, options.timeout_seconds) || !(options.timeout_seconds >= 0.0))
+      throw UsageError("KADAM_TIMEOUT_SECONDS=" + std::string(text) +
+                       ": expected a number of seconds, 0: for ever");
+  }
   return options;
 }
 
@@ -92,6 +97,8 @@ std::shared_ptr<Communicator> by_wanted_wire(std::shared_ptr<Communicator> mpi,
     throw UsageError("KADAM_WIRE=" + std::string(wire) + ": expected mpi or tcp");
   SocketOptions options;
   options.exchange = exchange;
+  if (exchange.timeout_seconds > 0.0)
+    options.connect_seconds = std::min(options.connect_seconds, exchange.timeout_seconds);
   const auto gather = [&](const std::string& own) { return mpi->all_gather_texts(own); };
   return make_socket_communicator(mpi->rank(), mpi->size(), gather, options);
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace kadam::launch {
 
@@ -40,6 +41,9 @@ class Session {
 
   [[nodiscard]] const std::shared_ptr<Communicator>& communicator() const { return communicator_; }
   [[nodiscard]] bool is_root() const { return communicator_->rank() == 0; }
+
+  /// From now on these ranks are the program: others have failed.
+  void go_on_with(std::shared_ptr<Communicator> survivors) { communicator_ = std::move(survivors); }
 
   /// Runs what may fail on one rank alone (reading files, checking options) and then asks all ranks: if any
   /// failed, the first that did prints why, and all throw Refused. Collective.

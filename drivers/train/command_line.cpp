@@ -24,6 +24,16 @@ void add_checkpoint_options(launch::Options& options, CommandLine& line) {
       .add("--checkpoint-failure", "stop|continue", line.on_failure,
            "when one cannot be written (default stop); those before it\nstay")
       .one_of({"stop", "continue"});
+  options
+      .add(
+          "--snapshot-every", "N", line.checkpoints.snapshots.every,
+          "steps between copies of the state in the memory of another\nrank: if ranks fail, the others go on "
+          "from there (default 0:\nnone; needs KADAM_WIRE=tcp or mpirun --with-ft ulfm)")
+      .range(std::int64_t{0}, std::int64_t{1} << 40);
+  options
+      .add("--snapshot-spread", "N", line.checkpoints.snapshots.spread,
+           "steps over which such a copy travels (default 1)")
+      .range(std::int64_t{1}, std::int64_t{1} << 40);
   options.add(
       "--resume", "auto|PATH", line.checkpoints.resume,
       "auto: go on from the newest whole checkpoint in --checkpoint,\nif there is one; or that folder");
@@ -73,17 +83,38 @@ std::optional<int> parse(launch::Session& session, int argc, char** argv, Comman
   return options.parse(session, argc, argv);
 }
 
+namespace {
+
+/// Throws UsageError for what knows of one number of ranks alone.
+void require_snapshots(const CommandLine& line) {
+  if (line.trace || !line.record.empty())
+    throw launch::UsageError("--snapshot-every lets ranks fail; --trace and --record want all to the end");
+  if (line.watchdog)
+    throw launch::UsageError(
+        "--snapshot-every goes on without a rank that stands still, --watchdog ends the job: leave one of "
+        "them out, and say by KADAM_TIMEOUT_SECONDS how long to wait");
+  const auto& [every, spread] = line.checkpoints.snapshots;
+  if (spread > every)
+    throw launch::UsageError(fmt::format(
+        "--snapshot-spread {}: expected at most the {} steps of --snapshot-every", spread, every));
+}
+
+}  // namespace
+
 CheckpointOptions checkpoint_options(const CommandLine& line) {
   CheckpointOptions options = line.checkpoints;
   options.folder = line.checkpoint;
   if (!line.every.empty()) options.set_every(line.every);
   if (!line.walltime.empty()) options.walltime_seconds = launch::duration_of("--walltime", line.walltime);
   options.goes_on_unsaved = line.on_failure == "continue";
+  if (options.snapshots.every > 0) require_snapshots(line);
   options.validate(!line.compare.empty());
   return options;
 }
 
+/// Where ranks may fail, who waits in vain says so, and the others go on: nothing ends the job.
 double watchdog_seconds(const CommandLine& line) {
+  if (line.checkpoints.snapshots.every > 0) return 0.0;
   const std::string time = line.watchdog.value_or("30min");
   return time == "off" ? 0.0 : launch::duration_of("--watchdog", time);
 }

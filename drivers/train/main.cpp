@@ -68,6 +68,15 @@ Plan make_plan(const Session& session, const CommandLine& line) {
     plan.checkpoints = checkpoint_options(line);
     plan.watchdog_seconds = watchdog_seconds(line);
     // A run that goes on finds what it has written before.
+    const bool may_lose_ranks = plan.checkpoints.snapshots.every > 0;
+    if (may_lose_ranks && !session.communicator()->survives_failures())
+      throw launch::UsageError(
+          "--snapshot-every: over this MPI a failed rank ends the job: set KADAM_WIRE=tcp, or start with "
+          "mpirun --with-ft ulfm of Open MPI 5");
+    if (may_lose_ranks && plan.configuration.data.dirichlet_alpha > 0.0)
+      throw launch::UsageError(
+          "--snapshot-every with data.dirichlet_alpha: shards belong to their number of ranks, which changes "
+          "when a rank fails");
     if (session.is_root() && plan.checkpoints.resume.empty())
       launch::require_unused(plan.folder, plan.algorithms);
     plan.data = workloads::make_dataset(plan.configuration.data);
@@ -191,6 +200,7 @@ int run(Session& session, int argc, char** argv) {
       std::fflush(stdout);
     }
     runs.push_back(trainer.run(plan.folder_of(algorithm), plan.checkpoints_of(algorithm)));
+    session.go_on_with(trainer.communicator());
     if (timeline) write_timeline(session, *timeline, plan.folder_of(algorithm) / "trace.json");
     if (!runs.back().was_stopped) continue;
     if (session.is_root()) print_stop(plan, runs.back());

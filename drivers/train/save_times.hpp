@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/checkpoint/snapshots.hpp>
+
 #include <Kokkos_Timer.hpp>
 
 #include <cstdint>
@@ -13,13 +15,14 @@ namespace kadam::train {
 
 /// Whether, where and how often a run is saved, and what it goes on from.
 struct CheckpointOptions {
-  std::filesystem::path folder;   ///< empty: nothing is saved
-  std::int64_t every_steps = 0;   ///< 0: not by steps
-  double every_seconds = 0.0;     ///< 0: not by time
-  int keep = 2;                   ///< newest checkpoints that stay; 0: all
-  bool goes_on_unsaved = false;   ///< after one that could not be written
-  std::string resume;             ///< empty, "auto", or the folder of one checkpoint
-  double walltime_seconds = 0.0;  ///< of the program, after which it saves and ends; 0: none
+  std::filesystem::path folder;                 ///< empty: nothing is saved
+  std::int64_t every_steps = 0;                 ///< 0: not by steps
+  double every_seconds = 0.0;                   ///< 0: not by time
+  int keep = 2;                                 ///< newest checkpoints that stay; 0: all
+  bool goes_on_unsaved = false;                 ///< after one that could not be written
+  std::string resume;                           ///< empty, "auto", or the folder of one checkpoint
+  checkpoint::SnapshotOptions snapshots{0, 1};  ///< every 0: none
+  double walltime_seconds = 0.0;                ///< of the program, after which it saves and ends; 0: none
 
   /// Reads "500" (steps) or "15min" into the two above. Errors: UsageError.
   void set_every(const std::string& text);

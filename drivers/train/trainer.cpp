@@ -8,6 +8,9 @@
 
 #include <Kokkos_Profiling_ScopedRegion.hpp>
 
+#include <fmt/format.h>
+
+#include <cstdio>
 #include <utility>
 
 namespace kadam::train {
@@ -37,16 +40,12 @@ void add(const ExecutionSpace& exec, const Vector<float>& to, const Vector<const
 Trainer::Trainer(const Configuration& configuration, const std::string& algorithm,
                  const workloads::Dataset& data, std::shared_ptr<Communicator> communicator)
     : configuration_(configuration),
+      algorithm_(algorithm),
       data_(data),
-      communicator_(std::move(communicator)),
       model_(workloads::make_model(configuration.model, data.shape())),
-      optimizer_(make_optimizer(algorithm, configuration.optimizer.options_for(algorithm), model_->tensors(),
-                                communicator_, configuration.optimizer.groups)),
-      sampler_(workloads::make_sampler(data, configuration.data.dirichlet_alpha,
-                                       sampler_options(configuration, data, *communicator_),
-                                       static_cast<std::uint64_t>(configuration.training.seed))),
-      progress_(algorithm, configuration.training.steps, is_root()),
+      progress_(std::in_place, algorithm, configuration.training.steps, communicator->rank() == 0),
       statistics_(configuration.training.steps) {
+  take_part(std::move(communicator));
   const std::int64_t d = model_->tensors().elements();
   parameters_ = allocate<float>(exec_, "kadam-train::parameters", d);
   consensus_ = allocate<float>(exec_, "kadam-train::consensus", d);
@@ -61,7 +60,18 @@ Trainer::Trainer(const Configuration& configuration, const std::string& algorith
   exec_.fence("kadam-train: initial parameters");
   launch::require_learning_rates(*optimizer_, configuration.training.steps);
   summary_.algorithm = algorithm;
-  summary_.dense_bytes_per_step = static_cast<double>(DenseMean::bytes_sent(*communicator_, d));
+}
+
+void Trainer::take_part(std::shared_ptr<Communicator> communicator) {
+  communicator_ = std::move(communicator);
+  const auto seed = static_cast<std::uint64_t>(configuration_.training.seed);
+  optimizer_ = make_optimizer(algorithm_, configuration_.optimizer.options_for(algorithm_), model_->tensors(),
+                              communicator_, configuration_.optimizer.groups);
+  sampler_ = workloads::make_sampler(data_, configuration_.data.dirichlet_alpha,
+                                     sampler_options(configuration_, data_, *communicator_), seed);
+  statistics_ = RunStatistics(configuration_.training.steps);
+  summary_.dense_bytes_per_step =
+      static_cast<double>(DenseMean::bytes_sent(*communicator_, model_->tensors().elements()));
 }
 
 void Trainer::record_into(const std::filesystem::path& folder) {
@@ -74,31 +84,46 @@ RunSummary Trainer::run(const std::filesystem::path& folder, const CheckpointOpt
   if (is_root()) open_folder(folder, !checkpoints.resume.empty());
   timer_.reset();
   SaveTimes times(checkpoints, is_root());
-  const TrainingOptions& training = configuration_.training;
-  while (step_ < training.steps && !summary_.was_stopped) {
-    const std::int64_t step = ++step_;
-    if (timeline_ != nullptr) timeline_->at_step(step);
-    const std::uint32_t raised = take_step(step, times.wishes());
-    const bool is_last = step == training.steps;
-    if (is_last) optimizer_->flush(exec_, parameters_);
-    const bool asked = training.evaluate_every > 0 && step % training.evaluate_every == 0;
-    if (asked || is_last) evaluate(step);
-    if (times.is_due(step, raised) || (is_last && !checkpoints.folder.empty())) {
-      save(checkpoints);
-      times.saved();
+  if (checkpoints.snapshots.every > 0) start_snapshots(checkpoints.snapshots);
+  for (bool is_done = false; !is_done;) {
+    try {
+      while (step_ < configuration_.training.steps && !summary_.was_stopped) {
+        train_step(checkpoints, times);
+        if (snapshots_) take_snapshot();
+      }
+      summary_.wall_seconds = wall_seconds();
+      if (recording_) recording_->commit();
+      progress_->finish();
+      summarise();
+      is_done = true;
+    } catch (const PeerFailure& failure) {
+      if (!snapshots_) throw;
+      fmt::print(stderr, "warning: rank {}, step {}: {}\n", communicator_->rank(), step_, failure.what());
+      survive(folder, checkpoints);
     }
-    summary_.was_stopped = SaveTimes::ends(raised) && !is_last;
-    if (watchdog_ != nullptr) watchdog_->saw_step(step);
   }
-  summary_.wall_seconds = wall_seconds();
-  if (recording_) recording_->commit();
-  progress_.finish();
-  summarise();
   if (is_root() && !summary_.was_stopped) {
     write_parameters(folder);
     close_run_record(folder / "run.json", summary_);
   }
   return summary_;
+}
+
+void Trainer::train_step(const CheckpointOptions& checkpoints, SaveTimes& times) {
+  const TrainingOptions& training = configuration_.training;
+  const std::int64_t step = ++step_;
+  if (timeline_ != nullptr) timeline_->at_step(step);
+  const std::uint32_t raised = take_step(step, times.wishes());
+  const bool is_last = step == training.steps;
+  if (is_last) optimizer_->flush(exec_, parameters_);
+  const bool asked = training.evaluate_every > 0 && step % training.evaluate_every == 0;
+  if (asked || is_last) evaluate(step);
+  if (times.is_due(step, raised) || (is_last && !checkpoints.folder.empty())) {
+    save(checkpoints);
+    times.saved();
+  }
+  summary_.was_stopped = SaveTimes::ends(raised) && !is_last;
+  if (watchdog_ != nullptr) watchdog_->saw_step(step);
 }
 
 /// The mean gradient of `accumulate` batches; returns their mean loss. When it returns, a device may still be
@@ -108,8 +133,8 @@ double Trainer::accumulate_gradient(bool is_timed) {
   const std::int64_t batches = configuration_.training.accumulate;
   double loss = 0.0;
   for (std::int64_t k = 0; k < batches; ++k) {
-    const auto examples = sampler_.next();
-    data_.training_batch(exec_, examples, sampler_.epoch(), batch_);
+    const auto examples = sampler_->next();
+    data_.training_batch(exec_, examples, sampler_->epoch(), batch_);
     const Vector<float>& target = k == 0 ? gradient_ : micro_gradient_;
     loss += model_->loss_and_gradient(exec_, parameters_, batch_, target,
                                       [&](const ElementRange& range) { use_while_computing(range); });

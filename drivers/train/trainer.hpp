@@ -3,6 +3,7 @@
 #pragma once
 
 #include <kadam/checkpoint/checkpoint.hpp>
+#include <kadam/checkpoint/snapshots.hpp>
 #include <kadam/io/json_lines.hpp>
 #include <kadam/optim/make_optimizer.hpp>
 #include <launch/optimizer_steps.hpp>
@@ -18,6 +19,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -31,6 +33,8 @@ class Trainer {
           std::shared_ptr<Communicator> communicator);
 
   [[nodiscard]] const Optimizer& optimizer() const { return *optimizer_; }
+  /// The ranks that train: those that are left.
+  [[nodiscard]] const std::shared_ptr<Communicator>& communicator() const { return communicator_; }
   /// Told of every step.
   void watch_with(launch::Watchdog& watchdog) { watchdog_ = &watchdog; }
   void trace_with(trace::Timeline& timeline) { timeline_ = &timeline; }
@@ -52,6 +56,15 @@ class Trainer {
   void resume(const CheckpointOptions& options);
   void save(const CheckpointOptions& options);
   [[nodiscard]] checkpoint::ProgramState program_state() const;
+  /// Makes what belongs to a number of ranks.
+  void take_part(std::shared_ptr<Communicator> communicator);
+  void train_step(const CheckpointOptions& checkpoints, SaveTimes& times);
+  void start_snapshots(const checkpoint::SnapshotOptions& options);
+  void take_snapshot();
+  /// After a rank has failed: goes on from a snapshot, or from a checkpoint where no snapshot is whole.
+  void survive(const std::filesystem::path& folder, const CheckpointOptions& options);
+  /// Where the run stood. False: kadam-train has not written it.
+  [[nodiscard]] bool adopt(const checkpoint::ProgramState& program);
   void adopt(const checkpoint::Restored& restored);
   double accumulate_gradient(bool is_timed);
   void use_while_computing(const ElementRange& range);
@@ -71,11 +84,14 @@ class Trainer {
   [[nodiscard]] bool is_root() const { return communicator_->rank() == 0; }
 
   Configuration configuration_;
+  std::string algorithm_;
   const workloads::Dataset& data_;
   std::shared_ptr<Communicator> communicator_;
   std::unique_ptr<workloads::Model> model_;
   std::unique_ptr<Optimizer> optimizer_;
-  workloads::Sampler sampler_;
+  std::optional<workloads::Sampler> sampler_;
+  std::optional<checkpoint::Snapshots> snapshots_;
+  double snapshot_seconds_ = 0.0;
   ExecutionSpace exec_;
   workloads::Batch batch_;
   Vector<float> parameters_;
@@ -94,7 +110,7 @@ class Trainer {
   std::unique_ptr<io::JsonLinesWriter> metrics_;
   Commands commands_;
   std::set<std::string> warned_;  ///< kinds of warnings that were given
-  launch::Progress progress_;
+  std::optional<launch::Progress> progress_;
   RunStatistics statistics_;
   RunSummary summary_;
 };

@@ -60,8 +60,8 @@ void Trainer::log(const StepResult& result, std::int64_t step) {
     line.insert(line.end(), figures.begin(), figures.end());
     metrics_->write(line);
   }
-  progress_.update(step, fmt::format("loss {:.4f}  {:<10}  {:>9}/step", loss, statistics_.phase(),
-                                     launch::bytes_text(window.mean_bytes())));
+  progress_->update(step, fmt::format("loss {:.4f}  {:<10}  {:>9}/step", loss, statistics_.phase(),
+                                      launch::bytes_text(window.mean_bytes())));
 }
 
 /// The optimizer's health as metrics; what is wrong is said once of its kind.

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <launch/quantities.hpp>
 #include <train/trainer.hpp>
 
 #include <Kokkos_Profiling_ScopedRegion.hpp>
@@ -43,7 +44,7 @@ void Trainer::save(const CheckpointOptions& options) {
 
 /// Where the data are, and what the summary needs to be that of the whole run.
 checkpoint::ProgramState Trainer::program_state() const {
-  const workloads::SamplerState sampler = sampler_.state();
+  const workloads::SamplerState sampler = sampler_->state();
   checkpoint::ProgramState state = statistics_.to_texts();
   state["step"] = std::to_string(step_);
   state["sampler"] = fmt::format("{} {} {}", sampler.seed, sampler.epoch, sampler.position);
@@ -52,10 +53,10 @@ checkpoint::ProgramState Trainer::program_state() const {
   return state;
 }
 
-void Trainer::adopt(const checkpoint::Restored& restored) {
+bool Trainer::adopt(const checkpoint::ProgramState& program) {
   const auto text = [&](const char* name) {
-    const auto found = restored.program.find(name);
-    return found == restored.program.end() ? std::string() : found->second;
+    const auto found = program.find(name);
+    return found == program.end() ? std::string() : found->second;
   };
   long long epoch = 0;
   long long position = 0;
@@ -66,16 +67,85 @@ void Trainer::adopt(const checkpoint::Restored& restored) {
       std::sscanf(text("step").c_str(), "%lld", &step) == 1 &&
       std::sscanf(text("wall_seconds").c_str(), "%la", &seconds_of_former_) == 1 &&
       std::sscanf(text("held_out").c_str(), "%la %la", &summary_.held_out_loss, &summary_.accuracy) == 2 &&
-      statistics_.from_texts(restored.program);
-  if (!is_whole) {
+      statistics_.from_texts(program);
+  if (!is_whole) return false;
+  sampler_->restore({seed, epoch, position});
+  step_ = step;
+  progress_->start_after(step_);
+  return true;
+}
+
+void Trainer::adopt(const checkpoint::Restored& restored) {
+  if (!adopt(restored.program)) {
     throw std::runtime_error(restored.path.string() +
                              ": it was not written by kadam-train: where the run stood is missing");
   }
-  sampler_.restore({seed, epoch, position});
-  step_ = step;
-  progress_.start_after(step_);
   if (is_root())
     fmt::print("{}: goes on after step {} from {}\n", optimizer_->name(), step_, restored.path.string());
+}
+
+void Trainer::start_snapshots(const checkpoint::SnapshotOptions& options) {
+  Kokkos::Timer timer;
+  snapshots_.emplace(*optimizer_, options);
+  // Whoever fails before the first is due is survived as well.
+  snapshots_->take(exec_, *optimizer_, parameters_, program_state());
+  snapshot_seconds_ = 0.0;
+  if (!is_root()) return;
+  fmt::print(
+      "  snapshots: every {} steps {} from each rank to another{}, {} of its memory; the first took {}\n",
+      options.every, launch::bytes_text(static_cast<double>(snapshots_->bytes_sent())),
+      snapshots_->survives_hosts() ? " on another host" : "",
+      launch::bytes_text(2.0 * static_cast<double>(snapshots_->bytes())),
+      launch::seconds_text(timer.seconds()));
+  if (!snapshots_->survives_hosts() && communicator_->size() > 1)
+    fmt::print(stderr,
+               "warning: more than half of the ranks are on one host: without it the snapshots are lost; "
+               "checkpoints (--checkpoint) are what is left then\n");
+}
+
+void Trainer::take_snapshot() {
+  Kokkos::Timer timer;
+  const std::int64_t steps = optimizer_->steps_taken();
+  snapshots_->after_step(exec_, *optimizer_, parameters_,
+                         snapshots_->is_due(steps) ? program_state() : checkpoint::ProgramState());
+  snapshot_seconds_ += timer.seconds();
+}
+
+void Trainer::survive(const std::filesystem::path& folder, const CheckpointOptions& options) {
+  Kokkos::Timer timer;
+  const double seconds_until_now = wall_seconds();
+  for (bool goes_on = false; !goes_on;) {
+    const int ranks = communicator_->size();
+    take_part(optimizer_->communicator().survivors());
+    try {
+      const checkpoint::Snapshots::Restored restored = snapshots_->restore(exec_, *optimizer_, parameters_);
+      if (!adopt(restored.program))
+        throw std::logic_error("kadam-train: a snapshot lacks where the run stood");
+      if (is_root())
+        fmt::print("{}: {} of {} ranks go on after step {} from a snapshot ({})\n", optimizer_->name(),
+                   communicator_->size(), ranks, step_, launch::seconds_text(timer.seconds()));
+      goes_on = true;
+    } catch (const checkpoint::SnapshotLost& lost) {
+      if (options.folder.empty()) throw;
+      if (is_root()) fmt::print(stderr, "warning: {}\n", lost.what());
+      const auto restored = checkpoint::restore_newest(exec_, *optimizer_, parameters_, options.folder);
+      if (!restored) throw;
+      adopt(*restored);
+      snapshots_->take(exec_, *optimizer_, parameters_, program_state());
+      goes_on = true;
+    } catch (const PeerFailure& failure) {
+      // One more: those who are left try again.
+      fmt::print(stderr, "warning: rank {}: {}\n", communicator_->rank(), failure.what());
+    }
+  }
+  // The clock goes on; the steps that are lost are repeated.
+  timer_.reset();
+  seconds_of_former_ = seconds_until_now + timer.seconds();
+  metrics_.reset();
+  if (is_root()) open_folder(folder, true);
+  progress_.emplace(algorithm_, configuration_.training.steps, is_root());
+  progress_->start_after(step_);
+  std::fflush(stdout);
 }
 
 }  // namespace kadam::train
