@@ -48,6 +48,21 @@ void end_transport() {
   MPI_Finalize();
 }
 
+/// Without ranks that have failed. An MPI that does not tolerate faults waits for them in its end.
+void end_transport_of(Communicator& survivors) {
+  MpiOptions alone;
+  alone.allow_alone = true;
+  if (make_mpi_communicator(MPI_COMM_SELF, alone)->survives_failures()) {
+    end_transport();
+    return;
+  }
+  try {
+    (void)survivors.all_gather_values({});  // a launcher may end those who are not done yet
+  } catch (const std::exception&) {         // NOLINT(bugprone-empty-catch): one more is gone, and all is done
+  }
+  std::fflush(nullptr);
+}
+
 /// The whole text as a number.
 template <class Number>
 bool reads(std::string_view text, Number& number) {
@@ -141,6 +156,7 @@ bool transport_runs() {
   return false;
 }
 void end_transport() {}
+void end_transport_of(Communicator& /*survivors*/) {}
 std::shared_ptr<Communicator> world() {
   return Communicator::self();
 }
@@ -172,9 +188,15 @@ Session::Session(std::string program, int& argc, char**& argv) : program_(std::m
 }
 
 Session::~Session() {
+  if (has_lost_ranks_ && transport_runs()) end_transport_of(*communicator_);
   communicator_.reset();
   if (Kokkos::is_initialized()) Kokkos::finalize();
-  if (transport_runs()) end_transport();
+  if (transport_runs() && !has_lost_ranks_) end_transport();
+}
+
+void Session::go_on_with(std::shared_ptr<Communicator> survivors) {
+  has_lost_ranks_ = has_lost_ranks_ || survivors->size() < communicator_->size();
+  communicator_ = std::move(survivors);
 }
 
 void Session::prepare(const std::function<void()>& preparation) const {

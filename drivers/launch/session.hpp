@@ -8,7 +8,6 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
-#include <utility>
 
 namespace kadam::launch {
 
@@ -43,7 +42,7 @@ class Session {
   [[nodiscard]] bool is_root() const { return communicator_->rank() == 0; }
 
   /// From now on these ranks are the program: others have failed.
-  void go_on_with(std::shared_ptr<Communicator> survivors) { communicator_ = std::move(survivors); }
+  void go_on_with(std::shared_ptr<Communicator> survivors);
 
   /// Runs what may fail on one rank alone (reading files, checking options) and then asks all ranks: if any
   /// failed, the first that did prints why, and all throw Refused. Collective.
@@ -52,6 +51,7 @@ class Session {
  private:
   std::string program_;
   std::shared_ptr<Communicator> communicator_;
+  bool has_lost_ranks_ = false;
 };
 
 /// Thrown on all ranks by Session::prepare after the reason was printed.
