@@ -4,6 +4,7 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <cstddef>
 #include <cstdint>
 
 /// What the vector units of CPUs can do and compilers do not make of loops: bits of comparisons, and tables
@@ -105,7 +106,7 @@ class SumsOf32 {
 class SumsOf32 {
  public:
   KOKKOS_INLINE_FUNCTION void read(const float* sums) {
-    for (int j = 0; j < 4; ++j) sums_[j] = _mm256_loadu_ps(sums + 8 * j);
+    for (int j = 0; j < 4; ++j) sums_[j] = _mm256_loadu_ps(sums + std::ptrdiff_t{8} * j);
   }
 
   template <bool interleaved>
@@ -133,7 +134,7 @@ class SumsOf32 {
     }
   }
   KOKKOS_INLINE_FUNCTION void write(float* sums) const {
-    for (int j = 0; j < 4; ++j) _mm256_storeu_ps(sums + 8 * j, sums_[j]);
+    for (int j = 0; j < 4; ++j) _mm256_storeu_ps(sums + std::ptrdiff_t{8} * j, sums_[j]);
   }
 
  private:
