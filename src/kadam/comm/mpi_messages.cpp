@@ -155,8 +155,11 @@ void MpiMessages::give_up() {
       MPI_Cancel(&requests_[k]);
       MPI_Wait(&requests_[k], MPI_STATUS_IGNORE);
     } else {
-      // Its receiver may be gone: waiting could take for ever.
+      // Its receiver may be gone: waiting could take for ever. An MPI that tolerates faults ends the program
+      // where a send fails after its request was freed: it is left alone there.
+#ifndef OMPI_HAVE_MPI_EXT_FTMPI
       MPI_Request_free(&requests_[k]);
+#endif
     }
   }
   requests_.clear();
