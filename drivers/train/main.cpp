@@ -67,7 +67,6 @@ Plan make_plan(const Session& session, const CommandLine& line) {
     plan.configuration.require_honoured_by(plan.algorithms);
     plan.checkpoints = checkpoint_options(line);
     plan.watchdog_seconds = watchdog_seconds(line);
-    // A run that goes on finds what it has written before.
     const bool may_lose_ranks = plan.checkpoints.snapshots.every > 0;
     if (may_lose_ranks && !session.communicator()->survives_failures())
       throw launch::UsageError(
@@ -77,6 +76,7 @@ Plan make_plan(const Session& session, const CommandLine& line) {
       throw launch::UsageError(
           "--snapshot-every with data.dirichlet_alpha: shards belong to their number of ranks, which changes "
           "when a rank fails");
+    // A run that goes on finds what it has written before.
     if (session.is_root() && plan.checkpoints.resume.empty())
       launch::require_unused(plan.folder, plan.algorithms);
     plan.data = workloads::make_dataset(plan.configuration.data);

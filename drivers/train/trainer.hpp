@@ -91,7 +91,6 @@ class Trainer {
   std::unique_ptr<Optimizer> optimizer_;
   std::optional<workloads::Sampler> sampler_;
   std::optional<checkpoint::Snapshots> snapshots_;
-  double snapshot_seconds_ = 0.0;
   ExecutionSpace exec_;
   workloads::Batch batch_;
   Vector<float> parameters_;

@@ -89,7 +89,6 @@ void Trainer::start_snapshots(const checkpoint::SnapshotOptions& options) {
   snapshots_.emplace(*optimizer_, options);
   // Whoever fails before the first is due is survived as well.
   snapshots_->take(exec_, *optimizer_, parameters_, program_state());
-  snapshot_seconds_ = 0.0;
   if (!is_root()) return;
   fmt::print(
       "  snapshots: every {} steps {} from each rank to another{}, {} of its memory; the first took {}\n",
@@ -104,11 +103,9 @@ void Trainer::start_snapshots(const checkpoint::SnapshotOptions& options) {
 }
 
 void Trainer::take_snapshot() {
-  Kokkos::Timer timer;
   const std::int64_t steps = optimizer_->steps_taken();
   snapshots_->after_step(exec_, *optimizer_, parameters_,
                          snapshots_->is_due(steps) ? program_state() : checkpoint::ProgramState());
-  snapshot_seconds_ += timer.seconds();
 }
 
 void Trainer::survive(const std::filesystem::path& folder, const CheckpointOptions& options) {

@@ -3,7 +3,6 @@
 #include <kadam/checkpoint/checkpoint.hpp>
 #include <kadam/checkpoint/snapshots.hpp>
 #include <kadam/comm/mpi_communicator.hpp>
-#include <kadam/comm/socket_communicator.hpp>
 #include <kadam/kernels/content_hash.hpp>
 #include <kadam/optim/make_optimizer.hpp>
 #include <kadam/text_hash.hpp>
@@ -57,14 +56,7 @@ class Mortal final : public ExchangeObserver {
 };
 
 std::shared_ptr<Communicator> connect_by_tcp() {
-  int rank = 0;
-  int ranks = 1;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  SocketOptions options;
-  options.exchange.timeout_seconds = 30.0;
-  options.host = "127.0.0.1";
-  return make_socket_communicator(rank, ranks, test::gather_texts_by_mpi, options);
+  return test::Wire{true, Staging::automatic}.connect(1, 30.0);
 }
 
 class SnapshotsTest : public testing::TestWithParam<OptimizerCase> {

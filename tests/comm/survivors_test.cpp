@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/comm/communicator.hpp>
 #include <kadam/comm/mpi_communicator.hpp>
-#include <kadam/comm/socket_communicator.hpp>
 #include <support/mpi_world.hpp>
 #include <support/wires.hpp>
 
@@ -20,15 +19,7 @@ namespace kadam {
 namespace {
 
 std::shared_ptr<Communicator> connect(double connect_seconds) {
-  int rank = 0;
-  int ranks = 1;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  SocketOptions options;
-  options.exchange.timeout_seconds = 20.0;
-  options.host = "127.0.0.1";
-  options.connect_seconds = connect_seconds;
-  return make_socket_communicator(rank, ranks, test::gather_texts_by_mpi, options);
+  return test::Wire{true, Staging::automatic}.connect(1, 20.0, connect_seconds);
 }
 
 std::vector<double> ranks_of(Communicator& communicator, int own) {

@@ -34,9 +34,9 @@ struct Wire {
   bool is_tcp = false;
   Staging staging = Staging::automatic;
 
-  /// timeout_seconds: of exchanges; 0: none.
-  [[nodiscard]] std::shared_ptr<Communicator> connect(int ranks_per_node = 1,
-                                                      double timeout_seconds = 0.0) const {
+  /// timeout_seconds: of exchanges; 0: none. connect_seconds: as in SocketOptions.
+  [[nodiscard]] std::shared_ptr<Communicator> connect(int ranks_per_node = 1, double timeout_seconds = 0.0,
+                                                      double connect_seconds = 60.0) const {
     MpiOptions options = mpi_options(staging, ranks_per_node);
     options.exchange.timeout_seconds = timeout_seconds;
     if (!is_tcp) return make_mpi_communicator(MPI_COMM_WORLD, options);
@@ -45,7 +45,7 @@ struct Wire {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     return make_socket_communicator(rank, ranks, gather_texts_by_mpi,
-                                    {options.exchange, ranks_per_node, "127.0.0.1"});
+                                    {options.exchange, ranks_per_node, "127.0.0.1", connect_seconds});
   }
   friend std::ostream& operator<<(std::ostream& out, const Wire& wire) {
     return out << (wire.is_tcp ? "tcp" : "mpi") << (wire.staging == Staging::always ? "_staged" : "");

@@ -131,11 +131,7 @@ bool SnapshotState::read(const ExecutionSpace& exec, const StateVector& vector) 
     return true;
   }
   std::vector<float> values(static_cast<std::size_t>(wanted.range.elements()));
-  std::vector<Move> moves;
-  const std::vector<Want> wants = wants_of_all({wanted.copy, wanted.range});
-  for (std::size_t rank = 0; rank < wants.size(); ++rank)
-    add_moves(vector.name, *pieces, wants[rank].copy, wants[rank].range, static_cast<int>(rank), 0, moves);
-  exchange(moves, held_, std::as_writable_bytes(std::span(values)));
+  read_copy(vector.name, *pieces, wanted, std::as_writable_bytes(std::span(values)));
   put(exec, vector, values);
   return true;
 }
@@ -144,14 +140,19 @@ bool SnapshotState::read(const ExecutionSpace& exec, const StateBytes& bytes) {
   const std::vector<Piece>* const pieces = pieces_for(bytes.name, bytes.placement, io::TensorType::u8);
   if (pieces == nullptr) return false;
   std::vector<std::byte> values(static_cast<std::size_t>(bytes.placement.range.elements()));
-  std::vector<Move> moves;
-  const std::vector<Want> wants = wants_of_all({bytes.placement.copy, bytes.placement.range});
-  for (std::size_t rank = 0; rank < wants.size(); ++rank)
-    add_moves(bytes.name, *pieces, wants[rank].copy, wants[rank].range, static_cast<int>(rank), 0, moves);
-  exchange(moves, held_, values);
+  read_copy(bytes.name, *pieces, bytes.placement, values);
   Kokkos::deep_copy(exec, bytes.bytes, HostVector<const std::byte>(values.data(), values.size()));
   exec.fence("kadam::checkpoint::SnapshotState::read");
   return true;
+}
+
+void SnapshotState::read_copy(const std::string& name, const std::vector<Piece>& pieces,
+                              const Placement& wanted, std::span<std::byte> into) {
+  std::vector<Move> moves;
+  const std::vector<Want> wants = wants_of_all({wanted.copy, wanted.range});
+  for (std::size_t rank = 0; rank < wants.size(); ++rank)
+    add_moves(name, pieces, wants[rank].copy, wants[rank].range, static_cast<int>(rank), 0, moves);
+  exchange(moves, held_, into);
 }
 
 /// Rank r works out the mean of chunk r, and all get what they want of it: 8 d bytes to each rank, where all

@@ -79,6 +79,9 @@ class SnapshotState final : public StoredState {
   /// Those by which rank `to` gets the elements [range) of a copy, from byte `into` on.
   void add_moves(const std::string& name, const std::vector<Piece>& pieces, int copy,
                  const ElementRange& range, int to, std::size_t into, std::vector<Move>& moves) const;
+  /// What this rank wants of its copy into place, while the others read theirs.
+  void read_copy(const std::string& name, const std::vector<Piece>& pieces, const Placement& wanted,
+                 std::span<std::byte> into);
   [[nodiscard]] std::vector<float> mean_of_copies(const std::string& name, const std::vector<Piece>& pieces,
                                                   const ElementRange& wanted);
   /// All ranks give the same moves.

@@ -86,21 +86,18 @@ bool Snapshots::is_due(std::int64_t steps_taken) const {
 
 void Snapshots::after_step(const ExecutionSpace& exec, Optimizer& optimizer, const Vector<float>& parameters,
                            const ProgramState& program) {
-  const auto spread = static_cast<std::size_t>(options_.spread);
-  if (next_) {
-    if (++steps_under_way_ >= options_.spread) {
+  const auto move_on = [&](bool is_last) {
+    const auto spread = static_cast<std::size_t>(options_.spread);
+    if (is_last) {
       finish();
     } else {
       move((pieces_ + spread - 1) / spread);
     }
-  }
+  };
+  if (next_) move_on(++steps_under_way_ >= options_.spread);
   if (!is_due(optimizer.steps_taken())) return;
   begin(exec, optimizer, parameters, program);
-  if (spread == 1) {
-    finish();
-  } else {
-    move((pieces_ + spread - 1) / spread);
-  }
+  move_on(options_.spread == 1);
 }
 
 void Snapshots::take(const ExecutionSpace& exec, Optimizer& optimizer, const Vector<float>& parameters,
@@ -166,7 +163,7 @@ void Snapshots::finish() {
   next_.reset();
 }
 
-std::vector<int> Snapshots::choose() {
+Snapshots::Choice Snapshots::choose() {
   // Who has which parts of which snapshots.
   std::vector<double> own;
   for (const std::optional<Snapshot>* one : {&whole_, &next_}) {
@@ -201,11 +198,11 @@ std::vector<int> Snapshots::choose() {
     if (next_ && next_->number == number) whole_ = std::move(next_);
     if (whole_ && whole_->number != number) whole_.reset();
     next_.reset();
-    std::vector<int> lost;
-    for (int rank = 0; rank < static_cast<int>(of_number.ranks); ++rank) {
-      if (!of_number.owners.contains(rank)) lost.push_back(rank);
+    Choice choice{static_cast<int>(of_number.ranks), {}};
+    for (int rank = 0; rank < choice.ranks; ++rank) {
+      if (!of_number.owners.contains(rank)) choice.lost.push_back(rank);
     }
-    return lost;
+    return choice;
   }
   throw SnapshotLost(offers.empty() ? "kadam: no snapshot has been taken yet"
                                     : "kadam: no snapshot is whole: a rank has failed together with the one "
@@ -215,18 +212,16 @@ std::vector<int> Snapshots::choose() {
 Snapshots::Restored Snapshots::restore(const ExecutionSpace& exec, Optimizer& optimizer,
                                        const Parameters& parameters) {
   connect(optimizer);
+  const Choice choice = choose();
   Restored restored;
-  restored.lost = choose();
+  restored.lost = choice.lost;
   std::vector<const SnapshotPart*> held;
   if (whole_) {
     held.push_back(&whole_->own);
     if (whole_->has_ward && whole_->ranks > 1) held.push_back(&whole_->of_ward);
   }
-  const double own_ranks = whole_ ? whole_->ranks : 0;
-  const std::vector<double> ranks = line_->all_gather_values({&own_ranks, 1});
   {
-    SnapshotState state(*line_, held, static_cast<int>(*std::max_element(ranks.begin(), ranks.end())),
-                        optimizer);
+    SnapshotState state(*line_, held, choice.ranks, optimizer);
     optimizer.restore(exec, parameters, state);
     if (state.algorithm() == optimizer.name()) state.require_all_read();
     restored.program = state.program();

@@ -55,8 +55,8 @@ struct Partners {
 ///   }
 ///
 /// Memory: on the host, twice the parts of two ranks: for `adam` 4 (12 d/n) bytes, and 16 d more where each
-/// rank has an error of its own. Wire: the part of one rank, (12 d/n + 4 d) bytes of `onebit_adam`, and 48
-/// bytes of control to each rank. Worked number: onebit_adam, d = 3.3 million, n = 4: 23 MB from each rank.
+/// rank has an error of its own. Wire: the part of one rank, (16 d/n + 4 d) bytes of `onebit_adam`, and 16
+/// bytes of control to each rank. Worked number: onebit_adam, d = 3.3 million, n = 4: 26 MB from each rank.
 class Snapshots {
  public:
   /// Collective. Errors: std::invalid_argument for options out of range.
@@ -117,8 +117,12 @@ class Snapshots {
   /// Sends so many more pieces, and takes what has arrived.
   void move(std::size_t pieces);
   void finish();
-  /// Makes the newest snapshot that all ranks together have whole_; returns the ranks of it that are no more.
-  [[nodiscard]] std::vector<int> choose();
+  struct Choice {
+    int ranks = 0;          ///< of the snapshot
+    std::vector<int> lost;  ///< those of them that are no more
+  };
+  /// Makes the newest snapshot that all ranks together have whole_.
+  [[nodiscard]] Choice choose();
 
   SnapshotOptions options_;
   std::shared_ptr<Communicator> line_;
