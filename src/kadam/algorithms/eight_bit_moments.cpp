@@ -6,15 +6,6 @@
 #include <algorithm>
 
 namespace kadam {
-namespace {
-
-std::vector<std::int64_t> tensor_boundaries(const TensorLayout& layout) {
-  std::vector<std::int64_t> boundaries = {0};
-  for (const Tensor& tensor : layout.tensors()) boundaries.push_back(tensor.end);
-  return boundaries;
-}
-
-}  // namespace
 
 void describe_moments(OptionFields& fields, MomentFormat& moments) {
   fields.add_choice<MomentFormat>(
@@ -24,7 +15,7 @@ void describe_moments(OptionFields& fields, MomentFormat& moments) {
 
 EightBitMoments::EightBitMoments(const ExecutionSpace& exec, const std::string& label,
                                  const TensorLayout& layout)
-    : boundaries_(tensor_boundaries(layout)),
+    : boundaries_(layout.boundaries()),
       first_blocks_(TensorBlocks<MemorySpace>::first_blocks(boundaries_)),
       moments_{TensorBlocks<MemorySpace>::make(boundaries_),
                allocate_zeros<std::uint8_t>(exec, label + "::m", layout.elements()),
@@ -34,7 +25,7 @@ EightBitMoments::EightBitMoments(const ExecutionSpace& exec, const std::string& 
 
 std::size_t EightBitMoments::memory_bytes(const TensorLayout& layout) {
   const auto blocks =
-      static_cast<std::size_t>(TensorBlocks<MemorySpace>::first_blocks(tensor_boundaries(layout)).back());
+      static_cast<std::size_t>(TensorBlocks<MemorySpace>::first_blocks(layout.boundaries()).back());
   return 2 * static_cast<std::size_t>(layout.elements()) + 2 * sizeof(float) * blocks +
          TensorBlocks<MemorySpace>::memory_bytes(layout.tensors().size());
 }

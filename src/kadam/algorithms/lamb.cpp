@@ -5,12 +5,6 @@
 namespace kadam {
 namespace {
 
-std::vector<std::int64_t> boundaries_of(const TensorLayout& layout) {
-  std::vector<std::int64_t> boundaries = {0};
-  for (const Tensor& tensor : layout.tensors()) boundaries.push_back(tensor.end);
-  return boundaries;
-}
-
 LambTensors<MemorySpace> allocate_tensors(const TensorTiles<MemorySpace>& tiles) {
   const auto tensors = static_cast<std::size_t>(tiles.tensor_count());
   return {Vector<float>("kadam::DenseLambStep::lr_scale", tensors),
@@ -39,7 +33,7 @@ void DenseLambStep::Options::validate(std::string_view owner) const {
 
 DenseLambStep::DenseLambStep(const Options& options, const TensorLayout& layout, const ResolvedGroups& groups)
     : options_(options),
-      tiles_(TensorTiles<MemorySpace>::make(boundaries_of(layout))),
+      tiles_(TensorTiles<MemorySpace>::make(layout.boundaries())),
       tensors_(allocate_tensors(tiles_)) {
   set_groups(groups);
 }
@@ -68,7 +62,7 @@ void DenseLambStep::operator()(const Step& step, const Moments& moments, const G
 }
 
 std::int64_t DenseLambStep::tile_count(const TensorLayout& layout) {
-  return TensorTiles<MemorySpace>::count(boundaries_of(layout));
+  return TensorTiles<MemorySpace>::count(layout.boundaries());
 }
 
 std::size_t DenseLambStep::memory_bytes(const TensorLayout& layout) {

@@ -60,6 +60,12 @@ TensorLayout::TensorLayout(std::vector<Tensor> tensors) : tensors_(std::move(ten
   }
 }
 
+std::vector<std::int64_t> TensorLayout::boundaries() const {
+  std::vector<std::int64_t> boundaries = {0};
+  for (const Tensor& tensor : tensors_) boundaries.push_back(tensor.end);
+  return boundaries;
+}
+
 std::int64_t TensorLayoutBuilder::add(std::string name, std::int64_t elements) {
   const std::int64_t begin = tensors_.empty() ? 0 : tensors_.back().end;
   tensors_.push_back({std::move(name), begin, begin + elements});

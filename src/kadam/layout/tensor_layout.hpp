@@ -40,6 +40,8 @@ class TensorLayout {
   /// d, the length of the flat vector.
   [[nodiscard]] std::int64_t elements() const { return tensors_.empty() ? 0 : tensors_.back().end; }
   [[nodiscard]] const std::vector<Tensor>& tensors() const { return tensors_; }
+  /// 0, and where each tensor ends.
+  [[nodiscard]] std::vector<std::int64_t> boundaries() const;
 
   friend bool operator==(const TensorLayout&, const TensorLayout&) = default;
 
