@@ -43,7 +43,8 @@ Update update_of(const Vectors& vectors, const HalfCopy<MemorySpace>& copy) {
 
 /// In half of the memory of those in float32.
 Bfloat16Errors<MemorySpace> short_errors(const Vectors& vectors) {
-  return {{reinterpret_cast<Bfloat16*>(vectors.error.data()), vectors.error.extent(0)}, 1};
+  const Vector<Bfloat16> values(reinterpret_cast<Bfloat16*>(vectors.error.data()), vectors.error.extent(0));
+  return {values, 1};
 }
 
 /// That are read and written of an error.

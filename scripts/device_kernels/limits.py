@@ -148,7 +148,7 @@ OF_THE_LIBRARY = {
     "kadam::SparseMean::deliver_everything",
     "kadam::WarmupMean::accumulate",
     "kadam::ZeroOneAdam::synchronise_exactly",
-    "kadam::checkpoint::add",
+    "kadam::checkpoint::add_stored",
 }
 
 # Kernels that tests/device/kernels.cpp is still to launch: what they need of a GPU is not known.

@@ -21,6 +21,15 @@ Placement saved_range(const Placement& placement) {
   return part;
 }
 
+/// sum += values.
+void add_stored(const ExecutionSpace& exec, const Vector<float>& sum, const HostVector<const float>& values) {
+  const auto more = Kokkos::create_mirror_view_and_copy(MemorySpace{}, values);
+  Kokkos::parallel_for(
+      "kadam::checkpoint::add_stored",
+      Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>(exec, 0, sum.extent(0)),
+      KOKKOS_LAMBDA(const std::int64_t i) { sum(i) += more(i); });
+}
+
 }  // namespace
 
 Arrangement Arrangement::of(const Optimizer& optimizer) {
@@ -185,12 +194,7 @@ void StoredState::put(const ExecutionSpace& exec, const StateVector& vector,
                       const std::vector<float>& values) {
   const HostVector<const float> host(values.data(), values.size());
   if (vector.if_missing == StateVector::IfMissing::add) {
-    const Vector<const float> more = Kokkos::create_mirror_view_and_copy(MemorySpace{}, host);
-    const Vector<float> sum = vector.values;
-    Kokkos::parallel_for(
-        "kadam::checkpoint::add",
-        Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>(exec, 0, values.size()),
-        KOKKOS_LAMBDA(const std::size_t i) { sum(i) += more(i); });
+    add_stored(exec, vector.values, host);
   } else {
     Kokkos::deep_copy(exec, vector.values, host);
   }
