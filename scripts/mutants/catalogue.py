@@ -104,10 +104,24 @@ def loosest(text):
     return binds
 
 
+def is_expression(text):
+    """Whether it may be put in parentheses, as far as brackets, its ends and comments say."""
+    text = re.sub(r'"(\\.|[^"\\])*"', '""', text)
+    depth = 0
+    for mark in re.findall(r"//|/\*|[()\[\]{};]", text):
+        depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(mark, 0)
+        if depth < 0 or mark in ("//", "/*") or mark == ";" and depth == 0:
+            return False
+    return depth == 0 and not re.search(r"(^\s*(\|\||[=!<>]=|[/%=?])|(\|\||&&|[-+*/%<>=?,])\s*$)", text)
+
+
 def require_whole(fault, text, place):
     """In parentheses, an expression must mean what it means without: of a + b * c, `b * c` does, `a + b` does not."""
     if fault.kind != "expression":
         return
+    if not is_expression(fault.find):
+        raise CatalogueError(f"{fault.name}: '{fault.find}' is no whole expression: it has half of a bracket, a comment, "
+                             "the end of a statement, or an operator at its end")
     if re.search(r"(\w|\.|->|::)$", text[:place]) and re.match(r"\w", fault.find):
         raise CatalogueError(f"{fault.name}: '{fault.find}' begins in the middle of a name in {fault.file}")
     own = loosest(fault.find)
