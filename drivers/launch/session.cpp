@@ -112,10 +112,7 @@ std::shared_ptr<Communicator> by_wanted_wire(std::shared_ptr<Communicator> mpi,
     throw UsageError("KADAM_WIRE=" + std::string(wire) + ": expected mpi or tcp");
   SocketOptions options;
   options.exchange = exchange;
-  if (exchange.timeout_seconds > 0.0)
-    options.connect_seconds = std::min(options.connect_seconds, exchange.timeout_seconds);
-  const auto gather = [&](const std::string& own) { return mpi->all_gather_texts(own); };
-  return make_socket_communicator(mpi->rank(), mpi->size(), gather, options);
+  return make_socket_communicator(*mpi, options);
 }
 
 std::shared_ptr<Communicator> world() {

@@ -84,6 +84,7 @@ TEST_F(SurvivorsTest, EndExchangesOfAllThatCameFromTheSame) {
   if (ranks_ < 3) GTEST_SKIP() << "needs 3 ranks";
   std::shared_ptr<Communicator> all = connect(20.0);
   std::shared_ptr<Communicator> pair = all->split(rank_ < 2 ? 0 : 1);
+  all_come_here();
   if (rank_ == 2) {
     pair.reset();
     all.reset();

@@ -19,7 +19,7 @@ struct SocketOptions {
   /// Where others reach this rank, a name or an address of IPv4; empty: this host's only address beside the
   /// loopback, where it has one, else its name.
   std::string host;
-  /// How long a rank waits for others to connect.
+  /// How long a rank waits for others to connect; not longer than for their messages.
   double connect_seconds = 60.0;
 };
 
@@ -34,6 +34,9 @@ using GatherTexts = std::function<std::vector<std::string>(const std::string& ow
 /// address. PeerFailure, later, when a connection ends: the rank has ended or its host is gone.
 [[nodiscard]] std::shared_ptr<Communicator> make_socket_communicator(int rank, int size,
                                                                      const GatherTexts& gather,
+                                                                     const SocketOptions& options = {});
+/// The ranks of another communicator, which brings them together and carries nothing more.
+[[nodiscard]] std::shared_ptr<Communicator> make_socket_communicator(Communicator& ranks,
                                                                      const SocketOptions& options = {});
 
 }  // namespace kadam

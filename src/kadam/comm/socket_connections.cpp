@@ -44,6 +44,13 @@ SocketConnections::~SocketConnections() {
   }
 }
 
+bool SocketConnections::has_ended(int rank) const {
+  const Peer& one = peers_[static_cast<std::size_t>(rank)];
+  if (one.has_ended || one.descriptor < 0) return one.has_ended;
+  pollfd end{one.descriptor, POLLRDHUP, 0};
+  return ::poll(&end, 1, 0) > 0;
+}
+
 void SocketConnections::shut_down() const {
   // Who uses them sees the end, and says so.
   for (const Peer& one : peers_) {

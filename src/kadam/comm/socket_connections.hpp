@@ -33,6 +33,8 @@ class SocketConnections {
 
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return static_cast<int>(peers_.size()); }
+  /// Whether the other end of a connection has been ended, by its rank or with its process.
+  [[nodiscard]] bool has_ended(int rank) const;
   /// Ends all connections: exchanges over them fail here and at their other ends. Any thread may call it.
   void shut_down() const;
 

@@ -4,10 +4,11 @@
 
 #include <kadam/comm/socket_communicator.hpp>
 #include <kadam/comm/socket_connections.hpp>
+#include <kadam/comm/socket_listener.hpp>
+#include <kadam/comm/socket_roll_call.hpp>
 
-#include <chrono>
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -15,23 +16,26 @@
 
 namespace kadam {
 
-/// Where all ranks listen, and how groups of them connect.
+/// How groups of ranks connect, and meet again after a failure.
 class SocketMeeting {
  public:
   SocketMeeting(int rank, const SocketOptions& options);
-  SocketMeeting(const SocketMeeting&) = delete;
-  SocketMeeting& operator=(const SocketMeeting&) = delete;
-  ~SocketMeeting();
 
-  [[nodiscard]] static std::string host_name();
-  [[nodiscard]] const std::string& own_address() const { return own_; }
+  [[nodiscard]] const std::string& own_address() const { return listener_.address(); }
   [[nodiscard]] Seconds patience() const { return patience_; }
   /// The addresses of all ranks.
   void meet(std::vector<std::string> addresses) { addresses_ = std::move(addresses); }
 
+  /// Whether a rank has ended or given up since these ranks have last heard of each other.
+  using HasFailed = std::function<bool(int rank)>;
   /// Connections between these of all ranks, in their order. Collective over them.
+  ///
+  /// has_failed: empty where they have never heard of each other. Errors: std::runtime_error where one is not
+  /// reached in time; PeerFailure in place of it where they have heard of each other, and at once if one
+  /// fails.
   [[nodiscard]] std::shared_ptr<SocketConnections> connect(std::uint64_t group,
-                                                           const std::vector<int>& members);
+                                                           const std::vector<int>& members,
+                                                           const HasFailed& has_failed);
   /// Ends all connections that were made here.
   void shut_down();
 
@@ -50,18 +54,11 @@ class SocketMeeting {
   [[nodiscard]] Reunion reunite(const std::vector<int>& members);
 
  private:
-  using Clock = std::chrono::steady_clock;
-  using From = std::pair<std::uint64_t, std::uint64_t>;  // group, rank
-
-  [[nodiscard]] int call(std::uint64_t group, int rank, Clock::time_point deadline) const;
-  [[nodiscard]] int wait_for(std::uint64_t group, int rank, Clock::time_point deadline);
-  /// Takes the connections that have come, whose ranks have said who they are, into waiting_. Waits at most
-  /// so long for one to come or to speak.
-  void receive_guests(std::chrono::milliseconds patience);
+  [[nodiscard]] sockets::Hello hello(std::uint64_t group) const;
+  [[nodiscard]] int call(std::uint64_t group, int rank, sockets::Clock::time_point deadline) const;
+  [[nodiscard]] int wait_for(std::uint64_t group, int rank, sockets::Clock::time_point deadline,
+                             const HasFailed& has_failed);
   [[nodiscard]] std::shared_ptr<SocketConnections> keep(int own_place, const std::vector<int>& descriptors);
-
-  enum class Presence : std::uint8_t { silent, ended, present };
-  class RollCall;
   /// Whether all who are present say the same of who is. Who has ended by one of them has ended.
   [[nodiscard]] bool agree(const std::shared_ptr<SocketConnections>& connections,
                            std::vector<Presence>& presences) const;
@@ -69,18 +66,10 @@ class SocketMeeting {
 
   int rank_;
   Seconds patience_;
-  int listener_ = -1;
-  std::string own_;
+  SocketListener listener_;
   std::vector<std::string> addresses_;
-  /// A connection that nothing has been said on yet.
-  struct Guest {
-    int descriptor = -1;
-    Clock::time_point since;
-  };
-  std::vector<Guest> guests_;
-  std::map<From, int> waiting_;  ///< connections that others have made before this rank asked for them
   std::vector<std::weak_ptr<SocketConnections>> made_;
-  std::uint64_t reunions_ = 0;
+  std::uint64_t reunions_ = 0;  ///< the epoch
 };
 
 }  // namespace kadam

@@ -19,11 +19,13 @@ namespace {
 class SocketTransport final : public Transport {
  public:
   /// members: of all ranks, in the order of theirs here. group: the same on all of them, and no other's.
-  SocketTransport(std::shared_ptr<SocketMeeting> meeting, std::uint64_t group, std::vector<int> members)
+  /// has_failed: as of SocketMeeting::connect().
+  SocketTransport(std::shared_ptr<SocketMeeting> meeting, std::uint64_t group, std::vector<int> members,
+                  const SocketMeeting::HasFailed& has_failed)
       : meeting_(std::move(meeting)),
         group_(group),
         members_(std::move(members)),
-        connections_(meeting_->connect(group, members_)) {}
+        connections_(meeting_->connect(group, members_, has_failed)) {}
   SocketTransport(std::shared_ptr<SocketMeeting> meeting, SocketMeeting::Reunion reunion)
       : meeting_(std::move(meeting)),
         group_(reunion.group),
@@ -78,9 +80,7 @@ class SocketTransport final : public Transport {
     }
   }
 
-  [[nodiscard]] std::unique_ptr<Transport> duplicate() override {
-    return std::make_unique<SocketTransport>(meeting_, next_group(0), members_);
-  }
+  [[nodiscard]] std::unique_ptr<Transport> duplicate() override { return group_of(next_group(0), members_); }
 
   [[nodiscard]] std::unique_ptr<Transport> split(int colour) override {
     std::vector<int> colours(members_.size());
@@ -90,8 +90,8 @@ class SocketTransport final : public Transport {
     for (std::size_t k = 0; k < members_.size(); ++k) {
       if (colours[k] == colour) members.push_back(members_[k]);
     }
-    return std::make_unique<SocketTransport>(
-        meeting_, next_group(1 + static_cast<std::uint64_t>(members.front())), std::move(members));
+    const std::uint64_t group = next_group(1 + static_cast<std::uint64_t>(members.front()));
+    return group_of(group, std::move(members));
   }
 
   [[nodiscard]] std::unique_ptr<Transport> split_by_node() override {
@@ -99,7 +99,7 @@ class SocketTransport final : public Transport {
     std::string host;
     std::getline(file, host);
     std::vector<std::uint64_t> hosts(members_.size());
-    const std::uint64_t own = hash_of(host + SocketMeeting::host_name());
+    const std::uint64_t own = hash_of(host + SocketListener::host_name());
     hosts[static_cast<std::size_t>(rank())] = own;
     gather(hosts);
     return split(static_cast<int>(std::find(hosts.begin(), hosts.end(), own) - hosts.begin()));
@@ -112,6 +112,14 @@ class SocketTransport final : public Transport {
   }
 
  private:
+  /// Some of these ranks. Who has failed has ended its connections here.
+  [[nodiscard]] std::unique_ptr<Transport> group_of(std::uint64_t group, std::vector<int> members) {
+    const auto has_failed = [this](int rank) {
+      const auto place = std::find(members_.begin(), members_.end(), rank) - members_.begin();
+      return connections_->has_ended(static_cast<int>(place));
+    };
+    return std::make_unique<SocketTransport>(meeting_, group, std::move(members), has_failed);
+  }
   /// The same of every rank.
   template <class Number>
   void gather(std::vector<Number>& numbers) {
@@ -155,9 +163,15 @@ std::shared_ptr<Communicator> make_socket_communicator(int rank, int size, const
   std::vector<int> members(static_cast<std::size_t>(size));
   for (int k = 0; k < size; ++k) members[static_cast<std::size_t>(k)] = k;
   auto made = std::make_shared<Communicator>(
-      std::make_unique<SocketTransport>(meeting, group, std::move(members)), options.exchange);
+      std::make_unique<SocketTransport>(meeting, group, std::move(members), SocketMeeting::HasFailed()),
+      options.exchange);
   made->form_levels(options.ranks_per_node);
   return made;
+}
+
+std::shared_ptr<Communicator> make_socket_communicator(Communicator& ranks, const SocketOptions& options) {
+  const auto gather = [&](const std::string& own) { return ranks.all_gather_texts(own); };
+  return make_socket_communicator(ranks.rank(), ranks.size(), gather, options);
 }
 
 }  // namespace kadam
