@@ -61,8 +61,10 @@ class Trainer {
   void train_step(const CheckpointOptions& checkpoints, SaveTimes& times);
   void start_snapshots(const checkpoint::SnapshotOptions& options);
   void take_snapshot();
-  /// After a rank has failed: goes on from a snapshot, or from a checkpoint where no snapshot is whole.
+  /// After a rank has failed.
   void survive(const std::filesystem::path& folder, const CheckpointOptions& options);
+  /// Restores a snapshot, or a checkpoint where no snapshot is whole; returns which.
+  [[nodiscard]] const char* restore_for_those_left(const CheckpointOptions& options);
   /// Where the run stood. False: kadam-train has not written it.
   [[nodiscard]] bool adopt(const checkpoint::ProgramState& program);
   void adopt(const checkpoint::Restored& restored);

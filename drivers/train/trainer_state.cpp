@@ -8,7 +8,9 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <exception>
 #include <stdexcept>
+#include <utility>
 
 /// What a run saves, and what it goes on from.
 namespace kadam::train {
@@ -108,33 +110,42 @@ void Trainer::take_snapshot() {
                          snapshots_->is_due(steps) ? program_state() : checkpoint::ProgramState());
 }
 
-void Trainer::survive(const std::filesystem::path& folder, const CheckpointOptions& options) {
-  Kokkos::Timer timer;
-  const double seconds_until_now = wall_seconds();
-  for (bool goes_on = false; !goes_on;) {
-    const int ranks = communicator_->size();
-    take_part(optimizer_->communicator().survivors());
+const char* Trainer::restore_for_those_left(const CheckpointOptions& options) {
+  const auto with = [&](std::shared_ptr<Communicator> left) -> Optimizer& {
+    take_part(std::move(left));
+    return *optimizer_;
+  };
+  for (;;) {
+    std::exception_ptr no_snapshot;
     try {
-      const checkpoint::Snapshots::Restored restored = snapshots_->restore(exec_, *optimizer_, parameters_);
-      if (!adopt(restored.program))
+      if (!adopt(snapshots_->go_on(exec_, *optimizer_, parameters_, with).program))
         throw std::logic_error("kadam-train: a snapshot lacks where the run stood");
-      if (is_root())
-        fmt::print("{}: {} of {} ranks go on after step {} from a snapshot ({})\n", optimizer_->name(),
-                   communicator_->size(), ranks, step_, launch::seconds_text(timer.seconds()));
-      goes_on = true;
+      return "a snapshot";
     } catch (const checkpoint::SnapshotLost& lost) {
       if (options.folder.empty()) throw;
       if (is_root()) fmt::print(stderr, "warning: {}\n", lost.what());
+      no_snapshot = std::current_exception();
+    }
+    try {
       const auto restored = checkpoint::restore_newest(exec_, *optimizer_, parameters_, options.folder);
-      if (!restored) throw;
+      if (!restored) std::rethrow_exception(no_snapshot);
       adopt(*restored);
       snapshots_->take(exec_, *optimizer_, parameters_, program_state());
-      goes_on = true;
-    } catch (const PeerFailure& failure) {
-      // One more: those who are left try again.
+      return "a checkpoint";
+    } catch (const PeerFailure& failure) {  // one more is gone
       fmt::print(stderr, "warning: rank {}: {}\n", communicator_->rank(), failure.what());
     }
   }
+}
+
+void Trainer::survive(const std::filesystem::path& folder, const CheckpointOptions& options) {
+  Kokkos::Timer timer;
+  const double seconds_until_now = wall_seconds();
+  const int ranks = communicator_->size();
+  const char* const from = restore_for_those_left(options);
+  if (is_root())
+    fmt::print("{}: {} of {} ranks go on after step {} from {} ({})\n", optimizer_->name(),
+               communicator_->size(), ranks, step_, from, launch::seconds_text(timer.seconds()));
   // The clock goes on; the steps that are lost are repeated.
   timer_.reset();
   seconds_of_former_ = seconds_until_now + timer.seconds();

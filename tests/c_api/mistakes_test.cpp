@@ -57,6 +57,8 @@ TEST(CMistakes, AreSaidWhenAnOptimizerIsMade) {
           [](kadam_setup* s) { kadam_setup_ranks_per_node(s, -2); });
   refuses("kadam_setup_gpu_aware: expected auto, on or off, not perhaps",
           [](kadam_setup* s) { kadam_setup_gpu_aware(s, "perhaps"); });
+  refuses("kadam_setup_wire: expected \"mpi\" or \"tcp\", got \"ucx\"",
+          [](kadam_setup* s) { kadam_setup_wire(s, "ucx"); });
   refuses("kadam_setup_piece_bytes: expected 0 (automatic) or more bytes, got -1",
           [](kadam_setup* s) { kadam_setup_piece_bytes(s, -1); });
   // The first of several.

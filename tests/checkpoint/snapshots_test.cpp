@@ -213,6 +213,66 @@ class SnapshotRules : public SnapshotsTest {};
 
 INSTANTIATE_TEST_SUITE_P(Adam, SnapshotRules, testing::Values(test::dense_cases().front()), title);
 
+/// A second rank fails while the others go back: when it makes its optimizer, or at one of its sends after
+/// that.
+TEST_P(SnapshotRules, SurviveOneMoreFailureMeanwhile) {
+  if (ranks_ < 4) GTEST_SKIP() << "needs 4 ranks";
+  // Neither keeps the part of the other.
+  constexpr int first = 1;
+  constexpr int second = 3;
+  for (const int sends : {-1, 0, 1, 3, 6}) {
+    const auto mortal = std::make_shared<Mortal>();
+    std::shared_ptr<Communicator> communicator = connect_by_tcp();
+    communicator->observe(mortal);
+    const auto x = test::to_device(std::vector<float>(d, 0.0F));
+    std::unique_ptr<Optimizer> optimizer = make(communicator);
+    std::optional<Snapshots> snapshots;
+    snapshots.emplace(*optimizer, SnapshotOptions{4, 1});
+    for (std::int64_t t = 1; t <= 5; ++t) {
+      step(*optimizer, x);
+      snapshots->after_step(exec_, *optimizer, x, {{"step", std::to_string(t)}});
+    }
+    const auto end = [&] {
+      optimizer->communicator().revoke();
+      snapshots.reset();
+      optimizer.reset();
+      communicator.reset();
+    };
+    if (rank_ == first) {
+      end();
+      continue;
+    }
+    EXPECT_THROW(for (;;)(void) communicator->sum_over_ranks(0.0), PeerFailure);
+    const auto make_or_die = [&](std::shared_ptr<Communicator> left) -> Optimizer& {
+      communicator = std::move(left);
+      optimizer = make(communicator);
+      if (rank_ == second && sends < 0) throw Death();
+      if (rank_ == second) mortal->dies_after(sends);
+      return *optimizer;
+    };
+    if (rank_ == second) {
+      // Where it has sent all before, it dies now.
+      try {
+        (void)snapshots->go_on(exec_, *optimizer, x, make_or_die);
+      } catch (const Death&) {  // NOLINT(bugprone-empty-catch): it is meant to
+      }
+      end();
+      continue;
+    }
+    Snapshots::Restored restored = snapshots->go_on(exec_, *optimizer, x, make_or_die);
+    if (optimizer->communicator().size() == 3) {  // all had gone on before it died
+      EXPECT_THROW(for (;;)(void) communicator->sum_over_ranks(0.0), PeerFailure);
+      restored = snapshots->go_on(exec_, *optimizer, x, make_or_die);
+    }
+    EXPECT_EQ(optimizer->communicator().size(), 2);
+    EXPECT_EQ(restored.step, 4);
+    EXPECT_EQ(restored.program.at("step"), "4");
+    step(*optimizer, x);
+    const auto hash = static_cast<double>(content_hash(exec_, Vector<const float>(x)) >> 12U);
+    for (const double of_rank : communicator->all_gather_values({&hash, 1})) EXPECT_EQ(of_rank, hash);
+  }
+}
+
 /// A rank and the one that keeps its part.
 TEST_P(SnapshotRules, SayThatNoneIsWhole) {
   if (ranks_ < 3) GTEST_SKIP() << "needs 3 ranks";

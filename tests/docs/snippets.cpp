@@ -47,8 +47,11 @@ void train_on_survivors(std::unique_ptr<kadam::Optimizer>& optimizer, const kada
       optimizer->step(exec, x, gradient);
       snapshots.after_step(exec, *optimizer, x, {{"step", std::to_string(step)}});
     } catch (const kadam::PeerFailure&) {
-      optimizer = kadam::make_optimizer(name, options, layout, optimizer->communicator().survivors());
-      const auto from = snapshots.restore(exec, *optimizer, x);
+      const auto make = [&](const auto& survivors) -> kadam::Optimizer& {
+        optimizer = kadam::make_optimizer(name, options, layout, survivors);
+        return *optimizer;
+      };
+      const auto from = snapshots.go_on(exec, *optimizer, x, make);
       step = std::stol(from.program.at("step"));
     }
   }

@@ -37,6 +37,13 @@ void test_fill_health(kadam_health* of) {
   of->largest_step_tensor = 8;
 }
 
+void test_fill_survivors(kadam_survivors* of) {
+  of->step = 1;
+  of->rank = 2;
+  of->ranks = 3;
+  of->lost = 4;
+}
+
 void test_fill_result(kadam_step_result* of) {
   of->step = 1;
   of->phase = "two";
@@ -55,10 +62,10 @@ void test_fill_error(kadam_error* of) {
   of->text[KADAM_ERROR_LENGTH - 1] = '\0';
 }
 
-/// In the order of the functions above.
+/// As mistake_in_structs() asks for them.
 std::size_t test_size_of(int number) {
   const std::size_t sizes[] = {sizeof(kadam_statistics), sizeof(kadam_health), sizeof(kadam_step_result),
-                               sizeof(kadam_error)};
+                               sizeof(kadam_error), sizeof(kadam_survivors)};
   return sizes[number - 1];
 }
 
@@ -67,7 +74,7 @@ int test_constant(int number) {
   const int constants[] = {
       KADAM_SUCCESS,       KADAM_INVALID_ARGUMENT, KADAM_NOT_READY,     KADAM_MPI_FAILURE, KADAM_PEER_FAILURE,
       KADAM_FAILURE,       KADAM_NO_CHECKPOINT,    KADAM_OUT_OF_MEMORY, KADAM_NOT_BUILT,   KADAM_ERROR_LENGTH,
-      KADAM_MEMORY_DEVICE, KADAM_BFLOAT16,         KADAM_FLOAT16};
+      KADAM_MEMORY_DEVICE, KADAM_BFLOAT16,         KADAM_FLOAT16,       KADAM_NO_SNAPSHOT};
   return constants[number - 1];
 }
 }

@@ -39,6 +39,7 @@ program module_test
   call local_steps_and_consensus()
   call device_pointers_and_announcements()
   call saved_and_restored()
+  call survivors_go_on()
 
   call kadam_kokkos_finalize(stat, message)
   call expect(stat == kadam_success, 'Kokkos ends: '//message)
@@ -61,6 +62,55 @@ contains
     call expect(stat == kadam_invalid_argument, what//': another status')
     call expect(index(message, words) > 0, what//': '//message)
   end subroutine
+
+  !> Rank 1 gives its optimizer back in the middle, which ends its connections; the others go back to step 2.
+  subroutine survivors_go_on()
+    type(kadam_optimizer) :: optimizer
+    type(kadam_setup) :: setup
+    type(kadam_survivors) :: left
+    real(real32) :: x(d)
+    integer :: step
+    if (ranks == 1) return
+    call setup%create('adam')
+    call setup%set('lr', 0.01)
+    call setup%tensor('x', d)
+    call setup%wire('tcp')
+    call setup%timeout_seconds(30.0_real64)
+    call optimizer%create(setup, MPI_COMM_WORLD, stat, message)
+    call expect(stat == kadam_success, 'over TCP: '//message)
+    call setup%destroy()
+    x = 1
+    call optimizer%keep_snapshots(x, 2, stat, message, spread=1, words='start')
+    call expect(stat == kadam_success, 'snapshots: '//message)
+    do step = 1, 3
+      call optimizer%step(x, ones(rank), stat, message)
+      call optimizer%after_step(x, stat, message, words='later')
+      call expect(stat == kadam_success, 'after a step: '//message)
+    end do
+    if (rank == 1) then
+      call destroy(optimizer)
+    else
+      call optimizer%step(x, ones(rank), stat, message)
+      if (stat == kadam_success) call optimizer%step(x, ones(rank), stat, message)
+      call expect(stat == kadam_peer_failure, 'a rank has failed: '//message)
+      call optimizer%go_on(x, stat, message, left)
+      call expect(stat == kadam_success, 'on they go: '//message)
+      call expect(left%step == 2 .and. left%ranks == ranks - 1 .and. left%lost == 1, 'who is left')
+      call expect(left%rank == max(rank - 1, 0), 'the rank now')
+      call expect(optimizer%words() == 'later', 'words of the snapshot')
+      call expect(all(abs(x - 0.98) < 1e-6), 'x is that of the snapshot')
+      call optimizer%step(x, ones(left%rank), stat, message)
+      call expect(stat == kadam_success .and. all(abs(x - 0.97) < 1e-3), 'the next step: '//message)
+      call destroy(optimizer)
+    end if
+    call MPI_Barrier(MPI_COMM_WORLD)
+  end subroutine
+
+  function ones(of) result(gradient)
+    integer, intent(in) :: of
+    real(real32) :: gradient(d)
+    gradient = real(of + 1, real32)
+  end function
 
   pure logical function same_bits(a, b)
     real(real32), intent(in) :: a(:), b(:)

@@ -19,6 +19,10 @@ module struct_checks
       import :: kadam_health
       type(kadam_health), intent(out) :: of
     end subroutine
+    subroutine fill_survivors(of) bind(c, name='test_fill_survivors')
+      import :: kadam_survivors
+      type(kadam_survivors), intent(out) :: of
+    end subroutine
     subroutine fill_result(of) bind(c, name='test_fill_result')
       import :: c_step_result
       type(c_step_result), intent(out) :: of
@@ -46,17 +50,19 @@ contains
     character(len=:), allocatable :: words, text
     type(kadam_statistics) :: statistics
     type(kadam_health) :: health
+    type(kadam_survivors) :: survivors
     type(c_step_result) :: done
     type(c_error) :: error
     integer :: k, in_c
-    integer, parameter :: constants(13) = [kadam_success, kadam_invalid_argument, kadam_not_ready, &
+    integer, parameter :: constants(14) = [kadam_success, kadam_invalid_argument, kadam_not_ready, &
       kadam_mpi_failure, kadam_peer_failure, kadam_failure, kadam_no_checkpoint, kadam_out_of_memory, &
-      kadam_not_built, error_length, int(c_memory_device), kadam_bfloat16, kadam_float16]
+      kadam_not_built, error_length, int(c_memory_device), kadam_bfloat16, kadam_float16, kadam_no_snapshot]
     words = ''
     if (c_sizeof(statistics) /= size_of(1)) words = words//' size of kadam_statistics;'
     if (c_sizeof(health) /= size_of(2)) words = words//' size of kadam_health;'
     if (c_sizeof(done) /= size_of(3)) words = words//' size of the result of a step;'
     if (c_sizeof(error) /= size_of(4)) words = words//' size of kadam_error;'
+    if (c_sizeof(survivors) /= size_of(5)) words = words//' size of kadam_survivors;'
     if (words /= '') return ! whoever is too small must not be filled
 
     call fill_statistics(statistics)
@@ -73,6 +79,9 @@ contains
       health%background_hidden, health%inactive_fraction, health%largest_step]) /= [(k, k=1, 7)])) &
       words = words//' kadam_health;'
     if (health%largest_step_tensor /= 8) words = words//' largest_step_tensor;'
+    call fill_survivors(survivors)
+    if (survivors%step /= 1 .or. survivors%rank /= 2 .or. survivors%ranks /= 3 .or. survivors%lost /= 4) &
+      words = words//' kadam_survivors;'
     call fill_result(done)
     text = text_at(done%phase)
     if (done%step /= 1 .or. text /= 'two' .or. nint(done%learning_rate) /= 3 .or. &

@@ -29,13 +29,27 @@ kadam_status load(const char* call, kadam_optimizer* optimizer, float* parameter
     const std::optional<kadam::checkpoint::Restored> restored = read(of, own);
     if (!restored) throw Failure(KADAM_NO_CHECKPOINT, "there is no checkpoint");
     of.give_back(own, parameters);
-    const auto words = restored->program.find(words_key);
-    of.words = words == restored->program.end() ? std::string() : words->second;
+    of.words = kadam::c_api::words_of(restored->program);
     if (step != nullptr) *step = restored->step;
   });
 }
 
 }  // namespace
+
+namespace kadam::c_api {
+
+checkpoint::ProgramState program_of(const char* words) {
+  checkpoint::ProgramState program;
+  if (words != nullptr) program[words_key] = words;
+  return program;
+}
+
+std::string words_of(const checkpoint::ProgramState& program) {
+  const auto words = program.find(words_key);
+  return words == program.end() ? std::string() : words->second;
+}
+
+}  // namespace kadam::c_api
 
 kadam_status kadam_save(kadam_optimizer* optimizer, const float* parameters, const char* folder, int keep,
                         const char* words, kadam_error* error) {
@@ -46,11 +60,10 @@ kadam_status kadam_save(kadam_optimizer* optimizer, const float* parameters, con
       throw std::invalid_argument("kadam_save: expected to keep 0 (all) or more checkpoints, got " +
                                   std::to_string(keep));
     }
-    kadam::checkpoint::ProgramState program;
-    if (words != nullptr) program[words_key] = words;
     // save() reads them alone.
     const kadam::Parameters own = of.in(const_cast<float*>(parameters));
-    kadam::checkpoint::save(of.exec, *of.optimizer, own.master(), path, program, keep);
+    kadam::checkpoint::save(of.exec, *of.optimizer, own.master(), path, kadam::c_api::program_of(words),
+                            keep);
   });
 }
 
@@ -74,29 +87,19 @@ kadam_status kadam_load_newest(kadam_optimizer* optimizer, float* parameters, co
 
 #else
 
-namespace {
-
-kadam_status not_built(const char* call, kadam_error* error) {
-  return guarded(call, error, [] {
-    throw Failure(KADAM_NOT_BUILT, "this library was built without checkpoints (KADAM_ENABLE_CHECKPOINT)");
-  });
-}
-
-}  // namespace
-
 kadam_status kadam_save(kadam_optimizer* /*optimizer*/, const float* /*parameters*/, const char* /*folder*/,
                         int /*keep*/, const char* /*words*/, kadam_error* error) {
-  return not_built(__func__, error);
+  return kadam::c_api::without_checkpoints(__func__, error);
 }
 
 kadam_status kadam_load(kadam_optimizer* /*optimizer*/, float* /*parameters*/, const char* /*checkpoint*/,
                         int64_t* /*step*/, kadam_error* error) {
-  return not_built(__func__, error);
+  return kadam::c_api::without_checkpoints(__func__, error);
 }
 
 kadam_status kadam_load_newest(kadam_optimizer* /*optimizer*/, float* /*parameters*/, const char* /*folder*/,
                                int64_t* /*step*/, kadam_error* error) {
-  return not_built(__func__, error);
+  return kadam::c_api::without_checkpoints(__func__, error);
 }
 
 #endif

@@ -46,7 +46,8 @@ typedef enum kadam_status {
   KADAM_FAILURE = 5,          /* a file, a checkpoint or a state could not be written, read or used */
   KADAM_NO_CHECKPOINT = 6,    /* kadam_load_newest: there is none at all */
   KADAM_OUT_OF_MEMORY = 7,
-  KADAM_NOT_BUILT = 8 /* this library was built without it */
+  KADAM_NOT_BUILT = 8,  /* this library was built without it */
+  KADAM_NO_SNAPSHOT = 9 /* kadam_go_on: none that is whole is left */
 } kadam_status;
 
 enum { KADAM_ERROR_LENGTH = 1024 };
@@ -115,6 +116,9 @@ void kadam_setup_piece_bytes(kadam_setup* setup, int64_t bytes);
 /* How long a call waits for other ranks while nothing comes or leaves; then it fails and names those that are
  * missing. 0: for ever. Default: 1800. */
 void kadam_setup_timeout_seconds(kadam_setup* setup, double seconds);
+/* "mpi", the default, or "tcp": messages travel by TCP connections of Kadam's own, and MPI only brings the
+ * ranks together. Then kadam_go_on() works with every MPI. The same on all ranks. */
+void kadam_setup_wire(kadam_setup* setup, const char* word);
 /* 1: one rank is enough. Else kadam_create() fails where MPI has a single rank and the launcher has started
  * several tasks: each would train alone. */
 void kadam_setup_allow_alone(kadam_setup* setup, int value);
@@ -214,9 +218,45 @@ kadam_status kadam_load(kadam_optimizer* optimizer, float* parameters, const cha
                         kadam_error* error);
 kadam_status kadam_load_newest(kadam_optimizer* optimizer, float* parameters, const char* folder,
                                int64_t* step, kadam_error* error);
-/* What was given to kadam_save(), after kadam_load() or kadam_load_newest(); else "". Valid until the next
- * call of one of them. */
+/* What was given to kadam_save(), after kadam_load() or kadam_load_newest(), or for the snapshot that
+ * kadam_go_on() has restored; else "". Valid until the next call of one of them. */
 const char* kadam_words(const kadam_optimizer* optimizer);
+
+/* ---- ranks that fail: docs/checkpoints.md ----
+ *
+ *   kadam_keep_snapshots(optimizer, parameters, 100, 1, NULL, &error);
+ *   ...
+ *   status = kadam_step(optimizer, parameters, gradient, &result, &error);
+ *   if (status == KADAM_SUCCESS) status = kadam_after_step(optimizer, parameters, NULL, &error);
+ *   if (status == KADAM_PEER_FAILURE) status = kadam_go_on(optimizer, parameters, &survivors, &error);
+ */
+
+/* Takes a snapshot of the state into the memory of the ranks, now and every so many steps from now on. It
+ * travels to the rank that keeps it over `spread` steps, 1 to `every`. words: as of kadam_save(). Collective.
+ */
+kadam_status kadam_keep_snapshots(kadam_optimizer* optimizer, const float* parameters, int64_t every,
+                                  int64_t spread, const char* words, kadam_error* error);
+/* To be called after every step: takes a snapshot when one is due, and moves on one that travels. Does
+ * nothing without kadam_keep_snapshots(). Collective. */
+kadam_status kadam_after_step(kadam_optimizer* optimizer, const float* parameters, const char* words,
+                              kadam_error* error);
+
+/* Who is left, and where they stand. */
+typedef struct kadam_survivors {
+  int64_t step; /* that the optimizer has taken: training goes on with the next */
+  int32_t rank; /* this one, now */
+  int32_t ranks;
+  int32_t lost; /* ranks of the snapshot that are no more */
+} kadam_survivors;
+
+/* After KADAM_PEER_FAILURE: makes the optimizer anew for the ranks that are left, and goes on from the newest
+ * snapshot that is whole. Data are to be dealt anew. survivors may be NULL.
+ *
+ * Collective over those who are left. KADAM_NO_SNAPSHOT, on all of them: the optimizer is made anew, and goes
+ * on with kadam_load_newest(). KADAM_PEER_FAILURE: over this wire others cannot go on (kadam_setup_wire()),
+ * or they have gone on without this rank. */
+kadam_status kadam_go_on(kadam_optimizer* optimizer, float* parameters, kadam_survivors* survivors,
+                         kadam_error* error);
 
 /* ---- what can be known ---- */
 

@@ -9,16 +9,19 @@
 
 #ifdef KADAM_ENABLE_MPI
 #include <kadam/comm/mpi_communicator.hpp>
+#include <kadam/comm/socket_communicator.hpp>
 #endif
 
 using kadam::c_api::guarded;
 using kadam::c_api::required;
 using kadam::c_api::usable;
 
-kadam_optimizer::kadam_optimizer(std::unique_ptr<kadam::Optimizer> made, kadam_memory where)
-    : optimizer(std::move(made)),
-      memory(where),
-      copies(where == KADAM_MEMORY_HOST && !kadam::kernels_run_on_host),
+kadam_optimizer::kadam_optimizer(const kadam_setup& of,
+                                 const std::shared_ptr<kadam::Communicator>& communicator)
+    : setup(of),
+      optimizer(of.make(communicator)),
+      memory(of.memory),
+      copies(memory == KADAM_MEMORY_HOST && !kadam::kernels_run_on_host),
       arrays("kadam::c_api", elements(), copies),
       read_("kadam::c_api::read", copies) {}
 
@@ -66,7 +69,7 @@ namespace {
 
 void create(const kadam_setup* setup, kadam_optimizer** optimizer,
             const std::shared_ptr<Communicator>& communicator) {
-  *optimizer = new kadam_optimizer(setup->make(communicator), setup->memory);
+  *optimizer = new kadam_optimizer(*setup, communicator);
 }
 
 /// What can be wrong before there is a communicator.
@@ -76,7 +79,31 @@ void require_creatable(const kadam_setup* setup, kadam_optimizer** optimizer) {
   require_kokkos();
 }
 
+#ifdef KADAM_ENABLE_MPI
+
+std::shared_ptr<Communicator> communicator_of(const kadam_setup& setup, MPI_Comm communicator) {
+  MpiOptions mpi;
+  mpi.exchange = setup.exchange;
+  mpi.ranks_per_node = setup.over_tcp ? 1 : setup.ranks_per_node;
+  mpi.allow_alone = setup.allow_alone;
+  std::shared_ptr<Communicator> ranks = make_mpi_communicator(communicator, mpi);
+  if (!setup.over_tcp) return ranks;
+  SocketOptions tcp;
+  tcp.exchange = setup.exchange;
+  tcp.ranks_per_node = setup.ranks_per_node;
+  return make_socket_communicator(*ranks, tcp);
+}
+
+#endif
+
 }  // namespace
+
+kadam_status without_checkpoints(const char* call, kadam_error* error) {
+  return guarded(call, error, [] {
+    throw Failure(KADAM_NOT_BUILT, "this library was built without checkpoints (KADAM_ENABLE_CHECKPOINT)");
+  });
+}
+
 }  // namespace kadam::c_api
 
 kadam_status kadam_create_alone(const kadam_setup* setup, kadam_optimizer** optimizer, kadam_error* error) {
@@ -92,11 +119,7 @@ kadam_status kadam_create(const kadam_setup* setup, MPI_Comm communicator, kadam
                           kadam_error* error) {
   return guarded(__func__, error, [&] {
     kadam::c_api::require_creatable(setup, optimizer);
-    kadam::MpiOptions options;
-    options.exchange = setup->exchange;
-    options.ranks_per_node = setup->ranks_per_node;
-    options.allow_alone = setup->allow_alone;
-    kadam::c_api::create(setup, optimizer, kadam::make_mpi_communicator(communicator, options));
+    kadam::c_api::create(setup, optimizer, kadam::c_api::communicator_of(*setup, communicator));
   });
 }
 

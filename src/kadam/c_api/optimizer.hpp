@@ -5,6 +5,7 @@
 #include <kadam/c_api/kadam.h>
 #include <kadam/caller/caller_vectors.hpp>
 #include <kadam/comm/communicator.hpp>
+#include <kadam/config.hpp>
 #include <kadam/layout/tensor_layout.hpp>
 #include <kadam/optim/make_optimizer.hpp>
 #include <kadam/optim/optimizer.hpp>
@@ -13,6 +14,10 @@
 #include <optional>
 #include <string>
 #include <vector>
+
+#ifdef KADAM_ENABLE_CHECKPOINT
+#include <kadam/checkpoint/snapshots.hpp>
+#endif
 
 /// What kadam_setup_*() were told. The first mistake is kept for kadam_create(), which has somebody to tell.
 struct kadam_setup {
@@ -23,6 +28,7 @@ struct kadam_setup {
   kadam_memory memory = KADAM_MEMORY_HOST;
   kadam::ExchangeOptions exchange;
   int ranks_per_node = 1;
+  bool over_tcp = false;
   bool allow_alone = false;
   std::string mistake;
 
@@ -33,7 +39,8 @@ struct kadam_setup {
 
 /// An optimizer, and what calls with pointers need beside it.
 struct kadam_optimizer {
-  kadam_optimizer(std::unique_ptr<kadam::Optimizer> made, kadam_memory memory);
+  /// Collective, as make_optimizer().
+  kadam_optimizer(const kadam_setup& of, const std::shared_ptr<kadam::Communicator>& communicator);
 
   /// The caller's parameters, with their model if there is one: to be read and written, to be written.
   [[nodiscard]] kadam::Parameters in(float* parameters);
@@ -49,11 +56,15 @@ struct kadam_optimizer {
     if (memory == KADAM_MEMORY_HOST) exec.fence("kadam::c_api: host memory");
   }
 
+  kadam_setup setup;  ///< for other ranks
   std::unique_ptr<kadam::Optimizer> optimizer;
+#ifdef KADAM_ENABLE_CHECKPOINT
+  std::optional<kadam::checkpoint::Snapshots> snapshots;  ///< if they are wanted
+#endif
   kadam::ExecutionSpace exec;
   kadam_memory memory;
   bool copies;        ///< kernels cannot reach the caller's arrays
-  std::string words;  ///< of the checkpoint that was loaded
+  std::string words;  ///< of the checkpoint or snapshot that was loaded
   kadam::caller::CallerParameters arrays;
 
  private:
@@ -67,5 +78,14 @@ namespace kadam::c_api {
 
 /// Errors: Failure unless Kokkos runs.
 void require_kokkos();
+
+/// KADAM_NOT_BUILT, of a call that needs checkpoints.
+kadam_status without_checkpoints(const char* call, kadam_error* error);
+
+#ifdef KADAM_ENABLE_CHECKPOINT
+/// The words of a program beside the state; NULL: none.
+[[nodiscard]] checkpoint::ProgramState program_of(const char* words);
+[[nodiscard]] std::string words_of(const checkpoint::ProgramState& program);
+#endif
 
 }  // namespace kadam::c_api

@@ -172,6 +172,17 @@ void kadam_setup_timeout_seconds(kadam_setup* setup, double seconds) {
   });
 }
 
+void kadam_setup_wire(kadam_setup* setup, const char* word) {
+  change(__func__, setup, [&](kadam_setup& of) {
+    const std::string_view wire = &required(word, "the word of kadam_setup_wire");
+    if (wire != "mpi" && wire != "tcp") {
+      throw std::invalid_argument("kadam_setup_wire: expected \"mpi\" or \"tcp\", got \"" +
+                                  std::string(wire) + '"');
+    }
+    of.over_tcp = wire == "tcp";
+  });
+}
+
 void kadam_setup_allow_alone(kadam_setup* setup, int value) {
   change(__func__, setup, [&](kadam_setup& of) { of.allow_alone = value != 0; });
 }

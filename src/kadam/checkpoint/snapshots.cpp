@@ -3,6 +3,7 @@
 #include <kadam/checkpoint/snapshots.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <numeric>
 #include <set>
@@ -36,6 +37,21 @@ std::size_t pieces_in(std::size_t bytes, std::size_t piece_bytes) {
 Piece piece_of(std::size_t number, std::size_t bytes, std::size_t piece_bytes) {
   const std::size_t begin = number * piece_bytes;
   return {begin, std::min(piece_bytes, bytes - begin)};
+}
+
+/// A struct of doubles of every rank, in their order. Collective.
+template <class Numbers>
+std::vector<Numbers> all_gather(Communicator& communicator, const Numbers& own) {
+  static_assert(sizeof(Numbers) % sizeof(double) == 0);
+  using Values = std::array<double, sizeof(Numbers) / sizeof(double)>;
+  const std::vector<double> of_all = communicator.all_gather_values(std::bit_cast<Values>(own));
+  std::vector<Numbers> all(static_cast<std::size_t>(communicator.size()), own);
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    Values of_rank;
+    std::copy_n(&of_all[rank * of_rank.size()], of_rank.size(), of_rank.begin());
+    all[rank] = std::bit_cast<Numbers>(of_rank);
+  }
+  return all;
 }
 
 }  // namespace
@@ -121,13 +137,16 @@ void Snapshots::begin(const ExecutionSpace& exec, Optimizer& optimizer, const Ve
   steps_under_way_ = 0;
   pieces_ = pieces_sent_ = to_arrive_ = 0;
   const std::span<const std::byte> own = next_->own.bytes();
-  const std::array<double, 2> sizes = {static_cast<double>(own.size()),
-                                       static_cast<double>(next_->own.tensor_bytes())};
-  const std::vector<double> of_all = line_->all_gather_values(sizes);
+  struct Sizes {
+    double bytes;
+    double of_tensors;
+  };
+  const std::vector<Sizes> sizes = all_gather(
+      *line_, Sizes{static_cast<double>(own.size()), static_cast<double>(next_->own.tensor_bytes())});
   if (line_->size() > 1) {
-    const double* const of_ward = &of_all[sizes.size() * static_cast<std::size_t>(ward_)];
-    next_->of_ward = SnapshotPart(ward_, static_cast<std::size_t>(of_ward[0]),
-                                  static_cast<std::size_t>(of_ward[1]), std::exchange(spare_[1], {}));
+    const auto& [bytes, of_tensors] = sizes[static_cast<std::size_t>(ward_)];
+    next_->of_ward = SnapshotPart(ward_, static_cast<std::size_t>(bytes),
+                                  static_cast<std::size_t>(of_tensors), std::exchange(spare_[1], {}));
     const std::span<std::byte> arrives = next_->of_ward.bytes();
     const ExchangeBuffers buffers{own, arrives};
     exchange_ = std::make_unique<Exchange>(*line_, Traffic::background, std::span(&buffers, 1));
@@ -164,33 +183,39 @@ void Snapshots::finish() {
 }
 
 Snapshots::Choice Snapshots::choose() {
-  // Who has which parts of which snapshots.
-  std::vector<double> own;
-  for (const std::optional<Snapshot>* one : {&whole_, &next_}) {
-    const bool is_there = one->has_value();
-    own.push_back(is_there ? static_cast<double>((*one)->number) : -1.0);
-    own.push_back(is_there ? (*one)->ranks : 0);
-    own.push_back(is_there ? (*one)->own.rank() : -1);
-    own.push_back(is_there && (*one)->has_ward && (*one)->ranks > 1 ? (*one)->of_ward.rank() : -1);
-  }
-  own.push_back(static_cast<double>(taken_));
-  const std::vector<double> of_all = line_->all_gather_values(own);
-  struct Offers {
+  struct Offer {
+    double number = -1.0;  ///< of the snapshot; below 0: none
+    double ranks = 0.0;
+    double own = -1.0;   ///< the rank whose part this is
+    double ward = -1.0;  ///< likewise; below 0: it has not arrived
+  };
+  struct Own {
+    std::array<Offer, 2> offers;
+    double taken;
+  };
+  const auto offer_of = [](const std::optional<Snapshot>& one) -> Offer {
+    if (!one) return {};
+    return {static_cast<double>(one->number), static_cast<double>(one->ranks),
+            static_cast<double>(one->own.rank()),
+            one->has_ward && one->ranks > 1 ? static_cast<double>(one->of_ward.rank()) : -1.0};
+  };
+  const Own own{{offer_of(whole_), offer_of(next_)}, static_cast<double>(taken_)};
+  struct Offered {
     std::size_t ranks = 0;
     std::set<int> parts;
     std::set<int> owners;
   };
-  std::map<std::int64_t, Offers> offers;
-  for (std::size_t k = 0; k < of_all.size(); k += own.size()) {
-    for (const std::size_t at : {k, k + 4}) {
-      if (of_all[at] < 0.0) continue;
-      Offers& of_number = offers[static_cast<std::int64_t>(of_all[at])];
-      of_number.ranks = static_cast<std::size_t>(of_all[at + 1]);
-      of_number.owners.insert(static_cast<int>(of_all[at + 2]));
-      of_number.parts.insert(static_cast<int>(of_all[at + 2]));
-      if (of_all[at + 3] >= 0.0) of_number.parts.insert(static_cast<int>(of_all[at + 3]));
+  std::map<std::int64_t, Offered> offers;
+  for (const Own& of_rank : all_gather(*line_, own)) {
+    for (const Offer& offer : of_rank.offers) {
+      if (offer.number < 0.0) continue;
+      Offered& of_number = offers[static_cast<std::int64_t>(offer.number)];
+      of_number.ranks = static_cast<std::size_t>(offer.ranks);
+      of_number.owners.insert(static_cast<int>(offer.own));
+      of_number.parts.insert(static_cast<int>(offer.own));
+      if (offer.ward >= 0.0) of_number.parts.insert(static_cast<int>(offer.ward));
     }
-    taken_ = std::max(taken_, static_cast<std::int64_t>(of_all[k + 8]));
+    taken_ = std::max(taken_, static_cast<std::int64_t>(of_rank.taken));
   }
   for (auto one = offers.rbegin(); one != offers.rend(); ++one) {
     const auto& [number, of_number] = *one;
@@ -229,6 +254,17 @@ Snapshots::Restored Snapshots::restore(const ExecutionSpace& exec, Optimizer& op
   restored.step = optimizer.steps_taken();
   take(exec, optimizer, parameters.master(), restored.program);
   return restored;
+}
+
+Snapshots::Restored Snapshots::go_on(const ExecutionSpace& exec, Optimizer& failed,
+                                     const Parameters& parameters, const MakeOptimizer& make) {
+  for (std::shared_ptr<Communicator> left = failed.communicator().survivors();; left = left->survivors()) {
+    try {
+      return restore(exec, make(left), parameters);
+    } catch (
+        const PeerFailure&) {  // NOLINT(bugprone-empty-catch): one more, and those who are left try again
+    }
+  }
 }
 
 std::size_t Snapshots::bytes() const {

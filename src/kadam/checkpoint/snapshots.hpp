@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -50,8 +51,10 @@ struct Partners {
 ///
 ///   try { optimizer->step(exec, x, gradient); snapshots.after_step(exec, *optimizer, x); }
 ///   catch (const PeerFailure&) {
-///     optimizer = make_optimizer(name, options, layout, optimizer->communicator().survivors(), groups);
-///     const auto from = snapshots.restore(exec, *optimizer, x);     // step = from.step + 1
+///     step = snapshots.go_on(exec, *optimizer, x, [&](auto survivors) -> Optimizer& {
+///       optimizer = make_optimizer(name, options, layout, survivors, groups);
+///       return *optimizer;
+///     }).step + 1;
 ///   }
 ///
 /// Memory: on the host, twice the parts of two ranks: for `adam` 4 (12 d/n) bytes, and 16 d more where each
@@ -90,6 +93,17 @@ class Snapshots {
   /// Collective. May be called again, with an optimizer of the next survivors, where it failed with
   /// PeerFailure. Errors: SnapshotLost on all ranks; those of Optimizer::restore().
   Restored restore(const ExecutionSpace& exec, Optimizer& optimizer, const Parameters& parameters);
+
+  /// Makes the program's optimizer, and all else that belongs to a number of ranks, for these; the one before
+  /// goes. Collective.
+  using MakeOptimizer = std::function<Optimizer&(std::shared_ptr<Communicator> survivors)>;
+  /// After a PeerFailure: asks who is left, makes the optimizer for them and restores it; all again where one
+  /// more fails meanwhile.
+  ///
+  /// Collective over those who are left. Errors: those of Communicator::survivors() and of restore(). After
+  /// SnapshotLost all have an optimizer without state, which a checkpoint can be restored into.
+  Restored go_on(const ExecutionSpace& exec, Optimizer& failed, const Parameters& parameters,
+                 const MakeOptimizer& make);
 
   /// The rank that keeps this rank's part; itself where it is alone.
   [[nodiscard]] int partner() const { return partner_; }

@@ -18,9 +18,9 @@
 !> stat is 0 (kadam_success), or one of the other codes; errmsg then says why. What each call does, and which are
 !> collective, stands in kadam.h. Handles are destroyed by hand: an assignment copies the handle, not the object.
 module kadam
-  use kadam_c_interface, only: kadam_statistics, kadam_health, kadam_success, kadam_invalid_argument, kadam_not_ready, &
-    kadam_mpi_failure, kadam_peer_failure, kadam_failure, kadam_no_checkpoint, kadam_out_of_memory, kadam_not_built, &
-    kadam_bfloat16, kadam_float16
+  use kadam_c_interface, only: kadam_statistics, kadam_health, kadam_survivors, kadam_success, kadam_invalid_argument, &
+    kadam_not_ready, kadam_mpi_failure, kadam_peer_failure, kadam_failure, kadam_no_checkpoint, kadam_out_of_memory, &
+    kadam_not_built, kadam_no_snapshot, kadam_bfloat16, kadam_float16
   use kadam_library, only: kadam_version, kadam_execution_space, kadam_kokkos_initialize, kadam_kokkos_finalize
   use kadam_optimizers, only: kadam_optimizer, kadam_step_result
   use kadam_setups, only: kadam_setup

@@ -11,6 +11,7 @@ module kadam_c_interface
   integer, parameter :: kadam_success = 0, kadam_invalid_argument = 1, kadam_not_ready = 2
   integer, parameter :: kadam_mpi_failure = 3, kadam_peer_failure = 4, kadam_failure = 5
   integer, parameter :: kadam_no_checkpoint = 6, kadam_out_of_memory = 7, kadam_not_built = 8
+  integer, parameter :: kadam_no_snapshot = 9
   integer, parameter :: kadam_bfloat16 = 1, kadam_float16 = 2
   integer(c_int), parameter :: c_memory_device = 1
   integer, parameter :: error_length = 1024
@@ -40,6 +41,14 @@ module kadam_c_interface
     real(c_double) :: error_ratio, variance_drift, variance_spread, support_overlap
     real(c_double) :: background_hidden, inactive_fraction, largest_step
     integer(c_int64_t) :: largest_step_tensor !< from 0; -1 without one
+  end type
+
+  !> Who is left after a failure, and where they stand.
+  type, bind(c) :: kadam_survivors
+    integer(c_int64_t) :: step !< that the optimizer has taken
+    integer(c_int32_t) :: rank !< this one, now, from 0
+    integer(c_int32_t) :: ranks
+    integer(c_int32_t) :: lost !< ranks of the snapshot that are no more
   end type
 
   interface
@@ -134,6 +143,11 @@ module kadam_c_interface
       integer(c_int), value :: ranks
     end subroutine
     subroutine c_setup_gpu_aware(setup, word) bind(c, name='kadam_setup_gpu_aware')
+      import :: c_char, c_ptr
+      type(c_ptr), value :: setup
+      character(kind=c_char), intent(in) :: word(*)
+    end subroutine
+    subroutine c_setup_wire(setup, word) bind(c, name='kadam_setup_wire')
       import :: c_char, c_ptr
       type(c_ptr), value :: setup
       character(kind=c_char), intent(in) :: word(*)
@@ -274,6 +288,29 @@ module kadam_c_interface
       type(c_ptr), value :: optimizer, parameters
       character(kind=c_char), intent(in) :: folder(*)
       integer(c_int64_t), intent(out) :: step
+      type(c_error), intent(out) :: error
+      integer(c_int) :: status
+    end function
+    function c_keep_snapshots(optimizer, parameters, every, spread, words, error) &
+      bind(c, name='kadam_keep_snapshots') result(status)
+      import :: c_char, c_int, c_int64_t, c_ptr, c_error
+      type(c_ptr), value :: optimizer, parameters
+      integer(c_int64_t), value :: every, spread
+      character(kind=c_char), intent(in) :: words(*)
+      type(c_error), intent(out) :: error
+      integer(c_int) :: status
+    end function
+    function c_after_step(optimizer, parameters, words, error) bind(c, name='kadam_after_step') result(status)
+      import :: c_char, c_int, c_ptr, c_error
+      type(c_ptr), value :: optimizer, parameters
+      character(kind=c_char), intent(in) :: words(*)
+      type(c_error), intent(out) :: error
+      integer(c_int) :: status
+    end function
+    function c_go_on(optimizer, parameters, survivors, error) bind(c, name='kadam_go_on') result(status)
+      import :: c_int, c_ptr, c_error, kadam_survivors
+      type(c_ptr), value :: optimizer, parameters
+      type(kadam_survivors), intent(out) :: survivors
       type(c_error), intent(out) :: error
       integer(c_int) :: status
     end function

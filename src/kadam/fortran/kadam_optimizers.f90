@@ -53,7 +53,10 @@ module kadam_optimizers
     procedure :: save => optimizer_save
     procedure :: load => optimizer_load
     procedure :: load_newest => optimizer_load_newest
-    !> What was given to save().
+    procedure :: keep_snapshots => optimizer_keep_snapshots
+    procedure :: after_step => optimizer_after_step
+    procedure :: go_on => optimizer_go_on
+    !> What was given to save(), or for the snapshot that go_on() has restored.
     procedure :: words => optimizer_words
     procedure :: statistics => optimizer_statistics
     procedure :: measure_phases => optimizer_measure_phases
@@ -317,6 +320,60 @@ contains
     if (.not. fits(this, 'x', size(x, kind=int64), stat, errmsg)) return
     call report(c_load_newest(this%handle, c_loc(x), c_text(folder), taken, error), error, stat, errmsg)
     if (stat == kadam_success .and. present(step)) step = taken
+  end subroutine
+
+  ! ---- ranks that fail --------------------------------------------------------------------------------------
+
+  !> Collective. Takes a snapshot into the memory of the ranks, now and every so many steps from now on. spread:
+  !> steps over which it travels to the rank that keeps it (default 1).
+  subroutine optimizer_keep_snapshots(this, x, every, stat, errmsg, spread, words)
+    class(kadam_optimizer), intent(inout) :: this
+    real(real32), intent(in), contiguous, target :: x(:)
+    integer, intent(in) :: every
+    integer, intent(out) :: stat
+    character(len=*), intent(out), optional :: errmsg
+    integer, intent(in), optional :: spread
+    character(len=*), intent(in), optional :: words
+    type(c_error) :: error
+    integer(c_int64_t) :: steps
+    character(len=:), allocatable :: text
+    if (.not. fits(this, 'x', size(x, kind=int64), stat, errmsg)) return
+    steps = 1
+    if (present(spread)) steps = spread
+    text = ''
+    if (present(words)) text = words
+    call report(c_keep_snapshots(this%handle, c_loc(x), int(every, c_int64_t), steps, c_text(text), error), &
+                error, stat, errmsg)
+  end subroutine
+
+  !> Collective. After every step: takes a snapshot when one is due, and moves on one that travels.
+  subroutine optimizer_after_step(this, x, stat, errmsg, words)
+    class(kadam_optimizer), intent(inout) :: this
+    real(real32), intent(in), contiguous, target :: x(:)
+    integer, intent(out) :: stat
+    character(len=*), intent(out), optional :: errmsg
+    character(len=*), intent(in), optional :: words
+    type(c_error) :: error
+    character(len=:), allocatable :: text
+    if (.not. fits(this, 'x', size(x, kind=int64), stat, errmsg)) return
+    text = ''
+    if (present(words)) text = words
+    call report(c_after_step(this%handle, c_loc(x), c_text(text), error), error, stat, errmsg)
+  end subroutine
+
+  !> After kadam_peer_failure: goes on from the newest whole snapshot, on the ranks that are left. Collective over
+  !> those. stat is kadam_no_snapshot if none is whole: load_newest() goes on then.
+  subroutine optimizer_go_on(this, x, stat, errmsg, survivors)
+    class(kadam_optimizer), intent(inout) :: this
+    real(real32), intent(inout), contiguous, target :: x(:)
+    integer, intent(out) :: stat
+    character(len=*), intent(out), optional :: errmsg
+    type(kadam_survivors), intent(out), optional :: survivors
+    type(c_error) :: error
+    type(kadam_survivors) :: left
+    if (.not. fits(this, 'x', size(x, kind=int64), stat, errmsg)) return
+    call report(c_go_on(this%handle, c_loc(x), left, error), error, stat, errmsg)
+    if (present(survivors) .and. (stat == kadam_success .or. stat == kadam_no_snapshot)) survivors = left
   end subroutine
 
   function optimizer_words(this) result(text)

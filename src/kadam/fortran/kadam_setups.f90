@@ -29,6 +29,7 @@ module kadam_setups
     procedure :: group => setup_group
     procedure :: ranks_per_node => setup_ranks_per_node
     procedure :: gpu_aware => setup_gpu_aware
+    procedure :: wire => setup_wire
     procedure :: piece_bytes => setup_piece_bytes
     procedure :: timeout_seconds => setup_timeout_seconds
     procedure :: allow_alone => setup_allow_alone
@@ -166,6 +167,13 @@ contains
     class(kadam_setup), intent(inout) :: this
     character(len=*), intent(in) :: word
     call c_setup_gpu_aware(this%handle, c_text(word))
+  end subroutine
+
+  !> 'mpi', the default, or 'tcp': connections of Kadam's own, over which go_on() works with every MPI.
+  subroutine setup_wire(this, word)
+    class(kadam_setup), intent(inout) :: this
+    character(len=*), intent(in) :: word
+    call c_setup_wire(this%handle, c_text(word))
   end subroutine
 
   subroutine setup_piece_bytes(this, bytes)
