@@ -171,9 +171,9 @@ def mistakes_of_one_rank_end_on_all():
     if WORLD.size == 1:
         return
     is_first = WORLD.rank == 0
-    refuses(RuntimeError if is_first else ValueError, "" if is_first else "'lr': expected", kadam.Optimizer, "adam",
+    refuses(kadam.PeerFailure if is_first else ValueError, "" if is_first else "'lr': expected", kadam.Optimizer, "adam",
             TENSORS, WORLD, lr=0.1 if is_first else {})
-    refuses(RuntimeError if is_first else ValueError, "" if is_first else "tensor 'x'", kadam.Optimizer, "adam",
+    refuses(kadam.PeerFailure if is_first else ValueError, "" if is_first else "tensor 'x'", kadam.Optimizer, "adam",
             TENSORS if is_first else {"x": -1}, WORLD)
     try:
         kadam.Optimizer("adam", TENSORS, WORLD, lr=0.1 * (1 + WORLD.rank))
@@ -182,7 +182,7 @@ def mistakes_of_one_rank_end_on_all():
     else:
         expect(False, "ranks with other options work together")
     refuses(ValueError, "COMM_NULL", kadam.Optimizer, "adam", TENSORS, MPI.COMM_NULL)
-    refuses(RuntimeError if is_first else ValueError, "" if is_first else 'gpu_aware: expected "auto"', kadam.Optimizer,
+    refuses(kadam.PeerFailure if is_first else ValueError, "" if is_first else 'gpu_aware: expected "auto"', kadam.Optimizer,
             "adam", TENSORS, WORLD, gpu_aware="auto" if is_first else "perhaps")
     refuses(ValueError, "piece_bytes: expected 0 (automatic) or more bytes, got -1", kadam.Optimizer, "adam", TENSORS,
             WORLD, piece_bytes=-1)
@@ -199,12 +199,12 @@ def a_wrong_array_of_one_rank_ends_the_step_on_all():
         if WORLD.rank == 0:
             refuses(kind, "gradient", optimizer.step, x, wrong)
         else:
-            refuses(RuntimeError, "rank 0 cannot take this step", steps_up_to_a_round, optimizer, x)
+            refuses(kadam.PeerFailure, "rank 0 cannot take this step", steps_up_to_a_round, optimizer, x)
     optimizer, x = make("adam", timeout_seconds=30), start()
     if WORLD.rank == 0:
         optimizer.give_up_step()
     else:
-        refuses(RuntimeError, "rank 0 cannot take this step", optimizer.step, x, gradient(1))
+        refuses(kadam.PeerFailure, "rank 0 cannot take this step", optimizer.step, x, gradient(1))
 
 
 def steps_up_to_a_round(optimizer, x):
@@ -219,7 +219,7 @@ def missing_ranks_are_named():
         return
     optimizer, last = make("adam", timeout_seconds=0.5), WORLD.size - 1
     if WORLD.rank != last:
-        refuses(RuntimeError, f"nothing has come for 0.5 s; this rank is missing: {last}", optimizer.step, start(),
+        refuses(kadam.PeerFailure, f"nothing has come for 0.5 s; this rank is missing: {last}", optimizer.step, start(),
                 gradient(1))
     WORLD.Barrier()
 
@@ -236,6 +236,43 @@ def ranks_without_mpi_send_the_same():
     refuses(ValueError, "expected a rank of 0 to 1, got 2", make, "adam", kadam.Ranks(2, 2, WORLD.allgather))
 
 
+def others_go_on_without_a_rank():
+    """Rank 1 closes its optimizer, which ends its connections."""
+    optimizer, x = make("adam", timeout_seconds=30), start()
+    refuses(kadam.SnapshotLost, "call keep_snapshots() before", optimizer.go_on, x)
+    optimizer.keep_snapshots(x)
+    refuses(kadam.PeerFailure, "that takes TCP, or Open MPI 5", optimizer.go_on, x)
+    for name in ("onebit_adam", "locally_accumulated_adam") if WORLD.size > 1 else ():
+        optimizer = make(name, kadam.Ranks(WORLD.rank, WORLD.size, WORLD.allgather, "127.0.0.1"), timeout_seconds=30)
+        refuses(ValueError, "expected at least 1 of both", optimizer.keep_snapshots, x, every=2, spread=3)
+        x = start()
+        optimizer.keep_snapshots(x, every=2, spread=2, words={"step": "0"})
+        for step in range(1, 6):
+            optimizer.step(x, gradient(step))
+            optimizer.after_step(x, {"step": str(step)})
+        left = WORLD.Split(WORLD.rank == 1)
+        if WORLD.rank == 1:
+            del optimizer
+        else:
+            refuses(kadam.PeerFailure, "", steps_with_all, optimizer, x)
+            x[:] = 1e30
+            restored = optimizer.go_on(x)
+            expect((restored.step, restored.words, restored.lost) == (4, {"step": "4"}, [1]), restored.step,
+                   restored.words, restored.lost)
+            expect((optimizer.rank, optimizer.size) == (left.rank, WORLD.size - 1), optimizer.rank, optimizer.size)
+            for step in range(5, 9):
+                optimizer.step(x, gradient(step))
+                optimizer.after_step(x)
+            optimizer.flush(x)
+            expect(np.abs(x).max() < 10 and all(other == x.tobytes() for other in left.allgather(x.tobytes())), name)
+        left.Free()
+
+
+def steps_with_all(optimizer, x):
+    for step in range(6, 20):
+        optimizer.step(x, gradient(step))
+
+
 ranks_stay_equal_and_send_what_is_planned()
 all_kinds_of_arrays_are_the_same()
 with tempfile.TemporaryDirectory() as own:
@@ -249,3 +286,4 @@ mistakes_of_one_rank_end_on_all()
 a_wrong_array_of_one_rank_ends_the_step_on_all()
 missing_ranks_are_named()
 ranks_without_mpi_send_the_same()
+others_go_on_without_a_rank()

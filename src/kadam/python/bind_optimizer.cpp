@@ -111,6 +111,26 @@ void bind_checkpoints(Class& optimizer) {
            "The same with the newest checkpoint in a folder that is whole; None if there is none at all. "
            "Warns of\n"
            "those that it passes over. Collective.")
+      .def(
+          "keep_snapshots", &BoundOptimizer::keep_snapshots, "x"_a, "every"_a = 100, "spread"_a = 1,
+          "words"_a = BoundOptimizer::Words(), nb::kw_only(), "stream"_a = nb::none(),
+          "Takes a snapshot of the state into the memory of the ranks, now and every so many steps from now\n"
+          "on: see after_step() and go_on(). It travels to the rank that keeps it over `spread` steps.\n"
+          "Collective.")
+      .def("after_step", &BoundOptimizer::after_step, "x"_a, "words"_a = BoundOptimizer::Words(),
+           nb::kw_only(), "stream"_a = nb::none(),
+           "To be called after every step: takes a snapshot when one is due, and moves on one that travels.\n"
+           "words: what the program itself wants to find again. Does nothing without keep_snapshots().\n"
+           "Collective.")
+      .def(
+          "go_on", &BoundOptimizer::go_on, "x"_a, "model"_a = nb::none(), nb::kw_only(),
+          "stream"_a = nb::none(),
+          "After a PeerFailure: goes on from the newest snapshot that is whole, on the ranks that are left;\n"
+          "writes x. rank and size are new then, and data are to be dealt anew. Collective over those "
+          "ranks.\n"
+          "SnapshotLost on all of them if none is whole: then load_newest() goes on. PeerFailure where "
+          "others\n"
+          "cannot go on: over an MPI that does not tolerate faults.")
       .def("state", &BoundOptimizer::state, "x"_a, nb::kw_only(), "stream"_a = nb::none(),
            nb::sig("def state(self, x: object, *, stream: object | None = None) -> tuple[dict[str, str], "
                    "dict[str, object]]"),

@@ -11,22 +11,22 @@
 namespace kadam::python {
 
 BoundOptimizer::BoundOptimizer(std::string_view name, nb::handle tensors, nb::handle comm, nb::handle groups,
-                               const ExchangeWords& exchange, const nb::dict& options) {
+                               const ExchangeWords& exchange, const nb::dict& options)
+    : name_(name) {
   const std::shared_ptr<Communicator> communicator = communicator_of(comm, exchange);
   TensorLayout layout;
-  OptionMap values;
   std::exception_ptr own;
   try {
     layout = tensors_from(tensors);
     groups_ = groups_from(groups);
-    values = options_from(options);
+    options_ = options_from(options);
   } catch (...) {
     own = std::current_exception();
   }
   const nb::gil_scoped_release others_run;
   communicator->require_success(own);
   places_.emplace(layout.elements());
-  optimizer_ = make_optimizer(name, values, std::move(layout), communicator, groups_);
+  optimizer_ = make_optimizer(name_, options_, std::move(layout), communicator, groups_);
 }
 
 Optimizer& BoundOptimizer::get() const {
@@ -176,6 +176,9 @@ void BoundOptimizer::close() {
 }
 
 void BoundOptimizer::let_go() noexcept {
+#ifdef KADAM_ENABLE_CHECKPOINT
+  snapshots_.reset();
+#endif
   optimizer_.reset();
   places_.reset();
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/config.hpp>
 #include <kadam/python/array.hpp>
 #include <kadam/python/communicator.hpp>
 #include <kadam/python/kokkos_user.hpp>
@@ -19,6 +20,10 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#ifdef KADAM_ENABLE_CHECKPOINT
+#include <kadam/checkpoint/snapshots.hpp>
+#endif
 
 namespace kadam::python {
 
@@ -43,6 +48,13 @@ struct LoadedCheckpoint {
   std::int64_t step = 0;
   std::filesystem::path path;
   std::map<std::string, std::string> words;
+};
+
+/// What go_on() went on from.
+struct RestoredSnapshot {
+  std::int64_t step = 0;
+  std::map<std::string, std::string> words;
+  std::vector<int> lost;
 };
 
 /// kadam.Optimizer: an Optimizer that takes arrays of Python's. Other threads of Python run while it works.
@@ -74,6 +86,11 @@ class BoundOptimizer final : public KokkosUser {
   LoadedCheckpoint load(nb::handle x, const std::filesystem::path& path, nb::handle model, nb::object stream);
   std::optional<LoadedCheckpoint> load_newest(nb::handle x, const std::filesystem::path& folder,
                                               nb::handle model, nb::object stream);
+  void keep_snapshots(nb::handle x, std::int64_t every, std::int64_t spread, const Words& words,
+                      nb::object stream);
+  void after_step(nb::handle x, const Words& words, nb::object stream);
+  /// After a PeerFailure.
+  RestoredSnapshot go_on(nb::handle x, nb::handle model, nb::object stream);
   /// A checkpoint::MemoryState: words, and vectors as arrays of bytes.
   [[nodiscard]] nb::tuple state(nb::handle x, nb::object stream);
   void set_state(nb::handle x, const Words& words, const nb::dict& vectors, nb::handle model,
@@ -116,8 +133,13 @@ class BoundOptimizer final : public KokkosUser {
   [[nodiscard]] std::int64_t elements() const { return get().layout().elements(); }
   [[nodiscard]] const ExecutionSpace& exec() const { return places_->streams.last(); }
 
+  std::string name_;
+  OptionMap options_;  ///< that were given
   std::vector<ParameterGroup> groups_;
   std::unique_ptr<Optimizer> optimizer_;
+#ifdef KADAM_ENABLE_CHECKPOINT
+  std::optional<checkpoint::Snapshots> snapshots_;  ///< if they are wanted
+#endif
   std::optional<Places> places_;
   nb::object announced_;  ///< the gradient that is under way: alive until the step that takes it
   nb::object stream_;     ///< of the last call: alive until work on it is waited for

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/config.hpp>
+#include <kadam/optim/make_optimizer.hpp>
 #include <kadam/python/bound_optimizer.hpp>
 
 #include <cstddef>
@@ -122,6 +123,42 @@ void BoundOptimizer::set_state(nb::handle x, const Words& words, const nb::dict&
   });
 }
 
+void BoundOptimizer::keep_snapshots(nb::handle x, std::int64_t every, std::int64_t spread, const Words& words,
+                                    nb::object stream) {
+  const OnStream where = on(std::move(stream));
+  const ReadParameters parameters("x", x, elements(), where.handle);
+  alone_on(where, [&](Optimizer& optimizer, const ExecutionSpace& exec, ArrayCopies& copies) {
+    snapshots_.emplace(optimizer, checkpoint::SnapshotOptions{every, spread});
+    snapshots_->take(exec, optimizer, parameters.in(exec, copies), words);
+  });
+}
+
+void BoundOptimizer::after_step(nb::handle x, const Words& words, nb::object stream) {
+  if (!snapshots_) return;
+  const OnStream where = on(std::move(stream));
+  const ReadParameters parameters("x", x, elements(), where.handle);
+  alone_on(where, [&](Optimizer& optimizer, const ExecutionSpace& exec, ArrayCopies& copies) {
+    snapshots_->after_step(exec, optimizer, parameters.in(exec, copies), words);
+  });
+}
+
+RestoredSnapshot BoundOptimizer::go_on(nb::handle x, nb::handle model, nb::object stream) {
+  if (!snapshots_) throw checkpoint::SnapshotLost("go_on(): call keep_snapshots() before");
+  const OnStream where = on(std::move(stream));
+  const ParameterArrays parameters("x", x, model, elements(), where.handle);
+  announced_.reset();
+  return alone_on(where, [&](Optimizer& failed, const ExecutionSpace& exec, ArrayCopies& copies) {
+    const Parameters own = parameters.in(exec, copies);
+    const auto make = [&](const std::shared_ptr<Communicator>& left) -> Optimizer& {
+      optimizer_ = make_optimizer(name_, options_, optimizer_->layout(), left, groups_);
+      return *optimizer_;
+    };
+    const checkpoint::Snapshots::Restored restored = snapshots_->go_on(exec, failed, own, make);
+    parameters.give_back(exec, copies, own);
+    return RestoredSnapshot{restored.step, restored.program, restored.lost};
+  });
+}
+
 #else
 
 namespace {
@@ -145,6 +182,17 @@ LoadedCheckpoint BoundOptimizer::load(nb::handle /*x*/, const std::filesystem::p
 std::optional<LoadedCheckpoint> BoundOptimizer::load_newest(nb::handle /*x*/,
                                                             const std::filesystem::path& /*folder*/,
                                                             nb::handle /*model*/, nb::object /*stream*/) {
+  refuse_unbuilt();
+}
+
+void BoundOptimizer::keep_snapshots(nb::handle /*x*/, std::int64_t /*every*/, std::int64_t /*spread*/,
+                                    const Words& /*words*/, nb::object /*stream*/) {
+  refuse_unbuilt();
+}
+
+void BoundOptimizer::after_step(nb::handle /*x*/, const Words& /*words*/, nb::object /*stream*/) {}
+
+RestoredSnapshot BoundOptimizer::go_on(nb::handle /*x*/, nb::handle /*model*/, nb::object /*stream*/) {
   refuse_unbuilt();
 }
 

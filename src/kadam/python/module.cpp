@@ -53,6 +53,22 @@ void bind_results(nb::module_& module) {
       .def_ro("step", &LoadedCheckpoint::step, "Steps that the optimizer has taken.")
       .def_ro("path", &LoadedCheckpoint::path)
       .def_ro("words", &LoadedCheckpoint::words, "What was given to save().");
+  nb::class_<RestoredSnapshot>(module, "RestoredSnapshot", "A snapshot from which an optimizer goes on.")
+      .def_ro("step", &RestoredSnapshot::step, "Steps that the optimizer has taken.")
+      .def_ro("words", &RestoredSnapshot::words, "What was given to after_step() or keep_snapshots().")
+      .def_ro("lost", &RestoredSnapshot::lost, "Ranks that have taken it and are no more.");
+}
+
+/// Both are a RuntimeError.
+void bind_errors(nb::module_& module) {
+  nb::exception<PeerFailure>(module, "PeerFailure", PyExc_RuntimeError).attr("__doc__") =
+      "Another rank has failed, or has not answered in time.";
+#ifdef KADAM_ENABLE_CHECKPOINT
+  nb::exception<checkpoint::SnapshotLost>(module, "SnapshotLost", PyExc_RuntimeError).attr("__doc__") =
+      "No snapshot is whole: a rank has failed together with the one that kept its part.";
+#else
+  module.attr("SnapshotLost") = nb::handle(PyExc_RuntimeError);
+#endif
 }
 
 nb::dict build() {
@@ -86,6 +102,7 @@ NB_MODULE(_kadam, module) {
   nb::set_leak_warnings(false);
   module.doc() = "The compiled part of kadam.";
   module.attr("__version__") = KADAM_VERSION_STRING;
+  kadam::python::bind_errors(module);
   kadam::python::bind_results(module);
   kadam::python::bind_optimizer(module);
   kadam::python::bind_surroundings(module);

@@ -8,7 +8,8 @@ shows both at work.
 import dataclasses
 from collections.abc import Callable
 
-from ._kadam import Optimizer, Restored, StepResult, __version__, execution_space, optimizers, options
+from ._kadam import (Optimizer, PeerFailure, Restored, RestoredSnapshot, SnapshotLost, StepResult, __version__,
+                     execution_space, optimizers, options)
 
 
 
@@ -25,4 +26,5 @@ class Ranks:
     host: str = ""
 
 
-__all__ = ["Optimizer", "Ranks", "Restored", "StepResult", "__version__", "execution_space", "optimizers", "options"]
+__all__ = ["Optimizer", "PeerFailure", "Ranks", "Restored", "RestoredSnapshot", "SnapshotLost", "StepResult",
+           "__version__", "execution_space", "optimizers", "options"]
