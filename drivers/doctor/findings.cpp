@@ -75,6 +75,7 @@ Findings look_around(Communicator& communicator) {
   findings.staged = communicator.stages_through_host();
   findings.two_levels = communicator.has_two_levels();
   findings.threads_may_exchange = communicator.allows_threads();
+  findings.survives_failures = communicator.survives_failures();
 #ifndef KADAM_ENABLE_MPI
   findings.has_mpi = false;
 #endif

@@ -29,6 +29,7 @@ struct Findings {
   bool staged = false;      ///< messages pass through host memory
   bool two_levels = false;
   bool threads_may_exchange = false;  ///< MPI_THREAD_MULTIPLE
+  bool survives_failures = false;     ///< others can go on without a rank that has failed
   bool has_mpi = true;
   bool optimised = true;
   std::string slurm_job;  ///< empty outside of Slurm

@@ -27,6 +27,10 @@ expect("190.5 kB sent a step (adam:" in done.stdout, done.stdout)
 
 staged = program.start(2, environment={"KADAM_GPU_AWARE": "off"})
 expect(told(staged)["messages through host memory"] == "yes", staged)
+survives = "others survive a failed rank"
+by_tcp = program.start(2, environment={"KADAM_WIRE": "tcp"})
+expect(told(by_tcp)[survives] == "yes" and "TCP, 2 ranks" in by_tcp.stdout, by_tcp)
+expect(told(staged)[survives].split(":")[0] in ("yes", "no"), staged)
 crowded = program.start(2, environment={"OMP_NUM_THREADS": "3"})
 expect("they wait for each other" in crowded.stdout, crowded)
 help_text = program.start(1, "--help")
