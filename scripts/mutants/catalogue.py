@@ -112,7 +112,7 @@ def is_expression(text):
         depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(mark, 0)
         if depth < 0 or mark in ("//", "/*") or mark == ";" and depth == 0:
             return False
-    return depth == 0 and not re.search(r"(^\s*(\|\||[=!<>]=|[/%=?])|(\|\||&&|[-+*/%<>=?,])\s*$)", text)
+    return depth == 0 and not re.search(r"(^\s*(\{|\|\||[=!<>]=|[/%=?])|(\|\||&&|[-+*/%<>=?,])\s*$)", text)
 
 
 def require_whole(fault, text, place):

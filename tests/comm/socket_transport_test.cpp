@@ -8,11 +8,13 @@
 #include <gtest/gtest.h>
 
 #include <arpa/inet.h>
+#include <chrono>
 #include <memory>
 #include <netdb.h>
 #include <stdexcept>
 #include <string>
 #include <sys/socket.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -141,6 +143,36 @@ TEST(SocketTransport, AnEndedRankIsNoticedByWhoWaitsForItsReceive) {
     }
   }
   communicator.reset();
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/// Its end is found out by a send: a receive that was there before must hear of it.
+TEST(SocketTransport, AnEndedRankThatASendFindsEndsReceives) {
+  if (ranks_of_world() == 1) GTEST_SKIP() << "nobody to send to";
+  auto communicator = test::Wire{true, Staging::automatic}.connect();
+  const int last = communicator->size() - 1;
+  std::vector<std::byte> message(100);
+  std::vector<std::byte> arrives(100);
+  const ExchangeBuffers buffers{message, arrives};
+  {
+    Exchange exchange(*communicator, Traffic::background, std::span(&buffers, 1));
+    if (communicator->rank() == 0) exchange.receive(0, last, 0, {0, arrives.size()}, 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (communicator->rank() != last) MPI_Barrier(MPI_COMM_WORLD);
+    if (communicator->rank() == 0) {
+      const std::string said = refusal<PeerFailure>([&] {
+        for (std::size_t number = 0; number < 3; ++number) {
+          exchange.send(0, last, number, {0, message.size()});
+          std::this_thread::sleep_for(std::chrono::milliseconds(20));  // until the host has refused it
+        }
+        for (;;) (void)exchange.arrivals(true);
+      });
+      EXPECT_NE(said.find("has ended"), std::string::npos) << said;
+    }
+  }
+  const bool ends_first = communicator->rank() == last;
+  communicator.reset();
+  if (ends_first) MPI_Barrier(MPI_COMM_WORLD);
   MPI_Barrier(MPI_COMM_WORLD);
 }
 

@@ -140,6 +140,19 @@ TEST_F(SurvivorsTest, WaitForWhoComesLate) {
   all_come_here();
 }
 
+/// Others ask who is left: who connects with them meanwhile, for what was before, hears of it.
+TEST_F(SurvivorsTest, CallWhoConnectsMeanwhile) {
+  if (ranks_ < 2) GTEST_SKIP() << "needs 2 ranks";
+  std::shared_ptr<Communicator> all = connect(20.0);
+  // It calls the others, and none calls it: it has no one to wait for.
+  if (rank_ == ranks_ - 1) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    EXPECT_THROW((void)ranks_of(*all->duplicate(), rank_), PeerFailure);
+  }
+  EXPECT_EQ(ranks_of(*all->survivors(), rank_), all_but(ranks_, {}));
+  all_come_here();
+}
+
 /// One more ends while the others look who is there, sooner or later.
 TEST_F(SurvivorsTest, AreAskedAgainWhereOneMoreEnds) {
   if (ranks_ < 4) GTEST_SKIP() << "needs 4 ranks";

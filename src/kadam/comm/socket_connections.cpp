@@ -106,7 +106,6 @@ void SocketConnections::receive(Lane lane, int from, const Posted& posted) {
 }
 
 void SocketConnections::move(Seconds patience) {
-  require_those_waited_for();  // a send has perhaps found out that nobody is there
   std::vector<pollfd> descriptors;
   std::vector<int> ranks;
   for (int rank = 0; rank < size(); ++rank) {
