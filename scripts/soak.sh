@@ -14,8 +14,10 @@ open files meanwhile: neither may grow once the first tenth is over. Options:
   --faults           instead: what happens to runs of each optimizer (SIGTERM, kill -9, a rank that pauses, a broken
                      checkpoint, a folder that goes away, and, as root, a link that is down) leaves the parameters of
                      a run that nobody disturbed
-  --deaths           instead: two of four ranks of runs of each optimizer are killed, and the others go on; how long
-                     they take to, and the loss at the end beside that of undisturbed runs
+  --deaths           instead: two of four ranks of runs of each optimizer fail at random moments (kill -9, a rank that
+                     stands still, and, as root, on hosts of their own, a cable that is cut), and the others go on;
+                     how long they take to, and the loss at the end beside that of undisturbed runs
+  --moments N        with --deaths: failures of each optimizer (default 10)
   --steps N          default 100000
   --ranks N          default 2
   --algorithms LIST  default: all of them
@@ -31,17 +33,19 @@ source "$here/internal/common.sh"
 program=''
 algorithms=all
 faults=''
+moments=10
 arguments=()
 while (($#)); do
   case $1 in
-    --steps | --ranks | --algorithms | --program)
+    --steps | --ranks | --moments | --algorithms | --program)
       (($# > 1)) || stop "$1 needs a value; see scripts/soak.sh --help."
       ;;&
-    --steps | --ranks)
+    --steps | --ranks | --moments)
       [[ $2 =~ ^[1-9][0-9]{0,8}$ ]] || stop "$1 needs a number from 1 on, not $2."
       ;;&
     --program) program=$2 && shift 2 ;;
     --faults | --deaths) faults=${1#--} && shift ;;
+    --moments) moments=$2 && shift 2 ;;
     --algorithms) algorithms=$2 && shift 2 ;;
     --steps | --ranks) arguments+=("$1=$2") && shift 2 ;;
     --help | -h) usage && exit ;;
@@ -54,8 +58,13 @@ source "$here/internal/python.sh"
 if [[ -n $faults ]]; then ensure_python "${KADAM_PYTHON_TEST_NEEDS[@]}"; fi
 prepare_ranks
 if [[ $faults == deaths ]]; then
-  export PYTHONPATH=$KADAM_ROOT/tests/support
-  TMPDIR=${TMPDIR:-/dev/shm} exec "$KADAM_VENV/bin/python" "$KADAM_ROOT/tests/train/deaths_test.py" "$algorithms" "$program" mpirun -n
+  tests=$KADAM_ROOT/tests/train
+  export PYTHONPATH=$KADAM_ROOT/tests/support TMPDIR=${TMPDIR:-/dev/shm}
+  deaths=("$KADAM_VENV/bin/python" "$tests/deaths_test.py" --moments "$moments")
+  code=0
+  "${deaths[@]}" --lab "$here/netlab.sh" "$algorithms" "$program" mpirun -n || code=$?
+  ((code == 77)) || exit "$code"
+  exec "${deaths[@]}" "$algorithms" "$program" mpirun -n
 elif [[ $faults == faults ]]; then
   tests=$KADAM_ROOT/tests/train
   export PYTHONPATH=$KADAM_ROOT/tests/support

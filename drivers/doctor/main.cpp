@@ -53,8 +53,9 @@ void print_findings(const Findings& findings, const Communicator& communicator) 
   fmt::print("{:<32}{}\n", "exchange", communicator.description());
   fmt::print("{:<32}{}\n", "messages through host memory", yes_no(findings.staged));
   fmt::print("{:<32}{}\n", "background threads may send", yes_no(findings.threads_may_exchange));
-  fmt::print("{:<32}{}\n", "others survive a failed rank",
-             findings.survives_failures ? "yes" : "no: KADAM_WIRE=tcp, or mpirun --with-ft ulfm of Open MPI 5");
+  fmt::print(
+      "{:<32}{}\n", "others survive a failed rank",
+      findings.survives_failures ? "yes" : "no: KADAM_WIRE=tcp, or mpirun --with-ft ulfm of Open MPI 5");
   if (!findings.slurm_job.empty())
     fmt::print("{:<32}job {}, partition {}\n", "Slurm", findings.slurm_job, findings.slurm_partition);
 }

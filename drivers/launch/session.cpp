@@ -166,6 +166,12 @@ int ranks_on_this_node() {
 
 #endif
 
+/// As if the process had been killed: nothing that would wait for other ranks.
+[[noreturn]] void end_alone(int code) {
+  std::fflush(nullptr);
+  std::_Exit(code);
+}
+
 int threads_per_rank() {
   const auto cores = static_cast<int>(std::thread::hardware_concurrency());
   return std::max(1, cores / ranks_on_this_node());
@@ -229,8 +235,9 @@ int run_program(const char* name, int argc, char** argv,
     } catch (const Refused&) {
       return exit_usage;
     } catch (const std::exception& error) {
-      // Other ranks may wait in an exchange that this one will never join: the job has to end.
       std::fprintf(stderr, "%s: rank %d: %s\n", name, session.communicator()->rank(), error.what());
+      if (session.ranks_may_fail()) end_alone(exit_failure);
+      // Other ranks may wait in an exchange that this one will never join: the job has to end.
       end_job(exit_failure);
     }
   } catch (const std::exception& error) {

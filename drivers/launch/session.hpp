@@ -41,6 +41,9 @@ class Session {
   [[nodiscard]] const std::shared_ptr<Communicator>& communicator() const { return communicator_; }
   [[nodiscard]] bool is_root() const { return communicator_->rank() == 0; }
 
+  /// From now on others go on without a rank that fails: an exception ends the rank that throws it, alone.
+  void let_ranks_fail() { ranks_may_fail_ = true; }
+  [[nodiscard]] bool ranks_may_fail() const { return ranks_may_fail_; }
   /// From now on these ranks are the program: others have failed.
   void go_on_with(std::shared_ptr<Communicator> survivors);
 
@@ -51,6 +54,7 @@ class Session {
  private:
   std::string program_;
   std::shared_ptr<Communicator> communicator_;
+  bool ranks_may_fail_ = false;
   bool has_lost_ranks_ = false;
 };
 
@@ -58,7 +62,8 @@ class Session {
 class Refused : public std::exception {};
 
 /// main() of every program: starts a session, runs the program and turns exceptions into words and exit
-/// codes. A lone throw on one rank ends the whole job instead of hanging it.
+/// codes. A lone throw on one rank ends the whole job instead of hanging it,
+/// unless others can go on.
 int run_program(const char* name, int argc, char** argv,
                 const std::function<int(Session&, int, char**)>& program);
 

@@ -180,6 +180,7 @@ int run(Session& session, int argc, char** argv) {
     require_record(line);
   });
   Plan plan = make_plan(session, line);
+  if (plan.checkpoints.snapshots.every > 0) session.let_ranks_fail();
   plan.commands = {{argv, argv + argc}, repetition_of(argv[0], plan.folder, line)};
   // Without checkpoints a signal ends the program as it always does.
   std::optional<StopSignals> signals;

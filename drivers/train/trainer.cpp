@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/collectives/dense_mean.hpp>
 #include <launch/optimizer_steps.hpp>
+#include <launch/quantities.hpp>
 #include <trace/recorder.hpp>
 #include <train/trainer.hpp>
 #include <workloads/make_sampler.hpp>
@@ -95,6 +96,10 @@ RunSummary Trainer::run(const std::filesystem::path& folder, const CheckpointOpt
       if (recording_) recording_->commit();
       progress_->finish();
       summarise();
+      if (snapshots_ && is_root())
+        fmt::print("{}: snapshots held this rank up for {}, {:.2f} % of the run\n", algorithm_,
+                   launch::seconds_text(snapshot_seconds_),
+                   100.0 * snapshot_seconds_ / summary_.wall_seconds);
       is_done = true;
     } catch (const PeerFailure& failure) {
       if (!snapshots_) throw;

@@ -103,6 +103,7 @@ class Trainer {
 
   std::int64_t step_ = 0;           ///< the last one that was tried, skipped ones included
   double seconds_of_former_ = 0.0;  ///< that the run had taken when it was interrupted
+  double snapshot_seconds_ = 0.0;   ///< that steps were held up by snapshots
   Kokkos::Timer timer_;
 
   launch::Watchdog* watchdog_ = nullptr;

@@ -105,9 +105,11 @@ void Trainer::start_snapshots(const checkpoint::SnapshotOptions& options) {
 }
 
 void Trainer::take_snapshot() {
+  const Kokkos::Timer timer;
   const std::int64_t steps = optimizer_->steps_taken();
   snapshots_->after_step(exec_, *optimizer_, parameters_,
                          snapshots_->is_due(steps) ? program_state() : checkpoint::ProgramState());
+  snapshot_seconds_ += timer.seconds();
 }
 
 const char* Trainer::restore_for_those_left(const CheckpointOptions& options) {
@@ -143,9 +145,6 @@ void Trainer::survive(const std::filesystem::path& folder, const CheckpointOptio
   const double seconds_until_now = wall_seconds();
   const int ranks = communicator_->size();
   const char* const from = restore_for_those_left(options);
-  if (is_root())
-    fmt::print("{}: {} of {} ranks go on after step {} from {} ({})\n", optimizer_->name(),
-               communicator_->size(), ranks, step_, from, launch::seconds_text(timer.seconds()));
   // The clock goes on; the steps that are lost are repeated.
   timer_.reset();
   seconds_of_former_ = seconds_until_now + timer.seconds();
@@ -153,6 +152,9 @@ void Trainer::survive(const std::filesystem::path& folder, const CheckpointOptio
   if (is_root()) open_folder(folder, true);
   progress_.emplace(algorithm_, configuration_.training.steps, is_root());
   progress_->start_after(step_);
+  if (is_root())
+    fmt::print("{}: {} of {} ranks go on after step {} from {} ({})\n", optimizer_->name(),
+               communicator_->size(), ranks, step_, from, launch::seconds_text(timer.seconds()));
   std::fflush(stdout);
 }
 

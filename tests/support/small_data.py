@@ -15,8 +15,8 @@ def idx_file(path, array):
     pathlib.Path(path).write_bytes(header + array.astype(np.uint8).tobytes())
 
 
-def write_images(folder, training=256, held_out=64):
-    """Class k has one bright quarter in a noisy image."""
+def write_images(folder, training=256, held_out=64, mislabelled=0.0):
+    """Class k has one bright quarter in a noisy image. mislabelled: the part that has a label by chance."""
     folder = pathlib.Path(folder)
     folder.mkdir()
     random = np.random.default_rng(7)
@@ -27,6 +27,9 @@ def write_images(folder, training=256, held_out=64):
         for image, label in zip(images, labels):
             row, column = half * (label // 2), half * (label % 2)
             image[row : row + half, column : column + half] += 100
+        if mislabelled > 0:
+            by_chance = random.random(examples) < mislabelled
+            labels = np.where(by_chance, random.integers(0, CLASSES, examples), labels)
         idx_file(folder / f"{prefix}-images-idx3-ubyte", images)
         idx_file(folder / f"{prefix}-labels-idx1-ubyte", labels)
     return folder
@@ -41,7 +44,7 @@ def write_text(path, sentences=400):
     return path
 
 
-def images_toml(folder, steps=40, batch=8):
+def images_toml(folder, steps=40, batch=8, log_every=7, evaluate_every=20):
     return f"""
 [data]
 kind = "idx"
@@ -52,8 +55,8 @@ hidden = [16]
 [training]
 steps = {steps}
 batch = {batch}
-log_every = 7
-evaluate_every = 20
+log_every = {log_every}
+evaluate_every = {evaluate_every}
 [optimizer]
 lr = 0.01
 [optimizer.onebit_adam]

@@ -9,7 +9,7 @@ import time
 from expect import expect
 
 sys.path.append(str(pathlib.Path(__file__).parents[2] / "scripts" / "internal"))
-from processes import started_by  # noqa: E402
+from processes import runs, started_by  # noqa: E402
 
 STOPPED = 75  # the exit code of a run that saved and stopped early
 
@@ -34,6 +34,15 @@ def wait_for(running, condition, what):
 def ranks_of(program, running):
     """Process numbers of the programs that a launcher has started."""
     return started_by(running.pid, program.path)
+
+
+def runs_of_lab(lab, hosts, program):
+    """The hosts of scripts/netlab.sh by the process numbers of a program that runs on them."""
+    found = {}
+    for host in range(hosts):
+        said = subprocess.run(["ip", "netns", "pids", f"kadam-{lab}-h{host}"], capture_output=True, text=True, check=False)
+        found.update({int(pid): host for pid in said.stdout.split() if runs(pid, program)})
+    return found
 
 
 def parameters_of(folder):
