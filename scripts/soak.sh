@@ -18,6 +18,7 @@ open files meanwhile: neither may grow once the first tenth is over. Options:
                      stands still, and, as root, on hosts of their own, a cable that is cut), and the others go on;
                      how long they take to, and the loss at the end beside that of undisturbed runs
   --moments N        with --deaths: failures of each optimizer (default 10)
+  --picture FILE     with --deaths: instead, draws the loss of a run of onebit_adam in which three of five ranks fail
   --steps N          default 100000
   --ranks N          default 2
   --algorithms LIST  default: all of them
@@ -34,10 +35,11 @@ program=''
 algorithms=all
 faults=''
 moments=10
+picture=''
 arguments=()
 while (($#)); do
   case $1 in
-    --steps | --ranks | --moments | --algorithms | --program)
+    --steps | --ranks | --moments | --picture | --algorithms | --program)
       (($# > 1)) || stop "$1 needs a value; see scripts/soak.sh --help."
       ;;&
     --steps | --ranks | --moments)
@@ -45,6 +47,7 @@ while (($#)); do
       ;;&
     --program) program=$2 && shift 2 ;;
     --faults | --deaths) faults=${1#--} && shift ;;
+    --picture) picture=$2 && shift 2 ;;
     --moments) moments=$2 && shift 2 ;;
     --algorithms) algorithms=$2 && shift 2 ;;
     --steps | --ranks) arguments+=("$1=$2") && shift 2 ;;
@@ -61,6 +64,13 @@ if [[ $faults == deaths ]]; then
   tests=$KADAM_ROOT/tests/train
   export PYTHONPATH=$KADAM_ROOT/tests/support TMPDIR=${TMPDIR:-/dev/shm}
   deaths=("$KADAM_VENV/bin/python" "$tests/deaths_test.py" --moments "$moments")
+  if [[ -n $picture ]]; then
+    kept=$(mktemp -d)
+    trap 'rm -rf "$kept"' EXIT
+    "$KADAM_VENV/bin/python" "$tests/deaths_test.py" --ranks 5 --failures 3 --only-kill --keep "$kept" onebit_adam "$program" mpirun -n
+    "$KADAM_VENV/bin/python" "$here/soak/draw_deaths.py" "$kept" onebit_adam "$picture"
+    exit
+  fi
   code=0
   "${deaths[@]}" --lab "$here/netlab.sh" "$algorithms" "$program" mpirun -n || code=$?
   ((code == 77)) || exit "$code"

@@ -23,8 +23,8 @@ SLURMLAB, SCRIPTS, KADAM_TRAIN = (pathlib.Path(argument).resolve() for argument 
 program = Program([str(KADAM_TRAIN), *sys.argv[4:]])
 LAB = f"scripts{os.getpid()}"
 os.environ["KADAM_SLURMLAB"] = LAB
-# One of the others is lost, and Slurm sends jobs there until it has noticed.
-SAFE_NODES = "--exclude=n3,n4,n5"
+# One of n3 to n5 is lost, and n6: Slurm sends jobs there until it has noticed.
+SAFE_NODES = "--exclude=n3,n4,n5,n6"
 
 # What a rank is told of its place, then the program.
 SAYS_WHERE = f"""#!/bin/sh
@@ -229,6 +229,30 @@ class Told:
             expect(job.restarts() == 1, name, "was queued again", job.restarts(), "times", job.log())
 
 
+class Survivor:
+    """A job of survive.sbatch that loses one of its three nodes."""
+
+    LOST = "n6"
+
+    def __init__(self, folder, data):
+        config, self.run = folder / "survivor.toml", folder / "survivor"
+        config.write_text(small_data.images_toml(data, 30000, log_every=100, evaluate_every=0))
+        options = [f"--nodelist=n1,n2,{self.LOST}", "--exclude=n3,n4,n5", "--nodes=3", "--ntasks-per-node=1",
+                   "--cpus-per-task=1"]
+        self.job = Job(folder, "survive.sbatch", options, ["--set", "optimizer.name=onebit_adam"], KADAM_CONFIG=config,
+                       KADAM_RUN=self.run, KADAM_TIMEOUT_SECONDS=20)
+
+    def lose_a_node(self):
+        metrics = self.run / "metrics.jsonl"
+        wait_for(lambda: metrics.exists() and metrics.stat().st_size > 0, f"steps of the survivor: {self.job.shown()}")
+        done = lab("lose", self.LOST)
+        expect(done.returncode == 0, done)
+
+    def goes_on(self):
+        said = self.job.completes()
+        expect(re.search(r"2 of 3 ranks go on after step \d+ from a snapshot", said) and "Results:" in said, said)
+
+
 class Disturbed:
     """Jobs of requeue.sbatch, of one configuration: one is warned of the end of its time, one is asked to stop by
     somebody (under mpirun), one loses a rank, one a node."""
@@ -244,7 +268,7 @@ class Disturbed:
         self.jobs = {"warned": self.submit("warned", 1, "--time=1", "--signal=B:USR1@45"),
                      "asked": self.submit("asked", "1h", script=with_mpirun),
                      "bereft": self.submit("bereft", 20),
-                     "homeless": self.submit("homeless", 20, "--exclude=n1,n2")}
+                     "homeless": self.submit("homeless", 20, "--exclude=n1,n2,n6")}
 
     def write_config(self, steps):
         text = small_data.images_toml(self.data, steps).replace("evaluate_every = 20", "evaluate_every = 0")
@@ -295,7 +319,7 @@ class Disturbed:
 
 
 def main():
-    up = lab("up", "--nodes", 5, "--cpus", 64, "--gpus", 4)
+    up = lab("up", "--nodes", 6, "--cpus", 64, "--gpus", 4)
     if up.returncode == SKIPPED:
         print(up.stderr.strip())
         sys.exit(SKIPPED)
@@ -308,7 +332,9 @@ def main():
         try:
             as_written_is_accepted()
             disturbed = Disturbed(folder, data)
+            survivor = Survivor(folder, data)
             disturbed.disturb()
+            survivor.lose_a_node()
             told = Told(folder, config)
             refuses_single_ranks(folder, config)
             told.warn()
@@ -317,6 +343,7 @@ def main():
             trains_as_under_mpirun(folder, config)
             gives_each_rank_a_gpu(folder, config)
             told.go_on()
+            survivor.goes_on()
             disturbed.go_on_to_the_end()
             disturbed.end_as_if_undisturbed()
         finally:
