@@ -11,6 +11,7 @@ sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
 from drawing import draw_panels  # noqa: E402
 
 HEIGHT = 380
+SEEDS = 3  # of as many ranks
 WINDOW = 15  # steps: losses are those of single batches
 
 
@@ -32,9 +33,9 @@ def failures_in(log):
 
 
 def draw_panel(axes, folder, algorithm):
-    for seed in (1, 2, 3):
-        label = "nobody fails, three seeds" if seed == 1 else None
-        axes.plot(*zip(*losses_in(folder / f"{algorithm}-{seed}")), color="#bbbbbb", linewidth=1.3, label=label)
+    for number, run in enumerate(sorted(folder.glob(f"{algorithm}-[0-9]-[0-9]"))[-SEEDS:]):
+        label = f"nobody fails, {SEEDS} seeds" if number == 0 else None
+        axes.plot(*zip(*losses_in(run)), color="#bbbbbb", linewidth=1.3, label=label)
     log = max(folder.glob(f"{algorithm}-disturbed-*.log"))
     axes.plot(*zip(*losses_in(log.with_suffix(""))), color="#1f77b4", linewidth=1.8, label="ranks are killed")
     for left, step in failures_in(log):
