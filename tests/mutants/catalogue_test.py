@@ -45,7 +45,8 @@ def holds_faults_inside_faults():
     twice = catalogue.apply([fault("one-c", "b", "c"), fault("two-d", "b", "d")], text)
     expect(twice == 'y = a + (kadam_mutant::on("one-c") ? (c) : ((kadam_mutant::on("two-d") ? (d) : (b)))); z = a;',
            twice)
-    words = refusal(lambda: catalogue.apply([fault("left-one", "a + b", "0"), fault("right-one", "b; z", "0")], text))
+    both = [fault("left-one", "a + b", "0"), fault("right-one", "b, z", "0")]
+    words = refusal(lambda: catalogue.apply(both, "y = f(a + b, z);"))
     expect("right-one begins inside left-one and ends outside" in words, words)
 
 
