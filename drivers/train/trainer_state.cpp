@@ -106,9 +106,11 @@ void Trainer::start_snapshots(const checkpoint::SnapshotOptions& options) {
 
 void Trainer::take_snapshot() {
   const Kokkos::Timer timer;
-  const std::int64_t steps = optimizer_->steps_taken();
-  snapshots_->after_step(exec_, *optimizer_, parameters_,
-                         snapshots_->is_due(steps) ? program_state() : checkpoint::ProgramState());
+  if (snapshots_->is_due(optimizer_->steps_taken())) {
+    snapshots_->after_step(exec_, *optimizer_, parameters_, program_state());
+  } else {
+    snapshots_->after_step();
+  }
   snapshot_seconds_ += timer.seconds();
 }
 

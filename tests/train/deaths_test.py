@@ -103,7 +103,8 @@ class Lab(Here):
                               text=True, timeout=60, check=check)
 
     def command(self, *options):
-        words = [self.netlab, "run", "--name", self.name, "--mpirun-args", "--enable-recovery", "--", program.path]
+        words = [self.netlab, "run", "--name", self.name, "--mpirun-args", " ".join(surviving_launcher()), "--",
+                 program.path]
         return [*words, *map(str, options)]
 
     def ranks(self, running):

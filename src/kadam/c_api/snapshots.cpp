@@ -29,10 +29,12 @@ kadam_status kadam_after_step(kadam_optimizer* optimizer, const float* parameter
   return guarded(__func__, error, [&] {
     kadam_optimizer& of = usable(optimizer);
     if (!of.snapshots) return;
-    const bool is_due = of.snapshots->is_due(of.optimizer->steps_taken());
+    if (!of.snapshots->is_due(of.optimizer->steps_taken())) {
+      of.snapshots->after_step();
+      return;
+    }
     const kadam::Parameters own = of.in(const_cast<float*>(parameters));
-    of.snapshots->after_step(of.exec, *of.optimizer, own.master(),
-                             is_due ? program_of(words) : kadam::checkpoint::ProgramState());
+    of.snapshots->after_step(of.exec, *of.optimizer, own.master(), program_of(words));
   });
 }
 

@@ -102,18 +102,23 @@ bool Snapshots::is_due(std::int64_t steps_taken) const {
 
 void Snapshots::after_step(const ExecutionSpace& exec, Optimizer& optimizer, const Vector<float>& parameters,
                            const ProgramState& program) {
-  const auto move_on = [&](bool is_last) {
-    const auto spread = static_cast<std::size_t>(options_.spread);
-    if (is_last) {
-      finish();
-    } else {
-      move((pieces_ + spread - 1) / spread);
-    }
-  };
-  if (next_) move_on(++steps_under_way_ >= options_.spread);
+  after_step();
   if (!is_due(optimizer.steps_taken())) return;
   begin(exec, optimizer, parameters, program);
   move_on(options_.spread == 1);
+}
+
+void Snapshots::after_step() {
+  if (next_) move_on(++steps_under_way_ >= options_.spread);
+}
+
+void Snapshots::move_on(bool is_last) {
+  const auto spread = static_cast<std::size_t>(options_.spread);
+  if (is_last) {
+    finish();
+  } else {
+    move((pieces_ + spread - 1) / spread);
+  }
 }
 
 void Snapshots::take(const ExecutionSpace& exec, Optimizer& optimizer, const Vector<float>& parameters,

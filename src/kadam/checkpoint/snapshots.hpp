@@ -74,9 +74,10 @@ class Snapshots {
   /// or has arrived. Errors: PeerFailure.
   void after_step(const ExecutionSpace& exec, Optimizer& optimizer, const Vector<float>& parameters,
                   const ProgramState& program = {});
-  /// Whether the next after_step() takes one, of an optimizer that has taken so many steps: whoever has to
-  /// work for `program` need not do so else.
+  /// Whether the next after_step() takes one, of an optimizer that has taken so many steps.
   [[nodiscard]] bool is_due(std::int64_t steps_taken) const;
+  /// The same after a step where none is due: for whoever has to work for `parameters` or `program`.
+  void after_step();
   /// Takes one now, and returns when all ranks have it. Collective.
   void take(const ExecutionSpace& exec, Optimizer& optimizer, const Vector<float>& parameters,
             const ProgramState& program = {});
@@ -128,6 +129,8 @@ class Snapshots {
   void connect(Optimizer& optimizer);
   void begin(const ExecutionSpace& exec, Optimizer& optimizer, const Vector<float>& parameters,
              const ProgramState& program);
+  /// Sends a step's share of the pieces, or all that are left.
+  void move_on(bool is_last);
   /// Sends so many more pieces, and takes what has arrived.
   void move(std::size_t pieces);
   void finish();

@@ -3,6 +3,7 @@
 #include <kadam/comm/communicator.hpp>
 #include <kadam/comm/patience.hpp>
 #include <kadam/comm/socket_connections.hpp>
+#include <kadam/comm/socket_hello.hpp>
 
 #include <algorithm>
 #include <array>
@@ -47,8 +48,7 @@ SocketConnections::~SocketConnections() {
 bool SocketConnections::has_ended(int rank) const {
   const Peer& one = peers_[static_cast<std::size_t>(rank)];
   if (one.has_ended || one.descriptor < 0) return one.has_ended;
-  pollfd end{one.descriptor, POLLRDHUP, 0};
-  return ::poll(&end, 1, 0) > 0;
+  return sockets::is_ready(one.descriptor, POLLRDHUP);
 }
 
 void SocketConnections::shut_down() const {

@@ -138,7 +138,11 @@ void BoundOptimizer::after_step(nb::handle x, const Words& words, nb::object str
   const OnStream where = on(std::move(stream));
   const ReadParameters parameters("x", x, elements(), where.handle);
   alone_on(where, [&](Optimizer& optimizer, const ExecutionSpace& exec, ArrayCopies& copies) {
-    snapshots_->after_step(exec, optimizer, parameters.in(exec, copies), words);
+    if (snapshots_->is_due(optimizer.steps_taken())) {
+      snapshots_->after_step(exec, optimizer, parameters.in(exec, copies), words);
+    } else {
+      snapshots_->after_step();
+    }
   });
 }
 
