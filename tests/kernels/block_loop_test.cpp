@@ -31,9 +31,10 @@ struct LargestOfBlocks {
     typename Member::Max parts;
     parts.add(member, half, [&](const std::int64_t k) { return own[k]; });
     parts.add(member, elements - half, [&](const std::int64_t k) { return own[half + k]; });
+    const float of_parts = parts.value(member);
     member.once([&] {
       largest(static_cast<std::size_t>(2 * block)) = whole;
-      largest(static_cast<std::size_t>(2 * block + 1)) = parts.value();
+      largest(static_cast<std::size_t>(2 * block + 1)) = of_parts;
     });
   }
 };

@@ -25,12 +25,15 @@ TEST(LambReference, HandSized) {
 }
 
 TEST(TensorTiles, CoverEveryTensorAndNoTwoAtOnce) {
-  const auto tiles = TensorTiles<Kokkos::HostSpace>::make({0, 5, 5, 2500, 2501});
+  constexpr std::int64_t length = TensorTiles<Kokkos::HostSpace>::tile_elements;
+  const std::int64_t end = 2 * length + 6;
+  const auto tiles = TensorTiles<Kokkos::HostSpace>::make({0, 5, 5, end, end + 1});
   EXPECT_EQ(tiles.tensor_count(), 4);
   EXPECT_EQ(tiles.tile_count(), 1 + 0 + 3 + 1);
   EXPECT_EQ(tiles.first_tile(1), 1);
   EXPECT_EQ(tiles.first_tile(2), 1);
-  EXPECT_EQ(tiles.tiles(3).end, 2500);
+  EXPECT_EQ(tiles.tiles(3).begin, 2 * length + 5);
+  EXPECT_EQ(tiles.tiles(3).end, end);
 }
 
 template <class Exec>

@@ -184,12 +184,13 @@ TYPED_TEST(OnebitLambUpdateTest, MomentumNormsAreEquivalentToReference) {
                                    test::to_device<Space>(model.v), this->partial);
   Kokkos::fence();
   const auto got = test::to_host(this->partial);
+  constexpr auto length = static_cast<std::size_t>(TensorTiles<Space>::tile_elements);
   std::size_t tile = 0;
   for (std::size_t k = 0; k < this->tensor_count; ++k) {
-    for (std::size_t begin = model.first(k); begin < model.last(k); begin += 1024, ++tile) {
+    for (std::size_t begin = model.first(k); begin < model.last(k); begin += length, ++tile) {
       double squares = 0.0;
       double active = 0.0;
-      for (std::size_t i = begin; i < std::min(begin + 1024, model.last(k)); ++i) {
+      for (std::size_t i = begin; i < std::min(begin + length, model.last(k)); ++i) {
         squares += static_cast<double>(model.m[i]) * static_cast<double>(model.m[i]);
         active += model.v[i] > 0.0F ? 1.0 : 0.0;
       }

@@ -81,7 +81,7 @@ struct FillActiveMaskOfTile {
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t tile) const {
     constexpr std::int64_t at_a_time = tile_words;
-    auto* const is_active = member.template scratch<std::uint8_t>(32 * at_a_time);
+    auto* const is_active = member.template scratch<std::uint8_t>(word_bytes * at_a_time);
     const std::int64_t first = tile * at_a_time;
     const std::int64_t words = Kokkos::min(at_a_time, static_cast<std::int64_t>(mask.extent(0)) - first);
     // First all that a thread holds, then what it leads to: memory is busy meanwhile.
@@ -92,18 +92,34 @@ struct FillActiveMaskOfTile {
         own[j] = element < elements && active(element);
       });
       member.for_each_held(held, 32 * words, [&](const int j, const std::int64_t k) {
-        is_active[k] = static_cast<std::uint8_t>(own[j]);
+        is_active[place_of(k)] = static_cast<std::uint8_t>(own[j]);
       });
     }
     member.barrier();
     member.for_each(words, [&](const std::int64_t w) {
+      const auto* const fours = reinterpret_cast<const std::uint32_t*>(is_active + word_bytes * w);
       std::uint32_t word = 0;
-      for (unsigned bit = 0; bit < 32; ++bit) word |= std::uint32_t{is_active[32 * w + bit]} << bit;
+      KADAM_UNROLL
+      for (unsigned four = 0; four < 8; ++four) word |= bits_of_bytes(fours[four]) << (4U * four);
       mask(first + w) = word;
     });
   }
 
-  [[nodiscard]] static int scratch_bytes(int /*threads*/) { return static_cast<int>(32 * tile_words) + 8; }
+  [[nodiscard]] static int scratch_bytes(int /*threads*/) {
+    return static_cast<int>(word_bytes * tile_words) + 8;
+  }
+
+ private:
+  /// In memory of the team each word takes four bytes more than it needs: else those who pack them would all
+  /// ask a few banks.
+  static constexpr std::int64_t word_bytes = 36;
+  [[nodiscard]] static KOKKOS_FORCEINLINE_FUNCTION std::int64_t place_of(std::int64_t k) {
+    return k + k / 32 * (word_bytes - 32);
+  }
+  /// The lowest bits of four bytes, one behind the other.
+  [[nodiscard]] static KOKKOS_FORCEINLINE_FUNCTION std::uint32_t bits_of_bytes(std::uint32_t bytes) {
+    return (bytes | bytes >> 7U | bytes >> 14U | bytes >> 21U) & 15U;
+  }
 };
 
 }  // namespace detail

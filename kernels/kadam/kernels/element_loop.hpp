@@ -38,7 +38,7 @@ struct ElementArray {
 
   T* data;
 
-  [[nodiscard]] bool is_aligned() const {
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION bool is_aligned() const {
     return reinterpret_cast<std::uintptr_t>(data) % alignof(Pack) == 0;
   }
 };
@@ -64,7 +64,7 @@ namespace detail {
 /// Some arrays, whose elements a function gets side by side.
 template <class... Arrays>
 struct ElementArrays {
-  [[nodiscard]] bool are_aligned() const { return true; }
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION bool are_aligned() const { return true; }
 
   template <class Function, class... Elements>
   KOKKOS_FORCEINLINE_FUNCTION void at(const std::int64_t /*i*/, const Function& function,
@@ -84,7 +84,9 @@ struct ElementArrays<First, Rest...> {
   First first;
   ElementArrays<Rest...> rest;
 
-  [[nodiscard]] bool are_aligned() const { return first.is_aligned() && rest.are_aligned(); }
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION bool are_aligned() const {
+    return first.is_aligned() && rest.are_aligned();
+  }
 
   /// function(element i of each array)
   template <class Function, class... Elements>
@@ -104,11 +106,12 @@ struct ElementArrays<First, Rest...> {
   }
 };
 
-[[nodiscard]] inline ElementArrays<> element_arrays() {
+[[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION ElementArrays<> element_arrays() {
   return {};
 }
 template <class First, class... Rest>
-[[nodiscard]] ElementArrays<First, Rest...> element_arrays(const First& first, const Rest&... rest) {
+[[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION ElementArrays<First, Rest...> element_arrays(const First& first,
+                                                                                       const Rest&... rest) {
   return {first, element_arrays(rest...)};
 }
 
@@ -145,6 +148,21 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_pack(const TeamBlockMember<Team>& memb
   for (std::int64_t i = first + member.rank(); i < from; i += member.threads()) single(i);
   KADAM_DO_NOT_UNROLL
   for (std::int64_t i = to + member.rank(); i < last; i += member.threads()) single(i);
+}
+
+/// function(element of each array) for the elements [first, last) of a block.
+template <class Member, class Function, class... Arrays>
+KOKKOS_FORCEINLINE_FUNCTION void for_each_element_of(const Member& member, std::int64_t first,
+                                                     std::int64_t last, const Function& function,
+                                                     const Arrays&... arrays) {
+  if constexpr (Member::is_one_thread) {
+    member.for_each(last - first, [&](const std::int64_t k) { function(arrays.data[first + k]...); });
+  } else {
+    const auto list = element_arrays(arrays...);
+    for_each_pack(
+        member, first, last, list.are_aligned(), [&](const std::int64_t i) { list.from(i, function); },
+        [&](const std::int64_t i) { list.at(i, function); });
+  }
 }
 
 template <class Rule, class Arrays>

@@ -180,7 +180,7 @@ struct VarianceFactors {
           next_column += shape.columns;
         } else {
           add_tiles(shape, -1, values);
-          add_values(Kind::element, -1, values, shape.begin, shape.elements());
+          add_values(Kind::element, -1, values, shape.elements(), tile_values, shape.begin);
           values += shape.elements();
         }
       }
@@ -201,19 +201,20 @@ struct VarianceFactors {
           panels.push_back({number, row, column});
       }
       add_tiles(shape, number, 0);
-      add_values(Kind::row, number, first_row, 0, shape.rows);
-      add_values(Kind::column, number, first_column, 0, shape.columns);
+      const std::int64_t of_tile = by_teams ? detail::variance_team_values : tile_values;
+      add_values(Kind::row, number, first_row, shape.rows, of_tile);
+      add_values(Kind::column, number, first_column, shape.columns, of_tile);
     }
     void add_tiles(const VarianceShape& shape, std::int64_t matrix, std::int64_t value) {
       for (std::int64_t i = 0; i < shape.elements(); i += tile_elements) {
         tiles.push_back({shape.begin + i, std::min(tile_elements, shape.elements() - i), matrix, value + i});
       }
     }
-    void add_values(Kind kind, std::int64_t matrix, std::int64_t value, std::int64_t begin,
-                    std::int64_t count) {
-      for (std::int64_t i = 0; i < count; i += tile_values) {
-        value_tiles.push_back({value + i, begin + i, matrix,
-                               static_cast<std::int32_t>(std::min(tile_values, count - i)), kind});
+    void add_values(Kind kind, std::int64_t matrix, std::int64_t value, std::int64_t count,
+                    std::int64_t of_tile, std::int64_t begin = 0) {
+      for (std::int64_t i = 0; i < count; i += of_tile) {
+        value_tiles.push_back(
+            {value + i, begin + i, matrix, static_cast<std::int32_t>(std::min(of_tile, count - i)), kind});
       }
     }
     /// Rows and columns: long rows for the thread of a CPU; for a team about as many of both.
@@ -265,11 +266,26 @@ struct SumSquaresOfPanel {
       // An odd stride: else threads that take a row each would all ask the same bank.
       const std::int64_t stride = columns | 1;
       auto* const tile = member.template scratch<float>(scratch_elements);
-      member.for_each(rows * columns, [&](const std::int64_t k) {
-        const std::int64_t row = static_cast<std::uint32_t>(k) / static_cast<std::uint32_t>(columns);
-        const std::int64_t column = k - row * columns;
-        tile[row * stride + column] = scaled(first + row * matrix.columns + column);
-      });
+      const auto fill = [&](const auto width) {
+        // First all loads that a thread's registers hold, then what they lead to: memory is busy meanwhile.
+        for (std::int64_t round = 0; round < rows * columns; round += member.held()) {
+          float own[held_elements];
+          member.for_each_held(round, rows * columns, [&](const int j, const std::int64_t k) {
+            const std::int64_t row = static_cast<std::uint32_t>(k) / static_cast<std::uint32_t>(width);
+            own[j] = scaled(first + row * matrix.columns + (k - row * width));
+          });
+          member.for_each_held(round, rows * columns, [&](const int j, const std::int64_t k) {
+            const std::int64_t row = static_cast<std::uint32_t>(k) / static_cast<std::uint32_t>(width);
+            tile[row * stride + (k - row * width)] = own[j];
+          });
+        }
+      };
+      if (columns == variance_team_side) {
+        fill(std::integral_constant<std::int64_t, variance_team_side>{});  // a shift, not a division
+      } else {
+        fill(columns);
+      }
+      member.barrier();
       member.for_each(rows + columns, [&](const std::int64_t k) {
         const bool is_row = k < rows;
         const float* const line = is_row ? tile + k * stride : tile + (k - rows);
@@ -324,11 +340,58 @@ struct UpdateVarianceValues {
     const std::int64_t panels = is_row ? matrix.panels_across() : matrix.panels_down();
     const double* const sums =
         factors.sums.data() + (is_row ? matrix.row_sums : matrix.column_sums) + tile.begin;
-    member.for_each(tile.count, [&](const std::int64_t k) {
-      double sum = 0.0;
-      for (std::int64_t panel = 0; panel < panels; ++panel) sum += sums[panel * stride + k];
+    const auto update = [&](const std::int64_t k, const double sum) {
       values[k] = second(values[k], static_cast<float>(sum / static_cast<double>(across)));
-    });
+    };
+    if constexpr (Member::is_one_thread) {
+      member.for_each(tile.count, [&](const std::int64_t k) {
+        double sum = 0.0;
+        for (std::int64_t panel = 0; panel < panels; ++panel) sum += sums[panel * stride + k];
+        update(k, sum);
+      });
+    } else {
+      // Some threads share the panels of a value: a long matrix has many of them, and few columns.
+      auto* const partial = member.template scratch<double>(scratch_sums);
+      member.for_each(scratch_sums, [&](const std::int64_t t) {
+        const std::int64_t k = t % of_tile;
+        partial[t] = k < tile.count ? sum_of_share(sums + k, stride, t / of_tile, panels) : 0.0;
+      });
+      member.for_each(tile.count, [&](const std::int64_t k) {
+        double sum = 0.0;
+        for (std::int64_t share = 0; share < shares; ++share) sum += partial[share * of_tile + k];
+        update(k, sum);
+      });
+    }
+  }
+
+  [[nodiscard]] static int scratch_bytes(int /*threads*/) {
+    return static_cast<int>(scratch_sums * sizeof(double)) + 8;
+  }
+
+ private:
+  static constexpr std::int64_t of_tile = variance_team_values;
+  static constexpr std::int64_t shares = variance_team_shares;
+  static constexpr std::int64_t scratch_sums = of_tile * shares;
+
+  /// Of every `shares`-th panel from number `share` on. Some are asked for before they are added.
+  [[nodiscard]] static KOKKOS_FORCEINLINE_FUNCTION double sum_of_share(const double* sums,
+                                                                       std::int64_t stride,
+                                                                       std::int64_t share,
+                                                                       std::int64_t panels) {
+    constexpr std::int64_t at_a_time = 8;
+    double sum = 0.0;
+    std::int64_t panel = share;
+    KADAM_DO_NOT_UNROLL
+    for (; panel + (at_a_time - 1) * shares < panels; panel += at_a_time * shares) {
+      double some[at_a_time];
+      KADAM_UNROLL
+      for (std::int64_t j = 0; j < at_a_time; ++j) some[j] = sums[(panel + j * shares) * stride];
+      KADAM_UNROLL
+      for (std::int64_t j = 0; j < at_a_time; ++j) sum += some[j];
+    }
+    KADAM_DO_NOT_UNROLL
+    for (; panel < panels; panel += shares) sum += sums[panel * stride];
+    return sum;
   }
 };
 

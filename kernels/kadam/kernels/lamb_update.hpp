@@ -4,6 +4,7 @@
 
 #include <kadam/kernels/adam_update.hpp>
 #include <kadam/kernels/detail/block_loop.hpp>
+#include <kadam/kernels/element_loop.hpp>
 #include <kadam/kernels/numbers.hpp>
 #include <kadam/kernels/on_device.hpp>
 
@@ -18,7 +19,10 @@ namespace kadam {
 /// Memory: 24 B per tile, 8 B per tensor.
 template <class MemorySpace>
 struct TensorTiles {
-  static constexpr std::int64_t tile_elements = 1024;  ///< four float arrays of a tile stay in a core's cache
+  /// CPU: four float arrays of a tile stay in a core's cache. GPU: long enough that a team seldom waits for
+  /// itself.
+  static constexpr std::int64_t tile_elements =
+      detail::one_thread_per_block<typename MemorySpace::execution_space> ? 1024 : 8192;
 
   struct Tile {
     std::int64_t begin;
@@ -89,45 +93,58 @@ struct LambTensors {
 
 namespace detail {
 
-template <class MemorySpace>
+template <Number T, class MemorySpace>
 struct LambMoments {
   LambStep rule;
   TensorTiles<MemorySpace> tiles;
   LambTensors<MemorySpace> tensors;
-  Kokkos::View<const float*, MemorySpace> x;
-  Kokkos::View<float*, MemorySpace> m;
-  Kokkos::View<float*, MemorySpace> v;
-  Numbers<MemorySpace> gradient;
+  ElementArray<const float, true> x;
+  ElementArray<float, true> m;
+  ElementArray<float, true> v;
+  ElementArray<const T, true> gradient;
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
     const auto tile = tiles.tiles(index);
-    const std::int64_t count = tile.end - tile.begin;
     const float lambda = tensors.lambda(tile.tensor);
-    typename Member::Sum x_squared;
-    typename Member::Sum u_squared;
-    member.for_each_part(count, [&](const std::int64_t in_tile, const std::int64_t length) {
-      const std::int64_t first = tile.begin + in_tile;
-      gradient.with_format([&](const auto& numbers) {
-        u_squared.add(member, length, [&](const std::int64_t k) {
+    // m and v of an element, and its u^2.
+    const auto step = [&](const float& x_i, float& m_i, float& v_i, const T& gradient_i) {
+      const float g = rule.gradient_scale * to_float(gradient_i);
+      const float m_new = rule.first(m_i, g);
+      const float v_new = rule.second(v_i, g * g);
+      m_i = m_new;
+      v_i = v_new;
+      const auto u = static_cast<double>(rule.direction(x_i, m_new, v_new, lambda));
+      return u * u;
+    };
+    const auto square = [](const float& x_i) { return static_cast<double>(x_i) * static_cast<double>(x_i); };
+    double x_squared = 0.0;
+    double u_squared = 0.0;
+    if constexpr (Member::is_one_thread) {
+      HostBlockMember::Sum of_x;
+      HostBlockMember::Sum of_u;
+      member.for_each_part(tile.end - tile.begin, [&](const std::int64_t in_tile, const std::int64_t length) {
+        const std::int64_t first = tile.begin + in_tile;
+        of_u.add(member, length, [&](const std::int64_t k) {
           const std::int64_t i = first + k;
-          const float g = rule.gradient_scale * to_float(numbers(i));
-          const float m_new = rule.first(m(i), g);
-          const float v_new = rule.second(v(i), g * g);
-          m(i) = m_new;
-          v(i) = v_new;
-          const auto u = static_cast<double>(rule.direction(x(i), m_new, v_new, lambda));
-          return u * u;
+          return step(x.data[i], m.data[i], v.data[i], gradient.data[i]);
         });
+        of_x.add(member, length, [&](const std::int64_t k) { return square(x.data[first + k]); });
       });
-      x_squared.add(member, length, [&](const std::int64_t k) {
-        const auto value = static_cast<double>(x(first + k));
-        return value * value;
-      });
-    });
+      x_squared = of_x.value(member);
+      u_squared = of_u.value(member);
+    } else {
+      const auto add = [&](const float& x_i, float& m_i, float& v_i, const T& gradient_i) {
+        u_squared += step(x_i, m_i, v_i, gradient_i);
+        x_squared += square(x_i);
+      };
+      for_each_element_of(member, tile.begin, tile.end, add, x, m, v, gradient);
+      x_squared = member.sum_of_threads(x_squared);
+      u_squared = member.sum_of_threads(u_squared);
+    }
     member.once([&] {
-      tensors.partial(2 * index) = x_squared.value();
-      tensors.partial(2 * index + 1) = u_squared.value();
+      tensors.partial(2 * index) = x_squared;
+      tensors.partial(2 * index + 1) = u_squared;
     });
   }
 };
@@ -141,8 +158,11 @@ void lamb_moments(const Exec& exec, const LambStep& rule, const TensorTiles<Memo
                   const LambTensors<MemorySpace>& tensors, const Kokkos::View<const float*, MemorySpace>& x,
                   const Kokkos::View<float*, MemorySpace>& m, const Kokkos::View<float*, MemorySpace>& v,
                   const Numbers<MemorySpace>& gradient) {
-  detail::for_each_block("kadam::lamb_moments", exec, 0, tiles.tile_count(),
-                         detail::LambMoments<MemorySpace>{rule, tiles, tensors, x, m, v, gradient});
+  gradient.visit([&]<class T, class... P>(const Kokkos::View<const T*, P...>& g) {
+    detail::for_each_block("kadam::lamb_moments", exec, 0, tiles.tile_count(),
+                           detail::LambMoments<T, MemorySpace>{rule, tiles, tensors, reads(x), updates(m),
+                                                               updates(v), reads(g)});
+  });
 }
 
 namespace detail {
@@ -211,19 +231,19 @@ struct LambApply {
   LambStep rule;
   TensorTiles<MemorySpace> tiles;
   LambTensors<MemorySpace> tensors;
-  Kokkos::View<float*, MemorySpace> x;
-  Kokkos::View<const float*, MemorySpace> m;
-  Kokkos::View<const float*, MemorySpace> v;
+  ElementArray<float, true> x;
+  ElementArray<const float, true> m;
+  ElementArray<const float, true> v;
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
     const auto tile = tiles.tiles(index);
     const float lambda = tensors.lambda(tile.tensor);
     const float step = rule.gamma * tensors.lr_scale(tile.tensor) * tensors.trust_ratio(tile.tensor);
-    member.for_each(tile.end - tile.begin, [&](const std::int64_t k) {
-      const std::int64_t i = tile.begin + k;
-      x(i) -= step * rule.direction(x(i), m(i), v(i), lambda);
-    });
+    const auto apply = [&](float& x_i, const float& m_i, const float& v_i) {
+      x_i -= step * rule.direction(x_i, m_i, v_i, lambda);
+    };
+    for_each_element_of(member, tile.begin, tile.end, apply, x, m, v);
   }
 };
 
@@ -236,8 +256,9 @@ void lamb_apply(const Exec& exec, const LambStep& rule, const TensorTiles<Memory
                 const LambTensors<MemorySpace>& tensors, const Kokkos::View<float*, MemorySpace>& x,
                 const Kokkos::View<const float*, MemorySpace>& m,
                 const Kokkos::View<const float*, MemorySpace>& v) {
-  detail::for_each_block("kadam::lamb_apply", exec, 0, tiles.tile_count(),
-                         detail::LambApply<MemorySpace>{rule, tiles, tensors, x, m, v});
+  detail::for_each_block(
+      "kadam::lamb_apply", exec, 0, tiles.tile_count(),
+      detail::LambApply<MemorySpace>{rule, tiles, tensors, updates(x), reads(m), reads(v)});
 }
 
 }  // namespace kadam

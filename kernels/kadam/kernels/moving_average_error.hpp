@@ -81,34 +81,36 @@ struct EncodeWithMovingAverageError {
     const float old_step = error.steps(index);
     float h[Member::held_by_thread];
     float e[Member::held_by_thread];
-    // function(j, k) for all elements, with h and e of element k in register j.
-    const auto for_all = [&](const bool are_held, const auto& function) {
-      member.for_each_round(block.elements, [&](const std::int64_t first) {
-        if (!are_held) hold(member, block, first, old_step, h, e);
-        member.for_each_held(first, block.elements, function);
-      });
-    };
     float largest = 0.0F;
-    for_all(false,
-            [&](const int j, const std::int64_t) { largest = Kokkos::max(largest, Kokkos::fabs(h[j])); });
-    const float scale = quantiser.scale(static_cast<double>(member.max_of_threads(largest)), block.elements);
-    const auto next_error = [&](const int j, const std::uint32_t sent) {
-      return average(e[j], h[j] - quantiser.decode(sent, scale));
-    };
-    float largest_error = 0.0F;
-    for_all(!is_long, [&](const int j, const std::int64_t) {
-      const float next = next_error(j, quantiser.encode(h[j], scale));
-      largest_error = Kokkos::max(largest_error, Kokkos::fabs(next));
-    });
-    const float new_step =
-        ErrorCode{}.scale(static_cast<double>(member.max_of_threads(largest_error)), block.elements);
     member.for_each_round(block.elements, [&](const std::int64_t first) {
+      hold(member, block, first, old_step, h, e);
+      member.for_each_held(first, block.elements, [&](const int j, const std::int64_t) {
+        largest = Kokkos::max(largest, Kokkos::fabs(h[j]));
+      });
+    });
+    const float scale = quantiser.scale(static_cast<double>(member.max_of_threads(largest)), block.elements);
+    // Codes of what is held, whose next error takes the place of the old one.
+    const auto send = [&](const std::int64_t first) {
       if (is_long) hold(member, block, first, old_step, h, e);
       member.for_each_held(first, block.elements, [&](const int j, const std::int64_t k) {
         const std::uint32_t sent = quantiser.encode(h[j], scale);
         codes.put(k - first, sent);
-        error.codes(block.first_element + k) =
-            static_cast<std::uint8_t>(ErrorCode{}.encode(next_error(j, sent), new_step));
+        e[j] = average(e[j], h[j] - quantiser.decode(sent, scale));
+      });
+    };
+    float largest_error = 0.0F;
+    member.for_each_round(block.elements, [&](const std::int64_t first) {
+      send(first);
+      member.for_each_held(first, block.elements, [&](const int j, const std::int64_t) {
+        largest_error = Kokkos::max(largest_error, Kokkos::fabs(e[j]));
+      });
+    });
+    const float new_step =
+        ErrorCode{}.scale(static_cast<double>(member.max_of_threads(largest_error)), block.elements);
+    member.for_each_round(block.elements, [&](const std::int64_t first) {
+      if (is_long) send(first);
+      member.for_each_held(first, block.elements, [&](const int j, const std::int64_t k) {
+        error.codes(block.first_element + k) = static_cast<std::uint8_t>(ErrorCode{}.encode(e[j], new_step));
       });
       codes.write(member, Kokkos::min(member.held(), block.elements - first),
                   &message(block.first_word + first / elements_per_word<Q>));
@@ -182,14 +184,15 @@ struct EncodeWithMovingAverageError {
       compensate(first, count);
       largest.add(member, count, [&](const std::int64_t k) { return Kokkos::fabs(h[k]); });
     });
-    scale = code.scale(static_cast<double>(largest.value()), block.elements);
+    scale = code.scale(static_cast<double>(largest.value(member)), block.elements);
     HostBlockMember::Max largest_error;
     for_parts([&](const std::int64_t first, const std::int64_t count) {
       if (is_long) compensate(first, count);
       send(count);
       largest_error.add(member, count, [&](const std::int64_t k) { return Kokkos::fabs(e[k]); });
     });
-    const float new_step = ErrorCode{}.scale(static_cast<double>(largest_error.value()), block.elements);
+    const float new_step =
+        ErrorCode{}.scale(static_cast<double>(largest_error.value(member)), block.elements);
     for_parts([&](const std::int64_t first, const std::int64_t count) {
       if (is_long) {
         compensate(first, count);

@@ -57,25 +57,39 @@ struct AddScaledMomentum {
 template <class MemorySpace>
 struct MomentumNorms {
   TensorTiles<MemorySpace> tiles;
-  Kokkos::View<const float*, MemorySpace> m;
-  Kokkos::View<const float*, MemorySpace> v;
+  ElementArray<const float, true> m;
+  ElementArray<const float, true> v;
   Kokkos::View<double*, MemorySpace> partial;
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
     const auto tile = tiles.tiles(index);
-    const std::int64_t count = tile.end - tile.begin;
-    const double squared = member.sum(count, [&](const std::int64_t k) {
-      const auto value = static_cast<double>(m(tile.begin + k));
-      return value * value;
-    });
-    const double active =
-        member.sum(count, [&](const std::int64_t k) { return v(tile.begin + k) > 0.0F ? 1.0 : 0.0; });
+    double squared = 0.0;
+    double active = 0.0;
+    if constexpr (Member::is_one_thread) {
+      const std::int64_t count = tile.end - tile.begin;
+      squared = member.sum(count, [&](const std::int64_t k) { return square(m.data[tile.begin + k]); });
+      active = member.sum(count, [&](const std::int64_t k) { return is_active(v.data[tile.begin + k]); });
+    } else {
+      const auto add = [&](const float& m_i, const float& v_i) {
+        squared += square(m_i);
+        active += is_active(v_i);
+      };
+      for_each_element_of(member, tile.begin, tile.end, add, m, v);
+      squared = member.sum_of_threads(squared);
+      active = member.sum_of_threads(active);
+    }
     member.once([&] {
       partial(3 * index) = squared;
       partial(3 * index + 1) = active;
     });
   }
+
+ private:
+  [[nodiscard]] static KOKKOS_FORCEINLINE_FUNCTION double square(float value) {
+    return static_cast<double>(value) * static_cast<double>(value);
+  }
+  [[nodiscard]] static KOKKOS_FORCEINLINE_FUNCTION double is_active(float v) { return v > 0.0F ? 1.0 : 0.0; }
 };
 
 template <class MemorySpace>
@@ -84,43 +98,81 @@ struct OnebitLambNorms {
   TensorTiles<MemorySpace> tiles;
   Kokkos::View<const float*, MemorySpace> lambda;
   Kokkos::View<double*, MemorySpace> partial;
-  Kokkos::View<const float*, MemorySpace> x;
-  Kokkos::View<const float*, MemorySpace> m;
-  Kokkos::View<const float*, MemorySpace> v;
-  Kokkos::View<const float*, MemorySpace> fresh;
+  ElementArray<const float, true> x;
+  ElementArray<const float, true> m;
+  ElementArray<const float, true> v;
+  ElementArray<const float, true> fresh;
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
     const auto tile = tiles.tiles(index);
-    const std::int64_t count = tile.end - tile.begin;
     const float decay = lambda(tile.tensor);
-    const auto direction = [&](const std::int64_t i) { return m(i) / (Kokkos::sqrt(v(i)) + rule.eps); };
-    typename Member::Sum p_squared;
-    typename Member::Sum u_squared;
-    typename Member::Max ratio;
-    member.for_each_part(count, [&](const std::int64_t in_tile, const std::int64_t length) {
-      const std::int64_t first = tile.begin + in_tile;
-      if (decay > 0.0F) {  // else nobody asks for the norms
-        p_squared.add(member, length, [&](const std::int64_t k) {
-          const auto p = static_cast<double>(direction(first + k));
-          return p * p;
+    double p_squared = 0.0;
+    double u_squared = 0.0;
+    float largest = 0.0F;
+    if constexpr (Member::is_one_thread) {
+      HostBlockMember::Sum of_p;
+      HostBlockMember::Sum of_u;
+      HostBlockMember::Max of_ratio;
+      member.for_each_part(tile.end - tile.begin, [&](const std::int64_t in_tile, const std::int64_t length) {
+        const std::int64_t first = tile.begin + in_tile;
+        if (decay > 0.0F) {  // else nobody asks for the norms
+          of_p.add(member, length, [&](const std::int64_t k) {
+            const auto p = static_cast<double>(direction(m.data[first + k], v.data[first + k]));
+            return p * p;
+          });
+          of_u.add(member, length, [&](const std::int64_t k) {
+            const std::int64_t i = first + k;
+            const auto u = static_cast<double>(direction(m.data[i], v.data[i]) + decay * x.data[i]);
+            return u * u;
+          });
+        }
+        of_ratio.add(member, length, [&](const std::int64_t k) {
+          return ratio_of_roots(v.data[first + k], fresh.data[first + k]);
         });
-        u_squared.add(member, length, [&](const std::int64_t k) {
-          const auto u = static_cast<double>(direction(first + k) + decay * x(first + k));
-          return u * u;
-        });
-      }
-      ratio.add(member, length, [&](const std::int64_t k) {
-        const std::int64_t i = first + k;
-        const float of_roots = (Kokkos::sqrt(v(i)) + rule.eps) / (Kokkos::sqrt(fresh(i)) + rule.eps);
-        return v(i) > 0.0F ? of_roots : 0.0F;
       });
-    });
+      p_squared = of_p.value(member);
+      u_squared = of_u.value(member);
+      largest = of_ratio.value(member);
+    } else {
+      const auto add_ratio = [&](const float& v_i, const float& fresh_i) {
+        largest = larger(ratio_of_roots(v_i, fresh_i), largest);
+      };
+      if (decay > 0.0F) {
+        const auto add = [&](const float& x_i, const float& m_i, const float& v_i, const float& fresh_i) {
+          const float p = direction(m_i, v_i);
+          const auto u = static_cast<double>(p + decay * x_i);
+          p_squared += static_cast<double>(p) * static_cast<double>(p);
+          u_squared += u * u;
+          add_ratio(v_i, fresh_i);
+        };
+        for_each_element_of(member, tile.begin, tile.end, add, x, m, v, fresh);
+        p_squared = member.sum_of_threads(p_squared);
+        u_squared = member.sum_of_threads(u_squared);
+      } else {
+        for_each_element_of(member, tile.begin, tile.end, add_ratio, v, fresh);
+      }
+      largest = member.max_of_threads(largest);
+    }
     member.once([&] {
-      partial(3 * index) = p_squared.value();
-      partial(3 * index + 1) = u_squared.value();
-      partial(3 * index + 2) = static_cast<double>(ratio.value());
+      partial(3 * index) = p_squared;
+      partial(3 * index + 1) = u_squared;
+      partial(3 * index + 2) = static_cast<double>(largest);
     });
+  }
+
+ private:
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float direction(float m_i, float v_i) const {
+    return m_i / (Kokkos::sqrt(v_i) + rule.eps);
+  }
+  /// 0 where the element is not active.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float ratio_of_roots(float v_i, float fresh_i) const {
+    const float of_roots = (Kokkos::sqrt(v_i) + rule.eps) / (Kokkos::sqrt(fresh_i) + rule.eps);
+    return v_i > 0.0F ? of_roots : 0.0F;
+  }
+  /// Of numbers >= 0, as integers: a NaN is the largest, as on a CPU.
+  [[nodiscard]] static KOKKOS_FORCEINLINE_FUNCTION float larger(float a, float b) {
+    return Kokkos::bit_cast<std::int32_t>(a) > Kokkos::bit_cast<std::int32_t>(b) ? a : b;
   }
 };
 
@@ -160,9 +212,9 @@ struct OnebitLambApply {
   TensorTiles<MemorySpace> tiles;
   LambTensors<MemorySpace> tensors;
   OnebitLambTensors<MemorySpace> frozen;
-  Kokkos::View<float*, MemorySpace> x;
-  Kokkos::View<const float*, MemorySpace> m;
-  Kokkos::View<const float*, MemorySpace> v;
+  ElementArray<float, true> x;
+  ElementArray<const float, true> m;
+  ElementArray<const float, true> v;
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
@@ -170,10 +222,10 @@ struct OnebitLambApply {
     const float decay = tensors.lambda(tile.tensor);
     const float step = rule.gamma * tensors.lr_scale(tile.tensor) * frozen.ratio(tile.tensor) *
                        frozen.trust_ratio(tile.tensor);
-    member.for_each(tile.end - tile.begin, [&](const std::int64_t k) {
-      const std::int64_t i = tile.begin + k;
-      x(i) -= step * (m(i) / (Kokkos::sqrt(v(i)) + rule.eps) + decay * x(i));
-    });
+    const auto apply = [&](float& x_i, const float& m_i, const float& v_i) {
+      x_i -= step * (m_i / (Kokkos::sqrt(v_i) + rule.eps) + decay * x_i);
+    };
+    for_each_element_of(member, tile.begin, tile.end, apply, x, m, v);
   }
 };
 
@@ -200,7 +252,7 @@ void momentum_norms(const Exec& exec, const TensorTiles<MemorySpace>& tiles,
                     const Kokkos::View<const float*, MemorySpace>& v,
                     const Kokkos::View<double*, MemorySpace>& partial) {
   detail::for_each_block("kadam::momentum_norms", exec, 0, tiles.tile_count(),
-                         detail::MomentumNorms<MemorySpace>{tiles, m, v, partial});
+                         detail::MomentumNorms<MemorySpace>{tiles, reads(m), reads(v), partial});
 }
 
 /// r <- clip(clip(r', ratio_min, ratio_max), (1 - change) r, (1 + change) r) per tensor, with r' the largest
@@ -215,9 +267,9 @@ void onebit_lamb_ratios(const Exec& exec, const OnebitLambStep& rule, const Tens
                         const Kokkos::View<const float*, MemorySpace>& m,
                         const Kokkos::View<const float*, MemorySpace>& v,
                         const Kokkos::View<const float*, MemorySpace>& fresh) {
-  detail::for_each_block(
-      "kadam::onebit_lamb_norms", exec, 0, tiles.tile_count(),
-      detail::OnebitLambNorms<MemorySpace>{rule, tiles, tensors.lambda, frozen.partial, x, m, v, fresh});
+  detail::for_each_block("kadam::onebit_lamb_norms", exec, 0, tiles.tile_count(),
+                         detail::OnebitLambNorms<MemorySpace>{rule, tiles, tensors.lambda, frozen.partial,
+                                                              reads(x), reads(m), reads(v), reads(fresh)});
   detail::for_each_block(
       "kadam::onebit_lamb_ratios", exec, 0, tiles.tensor_count(),
       detail::OnebitLambRatios<MemorySpace>{rule, {tiles, frozen.partial, 3}, tensors.lambda, frozen.ratio});
@@ -230,8 +282,9 @@ void onebit_lamb_apply(const Exec& exec, const OnebitLambStep& rule, const Tenso
                        const Kokkos::View<float*, MemorySpace>& x,
                        const Kokkos::View<const float*, MemorySpace>& m,
                        const Kokkos::View<const float*, MemorySpace>& v) {
-  detail::for_each_block("kadam::onebit_lamb_apply", exec, 0, tiles.tile_count(),
-                         detail::OnebitLambApply<MemorySpace>{rule, tiles, tensors, frozen, x, m, v});
+  detail::for_each_block(
+      "kadam::onebit_lamb_apply", exec, 0, tiles.tile_count(),
+      detail::OnebitLambApply<MemorySpace>{rule, tiles, tensors, frozen, updates(x), reads(m), reads(v)});
 }
 
 }  // namespace kadam

@@ -45,10 +45,8 @@
 // A loop whose rounds are long enough: unrolled, a thread would need registers that other threads want.
 #if defined(__CUDA_ARCH__) || defined(__clang__)
 #define KADAM_DO_NOT_UNROLL _Pragma("unroll 1")
-#elif defined(__CUDACC__)
-#define KADAM_DO_NOT_UNROLL
 #else
-#define KADAM_DO_NOT_UNROLL _Pragma("GCC unroll 1")
+#define KADAM_DO_NOT_UNROLL
 #endif
 
 namespace kadam::detail {
@@ -110,10 +108,13 @@ inline constexpr int host_team_threads = 4;
 /// GPU: elements whose sparse sums are worked on at a time. A CPU takes one block per thread.
 inline constexpr std::int64_t sparse_elements_at_a_time = std::int64_t{1} << 22;
 
-/// GPU: parts that a long vector is cut in to select from it, at most, and elements of one, at least. 2048
-/// teams are two to three times what the 132 multiprocessors of an H200 take at a time, so that none is idle
-/// for long at the end; a shorter part would cost more for its counts than for its elements. The number
-/// follows from the elements alone, so that a plan knows the memory. A CPU takes one part per thread.
+/// GPU: threads that a multiprocessor takes at a time.
+inline constexpr std::int64_t multiprocessor_threads = 2048;
+
+/// GPU: parts that a long vector is cut in to select from it, at most, and elements of one, at least: more
+/// than teams run at the same time (792 on an H200's 132 multiprocessors), and a shorter part would cost more
+/// for its counts than for its elements. The number follows from the elements alone, so that a plan knows the
+/// memory. A CPU takes one part per thread.
 inline constexpr std::int64_t top_k_parts = 2048;
 inline constexpr std::int64_t top_k_part_elements = 8192;
 
@@ -125,8 +126,25 @@ inline constexpr std::int64_t variance_panel_columns = 1024;
 inline constexpr std::int64_t variance_team_side = 64;
 inline constexpr std::int64_t variance_team_longest = 256;
 
+/// GPU: values of a factored variance that a team takes, and threads that share the sums of one.
+inline constexpr std::int64_t variance_team_values = 8;
+inline constexpr std::int64_t variance_team_shares = team_threads / variance_team_values;
+
 /// GPU: partial sums of a long vector, at most. A CPU takes one per tile.
 inline constexpr std::int64_t sum_parts = 4096;
+
+/// What the thread whose rank differs by this bit has, of a narrow team, which is one warp.
+template <class T>
+[[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION T of_other_lane(T value, int distance) {
+#if defined(__CUDA_ARCH__)
+  return __shfl_xor_sync(0xffffffffU, value, distance);
+#elif defined(__HIP_DEVICE_COMPILE__)
+  return __shfl_xor(value, distance, narrow_team_threads);
+#else
+  (void)distance;
+  return value;  // a CPU has no narrow team
+#endif
+}
 
 /// ++count, for a counter in memory of the team. Kokkos' atomic operations would take that for memory of the
 /// whole GPU, which is slower; CUDA's and HIP's own find out which it is.
@@ -134,6 +152,13 @@ template <class T>
 KOKKOS_FORCEINLINE_FUNCTION void increment_in_scratch(T& count) {
   KOKKOS_IF_ON_DEVICE((atomicAdd(&count, T{1});))
   KOKKOS_IF_ON_HOST((Kokkos::atomic_inc(&count);))
+}
+
+/// The counter before it is one more, likewise.
+template <class T>
+[[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION T fetch_and_increment_in_scratch(T& count) {
+  KOKKOS_IF_ON_DEVICE((return atomicAdd(&count, T{1});))
+  KOKKOS_IF_ON_HOST((return Kokkos::atomic_fetch_add(&count, T{1});))
 }
 
 /// Asks a CPU for elements that are read soon: while a block is summed and packed in cache, memory would

@@ -61,7 +61,7 @@ struct HostBlockMember {
       }
       for (int lane = 0; k < count; ++k, ++lane) partial[lane] = function(partial[lane], k);
     }
-    [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION double value() const {
+    [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION double value(const HostBlockMember& /*member*/) const {
       double total = 0.0;
       for (const double of_lane : partial) total += of_lane;
       return total;
@@ -84,21 +84,23 @@ struct HostBlockMember {
       }
       largest = so_far;
     }
-    [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float value() const { return Kokkos::bit_cast<float>(largest); }
+    [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float value(const HostBlockMember& /*member*/) const {
+      return Kokkos::bit_cast<float>(largest);
+    }
   };
 
   template <class Function>
   KOKKOS_FORCEINLINE_FUNCTION double sum(std::int64_t count, const Function& function) const {
     Sum sum;
     sum.add(*this, count, function);
-    return sum.value();
+    return sum.value(*this);
   }
 
   template <class Function>
   KOKKOS_FORCEINLINE_FUNCTION float max(std::int64_t count, const Function& function) const {
     Max max;
     max.add(*this, count, function);
-    return max.value();
+    return max.value(*this);
   }
 
   /// How many k satisfy the predicate. At most 2^31 - 1 elements: narrow counters vectorise better.
@@ -213,8 +215,35 @@ struct TeamBlockMember {
   }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float max_of_threads(float own) const {
     auto largest = Kokkos::bit_cast<std::int32_t>(own);
+    KOKKOS_IF_ON_DEVICE((if constexpr (Shape::threads == narrow_team_threads) {
+      KADAM_UNROLL
+      for (int distance = Shape::threads / 2; distance > 0; distance /= 2) {
+        largest = Kokkos::max(largest, of_other_lane(largest, distance));
+      }
+      return Kokkos::bit_cast<float>(largest > 0 ? largest : 0);
+    }))
     team.team_reduce(Kokkos::Max<std::int32_t>(largest));
     return Kokkos::bit_cast<float>(largest > 0 ? largest : 0);
+  }
+
+  /// own <- combine(own, function(k)) over this thread's share of k in [0, count). No barrier. Some values
+  /// are asked for before they are combined: memory is busy meanwhile.
+  template <class T, class Function, class Combine>
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION T fold(T own, std::int64_t count, const Function& function,
+                                                   const Combine& combine) const {
+    constexpr int at_a_time = 8;
+    std::int64_t k = rank();
+    KADAM_DO_NOT_UNROLL
+    for (; k + (at_a_time - 1) * threads() < count; k += at_a_time * threads()) {
+      decltype(function(k)) values[at_a_time];
+      KADAM_UNROLL
+      for (int j = 0; j < at_a_time; ++j) values[j] = function(k + j * threads());
+      KADAM_UNROLL
+      for (int j = 0; j < at_a_time; ++j) own = combine(own, values[j]);
+    }
+    KADAM_DO_NOT_UNROLL
+    for (; k < count; k += threads()) own = combine(own, function(k));
+    return own;
   }
 
   KOKKOS_FORCEINLINE_FUNCTION void barrier() const { team.team_barrier(); }
@@ -227,24 +256,34 @@ struct TeamBlockMember {
         team.team_scratch(0).get_shmem_aligned(static_cast<std::size_t>(count) * sizeof(T), 8));
   }
 
+  /// A thread's own share is added without a barrier; value() waits for all of them.
   struct Sum {
-    double total = 0.0;
+    double own = 0.0;
     template <class Function>
     KOKKOS_FORCEINLINE_FUNCTION void add(const TeamBlockMember& member, std::int64_t count,
                                          const Function& function) {
-      total += member.sum(count, function);
+      own = member.fold(own, count, function,
+                        [](double so_far, auto value) { return so_far + static_cast<double>(value); });
     }
-    [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION double value() const { return total; }
+    [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION double value(const TeamBlockMember& member) const {
+      return member.sum_of_threads(own);
+    }
   };
 
+  /// Compared as integers, as on a CPU: a NaN is the largest on both.
   struct Max {
-    std::int32_t largest = 0;
+    std::int32_t own = 0;
     template <class Function>
     KOKKOS_FORCEINLINE_FUNCTION void add(const TeamBlockMember& member, std::int64_t count,
                                          const Function& function) {
-      largest = Kokkos::max(largest, Kokkos::bit_cast<std::int32_t>(member.max(count, function)));
+      own = member.fold(own, count, function, [](std::int32_t so_far, auto number) {
+        const auto value = Kokkos::bit_cast<std::int32_t>(static_cast<float>(number));
+        return value > so_far ? value : so_far;
+      });
     }
-    [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float value() const { return Kokkos::bit_cast<float>(largest); }
+    [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float value(const TeamBlockMember& member) const {
+      return member.max_of_threads(Kokkos::bit_cast<float>(own));
+    }
   };
 
   template <class Function>
@@ -260,35 +299,25 @@ struct TeamBlockMember {
 
   template <class Function>
   KOKKOS_FORCEINLINE_FUNCTION double sum(std::int64_t count, const Function& function) const {
-    double total = 0.0;
-    Kokkos::parallel_reduce(
-        Kokkos::TeamThreadRange(team, count),
-        [&](const std::int64_t k, double& partial) { partial += static_cast<double>(function(k)); }, total);
-    return total;
+    Sum sum;
+    sum.add(*this, count, function);
+    return sum.value(*this);
   }
 
-  /// Compared as integers, as on a CPU: a NaN is the largest on both.
   template <class Function>
   KOKKOS_FORCEINLINE_FUNCTION float max(std::int64_t count, const Function& function) const {
-    std::int32_t largest = 0;
-    Kokkos::parallel_reduce(
-        Kokkos::TeamThreadRange(team, count),
-        [&](const std::int64_t k, std::int32_t& partial) {
-          const auto value = Kokkos::bit_cast<std::int32_t>(static_cast<float>(function(k)));
-          partial = value > partial ? value : partial;
-        },
-        Kokkos::Max<std::int32_t>(largest));
-    return Kokkos::bit_cast<float>(largest > 0 ? largest : 0);
+    Max max;
+    max.add(*this, count, function);
+    return max.value(*this);
   }
 
   /// The sum of integers.
   template <class Function>
   KOKKOS_FORCEINLINE_FUNCTION std::int64_t total(std::int64_t count, const Function& function) const {
-    std::int64_t total = 0;
-    Kokkos::parallel_reduce(
-        Kokkos::TeamThreadRange(team, count),
-        [&](const std::int64_t k, std::int64_t& partial) { partial += function(k); }, total);
-    return total;
+    std::int64_t own = fold(std::int64_t{0}, count, function,
+                            [](std::int64_t so_far, std::int64_t value) { return so_far + value; });
+    team.team_reduce(Kokkos::Sum<std::int64_t>(own));
+    return own;
   }
 
   template <class Predicate>
@@ -333,14 +362,14 @@ struct TeamBlockMember {
       const std::uint64_t before = team.team_scan(flags);
       std::uint64_t all = before + flags;
       team.team_broadcast(all, static_cast<int>(threads()) - 1);
-      KADAM_DO_NOT_UNROLL
-      for (int row = 0; row < rows; ++row) {
-        const auto of_row = [row](std::uint64_t counts) {
-          return static_cast<std::int64_t>((counts >> (8U * static_cast<unsigned>(row))) & 255U);
-        };
-        if (of_row(flags) != 0) visit(own + row * threads(), before_rows + of_row(before));
-        before_rows += of_row(all);
+      // Few flags are set: from one to the next.
+      for (std::uint64_t left = flags; left != 0; left &= left - 1) {
+        const int bit = Kokkos::Experimental::countr_zero_builtin(left);
+        const auto lower_rows = (std::uint64_t{1} << static_cast<unsigned>(bit)) - 1;
+        const auto in_row = static_cast<std::int64_t>((before >> static_cast<unsigned>(bit)) & 255U);
+        visit(own + bit / 8 * threads(), before_rows + sum_of_bytes(all & lower_rows) + in_row);
       }
+      before_rows += sum_of_bytes(all);
     }
     team.team_barrier();
     return before_rows;
@@ -360,6 +389,14 @@ struct TeamBlockMember {
   template <class Function>
   KOKKOS_FORCEINLINE_FUNCTION void once(const Function& function) const {
     Kokkos::single(Kokkos::PerTeam(team), function);
+  }
+
+ private:
+  /// In 16 bits, which eight bytes do not exceed.
+  [[nodiscard]] static KOKKOS_FORCEINLINE_FUNCTION std::int64_t sum_of_bytes(std::uint64_t bytes) {
+    constexpr std::uint64_t every_other = 0x00ff00ff00ff00ffU;
+    const std::uint64_t pairs = (bytes & every_other) + ((bytes >> 8U) & every_other);
+    return static_cast<std::int64_t>((pairs * 0x0001000100010001U) >> 48U);
   }
 };
 

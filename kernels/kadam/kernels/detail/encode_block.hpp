@@ -191,19 +191,28 @@ struct EncodeBlock {
     });
     if constexpr (!Q::has_scale) return 0.0F;
     const std::int64_t counted = Q::reduces_by_max ? block.elements : active_in(member, block);
-    return quantiser.scale(static_cast<double>(statistic.value()), counted);
+    return quantiser.scale(static_cast<double>(statistic.value(member)), counted);
   }
 
   template <class Member>
   KOKKOS_FORCEINLINE_FUNCTION std::int64_t active_in(const Member& member,
                                                      const BlockMap::Block& block) const {
     if (active.all_active()) return block.elements;
-    const double count = member.sum((block.elements + 31) / 32, [&](const std::int64_t w) {
+    const std::int64_t words = (block.elements + 31) / 32;
+    const auto active_in_word = [&](const std::int64_t w) {
       const std::int64_t left = block.elements - 32 * w;
       const std::uint32_t inside = left >= 32 ? ~0U : (1U << static_cast<unsigned>(left)) - 1U;
       return static_cast<double>(Kokkos::popcount(active.word(block.first_element + 32 * w) & inside));
-    });
-    return static_cast<std::int64_t>(count);
+    };
+    if constexpr (Member::is_one_thread) {
+      return static_cast<std::int64_t>(member.sum(words, active_in_word));
+    } else {
+      // A word or two of each thread: sum() would ask for more at a time, and for their registers.
+      double own = 0.0;
+      KADAM_DO_NOT_UNROLL
+      for (std::int64_t w = member.rank(); w < words; w += member.threads()) own += active_in_word(w);
+      return static_cast<std::int64_t>(member.sum_of_threads(own));
+    }
   }
 
   /// Codes of h into words; what they do not say stays in h.

@@ -43,10 +43,16 @@ class TeamTally {
   template <class Member>
   KOKKOS_FUNCTION void find(const Member& member, std::uint32_t* all, const FoundDigits& so_far,
                             FoundDigits& next) const {
-    member.for_each(bins, [&](const std::int64_t bin) {
-      counts_[bin] = all[bin];
-      all[bin] = 0;
+    // First all loads that a thread's registers hold, then what they lead to.
+    member.for_each_round(bins, [&](const std::int64_t first) {
+      std::uint32_t own[held_elements];
+      member.for_each_held(first, bins, [&](const int j, const std::int64_t bin) { own[j] = all[bin]; });
+      member.for_each_held(first, bins, [&](const int j, const std::int64_t bin) {
+        counts_[bin] = own[j];
+        all[bin] = 0;
+      });
     });
+    member.barrier();
     const std::int64_t width = (bins + member.threads() - 1) / member.threads();
     (void)member.for_each_marked(
         member.threads(), [&](const std::int64_t t) { return sum_of(t, width); },
