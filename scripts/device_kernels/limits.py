@@ -76,6 +76,8 @@ LIMITS = {
     "SelectReaching": Limit(88),
     "StepAhead": Limit(48),
     "SubtractMeanOfPart": Limit(48),
+    "SumsOfBlock SubtractSum": Limit(56),
+    "SumsOfBlock": Limit(56),
     "SumPart MagnitudeOf": Limit(72),
     "SumPart SquareOf": Limit(72),
     "SumPart sign DecodedSquare": Limit(80),

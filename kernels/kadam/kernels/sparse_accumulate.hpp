@@ -93,6 +93,74 @@ struct SubtractMeanOfPart {
   }
 };
 
+/// GPU: a block of so many elements has room in the memory of its team.
+inline constexpr std::int64_t team_block_elements = 4096;
+
+/// The sums of a block's entries over ranks, by a team in memory of its own, if the block has room there, for
+/// finish(member, block, sums).
+template <class MemorySpace, class Finish>
+struct SumsOfBlock {
+  SparseMessages<MemorySpace> messages;
+  Finish finish;
+
+  [[nodiscard]] static bool has_room(const SparseMap& map) {
+    return map.block_elements <= team_block_elements;
+  }
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
+    const SparseMap::Block block = messages.map.block(index);
+    auto* const sums = member.template scratch<float>(team_block_elements);
+    member.for_each(block.elements, [&](const std::int64_t k) { sums[k] = 0.0F; });
+    for (std::int64_t rank = 0; rank < messages.ranks; ++rank) {
+      SparseMap::for_each_entry(
+          member, block, messages.words, messages.offset(rank),
+          [&](const std::int64_t in_block, const float value) { sums[in_block] += value; });
+    }
+    finish(member, block, sums);
+  }
+
+  [[nodiscard]] static int scratch_bytes(int /*threads*/) {
+    return static_cast<int>(team_block_elements * sizeof(float)) + 8;
+  }
+};
+
+/// x(i) <- x(i) - (1/n) sum.
+template <class MemorySpace>
+struct SubtractSums {
+  float inverse_ranks;
+  Kokkos::View<float*, MemorySpace> x;
+
+  template <class Member>
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const Member& member, const SparseMap::Block& block,
+                                              const float* sums) const {
+    // First all loads that a thread's registers hold, then what they lead to: memory is busy meanwhile.
+    for (std::int64_t first = 0; first < block.elements; first += member.held()) {
+      float own[held_elements];
+      member.for_each_held(first, block.elements, [&](const int j, const std::int64_t k) {
+        own[j] = sums[k] == 0.0F ? 0.0F : x(block.first_element + k);
+      });
+      member.for_each_held(first, block.elements, [&](const int j, const std::int64_t k) {
+        if (sums[k] != 0.0F) x(block.first_element + k) = own[j] - sums[k] * inverse_ranks;
+      });
+    }
+  }
+};
+
+/// mean(i) <- (1/n) sum.
+template <class MemorySpace>
+struct WriteSums {
+  float inverse_ranks;
+  Kokkos::View<float*, MemorySpace> mean;
+
+  template <class Member>
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const Member& member, const SparseMap::Block& block,
+                                              const float* sums) const {
+    member.for_each(block.elements,
+                    [&](const std::int64_t k) { mean(block.first_element + k) = sums[k] * inverse_ranks; });
+  }
+};
+
 /// Calls function(entry) for entry number t of one message.
 template <class MemorySpace, class Function>
 struct VisitEntry {
@@ -241,6 +309,15 @@ void subtract_mean_of_messages(const Exec& exec, const SparseMessages<MemorySpac
     }
     return;
   }
+  if constexpr (!detail::one_thread_per_block<Exec>) {
+    using Finish = detail::SubtractSums<MemorySpace>;
+    using Sums = detail::SumsOfBlock<MemorySpace, Finish>;
+    if (Sums::has_room(map)) {
+      detail::for_each_block("kadam::subtract_mean_of_messages", exec, 0, map.blocks,
+                             Sums{messages, Finish{inverse, x}});
+      return;
+    }
+  }
   // A GPU does so many blocks at a time, each thread of a CPU one after the other.
   const std::int64_t parts = detail::sparse_parts(host_threads(exec), map);
   if (parts == 0) return;
@@ -260,6 +337,15 @@ template <class Exec, class MemorySpace>
 void mean_of_messages(const Exec& exec, const SparseMessages<MemorySpace>& messages,
                       const Kokkos::View<float*, MemorySpace>& mean) {
   const auto inverse = static_cast<float>(1.0 / messages.ranks);
+  if constexpr (!detail::one_thread_per_block<Exec>) {
+    using Finish = detail::WriteSums<MemorySpace>;
+    using Sums = detail::SumsOfBlock<MemorySpace, Finish>;
+    if (Sums::has_room(messages.map)) {
+      detail::for_each_block("kadam::mean_of_messages", exec, 0, messages.map.blocks,
+                             Sums{messages, Finish{inverse, mean}});
+      return;
+    }
+  }
   if (messages.map.blocks != 1) {
     detail::for_each_block("kadam::mean_of_messages", exec, 0, messages.map.blocks,
                            detail::MeanOfSentBlock<MemorySpace>{messages, inverse, mean});
