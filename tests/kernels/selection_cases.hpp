@@ -27,6 +27,7 @@ inline std::vector<std::pair<std::string, std::vector<float>>> selection_cases(s
   cases.emplace_back("infinities", random_vector(elements, 14));
   cases.emplace_back("large ones together", random_vector(elements, 15));
   cases.emplace_back("large ones 16 apart", random_vector(elements, 16));
+  cases.emplace_back("large ones at the end", random_vector(elements, 18));
   for (std::size_t i = 0; i < n; ++i) {
     cases[1].second[i] = i % 3 == 0 ? -0.0F : 0.0F;
     cases[3].second[i] = std::floor(cases[3].second[i]);
@@ -34,6 +35,7 @@ inline std::vector<std::pair<std::string, std::vector<float>>> selection_cases(s
     if (i % 50 == 7) cases[5].second[i] = i % 100 == 7 ? inf : -inf;
     if (i % 1024 < 300) cases[6].second[i] += 1e4F;
     if (i % 16 == 5) cases[7].second[i] -= 1e4F;
+    if (100 * (n - i) < 2 * n) cases[8].second[i] += 1e4F;
   }
   return cases;
 }

@@ -25,11 +25,12 @@ namespace kadam {
 /// bound that few elements reach: at most 32 k are read again, once, and listed. Where most elements are
 /// equal, all are read five times; where 2 k exceeds a 32nd of the elements, four times. Keeps 12 B per 32
 /// elements and 16 KiB per thread.
-/// Memory of a GPU, in five kernels: reads all elements once, for the first digit and the largest magnitude
-/// of every 32, which it writes; then three times these largest, and the 32 elements of those that reach what
-/// is found so far: at a density of 1 %, a third of all. Worked number, random elements and 1 %: (1 + 3 (1/3
-/// + 1/32)) 4 B, about 2.1 reads of the vector; where all are equal, 4.1. Keeps 4 B per 32 elements and 2 KiB
-/// for each of up to 2048 teams.
+/// Memory of a GPU, in seven kernels: reads all elements once, for the largest magnitude of every 32, which
+/// it writes; then these largest, twice, and the 32 elements of those that few reach: at a density of 1 % a
+/// third of all. What reaches the same bound is listed, and read four times, 8 B each. A part of the vector
+/// with more than a 32nd in its list has none: its elements are then read again. Worked number, random
+/// elements at 1 %: (1 + 2/32 + 1/3) 4 B and 4 x 0.013 x 8 B, about 1.5 reads of the vector; where all are
+/// equal, 5.1. Keeps 12 B per 32 elements and 2 KiB for each of up to 2048 teams.
 template <class Exec>
 class LargeTopK {
  public:

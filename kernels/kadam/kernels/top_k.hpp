@@ -5,13 +5,13 @@
 #include <kadam/kernels/detail/block_loop.hpp>
 #include <kadam/kernels/detail/candidates.hpp>
 #include <kadam/kernels/detail/magnitude_cut.hpp>
+#include <kadam/kernels/detail/ranked_candidates.hpp>
 #include <kadam/kernels/sparse_map.hpp>
 #include <kadam/kernels/words.hpp>
 
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
-#include <type_traits>
 
 namespace kadam {
 
@@ -67,9 +67,37 @@ struct SelectBlock {
     const auto magnitude = [&](const std::int64_t k) {
       return magnitude_of(values(block.first_element + k));
     };
-    const std::int64_t wanted = block.shape.entries;
-    std::conditional_t<Member::is_one_thread, Candidates, TeamCandidates> candidates(member);
-    if (candidates.collect(member, block.elements, wanted, magnitude)) {
+    if constexpr (Member::is_one_thread) {
+      Candidates candidates(member);
+      select_from(candidates, member, block, magnitude);
+    } else {
+      auto* const memory = member.template scratch<std::uint64_t>(scratch_words);
+      const auto write = [&](const std::int64_t position, const std::int64_t k) {
+        writer.write(member, block, position, k);
+      };
+      if (RankedCandidates(member, memory)
+              .select(member, block.elements, block.shape.entries, magnitude, write)) {
+        return;
+      }
+      member.barrier();  // the counts take the place of the list
+      TeamCandidates candidates(reinterpret_cast<std::int32_t*>(memory));
+      select_from(candidates, member, block, magnitude);
+    }
+  }
+
+  [[nodiscard]] static int scratch_bytes(int /*threads*/) {
+    return static_cast<int>(scratch_words * sizeof(std::uint64_t)) + 8;
+  }
+
+ private:
+  static constexpr std::int64_t scratch_words =
+      Kokkos::max(RankedCandidates::scratch_words, std::int64_t{TeamCandidates::words + 1} / 2);
+
+  template <class List, class Member, class Magnitude>
+  KOKKOS_FORCEINLINE_FUNCTION void select_from(List& candidates, const Member& member,
+                                               const SparseMap::Block& block,
+                                               const Magnitude& magnitude) const {
+    if (candidates.collect(member, block.elements, block.shape.entries, magnitude)) {
       select(
           member, block, candidates.count(), [&](const std::int64_t c) { return candidates.magnitude(c); },
           [&](const std::int64_t c) { return candidates.index(c); }, candidates.known());
@@ -78,9 +106,6 @@ struct SelectBlock {
     select(member, block, block.elements, magnitude, [](const std::int64_t k) { return k; }, {});
   }
 
-  [[nodiscard]] static int scratch_bytes(int /*threads*/) { return TeamCandidates::scratch_bytes(); }
-
- private:
   /// Selects from `count` elements of the block, in ascending order of their index.
   template <class Member, class Magnitude, class Index>
   KOKKOS_FORCEINLINE_FUNCTION void select(const Member& member, const SparseMap::Block& block,

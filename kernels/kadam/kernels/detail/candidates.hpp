@@ -118,10 +118,11 @@ class Candidates {
 /// lowest magnitude with the bits that the k-th largest has. The second lists those, in ascending order.
 class TeamCandidates {
  public:
-  /// In memory that the team shares, of scratch_bytes().
-  template <class Member>
-  KOKKOS_FUNCTION explicit TeamCandidates(const Member& member)
-      : words_(member.template scratch<std::int32_t>(words)) {}
+  static constexpr int capacity = 2048;
+  static constexpr int words = 2 * capacity;
+
+  /// In `words` of memory that the team shares.
+  KOKKOS_FUNCTION explicit TeamCandidates(std::int32_t* memory) : words_(memory) {}
 
   /// False if too many elements reach the bound for the list.
   template <class Member, class Magnitude>
@@ -149,13 +150,9 @@ class TeamCandidates {
   /// Of the k-th largest.
   [[nodiscard]] KOKKOS_FUNCTION KnownBits known() const { return known_; }
 
-  [[nodiscard]] static constexpr int scratch_bytes() { return words * 4 + 8; }
-
  private:
-  static constexpr int capacity = 2048;
   static constexpr int bins = 2048;  ///< the exponent and 3 bits of the mantissa
   static constexpr int shift = 31 - 11;
-  static constexpr int words = 2 * capacity;
   static_assert(bins + 3 <= words);
 
   /// words_[0, bins): how often each bin occurs. Then the bin of the k-th largest, how many reach it, and how

@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <string>
 
-/// LargeTopK by the teams of a GPU, each with a part of the vector: five kernels, between which nobody waits
+/// LargeTopK by the teams of a GPU, each with a part of the vector: seven kernels, between which nobody waits
 /// for the host. Lanes are elements: neighbouring threads read neighbouring ones.
 namespace kadam::detail {
 
@@ -28,19 +28,34 @@ namespace kadam::detail {
 template <class MemorySpace>
 struct TopKParts {
   /// Groups that are looked at together for those that reach a bound.
-  static constexpr std::int64_t groups_at_a_time = 512;
+  static constexpr std::int64_t groups_at_a_time = 1024;
 
   Kokkos::View<const float*, MemorySpace> values;
   Kokkos::View<std::int32_t*, MemorySpace> largest;  ///< magnitude of each group
+  Kokkos::View<Candidate*, MemorySpace>
+      candidates;  ///< that are listed: a part's own begins at the number of its first group
+  Kokkos::View<std::int64_t*, MemorySpace> listed;  ///< elements in each part's list; -1: it has none
   std::int64_t parts;
   std::int64_t part_groups;
 
   [[nodiscard]] KOKKOS_FUNCTION std::int64_t elements() const {
     return static_cast<std::int64_t>(values.extent(0));
   }
-  [[nodiscard]] KOKKOS_FUNCTION std::int64_t first_group(std::int64_t part) const {
+  [[nodiscard]] KOKKOS_FUNCTION std::int64_t groups() const {
     constexpr std::int64_t size = top_k_group;
-    return Kokkos::min(part * part_groups, (elements() + size - 1) / size);
+    return (elements() + size - 1) / size;
+  }
+  [[nodiscard]] KOKKOS_FUNCTION std::int64_t first_group(std::int64_t part) const {
+    return Kokkos::min(part * part_groups, groups());
+  }
+
+  /// Elements that a part's list has room for: a 32nd of all.
+  [[nodiscard]] KOKKOS_FUNCTION std::int64_t room(std::int64_t part) const {
+    return first_group(part + 1) - first_group(part);
+  }
+  /// Element c of a part's list.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Candidate& listed_at(std::int64_t part, std::int64_t c) const {
+    return candidates(first_group(part) + c);
   }
 
   /// visit(first, count) for the groups of a part whose largest magnitude reaches the bound, some at a time
@@ -52,9 +67,9 @@ struct TopKParts {
     constexpr std::int64_t at_a_time = groups_at_a_time;
     const std::int64_t end = first_group(part + 1);
     for (std::int64_t first = first_group(part); first < end; first += at_a_time) {
-      const std::int64_t count = member.for_each_marked(
+      const std::int64_t count = member.for_each_flagged(
           Kokkos::min(at_a_time, end - first),
-          [&](const std::int64_t g) { return std::int64_t{largest(first + g) >= bound ? 1 : 0}; },
+          [&](const std::int64_t g) { return largest(first + g) >= bound; },
           [&](const std::int64_t g, const std::int64_t before) {
             list[before] = static_cast<std::uint32_t>(g);
           });
@@ -73,9 +88,10 @@ struct TopKParts {
   }
 };
 
-/// The first digit of all elements, and the largest magnitude of every group.
+/// What the k largest reach: the k-th largest of the groups' largest magnitudes. Here its first digit, for
+/// which all elements are read.
 template <class MemorySpace>
-struct TallyElements {
+struct TallyLargest {
   static constexpr unsigned least_teams = top_k_teams_at_a_time;
 
   TopKParts<MemorySpace> block;
@@ -112,22 +128,101 @@ struct TallyElements {
   KOKKOS_FORCEINLINE_FUNCTION void look_at(const Member& member, std::int64_t first, std::int64_t count,
                                            const TeamTally<0>& tally, std::uint32_t* magnitudes) const {
     constexpr std::int64_t size = top_k_group;
-    std::int32_t own[held_elements];
-    member.for_each_held(
-        0, count, [&](const int j, const std::int64_t k) { own[j] = magnitude_of(block.values(first + k)); });
+    std::uint32_t own[held_elements] = {};
     member.for_each_held(0, count, [&](const int j, const std::int64_t k) {
-      magnitudes[place_of(k)] = static_cast<std::uint32_t>(own[j]);
-      tally.count(MagnitudeDigit<0>::bin(own[j], 0));
+      own[j] = static_cast<std::uint32_t>(magnitude_of(block.values(first + k)));
     });
+    // Zeros behind the last element, so that all groups are of one length.
+    member.for_each_held(0, member.held(),
+                         [&](const int j, const std::int64_t k) { magnitudes[place_of(k)] = own[j]; });
     member.barrier();
     member.for_each((count + size - 1) / size, [&](const std::int64_t g) {
       std::uint32_t largest = 0;
-      for (std::int64_t k = 0; k < Kokkos::min(size, count - g * size); ++k) {
+      KADAM_UNROLL
+      for (std::int64_t k = 0; k < size; ++k) {
         largest = Kokkos::max(largest, magnitudes[g * group_words + k]);
       }
       block.largest(first / size + g) = static_cast<std::int32_t>(largest);
+      tally.count(MagnitudeDigit<0>::bin(static_cast<std::int32_t>(largest), 0));
     });
   }
+};
+
+/// The second digit of it.
+template <class MemorySpace>
+struct TallyLargestAgain {
+  static constexpr unsigned least_teams = top_k_teams_at_a_time;
+
+  TopKParts<MemorySpace> block;
+  DigitSearch<MemorySpace> search;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t part) const {
+    const TeamTally<1> tally(member, member.template scratch<std::uint32_t>(TeamTally<1>::words));
+    const std::int32_t prefix = search.found(0).prefix;
+    const std::int64_t end = block.first_group(part + 1);
+    for (std::int64_t first = block.first_group(part); first < end; first += member.held()) {
+      std::int32_t own[held_elements];
+      member.for_each_held(first, end,
+                           [&](const int j, const std::int64_t group) { own[j] = block.largest(group); });
+      member.for_each_held(first, end, [&](const int j, const std::int64_t) {
+        const std::int32_t bin = MagnitudeDigit<1>::bin(own[j], prefix);
+        if (bin >= 0) tally.count(bin);
+      });
+    }
+    member.barrier();
+    search.finish(member, tally, block.parts);
+  }
+
+  [[nodiscard]] static int scratch_bytes(int /*threads*/) {
+    return static_cast<int>(TeamTally<1>::words * sizeof(std::uint32_t)) + 8;
+  }
+};
+
+/// Lists the elements of a part that may be among the k largest, in order, and counts their first digit. A
+/// part with too many (many equal ones, or many wanted) has no list.
+template <class MemorySpace>
+struct ListReaching {
+  static constexpr unsigned least_teams = top_k_teams_at_a_time;
+
+  TopKParts<MemorySpace> block;
+  DigitSearch<MemorySpace> search;
+  Kokkos::View<const FoundDigits*, MemorySpace> bound_of_groups;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t part) const {
+    constexpr std::int64_t size = top_k_group;
+    auto* const memory = member.template scratch<std::uint32_t>(words);
+    const TeamTally<0> tally(member, memory);
+    std::uint32_t* const groups = memory + tally.words;
+    // Where more are wanted than there are groups, these say nothing.
+    const bool is_bounded = search.k <= block.groups();
+    const std::int32_t bound = is_bounded ? bound_of_groups(1).prefix << MagnitudeDigit<1>::shift : 0;
+    const std::int64_t room = block.room(part);
+    std::int64_t count = 0;
+    block.for_each_reaching(member, part, bound, groups, [&](const std::int64_t group, const std::int64_t n) {
+      const auto magnitude_at = [&](const std::int64_t t) {
+        const std::int64_t i = block.element(group, groups, t);
+        return i < block.elements() ? magnitude_of(block.values(i)) : -1;
+      };
+      count += member.for_each_flagged(
+          n * size, [&](const std::int64_t t) { return magnitude_at(t) >= bound; },
+          [&](const std::int64_t t, const std::int64_t before) {
+            const std::int64_t i = block.element(group, groups, t);
+            const float value = block.values(i);
+            tally.count(MagnitudeDigit<0>::bin(magnitude_of(value), 0));
+            if (count + before < room)
+              block.listed_at(part, count + before) = {static_cast<std::uint32_t>(i), value};
+          });
+    });
+    member.once([&] { block.listed(part) = count <= room ? count : -1; });
+    search.finish(member, tally, block.parts);
+  }
+
+  [[nodiscard]] static int scratch_bytes(int /*threads*/) { return static_cast<int>(words) * 4 + 8; }
+
+ private:
+  static constexpr std::int64_t words = TeamTally<0>::words + TopKParts<MemorySpace>::groups_at_a_time;
 };
 
 /// A further digit, of the elements whose higher digits are those found.
@@ -148,12 +243,20 @@ struct TallyReaching {
     std::uint32_t* const list = memory + tally.words;
     const std::int32_t prefix = search.found(Digit - 1).prefix;
     const std::int32_t bound = prefix << MagnitudeDigit<Digit - 1>::shift;
-    block.for_each_reaching(member, part, bound, list,
-                            [&](const std::int64_t group, const std::int64_t count) {
-                              for (std::int64_t first = 0; first < count * size; first += member.held()) {
-                                look_at(member, group, list, first, count * size, prefix, tally);
-                              }
-                            });
+    if (const std::int64_t listed = block.listed(part); listed >= 0) {
+      member.for_each(listed, [&](const std::int64_t c) {
+        const std::int32_t bin =
+            MagnitudeDigit<Digit>::bin(magnitude_of(block.listed_at(part, c).value), prefix);
+        if (bin >= 0) tally.count(bin);
+      });
+    } else {
+      block.for_each_reaching(member, part, bound, list,
+                              [&](const std::int64_t group, const std::int64_t count) {
+                                for (std::int64_t first = 0; first < count * size; first += member.held()) {
+                                  look_at(member, group, list, first, count * size, prefix, tally);
+                                }
+                              });
+    }
     if (rows.extent(0) > 0) {
       member.for_each(tally.words, [&](const std::int64_t bin) { rows(part, bin) = tally[bin]; });
     }
@@ -212,7 +315,7 @@ struct MarkPart {
 /// Writes the selected elements of a part, in order.
 template <class MemorySpace>
 struct SelectReaching {
-  static constexpr unsigned least_teams = top_k_teams_at_a_time;
+  static constexpr unsigned least_teams = top_k_teams_at_a_time - 1;
 
   TopKParts<MemorySpace> block;
   SparseMap::Block place;
@@ -226,6 +329,18 @@ struct SelectReaching {
     const MagnitudeCut cut{found(2).prefix, found(2).wanted};
     const Tile tile(member);
     std::int64_t before = member.total(part, [&](const std::int64_t p) { return marks(p); });
+    if (const std::int64_t listed = block.listed(part); listed >= 0) {
+      (void)member.for_each_marked(
+          listed,
+          [&](const std::int64_t c) { return cut.mark(magnitude_of(block.listed_at(part, c).value)); },
+          [&](const std::int64_t c, const std::int64_t before_in_part) {
+            const Candidate one = block.listed_at(part, c);
+            const std::int64_t own_before = before + before_in_part;
+            if (cut.selects(magnitude_of(one.value), own_before))
+              writer.write(member, place, cut.selected(own_before), std::int64_t{one.index}, one.value);
+          });
+      return;
+    }
     block.for_each_reaching(member, part, cut.threshold, tile.list,
                             [&](const std::int64_t group, const std::int64_t count) {
                               for (std::int64_t first = 0; first < count * size; first += member.held()) {
@@ -235,7 +350,7 @@ struct SelectReaching {
   }
 
   [[nodiscard]] static int scratch_bytes(int threads) {
-    return static_cast<int>(Tile::words(threads) * sizeof(std::int64_t)) + 8;
+    return static_cast<int>(Tile::words(threads)) * static_cast<int>(sizeof(std::int64_t)) + 8;
   }
 
  private:
@@ -323,6 +438,14 @@ struct SelectReaching {
   return std::clamp((elements + size - 1) / size, std::int64_t{1}, top_k_parts);
 }
 
+/// As many parts as teams run at the same time: all are of one length, so that none runs alone at the end.
+template <class Exec>
+[[nodiscard]] std::int64_t team_top_k_parts_at_a_time(const Exec& exec) {
+  if constexpr (runs_on_host<Exec>) return top_k_parts;
+  const std::int64_t multiprocessors = exec.concurrency() / multiprocessor_threads;
+  return std::max(multiprocessors * std::int64_t{top_k_teams_at_a_time}, std::int64_t{1});
+}
+
 template <class Exec>
 class TeamLargeTopK {
  public:
@@ -332,8 +455,13 @@ class TeamLargeTopK {
   TeamLargeTopK(const Exec& exec, std::int64_t elements)
       : largest_(uninitialised(exec, "kadam::LargeTopK::largest"),
                  static_cast<std::size_t>(top_k_groups(elements))),
+        list_(uninitialised(exec, "kadam::LargeTopK::list"),
+              static_cast<std::size_t>(top_k_groups(elements))),
+        listed_(uninitialised(exec, "kadam::LargeTopK::listed"),
+                static_cast<std::size_t>(team_top_k_parts(elements))),
         counts_(Kokkos::view_alloc(exec, "kadam::LargeTopK::counts"),
                 static_cast<std::size_t>(TeamTally<0>::bins)),
+        bound_(uninitialised(exec, "kadam::LargeTopK::bound"), 2),
         found_(uninitialised(exec, "kadam::LargeTopK::found"), 3),
         done_(Kokkos::view_alloc(exec, "kadam::LargeTopK::done")),
         rows_(uninitialised(exec, "kadam::LargeTopK::rows"),
@@ -343,14 +471,23 @@ class TeamLargeTopK {
                static_cast<std::size_t>(team_top_k_parts(elements))) {}
 
   void select(const Exec& exec, const SparseMap::Block& place, const EntryWriter<MemorySpace>& writer) const {
-    const std::int64_t parts = team_top_k_parts(place.elements);
+    const std::int64_t parts = std::min(team_top_k_parts(place.elements), team_top_k_parts_at_a_time(exec));
     const auto elements = Kokkos::make_pair(place.first_element, place.first_element + place.elements);
     const TopKParts<MemorySpace> block{.values = Kokkos::subview(writer.values, elements),
                                        .largest = largest_,
+                                       .candidates = list_,
+                                       .listed = listed_,
                                        .parts = parts,
                                        .part_groups = (top_k_groups(place.elements) + parts - 1) / parts};
-    const DigitSearch<MemorySpace> search{counts_, found_, done_, place.shape.entries};
-    for_each_block("kadam::LargeTopK::tally", exec, 0, parts, TallyElements<MemorySpace>{block, search});
+    const std::int64_t k = place.shape.entries;
+    const DigitSearch<MemorySpace> of_groups{counts_, bound_, done_,
+                                             Kokkos::min(k, top_k_groups(place.elements))};
+    const DigitSearch<MemorySpace> search{counts_, found_, done_, k};
+    for_each_block("kadam::LargeTopK::tally", exec, 0, parts, TallyLargest<MemorySpace>{block, of_groups});
+    for_each_block("kadam::LargeTopK::tally_again", exec, 0, parts,
+                   TallyLargestAgain<MemorySpace>{block, of_groups});
+    for_each_block("kadam::LargeTopK::list", exec, 0, parts,
+                   ListReaching<MemorySpace>{block, search, bound_});
     for_each_block("kadam::LargeTopK::tally_reaching", exec, 0, parts,
                    TallyReaching<MemorySpace, 1>{block, search, {}});
     for_each_block("kadam::LargeTopK::tally_reaching", exec, 0, parts,
@@ -368,7 +505,10 @@ class TeamLargeTopK {
   }
 
   Kokkos::View<std::int32_t*, MemorySpace> largest_;
+  Kokkos::View<Candidate*, MemorySpace> list_;
+  Kokkos::View<std::int64_t*, MemorySpace> listed_;
   Kokkos::View<std::uint32_t*, MemorySpace> counts_;
+  Kokkos::View<FoundDigits*, MemorySpace> bound_;
   Kokkos::View<FoundDigits*, MemorySpace> found_;
   Kokkos::View<std::uint32_t, MemorySpace> done_;
   Kokkos::View<std::uint32_t**, Kokkos::LayoutRight, MemorySpace> rows_;
@@ -378,9 +518,9 @@ class TeamLargeTopK {
 /// Bytes that a TeamLargeTopK for blocks of so many elements holds.
 [[nodiscard]] inline std::size_t team_large_top_k_bytes(std::int64_t elements) {
   constexpr auto row_bytes = static_cast<std::size_t>(TeamTally<2>::words) * sizeof(std::uint32_t);
-  return static_cast<std::size_t>(top_k_groups(elements)) * sizeof(std::int32_t) +
-         static_cast<std::size_t>(team_top_k_parts(elements)) * (row_bytes + sizeof(std::int64_t)) +
-         static_cast<std::size_t>(TeamTally<0>::bins) * sizeof(std::uint32_t) + 3 * sizeof(FoundDigits) +
+  return static_cast<std::size_t>(top_k_groups(elements)) * (sizeof(std::int32_t) + sizeof(Candidate)) +
+         static_cast<std::size_t>(team_top_k_parts(elements)) * (row_bytes + 2 * sizeof(std::int64_t)) +
+         static_cast<std::size_t>(TeamTally<0>::bins) * sizeof(std::uint32_t) + 5 * sizeof(FoundDigits) +
          sizeof(std::uint32_t);
 }
 
