@@ -3,6 +3,7 @@
 #include <bench/kernel_cases.hpp>
 #include <kadam/kernels/bfloat16_errors.hpp>
 #include <kadam/kernels/detail/block_loop.hpp>
+#include <kadam/kernels/element_loop.hpp>
 #include <kadam/kernels/half_copy.hpp>
 #include <kadam/optim/make_optimizer.hpp>
 
@@ -41,20 +42,14 @@ struct SumOfTile {
   }
 };
 
-void scale(const ExecutionSpace& exec, const Vector<float>& x) {
-  using Policy = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
-  const float factor = 0.9999999F;
-  Kokkos::parallel_for(
-      "kadam-bench::scale", Policy(exec, 0, static_cast<std::int64_t>(x.extent(0))),
-      KOKKOS_LAMBDA(const std::int64_t i) { x(i) *= factor; });
-}
+struct ScaleElement {
+  float factor;
+  KOKKOS_FUNCTION void operator()(float& x) const { x *= factor; }
+};
 
-void copy(const ExecutionSpace& exec, const Vector<const float>& from, const Vector<float>& to) {
-  using Policy = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
-  Kokkos::parallel_for(
-      "kadam-bench::copy", Policy(exec, 0, static_cast<std::int64_t>(to.extent(0))),
-      KOKKOS_LAMBDA(const std::int64_t i) { to(i) = from(i); });
-}
+struct CopyElement {
+  KOKKOS_FUNCTION void operator()(const float& from, float& to) const { to = from; }
+};
 
 constexpr std::int64_t small_elements = 10000;
 
@@ -113,13 +108,18 @@ std::vector<KernelCase> limit_cases(const Vectors& vectors) {
   const std::int64_t tiles = (d + SumOfTile::tile - 1) / SumOfTile::tile;
   const Vector<float> sums("kadam-bench::sums", static_cast<std::size_t>(tiles));
   std::vector<KernelCase> cases = {
-      {update_limit_kernel, 8.0, d, Limit::update, [&](const auto& exec) { scale(exec, vectors.x); }},
+      {update_limit_kernel, 8.0, d, Limit::update,
+       [&, d](const auto& exec) {
+         for_each_element("kadam-bench::scale", exec, d, ScaleElement{0.9999999F}, updates(vectors.x));
+       }},
       {read_limit_kernel, 4.0, d, Limit::read,
        [&, tiles, sums](const auto& exec) {
          detail::for_each_block("kadam-bench::sum", exec, 0, tiles, SumOfTile{vectors.x, sums});
        }},
-      {copy_kernel, 8.0, d, Limit::update,
-       [&](const auto& exec) { copy(exec, vectors.gradient, vectors.error); }}};
+      {copy_kernel, 8.0, d, Limit::update, [&, d](const auto& exec) {
+         for_each_element("kadam-bench::copy", exec, d, CopyElement{}, reads(vectors.gradient),
+                          writes(vectors.error));
+       }}};
   // On a host it is a loop like the copy, and writes around no cache.
   if (!kernels_run_on_host) {
     cases.push_back({device_limit_kernel, 8.0, d, Limit::update,
