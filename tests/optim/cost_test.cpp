@@ -261,10 +261,9 @@ TEST(OptimizerCost, OfTwoLevelsByHand) {
 
 TEST(OptimizerCost, MemoryOfASparseStepByHand) {
   // d = 8192, n = 2: two blocks of 4096, each with a message of 228 B; regions of one block.
-  const auto memory_of = [](const char* exchange) {
-    return optimizer_cost("locally_accumulated_adam", {{"density", 0.01}, {"exchange", exchange}}, 8192,
-                          Arrangement::flat(2))
-        .memory;
+  const auto memory_of = [](const char* exchange, std::int64_t select_block = 4096) {
+    const OptionMap options = {{"density", 0.01}, {"exchange", exchange}, {"select_block", select_block}};
+    return optimizer_cost("locally_accumulated_adam", options, 8192, Arrangement::flat(2)).memory;
   };
   EXPECT_EQ(memory_of("own").state_bytes, 3U * 32768U);  // m, v, residual
   const AlgorithmCost ahead =
@@ -272,14 +271,16 @@ TEST(OptimizerCost, MemoryOfASparseStepByHand) {
   EXPECT_EQ(ahead.memory.state_bytes, 4U * 32768U);  // and the common parameters
   // For means of the variance: parts of two ranks, and the result.
   constexpr std::size_t variance = 32768 + 32768;
-  // Everybody's message from both; sums of all elements, on a GPU.
-  EXPECT_EQ(memory_of("own").workspace_bytes, variance + 2 * 456 + 32768);
+  // Everybody's message from both. A GPU's teams add such blocks up in memory of their own.
+  EXPECT_EQ(memory_of("own").workspace_bytes, variance + 2 * 456);
+  // One block: 82 values, and 34 words of indices; sums of all elements.
+  EXPECT_EQ(memory_of("own", 8192).workspace_bytes, variance + 2 * 464 + 32768);
   // The region's message from both; the own message, and what is kept of all; the mean of the region.
   EXPECT_EQ(memory_of("owner").workspace_bytes, variance + 2 * 228 + 2 * 456 + 16384);
   // Two blocks of 80 B from both ranks, and the exact message.
   const AlgorithmCost levels = optimizer_cost(
       "locally_accumulated_adam", {{"density", 0.01}, {"value_bits", 2}}, 8192, Arrangement::flat(2));
-  EXPECT_EQ(levels.memory.workspace_bytes, variance + 2 * 160 + 456 + 32768);
+  EXPECT_EQ(levels.memory.workspace_bytes, variance + 2 * 160 + 456);
 }
 
 TEST(OptimizerCost, OfAFactoredVarianceByHand) {

@@ -84,17 +84,15 @@ struct FillActiveMaskOfTile {
     auto* const is_active = member.template scratch<std::uint8_t>(word_bytes * at_a_time);
     const std::int64_t first = tile * at_a_time;
     const std::int64_t words = Kokkos::min(at_a_time, static_cast<std::int64_t>(mask.extent(0)) - first);
-    // First all that a thread holds, then what it leads to: memory is busy meanwhile.
-    for (std::int64_t held = 0; held < 32 * words; held += member.held()) {
-      bool own[held_elements];
-      member.for_each_held(held, 32 * words, [&](const int j, const std::int64_t k) {
-        const std::int64_t element = 32 * first + k;
-        own[j] = element < elements && active(element);
-      });
-      member.for_each_held(held, 32 * words, [&](const int j, const std::int64_t k) {
-        is_active[place_of(k)] = static_cast<std::uint8_t>(own[j]);
-      });
-    }
+    member.for_each_loaded(
+        0, 32 * words,
+        [&](const std::int64_t k) {
+          const std::int64_t element = 32 * first + k;
+          return element < elements && active(element);
+        },
+        [&](const std::int64_t k, const bool own) {
+          is_active[place_of(k)] = static_cast<std::uint8_t>(own);
+        });
     member.barrier();
     member.for_each(words, [&](const std::int64_t w) {
       const auto* const fours = reinterpret_cast<const std::uint32_t*>(is_active + word_bytes * w);

@@ -63,17 +63,13 @@ struct SumPart {
   }
 
  private:
-  /// First all that a thread holds, then their sum: memory is busy meanwhile.
   template <class Member, class Value>
   [[nodiscard]] static KOKKOS_FORCEINLINE_FUNCTION double sum(const Member& member, std::int64_t count,
                                                               const Value& value) {
     double of_thread = 0.0;
-    for (std::int64_t first = 0; first < count; first += member.held()) {
-      double own[held_elements];
-      member.for_each_held(
-          first, count, [&](const int j, const std::int64_t k) { own[j] = static_cast<double>(value(k)); });
-      member.for_each_held(first, count, [&](const int j, const std::int64_t) { of_thread += own[j]; });
-    }
+    member.for_each_loaded(
+        0, count, [&](const std::int64_t k) { return static_cast<double>(value(k)); },
+        [&](const std::int64_t, const double own) { of_thread += own; });
     return member.sum_of_threads(of_thread);
   }
 };

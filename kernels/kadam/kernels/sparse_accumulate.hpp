@@ -96,16 +96,16 @@ struct SubtractMeanOfPart {
 /// GPU: a block of so many elements has room in the memory of its team.
 inline constexpr std::int64_t team_block_elements = 4096;
 
-/// The sums of a block's entries over ranks, by a team in memory of its own, if the block has room there, for
-/// finish(member, block, sums).
+[[nodiscard]] inline bool have_room_in_team(const SparseMap& map) {
+  return map.block_elements <= team_block_elements;
+}
+
+/// The sums of a block's entries over ranks, by a team in memory of its own, for finish(member, block, sums).
+/// The blocks have_room_in_team().
 template <class MemorySpace, class Finish>
 struct SumsOfBlock {
   SparseMessages<MemorySpace> messages;
   Finish finish;
-
-  [[nodiscard]] static bool has_room(const SparseMap& map) {
-    return map.block_elements <= team_block_elements;
-  }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
@@ -134,16 +134,12 @@ struct SubtractSums {
   template <class Member>
   KOKKOS_FORCEINLINE_FUNCTION void operator()(const Member& member, const SparseMap::Block& block,
                                               const float* sums) const {
-    // First all loads that a thread's registers hold, then what they lead to: memory is busy meanwhile.
-    for (std::int64_t first = 0; first < block.elements; first += member.held()) {
-      float own[held_elements];
-      member.for_each_held(first, block.elements, [&](const int j, const std::int64_t k) {
-        own[j] = sums[k] == 0.0F ? 0.0F : x(block.first_element + k);
-      });
-      member.for_each_held(first, block.elements, [&](const int j, const std::int64_t k) {
-        if (sums[k] != 0.0F) x(block.first_element + k) = own[j] - sums[k] * inverse_ranks;
-      });
-    }
+    member.for_each_loaded(
+        0, block.elements,
+        [&](const std::int64_t k) { return sums[k] == 0.0F ? 0.0F : x(block.first_element + k); },
+        [&](const std::int64_t k, const float before) {
+          if (sums[k] != 0.0F) x(block.first_element + k) = before - sums[k] * inverse_ranks;
+        });
   }
 };
 
@@ -266,8 +262,9 @@ void for_each_entry(const std::string& label, const Exec& exec, const SparseMess
 
 namespace detail {
 
-/// Parts that are worked on at the same time: a CPU's threads keep theirs in cache; 0 threads: a GPU.
+/// Parts whose sums lie in memory at the same time: a CPU's threads keep theirs in cache; 0 threads: a GPU.
 [[nodiscard]] inline std::int64_t sparse_parts(std::int64_t threads, const SparseMap& map) {
+  if (threads == 0 && have_room_in_team(map)) return 0;
   if (map.blocks <= 1) return map.blocks;
   const std::int64_t parts =
       threads > 0 ? threads : std::max<std::int64_t>(1, sparse_elements_at_a_time / map.block_elements);
@@ -282,7 +279,8 @@ template <class Exec>
   return detail::one_thread_per_block<Exec> ? exec.concurrency() : 0;
 }
 
-/// Elements that subtract_mean_of_messages() needs for its sums, with so many host_threads().
+/// Elements that subtract_mean_of_messages() needs for its sums, with so many host_threads(): none where the
+/// teams of a GPU have them in memory of their own.
 [[nodiscard]] inline std::int64_t sparse_sum_elements(std::int64_t threads, const SparseMap& map) {
   return std::min(map.elements, detail::sparse_parts(threads, map) * map.block_elements);
 }
@@ -298,6 +296,14 @@ void subtract_mean_of_messages(const Exec& exec, const SparseMessages<MemorySpac
                                const Kokkos::View<float*, MemorySpace>& x) {
   const SparseMap& map = messages.map;
   const auto inverse = static_cast<float>(1.0 / messages.ranks);
+  if constexpr (!detail::one_thread_per_block<Exec>) {
+    if (detail::have_room_in_team(map)) {
+      using Finish = detail::SubtractSums<MemorySpace>;
+      detail::for_each_block("kadam::subtract_mean_of_messages", exec, 0, map.blocks,
+                             detail::SumsOfBlock<MemorySpace, Finish>{messages, Finish{inverse, x}});
+      return;
+    }
+  }
   if (map.blocks == 1) {  // which all threads share
     for (int rank = 0; rank < messages.ranks; ++rank) {
       detail::for_each_entry("kadam::subtract_mean_of_messages", exec, messages, rank,
@@ -308,15 +314,6 @@ void subtract_mean_of_messages(const Exec& exec, const SparseMessages<MemorySpac
                              detail::SubtractSum<MemorySpace>{inverse, sums, x});
     }
     return;
-  }
-  if constexpr (!detail::one_thread_per_block<Exec>) {
-    using Finish = detail::SubtractSums<MemorySpace>;
-    using Sums = detail::SumsOfBlock<MemorySpace, Finish>;
-    if (Sums::has_room(map)) {
-      detail::for_each_block("kadam::subtract_mean_of_messages", exec, 0, map.blocks,
-                             Sums{messages, Finish{inverse, x}});
-      return;
-    }
   }
   // A GPU does so many blocks at a time, each thread of a CPU one after the other.
   const std::int64_t parts = detail::sparse_parts(host_threads(exec), map);
@@ -338,11 +335,10 @@ void mean_of_messages(const Exec& exec, const SparseMessages<MemorySpace>& messa
                       const Kokkos::View<float*, MemorySpace>& mean) {
   const auto inverse = static_cast<float>(1.0 / messages.ranks);
   if constexpr (!detail::one_thread_per_block<Exec>) {
-    using Finish = detail::WriteSums<MemorySpace>;
-    using Sums = detail::SumsOfBlock<MemorySpace, Finish>;
-    if (Sums::has_room(messages.map)) {
+    if (detail::have_room_in_team(messages.map)) {
+      using Finish = detail::WriteSums<MemorySpace>;
       detail::for_each_block("kadam::mean_of_messages", exec, 0, messages.map.blocks,
-                             Sums{messages, Finish{inverse, mean}});
+                             detail::SumsOfBlock<MemorySpace, Finish>{messages, Finish{inverse, mean}});
       return;
     }
   }

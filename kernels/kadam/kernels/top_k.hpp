@@ -75,8 +75,7 @@ struct SelectBlock {
       const auto write = [&](const std::int64_t position, const std::int64_t k) {
         writer.write(member, block, position, k);
       };
-      if (RankedCandidates(member, memory)
-              .select(member, block.elements, block.shape.entries, magnitude, write)) {
+      if (RankedCandidates(memory).select(member, block.elements, block.shape.entries, magnitude, write)) {
         return;
       }
       member.barrier();  // the counts take the place of the list

@@ -158,7 +158,7 @@ struct NarrowTeam {
   static constexpr unsigned teams = narrow_teams_at_a_time;
 };
 
-/// The team that works on a block of a GPU. Every loop ends with a barrier, but for_each_held().
+/// The team that works on a block of a GPU. Every loop ends with a barrier, unless it says that it does not.
 ///
 /// Neighbouring threads take neighbouring elements, so that what they load and store together is contiguous.
 /// A block that fills the registers of its team exactly, is_whole, needs no look at its length: nearly all
@@ -208,6 +208,18 @@ struct TeamBlockMember {
     }
   }
 
+  /// use(k, load(k)) for this thread's share of k in [first, last). All that its registers hold is loaded
+  /// before it is used: memory is busy meanwhile. No barrier.
+  template <class Load, class Use>
+  KOKKOS_FORCEINLINE_FUNCTION void for_each_loaded(std::int64_t first, std::int64_t last, const Load& load,
+                                                   const Use& use) const {
+    for (; first < last; first += held()) {
+      std::remove_cvref_t<decltype(load(first))> own[held_by_thread];
+      for_each_held(first, last, [&](const int j, const std::int64_t k) { own[j] = load(k); });
+      for_each_held(first, last, [&](const int j, const std::int64_t k) { use(k, own[j]); });
+    }
+  }
+
   /// The sum, and the largest, of one value of each thread, for all of them; 0 if none is larger.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION double sum_of_threads(double own) const {
     team.team_reduce(Kokkos::Sum<double>(own));
@@ -226,20 +238,21 @@ struct TeamBlockMember {
     return Kokkos::bit_cast<float>(largest > 0 ? largest : 0);
   }
 
-  /// own <- combine(own, function(k)) over this thread's share of k in [0, count). No barrier. Some values
-  /// are asked for before they are combined: memory is busy meanwhile.
-  template <class T, class Function, class Combine>
+  /// own <- combine(own, function(k)) over this thread's share of k in [0, count). No barrier. at_a_time
+  /// values are asked for before they are combined: memory is busy meanwhile.
+  template <int at_a_time = 8, class T, class Function, class Combine>
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION T fold(T own, std::int64_t count, const Function& function,
                                                    const Combine& combine) const {
-    constexpr int at_a_time = 8;
     std::int64_t k = rank();
-    KADAM_DO_NOT_UNROLL
-    for (; k + (at_a_time - 1) * threads() < count; k += at_a_time * threads()) {
-      decltype(function(k)) values[at_a_time];
-      KADAM_UNROLL
-      for (int j = 0; j < at_a_time; ++j) values[j] = function(k + j * threads());
-      KADAM_UNROLL
-      for (int j = 0; j < at_a_time; ++j) own = combine(own, values[j]);
+    if constexpr (at_a_time > 1) {
+      KADAM_DO_NOT_UNROLL
+      for (; k + (at_a_time - 1) * threads() < count; k += at_a_time * threads()) {
+        decltype(function(k)) values[at_a_time];
+        KADAM_UNROLL
+        for (int j = 0; j < at_a_time; ++j) values[j] = function(k + j * threads());
+        KADAM_UNROLL
+        for (int j = 0; j < at_a_time; ++j) own = combine(own, values[j]);
+      }
     }
     KADAM_DO_NOT_UNROLL
     for (; k < count; k += threads()) own = combine(own, function(k));

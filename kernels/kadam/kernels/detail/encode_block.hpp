@@ -208,9 +208,8 @@ struct EncodeBlock {
       return static_cast<std::int64_t>(member.sum(words, active_in_word));
     } else {
       // A word or two of each thread: sum() would ask for more at a time, and for their registers.
-      double own = 0.0;
-      KADAM_DO_NOT_UNROLL
-      for (std::int64_t w = member.rank(); w < words; w += member.threads()) own += active_in_word(w);
+      const double own = member.template fold<1>(0.0, words, active_in_word,
+                                                 [](double so_far, double value) { return so_far + value; });
       return static_cast<std::int64_t>(member.sum_of_threads(own));
     }
   }

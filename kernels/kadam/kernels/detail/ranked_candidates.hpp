@@ -23,8 +23,7 @@ namespace kadam::detail {
 class RankedCandidates {
  public:
   /// In scratch_words of memory that the team shares.
-  template <class Member>
-  KOKKOS_FUNCTION RankedCandidates(const Member& /*member*/, std::uint64_t* memory)
+  KOKKOS_FUNCTION explicit RankedCandidates(std::uint64_t* memory)
       : keys_(memory),
         indices_(reinterpret_cast<std::uint32_t*>(memory + capacity)),
         largest_(reinterpret_cast<std::int32_t*>(indices_ + capacity)),

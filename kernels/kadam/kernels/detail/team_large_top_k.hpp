@@ -161,15 +161,12 @@ struct TallyLargestAgain {
     const TeamTally<1> tally(member, member.template scratch<std::uint32_t>(TeamTally<1>::words));
     const std::int32_t prefix = search.found(0).prefix;
     const std::int64_t end = block.first_group(part + 1);
-    for (std::int64_t first = block.first_group(part); first < end; first += member.held()) {
-      std::int32_t own[held_elements];
-      member.for_each_held(first, end,
-                           [&](const int j, const std::int64_t group) { own[j] = block.largest(group); });
-      member.for_each_held(first, end, [&](const int j, const std::int64_t) {
-        const std::int32_t bin = MagnitudeDigit<1>::bin(own[j], prefix);
-        if (bin >= 0) tally.count(bin);
-      });
-    }
+    member.for_each_loaded(
+        block.first_group(part), end, [&](const std::int64_t group) { return block.largest(group); },
+        [&](const std::int64_t, const std::int32_t largest) {
+          const std::int32_t bin = MagnitudeDigit<1>::bin(largest, prefix);
+          if (bin >= 0) tally.count(bin);
+        });
     member.barrier();
     search.finish(member, tally, block.parts);
   }
@@ -252,9 +249,7 @@ struct TallyReaching {
     } else {
       block.for_each_reaching(member, part, bound, list,
                               [&](const std::int64_t group, const std::int64_t count) {
-                                for (std::int64_t first = 0; first < count * size; first += member.held()) {
-                                  look_at(member, group, list, first, count * size, prefix, tally);
-                                }
+                                look_at(member, group, list, count * size, prefix, tally);
                               });
     }
     if (rows.extent(0) > 0) {
@@ -268,20 +263,20 @@ struct TallyReaching {
  private:
   static constexpr std::int64_t words = TeamTally<Digit>::words + TopKParts<MemorySpace>::groups_at_a_time;
 
-  /// First all loads, then what they lead to: memory is busy meanwhile.
   template <class Member>
   KOKKOS_FORCEINLINE_FUNCTION void look_at(const Member& member, std::int64_t group,
-                                           const std::uint32_t* list, std::int64_t first, std::int64_t end,
-                                           std::int32_t prefix, const TeamTally<Digit>& tally) const {
-    std::int32_t own[held_elements];
-    member.for_each_held(first, end, [&](const int j, const std::int64_t t) {
-      const std::int64_t i = block.element(group, list, t);
-      own[j] = i < block.elements() ? magnitude_of(block.values(i)) : -1;
-    });
-    member.for_each_held(first, end, [&](const int j, const std::int64_t) {
-      const std::int32_t bin = MagnitudeDigit<Digit>::bin(own[j], prefix);
-      if (bin >= 0) tally.count(bin);
-    });
+                                           const std::uint32_t* list, std::int64_t count, std::int32_t prefix,
+                                           const TeamTally<Digit>& tally) const {
+    member.for_each_loaded(
+        0, count,
+        [&](const std::int64_t t) {
+          const std::int64_t i = block.element(group, list, t);
+          return i < block.elements() ? magnitude_of(block.values(i)) : std::int32_t{-1};
+        },
+        [&](const std::int64_t, const std::int32_t magnitude) {
+          const std::int32_t bin = MagnitudeDigit<Digit>::bin(magnitude, prefix);
+          if (bin >= 0) tally.count(bin);
+        });
   }
 };
 

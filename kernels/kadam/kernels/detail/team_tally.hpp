@@ -43,15 +43,12 @@ class TeamTally {
   template <class Member>
   KOKKOS_FUNCTION void find(const Member& member, std::uint32_t* all, const FoundDigits& so_far,
                             FoundDigits& next) const {
-    // First all loads that a thread's registers hold, then what they lead to.
-    member.for_each_round(bins, [&](const std::int64_t first) {
-      std::uint32_t own[held_elements];
-      member.for_each_held(first, bins, [&](const int j, const std::int64_t bin) { own[j] = all[bin]; });
-      member.for_each_held(first, bins, [&](const int j, const std::int64_t bin) {
-        counts_[bin] = own[j];
-        all[bin] = 0;
-      });
-    });
+    member.for_each_loaded(
+        0, bins, [&](const std::int64_t bin) { return all[bin]; },
+        [&](const std::int64_t bin, const std::uint32_t count) {
+          counts_[bin] = count;
+          all[bin] = 0;
+        });
     member.barrier();
     const std::int64_t width = (bins + member.threads() - 1) / member.threads();
     (void)member.for_each_marked(
