@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <arpa/inet.h>
 #include <chrono>
 #include <memory>
@@ -143,6 +144,34 @@ TEST(SocketTransport, AnEndedRankIsNoticedByWhoWaitsForItsReceive) {
     }
   }
   communicator.reset();
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/// Longer than what hosts keep for a connection: its receiver says that it takes it before all of it has
+/// left.
+TEST(SocketTransport, ASynchronousSendIsDoneWhenAllOfItHasLeft) {
+  if (ranks_of_world() == 1) GTEST_SKIP() << "nobody to send to";
+  const auto communicator = test::Wire{true, Staging::automatic}.connect(1, 20.0);
+  const int last = communicator->size() - 1;
+  const std::size_t bytes = std::size_t{64} << 20U;
+  std::vector<std::byte> message;
+  if (communicator->rank() == 0) message.assign(bytes, std::byte{7});
+  std::vector<std::byte> arrives;
+  if (communicator->rank() == last) arrives.resize(bytes);
+  const ExchangeBuffers buffers{message, arrives};
+  {
+    Exchange exchange(*communicator, Traffic::background, std::span(&buffers, 1));
+    if (communicator->rank() == 0) {
+      exchange.send(0, last, 0, {0, bytes});
+      while (exchange.sending() > 0) (void)exchange.arrivals(true);
+      std::fill(message.begin(), message.end(), std::byte{0});
+    } else if (communicator->rank() == last) {
+      exchange.receive(0, 0, 0, {0, bytes}, 0);
+      while (exchange.arrivals(true).empty()) {
+      }
+    }
+  }
+  EXPECT_EQ(std::count(arrives.begin(), arrives.end(), std::byte{7}), std::ssize(arrives));
   MPI_Barrier(MPI_COMM_WORLD);
 }
 

@@ -71,7 +71,7 @@ void SocketConnections::send(Lane lane, int to, int tag, const std::byte* data, 
   if (mode == SendMode::synchronous) {
     header.kind = Kind::message_to_be_answered;
     header.number = ++last_number_;
-    unanswered_[header.number] = {to, &owner, id};
+    unanswered_[header.number] = {to, &owner, id, false, false};
   }
   peer(to).outgoing.push_back({header, data, 0, &owner, id});
   write_to(to);
@@ -185,7 +185,10 @@ void SocketConnections::write_to(int rank) {
     }
     message.written += static_cast<std::size_t>(written);
     if (message.written < total) return;
-    if (message.owner != nullptr && message.header.kind == Kind::message) message.owner->has_sent(message.id);
+    if (message.header.kind == Kind::message_to_be_answered)
+      complete(message.header.number, &Unanswered::is_written);
+    else if (message.owner != nullptr && message.header.kind == Kind::message)
+      message.owner->has_sent(message.id);
     to.outgoing.pop_front();
   }
 }
@@ -248,7 +251,7 @@ void SocketConnections::end_message(int rank) {
   Peer& from = peer(rank);
   Incoming done = std::exchange(from.incoming, {});
   if (done.header.kind == Kind::answer) {
-    take_answer(done.header);
+    complete(done.header.number, &Unanswered::is_answered);
   } else if (done.receive) {
     done.receive->owner->has_arrived(done.receive->id, done.header.tag);
   } else if (done.header.tag >= 0) {
@@ -263,10 +266,13 @@ void SocketConnections::answer(int rank, const Header& header) {
   write_to(rank);
 }
 
-void SocketConnections::take_answer(const Header& header) {
-  const auto found = unanswered_.find(header.number);
+void SocketConnections::complete(std::uint64_t number, bool Unanswered::*half) {
+  const auto found = unanswered_.find(number);
   if (found == unanswered_.end()) return;
-  found->second.owner->has_sent(found->second.id);
+  Unanswered& one = found->second;
+  one.*half = true;
+  if (!one.is_written || !one.is_answered) return;
+  one.owner->has_sent(one.id);
   unanswered_.erase(found);
 }
 

@@ -19,8 +19,8 @@ class SocketMessages;
 /// One TCP connection to every other rank, on which messages travel in lanes that do not meet: those of
 /// exchanges, and those of all-gathers. A message has a header of 24 bytes before it.
 ///
-/// A message that no receive is posted for is kept until one is. A synchronous send is done when the receiver
-/// says, in a header without a message, that it has taken it. One thread at a time.
+/// A message that no receive is posted for is kept until one is. A synchronous send is done when all of it
+/// has left and the receiver has said, in a header without a message, that it takes it. One thread at a time.
 class SocketConnections {
  public:
   enum class Lane : std::uint16_t { exchange, gather };
@@ -86,10 +86,13 @@ class SocketConnections {
     std::deque<Kept> kept[2];
     bool has_ended = false;
   };
+  /// A synchronous send is done when both are: a receiver answers when the message begins to come.
   struct Unanswered {
     int to = 0;
     SocketMessages* owner = nullptr;
     std::size_t id = 0;
+    bool is_written = false;
+    bool is_answered = false;
   };
 
   void send(Lane lane, int to, int tag, const std::byte* data, std::size_t bytes, SendMode mode,
@@ -107,7 +110,7 @@ class SocketConnections {
   void begin_message(int rank);
   void end_message(int rank);
   void answer(int rank, const Header& header);
-  void take_answer(const Header& header);
+  void complete(std::uint64_t number, bool Unanswered::*half);
   /// Nothing can be exchanged with it any more; it hears of that.
   void end(Peer& peer);
   void require_alive(int rank) const;
