@@ -93,10 +93,11 @@ void require_snapshots(const CommandLine& line) {
     throw launch::UsageError(
         "--snapshot-every goes on without a rank that stands still, --watchdog ends the job: leave one of "
         "them out, and say by KADAM_TIMEOUT_SECONDS how long to wait");
-  const auto& [every, spread] = line.checkpoints.snapshots;
-  if (spread > every)
-    throw launch::UsageError(fmt::format(
-        "--snapshot-spread {}: expected at most the {} steps of --snapshot-every", spread, every));
+  const checkpoint::SnapshotOptions& snapshots = line.checkpoints.snapshots;
+  if (snapshots.spread > snapshots.every)
+    throw launch::UsageError(
+        fmt::format("--snapshot-spread {}: expected at most the {} steps of --snapshot-every",
+                    snapshots.spread, snapshots.every));
 }
 
 }  // namespace

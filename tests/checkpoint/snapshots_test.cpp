@@ -10,6 +10,7 @@
 #include <support/gradients.hpp>
 #include <support/host_views.hpp>
 #include <support/mpi_world.hpp>
+#include <support/newcomers.hpp>
 #include <support/random_vectors.hpp>
 #include <support/shared_folder.hpp>
 #include <support/wires.hpp>
@@ -206,6 +207,69 @@ std::string title(const testing::TestParamInfo<OptimizerCase>& test_info) {
   return test_info.param.title;
 }
 
+/// One rank, and one after the other of the rest joins it: as from a checkpoint of the same step on as many
+/// ranks, to the last bit, and no step is lost.
+TEST_P(SnapshotsTest, TakeNewcomersIn) {
+  if (ranks_ < 2) GTEST_SKIP() << "needs 2 ranks";
+  test::Newcomers who(1);
+  const auto x = test::to_device(std::vector<float>(d, 1e30F));
+  std::shared_ptr<Communicator> communicator = std::move(who.old);
+  std::unique_ptr<Optimizer> optimizer;
+  std::optional<Snapshots> snapshots;
+  const SnapshotOptions options{2, 2};
+  const auto make_for = [&](std::shared_ptr<Communicator> all) -> Optimizer& {
+    communicator = std::move(all);
+    optimizer = make(communicator);
+    return *optimizer;
+  };
+  const auto train = [&] {
+    step(*optimizer, x);
+    snapshots->after_step(exec_, *optimizer, x);
+  };
+  if (communicator != nullptr) {
+    Kokkos::deep_copy(x, 0.0F);
+    (void)make_for(communicator);
+    snapshots.emplace(*optimizer, options);
+  }
+  for (int ranks = 1; ranks < ranks_; ++ranks) {
+    std::string saved;
+    std::int64_t saved_at = 0;
+    if (rank_ < ranks) {
+      // Some cases know the learning rates of 20 steps.
+      while (communicator->sum_over_ranks(static_cast<double>(communicator->newcomers())) == 0.0) {
+      }
+      do {
+        train();
+      } while (!snapshots->has_newcomers());
+      saved_at = optimizer->steps_taken();
+      saved = checkpoint::save(exec_, *optimizer, x, folder_.path(), {}, 0).string();
+      const auto restored = snapshots->admit(exec_, *optimizer, x, {{"saved", saved}}, make_for);
+      ASSERT_TRUE(restored.has_value());
+      EXPECT_EQ(restored->step, saved_at);
+      EXPECT_FALSE(snapshots->has_newcomers());
+    } else if (rank_ == ranks) {
+      snapshots.emplace(options);
+      const auto joined = who.join(snapshots->kind_of(*make(Communicator::self())));
+      EXPECT_EQ(joined->rank(), ranks);
+      const auto restored = snapshots->restore_on(exec_, joined, x, make_for);
+      saved = restored.program.at("saved");
+    }
+    if (rank_ <= ranks) {
+      ASSERT_EQ(communicator->size(), ranks + 1);
+      const std::unique_ptr<Optimizer> from_files = make(communicator);
+      const auto of_files = test::to_device(std::vector<float>(d, -1e30F));
+      (void)checkpoint::restore(exec_, *from_files, of_files, saved);
+      expect_same_state(*optimizer, x, *from_files, of_files);
+      for (int t = 0; t < 3; ++t) train();
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  optimizer->flush(exec_, x);
+  exec_.fence();
+  const auto hash = static_cast<double>(content_hash(exec_, Vector<const float>(x)) >> 12U);
+  for (const double of_rank : communicator->all_gather_values({&hash, 1})) EXPECT_EQ(of_rank, hash);
+}
+
 INSTANTIATE_TEST_SUITE_P(Optimizers, SnapshotsTest,
                          testing::ValuesIn(test::cases_for(test::Part::other_ranks)), title);
 
@@ -270,6 +334,83 @@ TEST_P(SnapshotRules, SurviveOneMoreFailureMeanwhile) {
     step(*optimizer, x);
     const auto hash = static_cast<double>(content_hash(exec_, Vector<const float>(x)) >> 12U);
     for (const double of_rank : communicator->all_gather_values({&hash, 1})) EXPECT_EQ(of_rank, hash);
+  }
+}
+
+/// A rank fails while newcomers are taken in: at its first send then, or later. The newcomer, or another one.
+TEST_P(SnapshotRules, SurviveAFailureWhileNewcomersCome) {
+  if (ranks_ < 4) GTEST_SKIP() << "needs 4 ranks";
+  for (const int victim : {1, 3}) {
+    for (const int sends : {0, 1, 3, 6, 10}) {
+      const auto mortal = std::make_shared<Mortal>();
+      test::Newcomers who(ranks_ - 1);
+      const auto x = test::to_device(std::vector<float>(d, 0.0F));
+      std::shared_ptr<Communicator> communicator = who.old;
+      std::unique_ptr<Optimizer> optimizer;
+      std::optional<Snapshots> snapshots;
+      const auto make_and_die = [&](std::shared_ptr<Communicator> all) -> Optimizer& {
+        communicator = std::move(all);
+        communicator->observe(mortal);
+        optimizer = make(communicator);
+        if (rank_ == victim) mortal->dies_after(sends);
+        return *optimizer;
+      };
+      try {
+        if (who.old) {
+          who.old.reset();
+          optimizer = make(communicator);
+          snapshots.emplace(*optimizer, SnapshotOptions{1, 1});
+          while (!snapshots->has_newcomers()) {
+            step(*optimizer, x);
+            snapshots->after_step(exec_, *optimizer, x);
+          }
+          (void)snapshots->admit(exec_, *optimizer, x, {{"why", "a test"}}, make_and_die).value();
+        } else {
+          snapshots.emplace(SnapshotOptions{1, 1});
+          const auto restored = snapshots->restore_on(
+              exec_, who.join(snapshots->kind_of(*make(Communicator::self()))), x, make_and_die);
+          EXPECT_EQ(restored.program.at("why"), "a test");
+        }
+        if (rank_ == victim) throw Death();  // it had sent all before
+      } catch (const Death&) {
+        communicator->revoke();
+        snapshots.reset();
+        optimizer.reset();
+        communicator.reset();
+        continue;
+      }
+      if (communicator->size() == ranks_) {  // all had gone on before it died
+        EXPECT_THROW(for (;;)(void) communicator->sum_over_ranks(0.0), PeerFailure);
+        (void)snapshots->go_on(exec_, *optimizer, x, make_and_die);
+      }
+      EXPECT_EQ(communicator->size(), ranks_ - 1);
+      step(*optimizer, x);
+      const auto hash = static_cast<double>(content_hash(exec_, Vector<const float>(x)) >> 12U);
+      for (const double of_rank : communicator->all_gather_values({&hash, 1})) EXPECT_EQ(of_rank, hash);
+    }
+  }
+}
+
+/// Who asks and gives up before it is let in changes nothing: no step is lost, and nobody asks again.
+TEST_P(SnapshotRules, GoOnAsBeforeWhereNobodyIsLeftWhoAsks) {
+  if (ranks_ < 2) GTEST_SKIP() << "needs 2 ranks";
+  test::Newcomers who(ranks_ - 1);
+  if (who.old) {
+    const auto x = test::to_device(std::vector<float>(d, 0.0F));
+    const std::unique_ptr<Optimizer> optimizer = make(who.old);
+    Snapshots snapshots(*optimizer, {1, 1});
+    while (!snapshots.has_newcomers()) {
+      step(*optimizer, x);
+      snapshots.after_step(exec_, *optimizer, x);
+    }
+    const std::int64_t steps = optimizer->steps_taken();
+    const auto no_one = [&](const std::shared_ptr<Communicator>&) -> Optimizer& { return *optimizer; };
+    EXPECT_FALSE(snapshots.admit(exec_, *optimizer, x, {}, no_one).has_value());
+    EXPECT_FALSE(snapshots.has_newcomers());
+    EXPECT_EQ(optimizer->steps_taken(), steps);
+    step(*optimizer, x);
+  } else {
+    EXPECT_THROW((void)who.join("a"), std::invalid_argument);
   }
 }
 

@@ -73,13 +73,16 @@ Partners Partners::on(const std::vector<int>& hosts) {
   return partners;
 }
 
-Snapshots::Snapshots(Optimizer& optimizer, const SnapshotOptions& options) : options_(options) {
+Snapshots::Snapshots(const SnapshotOptions& options) : options_(options) {
   if (options.every < 1 || options.spread < 1 || options.spread > options.every) {
     throw std::invalid_argument(
         "kadam::checkpoint::Snapshots: a snapshot every " + std::to_string(options.every) +
         " steps that travels over " + std::to_string(options.spread) +
         ": expected at least 1 of both, and no more to travel than from one to the next");
   }
+}
+
+Snapshots::Snapshots(Optimizer& optimizer, const SnapshotOptions& options) : Snapshots(options) {
   taken_at_ = optimizer.steps_taken();
   connect(optimizer);
 }
@@ -130,6 +133,8 @@ void Snapshots::take(const ExecutionSpace& exec, Optimizer& optimizer, const Vec
 
 void Snapshots::begin(const ExecutionSpace& exec, Optimizer& optimizer, const Vector<float>& parameters,
                       const ProgramState& program) {
+  if (line_ == nullptr)
+    throw std::logic_error("kadam::checkpoint::Snapshots: of a newcomer, restore_on() comes first");
   const std::size_t sent_before = line_->bytes_sent().total();
   const StateFields state = optimizer.state_to_save(exec, parameters);
   next_ = Snapshot{++taken_,
@@ -181,7 +186,7 @@ void Snapshots::finish() {
   }
   exchange_.reset();
   // Only when all have this one may the one before go.
-  (void)line_->all_gather_values({});
+  has_newcomers_ = line_->sum_over_ranks(static_cast<double>(line_->newcomers())) > 0.0;
   if (whole_) spare_ = {whole_->own.take_memory(), whole_->of_ward.take_memory()};
   whole_ = std::move(next_);
   next_.reset();
@@ -263,13 +268,38 @@ Snapshots::Restored Snapshots::restore(const ExecutionSpace& exec, Optimizer& op
 
 Snapshots::Restored Snapshots::go_on(const ExecutionSpace& exec, Optimizer& failed,
                                      const Parameters& parameters, const MakeOptimizer& make) {
-  for (std::shared_ptr<Communicator> left = failed.communicator().survivors();; left = left->survivors()) {
+  return restore_on(exec, failed.communicator().survivors(), parameters, make);
+}
+
+Snapshots::Restored Snapshots::restore_on(const ExecutionSpace& exec, std::shared_ptr<Communicator> ranks,
+                                          const Parameters& parameters, const MakeOptimizer& make) {
+  for (;; ranks = ranks->survivors()) {
     try {
-      return restore(exec, make(left), parameters);
+      return restore(exec, make(ranks), parameters);
     } catch (
         const PeerFailure&) {  // NOLINT(bugprone-empty-catch): one more, and those who are left try again
     }
   }
+}
+
+std::optional<Snapshots::Restored> Snapshots::admit(const ExecutionSpace& exec, Optimizer& optimizer,
+                                                    const Parameters& parameters, const ProgramState& program,
+                                                    const MakeOptimizer& make) {
+  take(exec, optimizer, parameters.master(), program);
+  std::shared_ptr<Communicator> all = optimizer.communicator().admit(kind_of(optimizer));
+  if (all == nullptr) {
+    has_newcomers_ = false;
+    return std::nullopt;
+  }
+  return restore_on(exec, std::move(all), parameters, make);
+}
+
+std::string Snapshots::kind_of(const Optimizer& optimizer) const {
+  std::string kind;
+  for (const auto& [what, value] : optimizer.made_with()) kind += what + ": " + value + "\n";
+  kind += "snapshots every " + std::to_string(options_.every) + " steps, over " +
+          std::to_string(options_.spread) + "\n";
+  return kind + options_.kind;
 }
 
 std::size_t Snapshots::bytes() const {

@@ -24,6 +24,9 @@ struct SnapshotOptions {
   /// Steps over which a snapshot travels to the partner, a part after each; 1: all of it at once. At most
   /// `every`.
   std::int64_t spread = 1;
+  /// What newcomers have to agree to beside these and how the optimizer was made, lines of text: what else
+  /// the program would not do the same on all ranks.
+  std::string kind = {};
 };
 
 /// No snapshot survives whole: a rank and its partner have failed together. A checkpoint on disk is what is
@@ -64,6 +67,8 @@ class Snapshots {
  public:
   /// Collective. Errors: std::invalid_argument for options out of range.
   Snapshots(Optimizer& optimizer, const SnapshotOptions& options);
+  /// Of a newcomer: restore_on() comes first.
+  explicit Snapshots(const SnapshotOptions& options);
   Snapshots(const Snapshots&) = delete;
   Snapshots& operator=(const Snapshots&) = delete;
   ~Snapshots();
@@ -106,6 +111,26 @@ class Snapshots {
   Restored go_on(const ExecutionSpace& exec, Optimizer& failed, const Parameters& parameters,
                  const MakeOptimizer& make);
 
+  /// Whether somebody had asked to join when the last snapshot was whole. The same on all ranks.
+  [[nodiscard]] bool has_newcomers() const { return has_newcomers_; }
+  /// Takes in those who ask to join: takes a snapshot now, which no step is lost by, has the optimizer made
+  /// for all, and restores it. Nothing where nobody is left who asks: then all is as before.
+  ///
+  /// Where a rank fails meanwhile, the others go on as in go_on(). Collective over the ranks of the
+  /// optimizer; newcomers call restore_on(). Errors: PeerFailure before they are in; then those of go_on().
+  std::optional<Restored> admit(const ExecutionSpace& exec, Optimizer& optimizer,
+                                const Parameters& parameters, const ProgramState& program,
+                                const MakeOptimizer& make);
+  /// What newcomers have to agree to: join_socket_communicator() takes it, of an optimizer that is made as
+  /// those of the others, on one rank.
+  [[nodiscard]] std::string kind_of(const Optimizer& optimizer) const;
+  /// Has the optimizer made for these ranks and restores it: a newcomer's part in admit(), on the ranks of
+  /// join_socket_communicator(). Where some of them fail meanwhile, for those who are left.
+  ///
+  /// Collective. Errors: those of go_on().
+  Restored restore_on(const ExecutionSpace& exec, std::shared_ptr<Communicator> ranks,
+                      const Parameters& parameters, const MakeOptimizer& make);
+
   /// The rank that keeps this rank's part; itself where it is alone.
   [[nodiscard]] int partner() const { return partner_; }
   /// Whether partners lie on other hosts: then the loss of a host is survived. The same on all ranks.
@@ -146,6 +171,7 @@ class Snapshots {
   int partner_ = 0;
   int ward_ = 0;
   bool survives_hosts_ = false;
+  bool has_newcomers_ = false;
   std::int64_t taken_ = 0;                       ///< the number of the last snapshot that was begun
   std::int64_t taken_at_ = 0;                    ///< its step
   std::int64_t steps_under_way_ = 0;             ///< calls of after_step() since then

@@ -119,6 +119,11 @@ std::shared_ptr<Communicator> Communicator::survivors() {
   return made_of(numbers_->shrink());
 }
 
+std::shared_ptr<Communicator> Communicator::admit(const std::string& kind) {
+  std::unique_ptr<Transport> all = numbers_->admit(kind);
+  return all == nullptr ? nullptr : made_of(std::move(all));
+}
+
 std::shared_ptr<Communicator> Communicator::made_of(std::unique_ptr<Transport> transport) const {
   auto communicator = std::make_shared<Communicator>(std::move(transport), options_);
   communicator->observer_ = observer_;

@@ -164,6 +164,19 @@ class Communicator {
   /// Collective over those who are there. Errors: PeerFailure unless survives_failures(), and on ranks that
   /// the others have gone on without.
   [[nodiscard]] std::shared_ptr<Communicator> survivors();
+  /// Over TCP: the address at which processes ask this rank to join, "HOST:PORT", for
+  /// join_socket_communicator(). Empty over MPI.
+  [[nodiscard]] std::string door() const { return numbers_->door(); }
+  /// How many ask this rank now.
+  [[nodiscard]] std::size_t newcomers() { return numbers_->newcomers(); }
+  /// These ranks, and behind them those who ask any of them to join, in one level; null where nobody does.
+  /// This communicator stays as it is. A newcomer that fails meanwhile is left out: it waits for that for 5
+  /// seconds.
+  ///
+  /// kind: what ranks must agree on, in lines of text, such as the model and the optimizer: a newcomer with
+  /// another text is refused, with the first line that differs. Collective. Wire: 8 B to each rank, if nobody
+  /// asks. Errors: PeerFailure where one of these ranks fails.
+  [[nodiscard]] std::shared_ptr<Communicator> admit(const std::string& kind);
   /// From now on the observer is told of all exchanges: of this communicator, of its levels, and of all that
   /// are made from it. Null: nobody is. Not during an exchange.
   void observe(std::shared_ptr<ExchangeObserver> observer) { *observer_ = std::move(observer); }

@@ -39,4 +39,15 @@ using GatherTexts = std::function<std::vector<std::string>(const std::string& ow
 [[nodiscard]] std::shared_ptr<Communicator> make_socket_communicator(Communicator& ranks,
                                                                      const SocketOptions& options = {});
 
+/// The communicator of ranks that are at work, which this process joins behind them: when they next call
+/// Communicator::admit(). What they have done until then it does not know: see
+/// checkpoint::Snapshots::restore_on().
+///
+/// addresses: Communicator::door() of some of these ranks, which are asked one after the other; kind: as
+/// theirs. Waits for ExchangeOptions::timeout_seconds. One level, whatever ranks_per_node says. Errors:
+/// std::invalid_argument where they are of another kind, or of another version of Kadam;
+/// std::runtime_error where none of them lets it in.
+[[nodiscard]] std::shared_ptr<Communicator> join_socket_communicator(
+    const std::vector<std::string>& addresses, const std::string& kind, const SocketOptions& options = {});
+
 }  // namespace kadam

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <limits>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -14,21 +15,22 @@ namespace kadam::sockets {
 
 int milliseconds_until(Clock::time_point deadline) {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
-  return static_cast<int>(std::max<std::int64_t>(0, left.count()));
+  return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, std::numeric_limits<int>::max()));
 }
 
 Clock::time_point soon(Clock::time_point deadline) {
   return std::min(deadline, Clock::now() + longest_silence);
 }
 
-bool transfer(int descriptor, Hello& hello, short event, Clock::time_point deadline) {
-  auto* const bytes = reinterpret_cast<char*>(&hello);
-  for (std::size_t done = 0; done < sizeof(Hello);) {
+namespace {
+
+bool transfer_bytes(int descriptor, char* bytes, std::size_t size, short event, Clock::time_point deadline) {
+  for (std::size_t done = 0; done < size;) {
     pollfd one{descriptor, event, 0};
     if (::poll(&one, 1, milliseconds_until(deadline)) <= 0) return false;
-    const ssize_t count =
-        event == POLLIN ? ::recv(descriptor, bytes + done, sizeof(Hello) - done, MSG_DONTWAIT)
-                        : ::send(descriptor, bytes + done, sizeof(Hello) - done, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t count = event == POLLIN
+                              ? ::recv(descriptor, bytes + done, size - done, MSG_DONTWAIT)
+                              : ::send(descriptor, bytes + done, size - done, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (count > 0) {
       done += static_cast<std::size_t>(count);
     } else if (count == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) {
@@ -36,6 +38,29 @@ bool transfer(int descriptor, Hello& hello, short event, Clock::time_point deadl
     }
   }
   return true;
+}
+
+}  // namespace
+
+bool transfer(int descriptor, Hello& hello, short event, Clock::time_point deadline) {
+  return transfer_bytes(descriptor, reinterpret_cast<char*>(&hello), sizeof(Hello), event, deadline);
+}
+
+bool send_text(int descriptor, std::string text, Clock::time_point deadline) {
+  std::uint64_t length = text.size();
+  return transfer_bytes(descriptor, reinterpret_cast<char*>(&length), sizeof(length), POLLOUT, deadline) &&
+         transfer_bytes(descriptor, text.data(), text.size(), POLLOUT, deadline);
+}
+
+std::optional<std::string> receive_text(int descriptor, Clock::time_point deadline) {
+  constexpr std::uint64_t longest = std::uint64_t{16} << 20U;
+  std::uint64_t length = 0;
+  if (!transfer_bytes(descriptor, reinterpret_cast<char*>(&length), sizeof(length), POLLIN, deadline) ||
+      length > longest)
+    return std::nullopt;
+  std::string text(length, ' ');
+  if (!transfer_bytes(descriptor, text.data(), text.size(), POLLIN, deadline)) return std::nullopt;
+  return text;
 }
 
 bool is_ready(int descriptor, short event) {

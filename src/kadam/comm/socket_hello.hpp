@@ -24,11 +24,17 @@ struct Hello {
 /// A rank says at once who it is.
 constexpr std::chrono::seconds longest_silence{5};
 
+/// The group of one that belongs to none yet, and asks to join.
+constexpr std::uint64_t newcomers = 0x6e6577636f6d6572U;
+
 [[nodiscard]] int milliseconds_until(Clock::time_point deadline);
 /// The deadline, or an earlier one, after the longest silence.
 [[nodiscard]] Clock::time_point soon(Clock::time_point deadline);
 /// Sends (event: POLLOUT) or receives (POLLIN) the whole of it. False: the connection ends, or time does.
 [[nodiscard]] bool transfer(int descriptor, Hello& hello, short event, Clock::time_point deadline);
+/// A text and its length. False, or nothing: the connection ends, or time does, or it is too long.
+[[nodiscard]] bool send_text(int descriptor, std::string text, Clock::time_point deadline);
+[[nodiscard]] std::optional<std::string> receive_text(int descriptor, Clock::time_point deadline);
 [[nodiscard]] bool is_ready(int descriptor, short event);
 /// Of a connection that was begun: 0, or what has become of it.
 [[nodiscard]] int error_of(int descriptor);

@@ -61,6 +61,7 @@ SocketListener::SocketListener(const std::string& host) {
 SocketListener::~SocketListener() {
   for (const Guest& guest : guests_) ::close(guest.descriptor);
   for (const auto& [from, known] : waiting_) ::close(known.descriptor);
+  for (const int newcomer : newcomers_) ::close(newcomer);
   if (listener_ >= 0) ::close(listener_);
 }
 
@@ -82,7 +83,11 @@ bool SocketListener::receive(std::chrono::milliseconds patience) {
     const bool is_rank =
         speaks &&
         sockets::transfer(descriptor, hello, POLLIN, sockets::Clock::now() + sockets::longest_silence) &&
-        hello.magic == sockets::Hello{}.magic && hello.epoch >= epoch_;
+        hello.magic == sockets::Hello{}.magic && (hello.epoch >= epoch_ || hello.group == sockets::newcomers);
+    if (is_rank && hello.group == sockets::newcomers) {
+      newcomers_.push_back(sockets::ready(descriptor));
+      continue;
+    }
     if (!is_rank) {
       ::close(descriptor);  // somebody else, or one of a group that is no more
       continue;
@@ -104,6 +109,10 @@ std::optional<int> SocketListener::take(std::uint64_t group, int rank) {
   const int descriptor = found->second.descriptor;
   waiting_.erase(found);
   return descriptor;
+}
+
+std::vector<int> SocketListener::take_newcomers() {
+  return std::exchange(newcomers_, {});
 }
 
 bool SocketListener::has_after(std::uint64_t epoch) const {

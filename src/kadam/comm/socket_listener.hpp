@@ -32,6 +32,8 @@ class SocketListener {
   bool receive(std::chrono::milliseconds patience);
   /// The connection of this rank, if it has come. The caller closes it.
   [[nodiscard]] std::optional<int> take(std::uint64_t group, int rank);
+  /// The connections of those who ask to join, and have come since the last call. The caller closes them.
+  [[nodiscard]] std::vector<int> take_newcomers();
   /// Whether one has come of a later epoch.
   [[nodiscard]] bool has_after(std::uint64_t epoch) const;
   /// Ends all of earlier epochs, also those to come.
@@ -54,6 +56,7 @@ class SocketListener {
   std::uint64_t epoch_ = 0;
   std::vector<Guest> guests_;
   std::map<From, Known> waiting_;
+  std::vector<int> newcomers_;
 };
 
 }  // namespace kadam

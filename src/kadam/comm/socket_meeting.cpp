@@ -3,6 +3,7 @@
 #include <kadam/comm/gathers.hpp>
 #include <kadam/comm/socket_meeting.hpp>
 #include <kadam/text_hash.hpp>
+#include <kadam/version.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -11,7 +12,9 @@
 #include <optional>
 #include <poll.h>
 #include <stdexcept>
+#include <thread>
 #include <unistd.h>
+#include <utility>
 
 namespace kadam {
 
@@ -22,13 +25,25 @@ namespace {
 }
 
 sockets::Clock::time_point deadline_after(Seconds patience) {
+  if (patience == for_ever) return sockets::Clock::time_point::max();
   return sockets::Clock::now() + std::chrono::duration_cast<sockets::Clock::duration>(patience);
+}
+
+/// Ranks that differ in these do not understand each other.
+std::string terms_of(const ExchangeOptions& options) {
+  const std::size_t piece_bytes =
+      options.piece_bytes > 0 ? options.piece_bytes : automatic_piece_bytes(kernels_run_on_host);
+  return std::string("Kadam ") + KADAM_VERSION_STRING + ", pieces of " + std::to_string(piece_bytes) +
+         " bytes" + (options.staging == Staging::always ? ", staged" : "") + "\n";
 }
 
 }  // namespace
 
 SocketMeeting::SocketMeeting(int rank, const SocketOptions& options)
-    : rank_(rank), patience_(options.connect_seconds), listener_(options.host) {
+    : rank_(rank),
+      patience_(options.connect_seconds),
+      terms_(terms_of(options.exchange)),
+      listener_(options.host) {
   if (options.exchange.timeout_seconds > 0.0)
     patience_ = std::min(patience_, Seconds(options.exchange.timeout_seconds));
 }
@@ -39,8 +54,8 @@ sockets::Hello SocketMeeting::hello(std::uint64_t group) const {
 
 std::shared_ptr<SocketConnections> SocketMeeting::connect(std::uint64_t group,
                                                           const std::vector<int>& members,
-                                                          const HasFailed& has_failed) {
-  const auto deadline = deadline_after(patience_);
+                                                          const HasFailed& has_failed, Seconds patience) {
+  const auto deadline = deadline_after(patience);
   std::vector<int> descriptors(members.size(), -1);
   int own_place = 0;
   try {
@@ -181,6 +196,80 @@ SocketMeeting::Reunion SocketMeeting::reunite(const std::vector<int>& members) {
     return reunion;
   }
   throw PeerFailure("kadam: the ranks that are left do not agree on who is there");
+}
+
+SocketMeeting::Reunion SocketMeeting::admit(std::uint64_t group, std::vector<int> members,
+                                            const std::vector<std::string>& newcomers,
+                                            const HasFailed& has_failed) {
+  for (const std::string& address : newcomers) {
+    members.push_back(static_cast<int>(addresses_.size()));
+    addresses_.push_back(address);
+  }
+  door_.invite({.group = group, .epoch = reunions_, .members = members, .addresses = addresses_});
+  const auto is_gone = [&](int rank) {
+    return has_failed(rank) || door_.has_left(addresses_[static_cast<std::size_t>(rank)]);
+  };
+  auto connections = connect(group, members, is_gone, sockets::longest_silence);
+  return {group, std::move(members), std::move(connections)};
+}
+
+SocketMeeting::Reunion SocketMeeting::join(const std::vector<std::string>& addresses, const std::string& kind,
+                                           Seconds patience) {
+  constexpr std::chrono::milliseconds look_again{100};
+  // Each time the ranks wait for it: who cannot reach one of them does not ask for ever.
+  constexpr std::size_t most_failures = 3;
+  std::vector<std::string> failures;
+  const auto deadline = deadline_after(patience);
+  auto last_heard = sockets::Clock::now();
+  do {
+    for (const std::string& address : addresses) {
+      const std::optional<int> descriptor = reach(address, sockets::soon(deadline));
+      if (!descriptor) continue;
+      std::optional<Reunion> joined = join_by(*descriptor, kind, deadline, failures);
+      ::close(*descriptor);
+      if (joined) return *std::move(joined);
+      if (failures.size() == most_failures)
+        throw std::runtime_error(
+            "kadam::join_socket_communicator: let in, and not connected with all ranks: " + failures.back());
+      last_heard = sockets::Clock::now();
+    }
+    std::this_thread::sleep_for(look_again);
+  } while (sockets::Clock::now() < std::min(deadline, last_heard + sockets::longest_silence));
+  throw std::runtime_error("kadam::join_socket_communicator: no rank at " +
+                           (addresses.empty() ? std::string("any address") : addresses.front()) +
+                           (addresses.size() > 1 ? " and the other addresses" : "") +
+                           " has let this one in: do they train, and take newcomers in?");
+}
+
+/// A connection with whoever listens there.
+std::optional<int> SocketMeeting::reach(const std::string& address, sockets::Clock::time_point deadline) {
+  const std::optional<int> descriptor = sockets::begin_connection(address);
+  if (!descriptor) return std::nullopt;
+  pollfd one{*descriptor, POLLOUT, 0};
+  if (::poll(&one, 1, sockets::milliseconds_until(deadline)) > 0 && sockets::error_of(*descriptor) == 0)
+    return sockets::ready(*descriptor);
+  ::close(*descriptor);
+  return std::nullopt;
+}
+
+std::optional<SocketMeeting::Reunion> SocketMeeting::join_by(int descriptor, const std::string& kind,
+                                                             sockets::Clock::time_point deadline,
+                                                             std::vector<std::string>& failures) {
+  std::optional<Invitation> invitation =
+      SocketDoor::ask(descriptor, own_address(), with_terms(kind), deadline);
+  if (!invitation) return std::nullopt;
+  rank_ = invitation->rank;
+  reunions_ = invitation->epoch;
+  addresses_ = std::move(invitation->addresses);
+  listener_.begin(reunions_);
+  try {
+    auto connections = connect(invitation->group, invitation->members, {}, sockets::longest_silence);
+    if (!SocketDoor::is_welcome(descriptor)) return std::nullopt;
+    return Reunion{invitation->group, std::move(invitation->members), std::move(connections)};
+  } catch (const std::runtime_error& failure) {  // they go on without this one, which asks again
+    failures.emplace_back(failure.what());
+    return std::nullopt;
+  }
 }
 
 }  // namespace kadam

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <fstream>
 #include <numeric>
+#include <sstream>
 #include <stdexcept>
 #include <utility>
 
@@ -25,7 +26,7 @@ class SocketTransport final : public Transport {
       : meeting_(std::move(meeting)),
         group_(group),
         members_(std::move(members)),
-        connections_(meeting_->connect(group, members_, has_failed)) {}
+        connections_(meeting_->connect(group, members_, has_failed, meeting_->patience())) {}
   SocketTransport(std::shared_ptr<SocketMeeting> meeting, SocketMeeting::Reunion reunion)
       : meeting_(std::move(meeting)),
         group_(reunion.group),
@@ -111,22 +112,74 @@ class SocketTransport final : public Transport {
     return std::make_unique<SocketTransport>(meeting_, meeting_->reunite(members_));
   }
 
+  [[nodiscard]] std::string door() const override { return meeting_->own_address(); }
+  [[nodiscard]] std::size_t newcomers() override { return meeting_->newcomers(); }
+  [[nodiscard]] std::unique_ptr<Transport> admit(const std::string& kind) override {
+    std::vector<std::string> addresses;
+    for (const std::string& of_rank : gather_texts(lines_of(meeting_->newcomers_of(kind)))) {
+      std::istringstream lines(of_rank);
+      for (std::string line; std::getline(lines, line);) addresses.push_back(line);
+    }
+    if (addresses.empty()) return nullptr;
+    std::unique_ptr<Transport> admitted;
+    try {
+      admitted = std::make_unique<SocketTransport>(
+          meeting_, meeting_->admit(next_group(0), members_, addresses, has_failed()));
+    } catch (const std::runtime_error&) {  // NOLINT(bugprone-empty-catch): all hear of it
+    }
+    std::vector<std::uint8_t> are_in(members_.size());
+    are_in[static_cast<std::size_t>(rank())] = admitted != nullptr ? 1 : 0;
+    gather(are_in);
+    if (std::find(are_in.begin(), are_in.end(), 0) != are_in.end()) {
+      meeting_->dismiss();
+      return nullptr;
+    }
+    meeting_->welcome();
+    return admitted;
+  }
+
  private:
-  /// Some of these ranks. Who has failed has ended its connections here.
+  /// Some of these ranks.
   [[nodiscard]] std::unique_ptr<Transport> group_of(std::uint64_t group, std::vector<int> members) {
-    const auto has_failed = [this](int rank) {
-      const auto place = std::find(members_.begin(), members_.end(), rank) - members_.begin();
-      return connections_->has_ended(static_cast<int>(place));
+    return std::make_unique<SocketTransport>(meeting_, group, std::move(members), has_failed());
+  }
+  /// Who has failed has ended its connections here.
+  [[nodiscard]] SocketMeeting::HasFailed has_failed() const {
+    return [this](int rank) {
+      const auto place = std::find(members_.begin(), members_.end(), rank);
+      return place != members_.end() && connections_->has_ended(static_cast<int>(place - members_.begin()));
     };
-    return std::make_unique<SocketTransport>(meeting_, group, std::move(members), has_failed);
+  }
+  [[nodiscard]] static std::string lines_of(const std::vector<std::string>& texts) {
+    std::string lines;
+    for (const std::string& text : texts) lines += text + "\n";
+    return lines;
   }
   /// The same of every rank.
   template <class Number>
   void gather(std::vector<Number>& numbers) {
     auto* const bytes = reinterpret_cast<std::byte*>(numbers.data());
-    if (all_gather(bytes, sizeof(Number), meeting_->patience())) return;
+    require(all_gather(bytes, sizeof(Number), meeting_->patience()));
+  }
+  void require(bool all_came) const {
+    if (all_came) return;
     throw PeerFailure("kadam::Communicator: other ranks have not come to a collective call within " +
                       std::to_string(meeting_->patience().count()) + " s");
+  }
+
+  [[nodiscard]] std::vector<std::string> gather_texts(const std::string& own) {
+    const auto place = static_cast<std::size_t>(rank());
+    std::vector<std::uint64_t> lengths(members_.size());
+    lengths[place] = own.size();
+    gather(lengths);
+    const std::size_t longest = *std::max_element(lengths.begin(), lengths.end());
+    std::vector<std::string> texts(members_.size());
+    if (longest == 0) return texts;
+    std::string all(members_.size() * longest, ' ');
+    all.replace(place * longest, own.size(), own);
+    require(all_gather(reinterpret_cast<std::byte*>(all.data()), longest, meeting_->patience()));
+    for (std::size_t k = 0; k < texts.size(); ++k) texts[k] = all.substr(k * longest, lengths[k]);
+    return texts;
   }
 
   /// A name that the same ranks give in the same order, and that no other group has.
@@ -172,6 +225,16 @@ std::shared_ptr<Communicator> make_socket_communicator(int rank, int size, const
 std::shared_ptr<Communicator> make_socket_communicator(Communicator& ranks, const SocketOptions& options) {
   const auto gather = [&](const std::string& own) { return ranks.all_gather_texts(own); };
   return make_socket_communicator(ranks.rank(), ranks.size(), gather, options);
+}
+
+std::shared_ptr<Communicator> join_socket_communicator(const std::vector<std::string>& addresses,
+                                                       const std::string& kind,
+                                                       const SocketOptions& options) {
+  const auto meeting = std::make_shared<SocketMeeting>(0, options);
+  const double seconds = options.exchange.timeout_seconds;
+  SocketMeeting::Reunion joined = meeting->join(addresses, kind, seconds > 0.0 ? Seconds(seconds) : for_ever);
+  return std::make_shared<Communicator>(std::make_unique<SocketTransport>(meeting, std::move(joined)),
+                                        options.exchange);
 }
 
 }  // namespace kadam

@@ -118,6 +118,15 @@ class Transport {
   /// failed. Errors: PeerFailure where one more rank fails meanwhile, or the others have gone on without this
   /// rank.
   [[nodiscard]] virtual std::unique_ptr<Transport> shrink() { return nullptr; }
+
+  /// Where processes ask this rank to join; empty: they cannot.
+  [[nodiscard]] virtual std::string door() const { return {}; }
+  /// How many ask this rank now.
+  [[nodiscard]] virtual std::size_t newcomers() { return 0; }
+  /// A transport of these ranks, and behind them of those who ask any of them and are of this kind; null
+  /// where there are none, or one has failed meanwhile. Collective. Errors: PeerFailure where one of these
+  /// ranks fails.
+  [[nodiscard]] virtual std::unique_ptr<Transport> admit(const std::string& /*kind*/) { return nullptr; }
 };
 
 }  // namespace kadam

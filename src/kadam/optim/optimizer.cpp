@@ -195,9 +195,7 @@ void Optimizer::refuse_different_settings(const Settings& settings) {
 
 std::vector<std::pair<std::string, std::string>> Optimizer::made_with() const {
   std::vector<std::pair<std::string, std::string>> all = {
-      {"the algorithm", name_},
-      {"d, the number of parameters", std::to_string(elements())},
-      {"the length of exchanged pieces in bytes", std::to_string(at_->communicator->piece_bytes())}};
+      {"the algorithm", name_}, {"d, the number of parameters", std::to_string(elements())}};
   for (const auto& [name, value] : options_) all.emplace_back("option '" + name + "'", to_text(value));
   all.emplace_back("the parameter groups", groups_text());
   std::string before;
@@ -214,7 +212,8 @@ std::vector<std::pair<std::string, std::string>> Optimizer::made_with() const {
 }
 
 void Optimizer::require_agreement() {
-  std::string own;
+  std::string own =
+      "the length of exchanged pieces in bytes\n" + std::to_string(at_->communicator->piece_bytes()) + "\n";
   for (const auto& [what, value] : made_with())
     own.append(what).append(1, '\n').append(value).append(1, '\n');
   const std::array<std::uint64_t, 2> values = {wire_format_version, kadam::hash_of(own)};

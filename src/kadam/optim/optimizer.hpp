@@ -198,6 +198,9 @@ class Optimizer final {
   [[nodiscard]] std::vector<PlannedTraffic> traffic_plan() const;
   /// What traffic_plan() says of step t = 1, 2, ... in this phase.
   [[nodiscard]] std::size_t bytes_sent_in(std::int64_t step, std::string_view phase) const;
+  /// How it was made, by names of things: algorithm, d, options, groups, tensors. Equal on all ranks, and on
+  /// ranks that can join them.
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> made_with() const;
   /// Throws on every rank unless all ranks hold the same algorithm, tensors and options. Collective.
   void require_agreement();
   /// Coordinates that take no part in compression (0 before it starts).
@@ -226,7 +229,6 @@ class Optimizer final {
   void adopt_settings(const StateSource& source, const Restoration& restoration);
   [[noreturn]] void refuse_different_settings(const Settings& settings);
   /// What all ranks have to have the same, by name.
-  [[nodiscard]] std::vector<std::pair<std::string, std::string>> made_with() const;
   void describe_numbers(StateFields& fields);
   [[nodiscard]] StateFields describe(const ExecutionSpace& exec, const Vector<float>& parameters,
                                      StateFields::Purpose purpose);
