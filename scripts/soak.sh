@@ -17,6 +17,8 @@ open files meanwhile: neither may grow once the first tenth is over. Options:
   --deaths           instead: two of four ranks of runs of each optimizer fail at random moments (kill -9, a rank that
                      stands still, and, as root, on hosts of their own, a cable that is cut), and the others go on;
                      how long they take to, and the loss at the end beside that of undisturbed runs
+  --come-back        with --deaths: another rank takes the place of each that has failed
+  --hosts            with --deaths, as root: hosts of two ranks fail, two of four one after the other
   --moments N        with --deaths: failures of each optimizer (default 10)
   --picture FILE     with --deaths: instead, draws the loss of a run of onebit_adam in which three of five ranks fail
   --steps N          default 100000
@@ -36,6 +38,7 @@ algorithms=all
 faults=''
 moments=10
 picture=''
+kind_of_deaths=()
 arguments=()
 while (($#)); do
   case $1 in
@@ -47,6 +50,8 @@ while (($#)); do
       ;;&
     --program) program=$2 && shift 2 ;;
     --faults | --deaths) faults=${1#--} && shift ;;
+    --come-back) kind_of_deaths+=("$1") && shift ;;
+    --hosts) kind_of_deaths+=(--ranks 8 --ranks-per-host 2) && shift ;;
     --picture) picture=$2 && shift 2 ;;
     --moments) moments=$2 && shift 2 ;;
     --algorithms) algorithms=$2 && shift 2 ;;
@@ -63,14 +68,15 @@ prepare_ranks
 if [[ $faults == deaths ]]; then
   tests=$KADAM_ROOT/tests/train
   export PYTHONPATH=$KADAM_ROOT/tests/support TMPDIR=${TMPDIR:-/dev/shm}
-  deaths=("$KADAM_VENV/bin/python" "$tests/deaths_test.py" --moments "$moments")
+  deaths=("$KADAM_VENV/bin/python" "$tests/deaths_test.py" "${kind_of_deaths[@]}")
   if [[ -n $picture ]]; then
     kept=$(mktemp -d)
     trap 'rm -rf "$kept"' EXIT
-    "$KADAM_VENV/bin/python" "$tests/deaths_test.py" --ranks 5 --failures 3 --only-kill --keep "$kept" onebit_adam "$program" mpirun -n
+    "${deaths[@]}" --ranks 5 --failures 3 --only-kill --keep "$kept" onebit_adam "$program" mpirun -n
     "$KADAM_VENV/bin/python" "$here/soak/draw_deaths.py" "$kept" onebit_adam "$picture"
     exit
   fi
+  deaths+=(--moments "$moments")
   code=0
   "${deaths[@]}" --lab "$here/netlab.sh" "$algorithms" "$program" mpirun -n || code=$?
   ((code == 77)) || exit "$code"

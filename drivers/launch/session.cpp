@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/comm/socket_communicator.hpp>
 #include <kadam/config.hpp>
 #include <kadam/version.hpp>
 #include <launch/session.hpp>
@@ -18,50 +19,13 @@
 #include <utility>
 
 #ifdef KADAM_ENABLE_MPI
-#include <kadam/comm/communicator.hpp>
 #include <kadam/comm/mpi_communicator.hpp>
-#include <kadam/comm/socket_communicator.hpp>
 
 #include <mpi.h>
 #endif
 
 namespace kadam::launch {
 namespace {
-
-#ifdef KADAM_ENABLE_MPI
-
-void start_transport(int& argc, char**& argv) {
-  int provided = 0;
-  // For background exchanges with a thread of their own; the library says so if it does not get it.
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
-}
-
-bool transport_runs() {
-  int initialized = 0;
-  int finalized = 0;
-  MPI_Initialized(&initialized);
-  MPI_Finalized(&finalized);
-  return initialized != 0 && finalized == 0;
-}
-
-void end_transport() {
-  MPI_Finalize();
-}
-
-/// Without ranks that have failed. An MPI that does not tolerate faults waits for them in its end.
-void end_transport_of(Communicator& survivors) {
-  MpiOptions alone;
-  alone.allow_alone = true;
-  if (make_mpi_communicator(MPI_COMM_SELF, alone)->survives_failures()) {
-    end_transport();
-    return;
-  }
-  try {
-    (void)survivors.all_gather_values({});  // a launcher may end those who are not done yet
-  } catch (const std::exception&) {         // NOLINT(bugprone-empty-catch): one more is gone, and all is done
-  }
-  std::fflush(nullptr);
-}
 
 /// The whole text as a number.
 template <class Number>
@@ -89,6 +53,33 @@ ExchangeOptions exchange_options() {
                        ": expected a number of seconds, 0: for ever");
   }
   return options;
+}
+
+#ifdef KADAM_ENABLE_MPI
+
+void start_transport(int& argc, char**& argv) {
+  int provided = 0;
+  // For background exchanges with a thread of their own; the library says so if it does not get it.
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+}
+
+bool transport_runs() {
+  int initialized = 0;
+  int finalized = 0;
+  MPI_Initialized(&initialized);
+  MPI_Finalized(&finalized);
+  return initialized != 0 && finalized == 0;
+}
+
+void end_transport() {
+  MPI_Finalize();
+}
+
+/// An MPI that does not tolerate faults waits in its end for ranks that have failed.
+bool ends_without_ranks() {
+  MpiOptions alone;
+  alone.allow_alone = true;
+  return make_mpi_communicator(MPI_COMM_SELF, alone)->survives_failures();
 }
 
 int ranks_per_node() {
@@ -153,7 +144,9 @@ bool transport_runs() {
   return false;
 }
 void end_transport() {}
-void end_transport_of(Communicator& /*survivors*/) {}
+bool ends_without_ranks() {
+  return true;
+}
 std::shared_ptr<Communicator> world() {
   return Communicator::self();
 }
@@ -191,15 +184,22 @@ Session::Session(std::string program, int& argc, char**& argv) : program_(std::m
 }
 
 Session::~Session() {
-  if (has_lost_ranks_ && transport_runs()) end_transport_of(*communicator_);
+  try {
+    // A launcher may end those who are not done yet.
+    if (has_other_ranks_) (void)communicator_->all_gather_values({});
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): one more is gone, and all is done
+  }
   communicator_.reset();
+  const bool can_end = transport_runs() && (!has_lost_ranks_ || ends_without_ranks());
   if (Kokkos::is_initialized()) Kokkos::finalize();
-  if (transport_runs() && !has_lost_ranks_) end_transport();
+  if (can_end) end_transport();
+  std::fflush(nullptr);
 }
 
-void Session::go_on_with(std::shared_ptr<Communicator> survivors) {
-  has_lost_ranks_ = has_lost_ranks_ || survivors->size() < communicator_->size();
-  communicator_ = std::move(survivors);
+void Session::go_on_with(std::shared_ptr<Communicator> ranks, bool has_lost_ranks) {
+  has_other_ranks_ = has_other_ranks_ || ranks != communicator_;
+  has_lost_ranks_ = has_lost_ranks_ || has_lost_ranks;
+  communicator_ = std::move(ranks);
 }
 
 void Session::prepare(const std::function<void()>& preparation) const {
@@ -245,6 +245,12 @@ int run_program(const char* name, int argc, char** argv,
     if (transport_runs()) end_transport();
     return exit_usage;
   }
+}
+
+std::shared_ptr<Communicator> join_ranks(const std::vector<std::string>& addresses, const std::string& kind) {
+  SocketOptions options;
+  options.exchange = exchange_options();
+  return join_socket_communicator(addresses, kind, options);
 }
 
 std::string title_line(const Communicator& program) {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace kadam::launch {
 
@@ -44,8 +45,8 @@ class Session {
   /// From now on others go on without a rank that fails: an exception ends the rank that throws it, alone.
   void let_ranks_fail() { ranks_may_fail_ = true; }
   [[nodiscard]] bool ranks_may_fail() const { return ranks_may_fail_; }
-  /// From now on these ranks are the program: others have failed.
-  void go_on_with(std::shared_ptr<Communicator> survivors);
+  /// From now on these ranks are the program: others have failed, or have joined.
+  void go_on_with(std::shared_ptr<Communicator> ranks, bool has_lost_ranks);
 
   /// Runs what may fail on one rank alone (reading files, checking options) and then asks all ranks: if any
   /// failed, the first that did prints why, and all throw Refused. Collective.
@@ -55,6 +56,7 @@ class Session {
   std::string program_;
   std::shared_ptr<Communicator> communicator_;
   bool ranks_may_fail_ = false;
+  bool has_other_ranks_ = false;  ///< than it began with
   bool has_lost_ranks_ = false;
 };
 
@@ -66,6 +68,11 @@ class Refused : public std::exception {};
 /// unless others can go on.
 int run_program(const char* name, int argc, char** argv,
                 const std::function<int(Session&, int, char**)>& program);
+
+/// The ranks that listen at these addresses, which this process joins: join_socket_communicator(), with what
+/// the environment says of exchanges. Errors: its own.
+[[nodiscard]] std::shared_ptr<Communicator> join_ranks(const std::vector<std::string>& addresses,
+                                                       const std::string& kind);
 
 /// "Kadam 1.0.0: MPI, 4 ranks, 2 threads of OpenMP each": the first line that a program prints.
 [[nodiscard]] std::string title_line(const Communicator& program);

@@ -34,6 +34,10 @@ void add_checkpoint_options(launch::Options& options, CommandLine& line) {
       .add("--snapshot-spread", "N", line.checkpoints.snapshots.spread,
            "steps over which such a copy travels (default 1)")
       .range(std::int64_t{1}, std::int64_t{1} << 40);
+  options.add_flag(
+      "--join", line.join,
+      "join the ranks that train into --run FOLDER now, at their next\nsnapshot: with all options as "
+      "theirs, in an mpirun or srun of its\nown or without (needs KADAM_WIRE=tcp on both sides)");
   options.add(
       "--resume", "auto|PATH", line.checkpoints.resume,
       "auto: go on from the newest whole checkpoint in --checkpoint,\nif there is one; or that folder");
@@ -100,6 +104,15 @@ void require_snapshots(const CommandLine& line) {
                     snapshots.spread, snapshots.every));
 }
 
+void require_join(const CommandLine& line) {
+  if (line.run.empty() || line.checkpoints.snapshots.every == 0)
+    throw launch::UsageError(
+        "--join joins ranks that train into a folder and take snapshots: give their --run FOLDER and "
+        "--snapshot-every N, and all other options as theirs");
+  if (!line.compare.empty())
+    throw launch::UsageError("--join joins one training: --compare takes no newcomers in");
+}
+
 }  // namespace
 
 CheckpointOptions checkpoint_options(const CommandLine& line) {
@@ -109,6 +122,10 @@ CheckpointOptions checkpoint_options(const CommandLine& line) {
   if (!line.walltime.empty()) options.walltime_seconds = launch::duration_of("--walltime", line.walltime);
   options.goes_on_unsaved = line.on_failure == "continue";
   if (options.snapshots.every > 0) require_snapshots(line);
+  // One training from its begin to its end: who joins knows of no other.
+  options.admits = options.snapshots.every > 0 && line.compare.empty();
+  options.joins = line.join;
+  if (line.join) require_join(line);
   options.validate(!line.compare.empty());
   return options;
 }

@@ -26,6 +26,7 @@ struct CommandLine {
   std::string on_failure = "stop";
   std::vector<std::string> stop_on = {"TERM", "USR1"};
   CheckpointOptions checkpoints;
+  bool join = false;
   bool trace = false;
   std::vector<std::int64_t> trace_steps;
   std::string record;

@@ -76,8 +76,8 @@ Plan make_plan(const Session& session, const CommandLine& line) {
       throw launch::UsageError(
           "--snapshot-every with data.dirichlet_alpha: shards belong to their number of ranks, which changes "
           "when a rank fails");
-    // A run that goes on finds what it has written before.
-    if (session.is_root() && plan.checkpoints.resume.empty())
+    // A run that goes on finds what it has written before, and who joins what the others have.
+    if (session.is_root() && plan.checkpoints.resume.empty() && !plan.checkpoints.joins)
       launch::require_unused(plan.folder, plan.algorithms);
     plan.data = workloads::make_dataset(plan.configuration.data);
   });
@@ -185,7 +185,9 @@ int run(Session& session, int argc, char** argv) {
   // Without checkpoints a signal ends the program as it always does.
   std::optional<StopSignals> signals;
   if (!plan.checkpoints.folder.empty()) session.prepare([&] { signals.emplace(line.stop_on); });
-  if (session.is_root()) fmt::print("{}", banner(plan.configuration, *plan.data, *session.communicator()));
+  // Of a newcomer the ranks are others by then.
+  const bool tells = session.is_root() && !plan.checkpoints.joins;
+  if (tells) fmt::print("{}", banner(plan.configuration, *plan.data, *session.communicator()));
   launch::Watchdog watchdog("kadam-train", plan.watchdog_seconds);
   warn_if_unwatched(session, line, watchdog);
   std::vector<RunSummary> runs;
@@ -196,12 +198,12 @@ int run(Session& session, int argc, char** argv) {
     const std::unique_ptr<trace::Timeline> timeline = start_timeline(session, line);
     if (timeline) trainer.trace_with(*timeline);
     if (!line.record.empty()) session.prepare([&] { trainer.record_into(line.record); });
-    if (session.is_root()) {
+    if (tells) {
       fmt::print("{}", banner_of(trainer.optimizer(), plan.configuration));
       std::fflush(stdout);
     }
     runs.push_back(trainer.run(plan.folder_of(algorithm), plan.checkpoints_of(algorithm)));
-    session.go_on_with(trainer.communicator());
+    session.go_on_with(trainer.communicator(), trainer.has_lost_ranks());
     if (timeline) write_timeline(session, *timeline, plan.folder_of(algorithm) / "trace.json");
     if (!runs.back().was_stopped) continue;
     if (session.is_root()) print_stop(plan, runs.back());

@@ -74,10 +74,17 @@ void CheckpointOptions::validate(bool compares) const {
   }
 }
 
-std::uint32_t SaveTimes::wishes() const {
+std::string CheckpointOptions::when_saved() const {
+  if (folder.empty()) return "";
+  return fmt::format("--checkpoint {} --checkpoint-every {} --checkpoint-failure {}", folder.string(),
+                     every_steps > 0 ? std::to_string(every_steps) : "TIME",
+                     goes_on_unsaved ? "continue" : "stop");
+}
+
+std::uint32_t SaveTimes::wishes(bool has_clock) const {
   std::uint32_t wishes = 0;
   if (!StopSignals::arrived().empty()) wishes |= wish_stop;
-  if (!has_clock_) return wishes;
+  if (!has_clock) return wishes;
   if (options_.walltime_seconds > 0.0 && program_seconds() >= options_.walltime_seconds) wishes |= wish_stop;
   if (options_.every_seconds > 0.0 && since_last_.seconds() >= options_.every_seconds) wishes |= wish_save;
   return wishes;

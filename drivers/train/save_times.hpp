@@ -22,10 +22,14 @@ struct CheckpointOptions {
   bool goes_on_unsaved = false;                 ///< after one that could not be written
   std::string resume;                           ///< empty, "auto", or the folder of one checkpoint
   checkpoint::SnapshotOptions snapshots{0, 1};  ///< every 0: none
+  bool admits = false;                          ///< newcomers, at snapshots
+  bool joins = false;                           ///< ranks that are at work
   double walltime_seconds = 0.0;                ///< of the program, after which it saves and ends; 0: none
 
   /// Reads "500" (steps) or "15min" into the two above. Errors: UsageError.
   void set_every(const std::string& text);
+  /// The options that all ranks have to agree on, in words.
+  [[nodiscard]] std::string when_saved() const;
   /// Errors: UsageError for what contradicts itself.
   void validate(bool compares) const;
 };
@@ -37,10 +41,10 @@ class SaveTimes {
   /// What ranks tell each other with Optimizer::raise().
   enum Wish : std::uint32_t { wish_save = 1, wish_stop = 2 };
 
-  SaveTimes(const CheckpointOptions& options, bool has_clock) : options_(options), has_clock_(has_clock) {}
+  explicit SaveTimes(const CheckpointOptions& options) : options_(options) {}
 
   /// The wishes of this rank, before a step.
-  [[nodiscard]] std::uint32_t wishes() const;
+  [[nodiscard]] std::uint32_t wishes(bool has_clock) const;
   /// Whether to save after this step, given the wishes of all.
   [[nodiscard]] bool is_due(std::int64_t step, std::uint32_t raised) const;
   /// Whether to end after it.
@@ -49,7 +53,6 @@ class SaveTimes {
 
  private:
   CheckpointOptions options_;
-  bool has_clock_;
   Kokkos::Timer since_last_;
 };
 

@@ -81,17 +81,27 @@ void Trainer::record_into(const std::filesystem::path& folder) {
 }
 
 RunSummary Trainer::run(const std::filesystem::path& folder, const CheckpointOptions& checkpoints) {
-  if (!checkpoints.resume.empty()) resume(checkpoints);
-  if (is_root()) open_folder(folder, !checkpoints.resume.empty());
+  if (checkpoints.joins) {
+    join(folder, checkpoints);
+  } else {
+    if (!checkpoints.resume.empty()) resume(checkpoints);
+    if (is_root()) open_folder(folder, !checkpoints.resume.empty());
+  }
   timer_.reset();
-  SaveTimes times(checkpoints, is_root());
-  if (checkpoints.snapshots.every > 0) start_snapshots(checkpoints.snapshots);
+  SaveTimes times(checkpoints);
+  if (checkpoints.snapshots.every > 0 && !snapshots_) start_snapshots(snapshot_options(checkpoints));
   for (bool is_done = false; !is_done;) {
     try {
+      if (checkpoints.admits && !has_doors_) show_doors(folder);
       while (step_ < configuration_.training.steps && !summary_.was_stopped) {
         train_step(checkpoints, times);
-        if (snapshots_) take_snapshot();
+        if (!snapshots_) continue;
+        take_snapshot();
+        if (!checkpoints.admits || !snapshots_->has_newcomers()) continue;
+        if (step_ < configuration_.training.steps && !summary_.was_stopped) admit(folder);
+        if (!has_doors_) show_doors(folder);
       }
+      close_doors(folder);
       summary_.wall_seconds = wall_seconds();
       if (recording_) recording_->commit();
       progress_->finish();
@@ -118,7 +128,7 @@ void Trainer::train_step(const CheckpointOptions& checkpoints, SaveTimes& times)
   const TrainingOptions& training = configuration_.training;
   const std::int64_t step = ++step_;
   if (timeline_ != nullptr) timeline_->at_step(step);
-  const std::uint32_t raised = take_step(step, times.wishes());
+  const std::uint32_t raised = take_step(step, times.wishes(is_root()));
   const bool is_last = step == training.steps;
   if (is_last) optimizer_->flush(exec_, parameters_);
   const bool asked = training.evaluate_every > 0 && step % training.evaluate_every == 0;

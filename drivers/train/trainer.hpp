@@ -33,8 +33,9 @@ class Trainer {
           std::shared_ptr<Communicator> communicator);
 
   [[nodiscard]] const Optimizer& optimizer() const { return *optimizer_; }
-  /// The ranks that train: those that are left.
+  /// The ranks that train: those that are left, and those that have come.
   [[nodiscard]] const std::shared_ptr<Communicator>& communicator() const { return communicator_; }
+  [[nodiscard]] bool has_lost_ranks() const { return has_lost_ranks_; }
   /// Told of every step.
   void watch_with(launch::Watchdog& watchdog) { watchdog_ = &watchdog; }
   void trace_with(trace::Timeline& timeline) { timeline_ = &timeline; }
@@ -44,10 +45,10 @@ class Trainer {
   /// For the record.
   void started_by(const Commands& commands) { commands_ = commands; }
 
-  /// Trains, from the newest checkpoint on if that is wanted. Rank 0 writes config.toml, run.json,
-  /// metrics.jsonl and parameters.safetensors into the folder. Collective.
-  /// Errors: std::runtime_error when the ranks' parameters are no longer equal, or a checkpoint can neither
-  /// be written nor done without.
+  /// Trains, from the newest checkpoint on if that is wanted, or with the ranks that are at work in this
+  /// folder already. Rank 0 writes config.toml, run.json, metrics.jsonl and parameters.safetensors into the
+  /// folder. Collective. Errors: std::runtime_error when the ranks' parameters are no longer equal, or a
+  /// checkpoint can neither be written nor done without.
   RunSummary run(const std::filesystem::path& folder, const CheckpointOptions& checkpoints = {});
 
  private:
@@ -61,13 +62,26 @@ class Trainer {
   void train_step(const CheckpointOptions& checkpoints, SaveTimes& times);
   void start_snapshots(const checkpoint::SnapshotOptions& options);
   void take_snapshot();
+  [[nodiscard]] Optimizer& optimizer_for(std::shared_ptr<Communicator> ranks);
   /// After a rank has failed.
   void survive(const std::filesystem::path& folder, const CheckpointOptions& options);
+  /// Takes in those who ask to join.
+  void admit(const std::filesystem::path& folder);
+  /// Joins those who train.
+  void join(const std::filesystem::path& folder, const CheckpointOptions& options);
+  /// With other ranks, after so many seconds of the run.
+  void go_on(const std::filesystem::path& folder, double seconds_until_now);
+  /// Writes where ranks can be asked to let others in. Collective.
+  void show_doors(const std::filesystem::path& folder);
+  void close_doors(const std::filesystem::path& folder) const;
+  /// With what newcomers have to agree to.
+  [[nodiscard]] checkpoint::SnapshotOptions snapshot_options(const CheckpointOptions& options) const;
   /// Restores a snapshot, or a checkpoint where no snapshot is whole; returns which.
   [[nodiscard]] const char* restore_for_those_left(const CheckpointOptions& options);
   /// Where the run stood. False: kadam-train has not written it.
   [[nodiscard]] bool adopt(const checkpoint::ProgramState& program);
   void adopt(const checkpoint::Restored& restored);
+  void adopt(const checkpoint::Snapshots::Restored& restored);
   double accumulate_gradient(bool is_timed);
   void use_while_computing(const ElementRange& range);
   std::uint32_t take_step(std::int64_t step, std::uint32_t wishes);
@@ -93,6 +107,8 @@ class Trainer {
   std::unique_ptr<Optimizer> optimizer_;
   std::optional<workloads::Sampler> sampler_;
   std::optional<checkpoint::Snapshots> snapshots_;
+  bool has_lost_ranks_ = false;
+  bool has_doors_ = false;  ///< those of these ranks are written
   ExecutionSpace exec_;
   workloads::Batch batch_;
   Vector<float> parameters_;

@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <launch/quantities.hpp>
 #include <train/trainer.hpp>
 
 #include <Kokkos_Profiling_ScopedRegion.hpp>
@@ -10,7 +9,6 @@
 #include <cstdio>
 #include <exception>
 #include <stdexcept>
-#include <utility>
 
 /// What a run saves, and what it goes on from.
 namespace kadam::train {
@@ -77,6 +75,10 @@ bool Trainer::adopt(const checkpoint::ProgramState& program) {
   return true;
 }
 
+void Trainer::adopt(const checkpoint::Snapshots::Restored& restored) {
+  if (!adopt(restored.program)) throw std::logic_error("kadam-train: a snapshot lacks where the run stood");
+}
+
 void Trainer::adopt(const checkpoint::Restored& restored) {
   if (!adopt(restored.program)) {
     throw std::runtime_error(restored.path.string() +
@@ -84,80 +86,6 @@ void Trainer::adopt(const checkpoint::Restored& restored) {
   }
   if (is_root())
     fmt::print("{}: goes on after step {} from {}\n", optimizer_->name(), step_, restored.path.string());
-}
-
-void Trainer::start_snapshots(const checkpoint::SnapshotOptions& options) {
-  Kokkos::Timer timer;
-  snapshots_.emplace(*optimizer_, options);
-  // Whoever fails before the first is due is survived as well.
-  snapshots_->take(exec_, *optimizer_, parameters_, program_state());
-  if (!is_root()) return;
-  fmt::print(
-      "  snapshots: every {} steps {} from each rank to another{}, {} of its memory; the first took {}\n",
-      options.every, launch::bytes_text(static_cast<double>(snapshots_->bytes_sent())),
-      snapshots_->survives_hosts() ? " on another host" : "",
-      launch::bytes_text(2.0 * static_cast<double>(snapshots_->bytes())),
-      launch::seconds_text(timer.seconds()));
-  if (!snapshots_->survives_hosts() && communicator_->size() > 1)
-    fmt::print(stderr,
-               "warning: more than half of the ranks are on one host: without it the snapshots are lost; "
-               "checkpoints (--checkpoint) are what is left then\n");
-}
-
-void Trainer::take_snapshot() {
-  const Kokkos::Timer timer;
-  if (snapshots_->is_due(optimizer_->steps_taken())) {
-    snapshots_->after_step(exec_, *optimizer_, parameters_, program_state());
-  } else {
-    snapshots_->after_step();
-  }
-  snapshot_seconds_ += timer.seconds();
-}
-
-const char* Trainer::restore_for_those_left(const CheckpointOptions& options) {
-  const auto with = [&](std::shared_ptr<Communicator> left) -> Optimizer& {
-    take_part(std::move(left));
-    return *optimizer_;
-  };
-  for (;;) {
-    std::exception_ptr no_snapshot;
-    try {
-      if (!adopt(snapshots_->go_on(exec_, *optimizer_, parameters_, with).program))
-        throw std::logic_error("kadam-train: a snapshot lacks where the run stood");
-      return "a snapshot";
-    } catch (const checkpoint::SnapshotLost& lost) {
-      if (options.folder.empty()) throw;
-      if (is_root()) fmt::print(stderr, "warning: {}\n", lost.what());
-      no_snapshot = std::current_exception();
-    }
-    try {
-      const auto restored = checkpoint::restore_newest(exec_, *optimizer_, parameters_, options.folder);
-      if (!restored) std::rethrow_exception(no_snapshot);
-      adopt(*restored);
-      snapshots_->take(exec_, *optimizer_, parameters_, program_state());
-      return "a checkpoint";
-    } catch (const PeerFailure& failure) {  // one more is gone
-      fmt::print(stderr, "warning: rank {}: {}\n", communicator_->rank(), failure.what());
-    }
-  }
-}
-
-void Trainer::survive(const std::filesystem::path& folder, const CheckpointOptions& options) {
-  Kokkos::Timer timer;
-  const double seconds_until_now = wall_seconds();
-  const int ranks = communicator_->size();
-  const char* const from = restore_for_those_left(options);
-  // The clock goes on; the steps that are lost are repeated.
-  timer_.reset();
-  seconds_of_former_ = seconds_until_now + timer.seconds();
-  metrics_.reset();
-  if (is_root()) open_folder(folder, true);
-  progress_.emplace(algorithm_, configuration_.training.steps, is_root());
-  progress_->start_after(step_);
-  if (is_root())
-    fmt::print("{}: {} of {} ranks go on after step {} from {} ({})\n", optimizer_->name(),
-               communicator_->size(), ranks, step_, from, launch::seconds_text(timer.seconds()));
-  std::fflush(stdout);
 }
 
 }  // namespace kadam::train

@@ -26,10 +26,11 @@ def losses_in(run):
     return means
 
 
-def failures_in(log):
-    """Ranks that are left, and the step that they went back to."""
+def changes_in(log):
+    """Of the ranks: how many there are then, after which step, and whether others have come."""
     said = log.read_text(encoding="utf-8")
-    return [(int(left), int(step)) for left, step in re.findall(r"(\d+) of \d+ ranks go on after step (\d+)", said)]
+    found = re.findall(r"(\d+)( of \d+)? ranks go on after step (\d+)", said)
+    return [(int(ranks), int(step), not lost) for ranks, lost, step in found]
 
 
 def draw_panel(axes, folder, algorithm):
@@ -38,10 +39,11 @@ def draw_panel(axes, folder, algorithm):
         axes.plot(*zip(*losses_in(run)), color="#bbbbbb", linewidth=1.3, label=label)
     log = max(folder.glob(f"{algorithm}-disturbed-*.log"))
     axes.plot(*zip(*losses_in(log.with_suffix(""))), color="#1f77b4", linewidth=1.8, label="ranks are killed")
-    for left, step in failures_in(log):
-        axes.axvline(step, dashes=(2, 3), color="#d62728", linewidth=1.3)
-        axes.annotate(f"{left} ranks go on\nafter step {step}", (step, 0.97), xycoords=("data", "axes fraction"), va="top",
-                      xytext=(5, 0), textcoords="offset points", color="#d62728", fontsize=9)
+    for ranks, step, came in changes_in(log):
+        color, height = ("#2ca02c", 0.82) if came else ("#d62728", 0.97)
+        axes.axvline(step, dashes=(2, 3), color=color, linewidth=1.3)
+        axes.annotate(f"{ranks} ranks go on\nafter step {step}", (step, height), xycoords=("data", "axes fraction"),
+                      va="top", xytext=(5, 0), textcoords="offset points", color=color, fontsize=9)
     axes.set(xlabel="step", ylabel="loss of training, nats")
     axes.set_title(f"{algorithm}: ranks are killed, and the others go on from a snapshot")
     axes.legend(loc="lower left", fontsize=9)

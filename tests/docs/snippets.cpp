@@ -4,11 +4,13 @@
 #include <kadam/checkpoint/checkpoint.hpp>
 #include <kadam/checkpoint/snapshots.hpp>
 #include <kadam/comm/mpi_communicator.hpp>
+#include <kadam/comm/socket_communicator.hpp>
 #include <kadam/optim/make_optimizer.hpp>
 
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -57,6 +59,29 @@ void train_on_survivors(std::unique_ptr<kadam::Optimizer>& optimizer, const kada
   }
 }
 
+/// Takes others in while it trains.
+void train_with_newcomers(std::unique_ptr<kadam::Optimizer>& optimizer, const kadam::ExecutionSpace& exec,
+                          const kadam::Vector<float>& x, const kadam::Vector<float>& gradient) {
+  kadam::checkpoint::Snapshots snapshots(*optimizer, {.every = 1, .spread = 1});
+  const auto make = [&](const auto& /*ranks*/) -> kadam::Optimizer& { return *optimizer; };
+  const std::int64_t step = optimizer->step(exec, x, gradient).step;
+  snapshots.after_step(exec, *optimizer, x);
+  if (snapshots.has_newcomers())
+    (void)snapshots.admit(exec, *optimizer, x, {{"step", std::to_string(step)}}, make);
+}
+
+/// Joins ranks that train; the step that they stand at. Compiled alone: there is nobody to join here.
+[[maybe_unused]] std::int64_t join(const std::vector<std::string>& doors, const std::string& name,
+                                   const kadam::OptionMap& options, const kadam::TensorLayout& layout,
+                                   const kadam::ExecutionSpace& exec, const kadam::Vector<float>& x,
+                                   const kadam::checkpoint::Snapshots::MakeOptimizer& make) {
+  auto alone = kadam::make_optimizer(name, options, layout, kadam::Communicator::self());
+  kadam::checkpoint::Snapshots snapshots({.every = 100, .spread = 1});
+  auto ranks = kadam::join_socket_communicator(doors, snapshots.kind_of(*alone));
+  const auto from = snapshots.restore_on(exec, ranks, x, make);
+  return std::stol(from.program.at("step"));
+}
+
 /// Whether the step after it is taken at half the rate.
 bool halves_its_rate(const std::unique_ptr<kadam::Optimizer>& optimizer, const kadam::ExecutionSpace& exec,
                      const kadam::Vector<float>& parameters, const kadam::Vector<float>& gradient) {
@@ -80,7 +105,8 @@ bool trains() {
   const bool is_rate_right = halves_its_rate(optimizer, exec, parameters, gradient);
   std::unique_ptr<kadam::Optimizer> another = make_adam();
   train_on_survivors(another, exec, parameters, gradient);
-  return is_first_right && is_rate_right && another->steps_taken() == 4;
+  train_with_newcomers(another, exec, parameters, gradient);
+  return is_first_right && is_rate_right && another->steps_taken() == 5;
 }
 
 }  // namespace

@@ -230,27 +230,33 @@ class Told:
 
 
 class Survivor:
-    """A job of survive.sbatch that loses one of its three nodes."""
+    """A job of survive.sbatch that loses one of its three nodes, and another one that joins it."""
 
     LOST = "n6"
 
     def __init__(self, folder, data):
-        config, self.run = folder / "survivor.toml", folder / "survivor"
-        config.write_text(small_data.images_toml(data, 30000, log_every=100, evaluate_every=0))
-        options = [f"--nodelist=n1,n2,{self.LOST}", "--exclude=n3,n4,n5", "--nodes=3", "--ntasks-per-node=1",
-                   "--cpus-per-task=1"]
-        self.job = Job(folder, "survive.sbatch", options, ["--set", "optimizer.name=onebit_adam"], KADAM_CONFIG=config,
-                       KADAM_RUN=self.run, KADAM_TIMEOUT_SECONDS=20)
+        self.folder, self.run, self.config = folder, folder / "survivor", folder / "survivor.toml"
+        self.config.write_text(small_data.images_toml(data, 30000, log_every=100, evaluate_every=0))
+        self.job = self.submit([f"--nodelist=n1,n2,{self.LOST}", "--exclude=n3,n4,n5", "--nodes=3"])
+
+    def submit(self, nodes, *more):
+        options = [*nodes, "--ntasks-per-node=1", "--cpus-per-task=1"]
+        return Job(self.folder, "survive.sbatch", options, ["--set", "optimizer.name=onebit_adam", *more],
+                   KADAM_CONFIG=self.config, KADAM_RUN=self.run, KADAM_TIMEOUT_SECONDS=20)
 
     def lose_a_node(self):
         metrics = self.run / "metrics.jsonl"
         wait_for(lambda: metrics.exists() and metrics.stat().st_size > 0, f"steps of the survivor: {self.job.shown()}")
         done = lab("lose", self.LOST)
         expect(done.returncode == 0, done)
+        wait_for(lambda: "2 of 3 ranks go on after step" in self.job.log(), f"the others: {self.job.shown()}")
+        self.newcomer = self.submit(["--nodelist=n2", "--nodes=1"], "--join")
 
     def goes_on(self):
         said = self.job.completes()
-        expect(re.search(r"2 of 3 ranks go on after step \d+ from a snapshot", said) and "Results:" in said, said)
+        expect(re.search(r"\b3 ranks go on after step \d+, 2 before", said) and "Results:" in said, said)
+        joined = self.newcomer.completes()
+        expect("joined as rank 2 of 3" in joined, joined)
 
 
 class Disturbed:

@@ -61,7 +61,7 @@ struct Partners {
 ///   }
 ///
 /// Memory: on the host, twice the parts of two ranks: for `adam` 4 (12 d/n) bytes, and 16 d more where each
-/// rank has an error of its own. Wire: the part of one rank, (16 d/n + 4 d) bytes of `onebit_adam`, and 16
+/// rank has an error of its own. Wire: the part of one rank, (16 d/n + 4 d) bytes of `onebit_adam`, and 24
 /// bytes of control to each rank. Worked number: onebit_adam, d = 3.3 million, n = 4: 26 MB from each rank.
 class Snapshots {
  public:
