@@ -8,18 +8,21 @@
 #include <support/smallest_options.hpp>
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
-/// Through C: ranks fail, and the others go on. A rank fails by giving its optimizer back: its connections
-/// end.
+/// Through C: ranks fail, and the others go on; and others come. A rank fails by giving its optimizer back:
+/// its connections end.
 namespace kadam::test {
 namespace {
 
 struct Training {
-  Training() : of("onebit_adam", options()), x(random_vector(c_layout.elements(), 7)) {
+  explicit Training(MPI_Comm communicator = MPI_COMM_WORLD)
+      : of("onebit_adam", options()), x(random_vector(c_layout.elements(), 7)) {
     kadam_setup_wire(of.setup, "tcp");
     kadam_setup_timeout_seconds(of.setup, 30.0);
-    EXPECT_EQ(of.create(MPI_COMM_WORLD), KADAM_SUCCESS) << of.error.text;
+    kadam_setup_allow_alone(of.setup, 1);
+    EXPECT_EQ(of.create(communicator), KADAM_SUCCESS) << of.error.text;
   }
 
   static OptionMap options() {
@@ -121,6 +124,58 @@ TEST(CSurvivors, GoOnFromACheckpointWhereNoSnapshotIsWhole) {
     ASSERT_EQ(training.take_steps(4, 9, left.rank), KADAM_SUCCESS) << of.error.text;
   }
   expect_equal_on(!fails, training.x);
+}
+
+/// The last rank is one that the others know nothing of: it is refused, and then joins them.
+TEST(CNewcomers, JoinRanksThatAreAtWork) {
+  if (world_size() < 2) GTEST_SKIP() << "needs 2 ranks";
+  const int newcomer = world_size() - 1;
+  const bool comes = world_rank() == newcomer;
+  MPI_Comm mine = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, comes ? 1 : 0, world_rank(), &mine);
+  Training training(mine);
+  MPI_Comm_free(&mine);
+  COptimizer& of = training.of;
+  std::array<char, 64> door{};
+  const std::string own_door = kadam_door(of.optimizer);
+  std::copy_n(own_door.begin(), std::min(own_door.size(), door.size() - 1), door.begin());
+  MPI_Bcast(door.data(), static_cast<int>(door.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
+  kadam_survivors ranks{};
+  EXPECT_EQ(kadam_has_newcomers(of.optimizer), 0);
+  EXPECT_EQ(kadam_admit(of.optimizer, training.x.data(), nullptr, &ranks, &of.error), KADAM_NO_SNAPSHOT);
+  std::int64_t step = 0;
+  if (comes) {
+    EXPECT_EQ(kadam_join(of.optimizer, training.x.data(), door.data(), nullptr, 3, 1, &ranks, &of.error),
+              KADAM_INVALID_ARGUMENT)
+        << "they take a snapshot every 2 steps";
+    EXPECT_NE(std::string(of.error.text).find("snapshots every 2 steps, over 1"), std::string::npos)
+        << of.error.text;
+    EXPECT_EQ(kadam_after_step(of.optimizer, training.x.data(), nullptr, nullptr), KADAM_SUCCESS)
+        << "none are kept";
+    EXPECT_EQ(kadam_join(of.optimizer, training.x.data(), nullptr, nullptr, 2, 1, &ranks, &of.error),
+              KADAM_INVALID_ARGUMENT);
+    std::fill(training.x.begin(), training.x.end(), 1e30F);
+    ASSERT_EQ(kadam_join(of.optimizer, training.x.data(), door.data(), nullptr, 2, 1, &ranks, &of.error),
+              KADAM_SUCCESS)
+        << of.error.text;
+    EXPECT_STREQ(kadam_words(of.optimizer), "taken in");
+  } else {
+    ASSERT_EQ(kadam_keep_snapshots(of.optimizer, training.x.data(), 2, 1, nullptr, &of.error), KADAM_SUCCESS);
+    while (ranks.ranks < world_size()) {
+      ++step;
+      ASSERT_EQ(training.take_steps(step, step, world_rank()), KADAM_SUCCESS) << of.error.text;
+      if (kadam_has_newcomers(of.optimizer) == 0) continue;
+      ASSERT_EQ(kadam_admit(of.optimizer, training.x.data(), "taken in", &ranks, &of.error), KADAM_SUCCESS)
+          << of.error.text;
+      EXPECT_EQ(ranks.step, step);
+    }
+  }
+  EXPECT_EQ(ranks.rank, world_rank());
+  EXPECT_EQ(ranks.ranks, world_size());
+  EXPECT_EQ(ranks.lost, 0);
+  ASSERT_EQ(training.take_steps(ranks.step + 1, ranks.step + 5, ranks.rank), KADAM_SUCCESS) << of.error.text;
+  EXPECT_EQ(kadam_has_newcomers(of.optimizer), 0);
+  expect_equal_on(true, training.x);
 }
 
 /// MPI as it is here ends the job, or does not tell: the call says so, and what helps.

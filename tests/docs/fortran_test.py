@@ -49,7 +49,7 @@ for file in ("kadam_setups", "kadam_optimizers"):
     text = (root / "src" / "kadam" / "fortran" / f"{file}.f90").read_text().replace("&\n", "")
     known = procedures(text)
     for kind, name, procedure in bindings(text):
-        result = "handle" if name == "c_handle" else "text"
+        result = {"c_handle": "handle", "has_newcomers": "asked"}.get(name, "text")
         calls.add(call(f"{OBJECTS[kind]}%{name}", *known[procedure], result))
 text = (root / "src" / "kadam" / "fortran" / "kadam_library.f90").read_text()
 calls |= {call(name, *of, "text") for name, of in procedures(text).items()}

@@ -40,6 +40,7 @@ program module_test
   call device_pointers_and_announcements()
   call saved_and_restored()
   call survivors_go_on()
+  call newcomers_join()
 
   call kadam_kokkos_finalize(stat, message)
   call expect(stat == kadam_success, 'Kokkos ends: '//message)
@@ -104,6 +105,57 @@ contains
       call destroy(optimizer)
     end if
     call MPI_Barrier(MPI_COMM_WORLD)
+  end subroutine
+
+  !> The last rank is one that the others know nothing of.
+  subroutine newcomers_join()
+    type(kadam_optimizer) :: optimizer
+    type(kadam_setup) :: setup
+    type(kadam_survivors) :: all
+    type(MPI_Comm) :: mine
+    real(real32) :: x(d)
+    character(len=64) :: door
+    logical :: comes
+    integer :: k
+    if (ranks == 1) return
+    comes = rank == ranks - 1
+    call MPI_Comm_split(MPI_COMM_WORLD, merge(1, 0, comes), rank, mine)
+    call setup%create('adam')
+    call setup%set('lr', 0.01)
+    call setup%tensor('x', d)
+    call setup%wire('tcp')
+    call setup%allow_alone(.true.)
+    call setup%timeout_seconds(30.0_real64)
+    call optimizer%create(setup, mine, stat, message)
+    call expect(stat == kadam_success, 'before others join: '//message)
+    call setup%destroy()
+    call MPI_Comm_free(mine)
+    door = optimizer%door()
+    call MPI_Bcast(door, len(door), MPI_CHARACTER, 0, MPI_COMM_WORLD)
+    x = 1
+    if (comes) then
+      x = 1000
+      call optimizer%join(x, trim(door), 2, stat, message, spread=1, ranks=all)
+      call expect(stat == kadam_success, 'it joins: '//message)
+      call expect(optimizer%words() == 'taken in', 'words of those who take it in')
+    else
+      call expect(.not. optimizer%has_newcomers(), 'no snapshot is kept yet')
+      call optimizer%keep_snapshots(x, 2, stat, message)
+      all%ranks = 0
+      do while (all%ranks < ranks)
+        call optimizer%step(x, ones(rank), stat, message)
+        call optimizer%after_step(x, stat, message)
+        if (stat /= kadam_success) exit
+        if (optimizer%has_newcomers()) call optimizer%admit(x, stat, message, words='taken in', ranks=all)
+      end do
+      call expect(stat == kadam_success, 'they take it in: '//message)
+    end if
+    call expect(all%ranks == ranks .and. all%rank == rank .and. all%lost == 0, 'who is there')
+    do k = 1, 3
+      call optimizer%step(x, ones(rank), stat, message)
+      call expect(stat == kadam_success .and. maxval(abs(x)) < 1000, 'a step of all: '//message)
+    end do
+    call destroy(optimizer)
   end subroutine
 
   function ones(of) result(gradient)

@@ -268,6 +268,41 @@ def others_go_on_without_a_rank():
         left.Free()
 
 
+def others_take_newcomers_in():
+    """The last rank is one that the others know nothing of."""
+    if WORLD.size == 1:
+        return
+    comes = WORLD.rank == WORLD.size - 1
+    others = WORLD.Split(comes)
+    for name in ("onebit_adam", "locally_accumulated_adam"):
+        own = None if comes else kadam.Ranks(others.rank, others.size, others.allgather, "127.0.0.1")
+        optimizer, x = make(name, own, timeout_seconds=30, allow_alone=True), start()
+        doors = [door for door in WORLD.allgather(optimizer.door) if door]
+        expect(len(doors) == WORLD.size - 1 and not optimizer.has_newcomers, doors)
+        refuses(kadam.SnapshotLost, "call keep_snapshots() before", optimizer.admit, x)
+        if comes:
+            refuses(ValueError, "they have 'snapshots every 2 steps, over 2', it has 'snapshots every 2 steps, over 1'",
+                    optimizer.join, x, doors, every=2, host="127.0.0.1")
+            x[:] = 1e30
+            restored = optimizer.join(x, doors, every=2, spread=2, host="127.0.0.1")
+        else:
+            optimizer.keep_snapshots(x, every=2, spread=2)
+            restored, step = None, 0
+            while restored is None:
+                optimizer.step(x, gradient(step := step + 1))
+                optimizer.after_step(x)
+                if optimizer.has_newcomers:
+                    restored = optimizer.admit(x, {"why": "a test"})
+        expect((restored.words, restored.lost) == ({"why": "a test"}, []), restored.words, restored.lost)
+        expect((optimizer.rank, optimizer.size) == (WORLD.rank, WORLD.size), optimizer.rank, optimizer.size)
+        for step in range(restored.step + 1, restored.step + 6):
+            optimizer.step(x, gradient(step))
+            optimizer.after_step(x)
+        optimizer.flush(x)
+        expect(np.abs(x).max() < 10 and are_equal_on_all(x), name)
+    others.Free()
+
+
 def steps_with_all(optimizer, x):
     for step in range(6, 20):
         optimizer.step(x, gradient(step))
@@ -287,3 +322,4 @@ a_wrong_array_of_one_rank_ends_the_step_on_all()
 missing_ranks_are_named()
 ranks_without_mpi_send_the_same()
 others_go_on_without_a_rank()
+others_take_newcomers_in()

@@ -219,7 +219,8 @@ kadam_status kadam_load(kadam_optimizer* optimizer, float* parameters, const cha
 kadam_status kadam_load_newest(kadam_optimizer* optimizer, float* parameters, const char* folder,
                                int64_t* step, kadam_error* error);
 /* What was given to kadam_save(), after kadam_load() or kadam_load_newest(), or for the snapshot that
- * kadam_go_on() has restored; else "". Valid until the next call of one of them. */
+ * kadam_go_on(), kadam_admit() or kadam_join() has restored; else "". Valid until the next call of one of
+ * them. */
 const char* kadam_words(const kadam_optimizer* optimizer);
 
 /* ---- ranks that fail: docs/checkpoints.md ----
@@ -241,7 +242,7 @@ kadam_status kadam_keep_snapshots(kadam_optimizer* optimizer, const float* param
 kadam_status kadam_after_step(kadam_optimizer* optimizer, const float* parameters, const char* words,
                               kadam_error* error);
 
-/* Who is left, and where they stand. */
+/* Who is there, and where they stand. */
 typedef struct kadam_survivors {
   int64_t step; /* that the optimizer has taken: training goes on with the next */
   int32_t rank; /* this one, now */
@@ -257,6 +258,38 @@ typedef struct kadam_survivors {
  * or they have gone on without this rank. */
 kadam_status kadam_go_on(kadam_optimizer* optimizer, float* parameters, kadam_survivors* survivors,
                          kadam_error* error);
+
+/* ---- ranks that come: docs/checkpoints.md ----
+ *
+ * On ranks that are at work, over TCP and with snapshots:
+ *   if (status == KADAM_SUCCESS && kadam_has_newcomers(optimizer))
+ *     status = kadam_admit(optimizer, parameters, NULL, &ranks, &error);
+ *
+ * In a process that joins them, with a setup as theirs:
+ *   status = kadam_create_alone(setup, &optimizer, &error);
+ *   status = kadam_join(optimizer, parameters, doors, NULL, 100, 1, &ranks, &error);
+ */
+
+/* Where processes ask this rank to join, "HOST:PORT"; "" over MPI. Valid until the next call of it. */
+const char* kadam_door(kadam_optimizer* optimizer);
+/* 1: somebody had asked when the last snapshot was whole; else 0. The same on all ranks. */
+int kadam_has_newcomers(const kadam_optimizer* optimizer);
+/* Takes in those who ask: takes a snapshot now, makes the optimizer anew for these ranks and behind them the
+ * newcomers, and restores it: no step is lost. Data are to be dealt anew. Where nobody is left who asks, all
+ * is as before. words: as of kadam_save(). ranks, which may be NULL, says who is there now.
+ *
+ * Collective. KADAM_PEER_FAILURE: as after a step. */
+kadam_status kadam_admit(kadam_optimizer* optimizer, float* parameters, const char* words,
+                         kadam_survivors* ranks, kadam_error* error);
+/* Of a process that is not one of the ranks yet: joins them when they next call kadam_admit(), and has their
+ * parameters and state then. doors: kadam_door() of some of them, with spaces between; host: where others
+ * reach this process, a name or an address, NULL: found out. every, spread: as theirs. Waits as
+ * kadam_setup_timeout_seconds() says.
+ *
+ * KADAM_INVALID_ARGUMENT: the setup is not theirs, and the text says in what. KADAM_FAILURE: none of them
+ * lets it in. */
+kadam_status kadam_join(kadam_optimizer* optimizer, float* parameters, const char* doors, const char* host,
+                        int64_t every, int64_t spread, kadam_survivors* ranks, kadam_error* error);
 
 /* ---- what can be known ---- */
 

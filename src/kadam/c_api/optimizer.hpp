@@ -65,6 +65,7 @@ struct kadam_optimizer {
   kadam_memory memory;
   bool copies;        ///< kernels cannot reach the caller's arrays
   std::string words;  ///< of the checkpoint or snapshot that was loaded
+  std::string door;
   kadam::caller::CallerParameters arrays;
 
  private:

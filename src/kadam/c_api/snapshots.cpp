@@ -2,10 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/c_api/guarded.hpp>
 #include <kadam/c_api/optimizer.hpp>
+#include <kadam/comm/socket_communicator.hpp>
 #include <kadam/config.hpp>
 
+#include <iterator>
 #include <memory>
+#include <sstream>
+#include <string>
 #include <utility>
+#include <vector>
 
 #ifdef KADAM_ENABLE_CHECKPOINT
 
@@ -38,30 +43,92 @@ kadam_status kadam_after_step(kadam_optimizer* optimizer, const float* parameter
   });
 }
 
+namespace {
+
+using kadam::checkpoint::Snapshots;
+
+/// Makes the optimizer for other ranks.
+Snapshots::MakeOptimizer maker_for(kadam_optimizer& of) {
+  return [&of](const std::shared_ptr<kadam::Communicator>& ranks) -> kadam::Optimizer& {
+    of.optimizer = of.setup.make(ranks);
+    return *of.optimizer;
+  };
+}
+
+void tell(const kadam_optimizer& of, std::size_t lost, kadam_survivors* survivors) {
+  const kadam::Communicator& ranks = of.optimizer->communicator();
+  if (survivors != nullptr)
+    *survivors = {of.optimizer->steps_taken(), ranks.rank(), ranks.size(), static_cast<std::int32_t>(lost)};
+}
+
+/// All that a call gives back.
+void adopt(kadam_optimizer& of, const Snapshots::Restored& restored, const kadam::Parameters& own,
+           float* parameters, kadam_survivors* survivors) {
+  of.give_back(own, parameters);
+  of.words = kadam::c_api::words_of(restored.program);
+  tell(of, restored.lost.size(), survivors);
+}
+
+void require_snapshots(const kadam_optimizer& of, const char* call) {
+  if (!of.snapshots)
+    throw Failure(KADAM_NO_SNAPSHOT, std::string(call) + ": call kadam_keep_snapshots() before");
+}
+
+}  // namespace
+
 kadam_status kadam_go_on(kadam_optimizer* optimizer, float* parameters, kadam_survivors* survivors,
                          kadam_error* error) {
   return guarded(__func__, error, [&] {
     kadam_optimizer& of = usable(optimizer);
-    if (!of.snapshots) throw Failure(KADAM_NO_SNAPSHOT, "kadam_go_on: call kadam_keep_snapshots() before");
+    require_snapshots(of, "kadam_go_on");
     const kadam::Parameters own = of.in(parameters);
-    const auto make = [&](const std::shared_ptr<kadam::Communicator>& left) -> kadam::Optimizer& {
-      of.optimizer = of.setup.make(left);
-      return *of.optimizer;
-    };
-    const auto tell = [&](std::size_t lost) {
-      const kadam::Communicator& left = of.optimizer->communicator();
-      if (survivors != nullptr)
-        *survivors = {of.optimizer->steps_taken(), left.rank(), left.size(), static_cast<std::int32_t>(lost)};
-    };
     try {
-      const kadam::checkpoint::Snapshots::Restored restored =
-          of.snapshots->go_on(of.exec, *of.optimizer, own, make);
-      of.give_back(own, parameters);
-      of.words = kadam::c_api::words_of(restored.program);
-      tell(restored.lost.size());
+      adopt(of, of.snapshots->go_on(of.exec, *of.optimizer, own, maker_for(of)), own, parameters, survivors);
     } catch (const kadam::checkpoint::SnapshotLost& lost) {
-      tell(0);
+      tell(of, 0, survivors);
       throw Failure(KADAM_NO_SNAPSHOT, lost.what());
+    }
+  });
+}
+
+int kadam_has_newcomers(const kadam_optimizer* optimizer) {
+  return optimizer != nullptr && optimizer->snapshots && optimizer->snapshots->has_newcomers() ? 1 : 0;
+}
+
+kadam_status kadam_admit(kadam_optimizer* optimizer, float* parameters, const char* words,
+                         kadam_survivors* ranks, kadam_error* error) {
+  return guarded(__func__, error, [&] {
+    kadam_optimizer& of = usable(optimizer);
+    require_snapshots(of, "kadam_admit");
+    const kadam::Parameters own = of.in(parameters);
+    const auto restored = of.snapshots->admit(of.exec, *of.optimizer, own, program_of(words), maker_for(of));
+    if (restored) {
+      adopt(of, *restored, own, parameters, ranks);
+    } else {
+      tell(of, 0, ranks);
+    }
+  });
+}
+
+kadam_status kadam_join(kadam_optimizer* optimizer, float* parameters, const char* doors, const char* host,
+                        int64_t every, int64_t spread, kadam_survivors* ranks, kadam_error* error) {
+  return guarded(__func__, error, [&] {
+    kadam_optimizer& of = usable(optimizer);
+    std::istringstream in(&kadam::c_api::required(doors, "the text of doors"));
+    const std::vector<std::string> addresses{std::istream_iterator<std::string>(in), {}};
+    const kadam::Parameters own = of.in(parameters);
+    of.snapshots.emplace(kadam::checkpoint::SnapshotOptions{every, spread});
+    kadam::SocketOptions tcp;
+    tcp.exchange = of.setup.exchange;
+    if (host != nullptr) tcp.host = host;
+    try {
+      std::shared_ptr<kadam::Communicator> joined =
+          kadam::join_socket_communicator(addresses, of.snapshots->kind_of(*of.optimizer), tcp);
+      adopt(of, of.snapshots->restore_on(of.exec, std::move(joined), own, maker_for(of)), own, parameters,
+            ranks);
+    } catch (...) {
+      of.snapshots.reset();
+      throw;
     }
   });
 }
@@ -84,4 +151,25 @@ kadam_status kadam_go_on(kadam_optimizer* /*optimizer*/, float* /*parameters*/,
   return kadam::c_api::without_checkpoints(__func__, error);
 }
 
+int kadam_has_newcomers(const kadam_optimizer* /*optimizer*/) {
+  return 0;
+}
+
+kadam_status kadam_admit(kadam_optimizer* /*optimizer*/, float* /*parameters*/, const char* /*words*/,
+                         kadam_survivors* /*ranks*/, kadam_error* error) {
+  return kadam::c_api::without_checkpoints(__func__, error);
+}
+
+kadam_status kadam_join(kadam_optimizer* /*optimizer*/, float* /*parameters*/, const char* /*doors*/,
+                        const char* /*host*/, int64_t /*every*/, int64_t /*spread*/,
+                        kadam_survivors* /*ranks*/, kadam_error* error) {
+  return kadam::c_api::without_checkpoints(__func__, error);
+}
+
 #endif
+
+const char* kadam_door(kadam_optimizer* optimizer) {
+  if (optimizer == nullptr) return "";
+  optimizer->door = optimizer->optimizer->communicator().door();
+  return optimizer->door.c_str();
+}

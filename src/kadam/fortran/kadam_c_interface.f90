@@ -314,6 +314,34 @@ module kadam_c_interface
       type(c_error), intent(out) :: error
       integer(c_int) :: status
     end function
+    function c_door(optimizer) bind(c, name='kadam_door') result(text)
+      import :: c_ptr
+      type(c_ptr), value :: optimizer
+      type(c_ptr) :: text
+    end function
+    function c_has_newcomers(optimizer) bind(c, name='kadam_has_newcomers') result(has)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: optimizer
+      integer(c_int) :: has
+    end function
+    function c_admit(optimizer, parameters, words, ranks, error) bind(c, name='kadam_admit') result(status)
+      import :: c_char, c_int, c_ptr, c_error, kadam_survivors
+      type(c_ptr), value :: optimizer, parameters
+      character(kind=c_char), intent(in) :: words(*)
+      type(kadam_survivors), intent(out) :: ranks
+      type(c_error), intent(out) :: error
+      integer(c_int) :: status
+    end function
+    function c_join(optimizer, parameters, doors, host, every, spread, ranks, error) &
+      bind(c, name='kadam_join') result(status)
+      import :: c_char, c_int, c_int64_t, c_ptr, c_error, kadam_survivors
+      type(c_ptr), value :: optimizer, parameters
+      character(kind=c_char), intent(in) :: doors(*), host(*)
+      integer(c_int64_t), value :: every, spread
+      type(kadam_survivors), intent(out) :: ranks
+      type(c_error), intent(out) :: error
+      integer(c_int) :: status
+    end function
     function c_words(optimizer) bind(c, name='kadam_words') result(text)
       import :: c_ptr
       type(c_ptr), value :: optimizer

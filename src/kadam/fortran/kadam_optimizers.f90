@@ -56,7 +56,11 @@ module kadam_optimizers
     procedure :: keep_snapshots => optimizer_keep_snapshots
     procedure :: after_step => optimizer_after_step
     procedure :: go_on => optimizer_go_on
-    !> What was given to save(), or for the snapshot that go_on() has restored.
+    procedure :: door => optimizer_door
+    procedure :: has_newcomers => optimizer_has_newcomers
+    procedure :: admit => optimizer_admit
+    procedure :: join => optimizer_join
+    !> What was given to save(), or for the snapshot that go_on(), admit() or join() has restored.
     procedure :: words => optimizer_words
     procedure :: statistics => optimizer_statistics
     procedure :: measure_phases => optimizer_measure_phases
@@ -374,6 +378,65 @@ contains
     if (.not. fits(this, 'x', size(x, kind=int64), stat, errmsg)) return
     call report(c_go_on(this%handle, c_loc(x), left, error), error, stat, errmsg)
     if (present(survivors) .and. (stat == kadam_success .or. stat == kadam_no_snapshot)) survivors = left
+  end subroutine
+
+  !> Where processes ask this rank to join, 'HOST:PORT'; '' over MPI.
+  function optimizer_door(this) result(text)
+    class(kadam_optimizer), intent(in) :: this
+    character(len=:), allocatable :: text
+    text = text_at(c_door(this%handle))
+  end function
+
+  !> Whether somebody had asked when the last snapshot was whole. The same on all ranks.
+  logical function optimizer_has_newcomers(this)
+    class(kadam_optimizer), intent(in) :: this
+    optimizer_has_newcomers = c_has_newcomers(this%handle) /= 0
+  end function
+
+  !> Collective. Takes in those who ask to join: the optimizer is made anew for these ranks and them, and goes on
+  !> where it stands. Where nobody is left who asks, all is as before.
+  subroutine optimizer_admit(this, x, stat, errmsg, words, ranks)
+    class(kadam_optimizer), intent(inout) :: this
+    real(real32), intent(inout), contiguous, target :: x(:)
+    integer, intent(out) :: stat
+    character(len=*), intent(out), optional :: errmsg
+    character(len=*), intent(in), optional :: words
+    type(kadam_survivors), intent(out), optional :: ranks
+    type(c_error) :: error
+    type(kadam_survivors) :: all
+    character(len=:), allocatable :: text
+    if (.not. fits(this, 'x', size(x, kind=int64), stat, errmsg)) return
+    text = ''
+    if (present(words)) text = words
+    call report(c_admit(this%handle, c_loc(x), c_text(text), all, error), error, stat, errmsg)
+    if (present(ranks) .and. stat == kadam_success) ranks = all
+  end subroutine
+
+  !> Of a process that is not one of the ranks yet, with an optimizer made as theirs over MPI_COMM_SELF: joins them
+  !> when they next call admit(). doors: door() of some of them, with spaces between. host: where others reach this
+  !> process (default: found out). every, spread: as theirs.
+  subroutine optimizer_join(this, x, doors, every, stat, errmsg, spread, host, ranks)
+    class(kadam_optimizer), intent(inout) :: this
+    real(real32), intent(inout), contiguous, target :: x(:)
+    character(len=*), intent(in) :: doors
+    integer, intent(in) :: every
+    integer, intent(out) :: stat
+    character(len=*), intent(out), optional :: errmsg
+    integer, intent(in), optional :: spread
+    character(len=*), intent(in), optional :: host
+    type(kadam_survivors), intent(out), optional :: ranks
+    type(c_error) :: error
+    type(kadam_survivors) :: all
+    integer(c_int64_t) :: steps
+    character(len=:), allocatable :: reached_at
+    if (.not. fits(this, 'x', size(x, kind=int64), stat, errmsg)) return
+    steps = 1
+    if (present(spread)) steps = spread
+    reached_at = ''
+    if (present(host)) reached_at = host
+    call report(c_join(this%handle, c_loc(x), c_text(doors), c_text(reached_at), int(every, c_int64_t), steps, all, &
+                       error), error, stat, errmsg)
+    if (present(ranks) .and. stat == kadam_success) ranks = all
   end subroutine
 
   function optimizer_words(this) result(text)

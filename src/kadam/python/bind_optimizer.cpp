@@ -131,6 +131,24 @@ void bind_checkpoints(Class& optimizer) {
           "SnapshotLost on all of them if none is whole: then load_newest() goes on. PeerFailure where "
           "others\n"
           "cannot go on: over an MPI that does not tolerate faults.")
+      .def_prop_ro(
+          "has_newcomers", &BoundOptimizer::has_newcomers,
+          "Whether somebody had asked to join when the last snapshot was whole: then call admit(). The "
+          "same on all ranks.")
+      .def(
+          "admit", &BoundOptimizer::admit, "x"_a, "words"_a = BoundOptimizer::Words(), "model"_a = nb::none(),
+          nb::kw_only(), "stream"_a = nb::none(),
+          "Takes in those who ask to join: the optimizer is made anew for these ranks and behind them the\n"
+          "newcomers, and goes on where it stands; writes x. rank and size are new then, and data are to be\n"
+          "dealt anew. None where nobody is left who asks: all is as before. Collective.")
+      .def("join", &BoundOptimizer::join, "x"_a, "doors"_a, "every"_a = 100, "spread"_a = 1, "host"_a = "",
+           "model"_a = nb::none(), nb::kw_only(), "stream"_a = nb::none(),
+           "Of an optimizer made with comm=None, as those of ranks that are at work: joins them when they "
+           "next\n"
+           "call admit(), and has their parameters and state then; writes x. doors: `door` of some of them.\n"
+           "every, spread: as theirs in keep_snapshots(). host: where others reach this process, \"\": found "
+           "out.\n"
+           "ValueError if it is not made as theirs, RuntimeError if none of them lets it in.")
       .def("state", &BoundOptimizer::state, "x"_a, nb::kw_only(), "stream"_a = nb::none(),
            nb::sig("def state(self, x: object, *, stream: object | None = None) -> tuple[dict[str, str], "
                    "dict[str, object]]"),
@@ -179,6 +197,9 @@ void bind_knowledge(Class& optimizer) {
       .def_prop_ro(
           "size", [](const BoundOptimizer& of) { return of.get().communicator().size(); },
           "The number of ranks.")
+      .def_prop_ro(
+          "door", [](const BoundOptimizer& of) { return of.get().communicator().door(); },
+          "Where processes ask this rank to join, \"HOST:PORT\"; \"\" over MPI.")
       .def_prop_ro(
           "elements", [](const BoundOptimizer& of) { return of.get().layout().elements(); },
           "Of the flat vector.")

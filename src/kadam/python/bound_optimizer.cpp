@@ -25,6 +25,7 @@ BoundOptimizer::BoundOptimizer(std::string_view name, nb::handle tensors, nb::ha
   }
   const nb::gil_scoped_release others_run;
   communicator->require_success(own);
+  exchange_ = exchange_options(exchange);
   places_.emplace(layout.elements());
   optimizer_ = make_optimizer(name_, options_, std::move(layout), communicator, groups_);
 }

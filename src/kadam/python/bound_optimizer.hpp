@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <nanobind/nanobind.h>
@@ -91,6 +92,13 @@ class BoundOptimizer final : public KokkosUser {
   void after_step(nb::handle x, const Words& words, nb::object stream);
   /// After a PeerFailure.
   RestoredSnapshot go_on(nb::handle x, nb::handle model, nb::object stream);
+  /// Whether somebody asks to join.
+  [[nodiscard]] bool has_newcomers() const;
+  std::optional<RestoredSnapshot> admit(nb::handle x, const Words& words, nb::handle model,
+                                        nb::object stream);
+  /// Of a newcomer, whose optimizer is one of one rank until then.
+  RestoredSnapshot join(nb::handle x, const std::vector<std::string>& doors, std::int64_t every,
+                        std::int64_t spread, const std::string& host, nb::handle model, nb::object stream);
   /// A checkpoint::MemoryState: words, and vectors as arrays of bytes.
   [[nodiscard]] nb::tuple state(nb::handle x, nb::object stream);
   void set_state(nb::handle x, const Words& words, const nb::dict& vectors, nb::handle model,
@@ -131,11 +139,18 @@ class BoundOptimizer final : public KokkosUser {
   template <class Call>
   auto alone(const Call& call);
   [[nodiscard]] std::int64_t elements() const { return get().layout().elements(); }
-  [[nodiscard]] const ExecutionSpace& exec() const { return places_->streams.last(); }
+#ifdef KADAM_ENABLE_CHECKPOINT
+  /// Makes the optimizer for other ranks.
+  [[nodiscard]] std::function<Optimizer&(std::shared_ptr<Communicator>)> maker();
+#endif
+  [[nodiscard]] const ExecutionSpace& exec() const {
+    return places_->streams.last();
+  }
 
   std::string name_;
   OptionMap options_;  ///< that were given
   std::vector<ParameterGroup> groups_;
+  ExchangeOptions exchange_;
   std::unique_ptr<Optimizer> optimizer_;
 #ifdef KADAM_ENABLE_CHECKPOINT
   std::optional<checkpoint::Snapshots> snapshots_;  ///< if they are wanted

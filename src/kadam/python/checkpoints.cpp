@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/comm/socket_communicator.hpp>
 #include <kadam/config.hpp>
 #include <kadam/optim/make_optimizer.hpp>
 #include <kadam/python/bound_optimizer.hpp>
@@ -153,13 +154,59 @@ RestoredSnapshot BoundOptimizer::go_on(nb::handle x, nb::handle model, nb::objec
   announced_.reset();
   return alone_on(where, [&](Optimizer& failed, const ExecutionSpace& exec, ArrayCopies& copies) {
     const Parameters own = parameters.in(exec, copies);
-    const auto make = [&](const std::shared_ptr<Communicator>& left) -> Optimizer& {
-      optimizer_ = make_optimizer(name_, options_, optimizer_->layout(), left, groups_);
-      return *optimizer_;
-    };
-    const checkpoint::Snapshots::Restored restored = snapshots_->go_on(exec, failed, own, make);
+    const checkpoint::Snapshots::Restored restored = snapshots_->go_on(exec, failed, own, maker());
     parameters.give_back(exec, copies, own);
     return RestoredSnapshot{restored.step, restored.program, restored.lost};
+  });
+}
+
+std::function<Optimizer&(std::shared_ptr<Communicator>)> BoundOptimizer::maker() {
+  return [this](const std::shared_ptr<Communicator>& ranks) -> Optimizer& {
+    optimizer_ = make_optimizer(name_, options_, optimizer_->layout(), ranks, groups_);
+    return *optimizer_;
+  };
+}
+
+bool BoundOptimizer::has_newcomers() const {
+  return snapshots_ && snapshots_->has_newcomers();
+}
+
+std::optional<RestoredSnapshot> BoundOptimizer::admit(nb::handle x, const Words& words, nb::handle model,
+                                                      nb::object stream) {
+  if (!snapshots_) throw checkpoint::SnapshotLost("admit(): call keep_snapshots() before");
+  const OnStream where = on(std::move(stream));
+  const ParameterArrays parameters("x", x, model, elements(), where.handle);
+  announced_.reset();
+  return alone_on(where, [&](Optimizer& before, const ExecutionSpace& exec, ArrayCopies& copies) {
+    const Parameters own = parameters.in(exec, copies);
+    const auto restored = snapshots_->admit(exec, before, own, words, maker());
+    if (!restored) return std::optional<RestoredSnapshot>();
+    parameters.give_back(exec, copies, own);
+    return std::optional(RestoredSnapshot{restored->step, restored->program, restored->lost});
+  });
+}
+
+RestoredSnapshot BoundOptimizer::join(nb::handle x, const std::vector<std::string>& doors, std::int64_t every,
+                                      std::int64_t spread, const std::string& host, nb::handle model,
+                                      nb::object stream) {
+  const OnStream where = on(std::move(stream));
+  const ParameterArrays parameters("x", x, model, elements(), where.handle);
+  announced_.reset();
+  return alone_on(where, [&](Optimizer& alone, const ExecutionSpace& exec, ArrayCopies& copies) {
+    const Parameters own = parameters.in(exec, copies);
+    snapshots_.emplace(checkpoint::SnapshotOptions{every, spread});
+    try {
+      SocketOptions tcp;
+      tcp.exchange = exchange_;
+      tcp.host = host;
+      std::shared_ptr<Communicator> joined = join_socket_communicator(doors, snapshots_->kind_of(alone), tcp);
+      const auto restored = snapshots_->restore_on(exec, std::move(joined), own, maker());
+      parameters.give_back(exec, copies, own);
+      return RestoredSnapshot{restored.step, restored.program, restored.lost};
+    } catch (...) {
+      snapshots_.reset();
+      throw;
+    }
   });
 }
 
@@ -197,6 +244,22 @@ void BoundOptimizer::keep_snapshots(nb::handle /*x*/, std::int64_t /*every*/, st
 void BoundOptimizer::after_step(nb::handle /*x*/, const Words& /*words*/, nb::object /*stream*/) {}
 
 RestoredSnapshot BoundOptimizer::go_on(nb::handle /*x*/, nb::handle /*model*/, nb::object /*stream*/) {
+  refuse_unbuilt();
+}
+
+bool BoundOptimizer::has_newcomers() const {
+  return false;
+}
+
+std::optional<RestoredSnapshot> BoundOptimizer::admit(nb::handle /*x*/, const Words& /*words*/,
+                                                      nb::handle /*model*/, nb::object /*stream*/) {
+  refuse_unbuilt();
+}
+
+RestoredSnapshot BoundOptimizer::join(nb::handle /*x*/, const std::vector<std::string>& /*doors*/,
+                                      std::int64_t /*every*/, std::int64_t /*spread*/,
+                                      const std::string& /*host*/, nb::handle /*model*/,
+                                      nb::object /*stream*/) {
   refuse_unbuilt();
 }
 

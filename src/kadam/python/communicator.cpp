@@ -44,18 +44,7 @@ void set(Options& options, const ExchangeWords& words) {
                                 std::to_string(words.ranks_per_node));
   }
   options.ranks_per_node = words.ranks_per_node;
-  options.exchange.staging = staging_of(words.gpu_aware);
-  if (!(words.timeout_seconds >= 0.0)) {
-    throw std::invalid_argument("timeout_seconds: expected 0 (none) or more seconds, got " +
-                                std::to_string(words.timeout_seconds));
-  }
-  options.exchange.timeout_seconds = words.timeout_seconds;
-  if (!words.piece_bytes) return;
-  if (*words.piece_bytes < 0) {
-    throw std::invalid_argument("piece_bytes: expected 0 (automatic) or more bytes, got " +
-                                std::to_string(*words.piece_bytes));
-  }
-  options.exchange.piece_bytes = static_cast<std::size_t>(*words.piece_bytes);
+  options.exchange = exchange_options(words);
 }
 
 /// What one rank alone said wrong is to end on all: with require_success().
@@ -91,6 +80,23 @@ std::shared_ptr<Communicator> communicator_over_tcp(nb::handle comm, const Excha
 }
 
 }  // namespace
+
+ExchangeOptions exchange_options(const ExchangeWords& words) {
+  ExchangeOptions options;
+  options.staging = staging_of(words.gpu_aware);
+  if (!(words.timeout_seconds >= 0.0)) {
+    throw std::invalid_argument("timeout_seconds: expected 0 (none) or more seconds, got " +
+                                std::to_string(words.timeout_seconds));
+  }
+  options.timeout_seconds = words.timeout_seconds;
+  if (!words.piece_bytes) return options;
+  if (*words.piece_bytes < 0) {
+    throw std::invalid_argument("piece_bytes: expected 0 (automatic) or more bytes, got " +
+                                std::to_string(*words.piece_bytes));
+  }
+  options.piece_bytes = static_cast<std::size_t>(*words.piece_bytes);
+  return options;
+}
 
 #ifdef KADAM_ENABLE_MPI
 

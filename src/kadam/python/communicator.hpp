@@ -24,6 +24,9 @@ struct ExchangeWords {
   bool allow_alone = false;
 };
 
+/// Errors: std::invalid_argument for words that mean nothing.
+[[nodiscard]] ExchangeOptions exchange_options(const ExchangeWords& words);
+
 /// A communicator over a duplicate of mpi4py's; over TCP for a kadam.Ranks; of one rank for None, unless the
 /// launcher has started several tasks.
 ///
