@@ -62,7 +62,8 @@ class Trainer {
   void train_step(const CheckpointOptions& checkpoints, SaveTimes& times);
   void start_snapshots(const checkpoint::SnapshotOptions& options);
   void take_snapshot();
-  [[nodiscard]] Optimizer& optimizer_for(std::shared_ptr<Communicator> ranks);
+  /// Takes part in other ranks.
+  [[nodiscard]] checkpoint::Snapshots::MakeOptimizer maker();
   /// After a rank has failed.
   void survive(const std::filesystem::path& folder, const CheckpointOptions& options);
   /// Takes in those who ask to join.

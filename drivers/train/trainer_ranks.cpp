@@ -65,19 +65,18 @@ void Trainer::take_snapshot() {
   snapshot_seconds_ += timer.seconds();
 }
 
-Optimizer& Trainer::optimizer_for(std::shared_ptr<Communicator> ranks) {
-  take_part(std::move(ranks));
-  return *optimizer_;
+checkpoint::Snapshots::MakeOptimizer Trainer::maker() {
+  return [this](std::shared_ptr<Communicator> ranks) -> Optimizer& {
+    take_part(std::move(ranks));
+    return *optimizer_;
+  };
 }
 
 const char* Trainer::restore_for_those_left(const CheckpointOptions& options) {
-  const auto with = [&](std::shared_ptr<Communicator> left) -> Optimizer& {
-    return optimizer_for(std::move(left));
-  };
   for (;;) {
     std::exception_ptr no_snapshot;
     try {
-      adopt(snapshots_->go_on(exec_, *optimizer_, parameters_, with));
+      adopt(snapshots_->go_on(exec_, *optimizer_, parameters_, maker()));
       return "a snapshot";
     } catch (const checkpoint::SnapshotLost& lost) {
       if (options.folder.empty()) throw;
@@ -144,12 +143,9 @@ void Trainer::admit(const std::filesystem::path& folder) {
   Kokkos::Timer timer;
   const double seconds_until_now = wall_seconds();
   const int ranks = communicator_->size();
-  const auto with = [&](std::shared_ptr<Communicator> all) -> Optimizer& {
-    return optimizer_for(std::move(all));
-  };
   std::optional<checkpoint::Snapshots::Restored> restored;
   try {
-    restored = snapshots_->admit(exec_, *optimizer_, parameters_, program_state(), with);
+    restored = snapshots_->admit(exec_, *optimizer_, parameters_, program_state(), maker());
   } catch (const checkpoint::SnapshotLost& lost) {
     throw PeerFailure(lost.what());  // a checkpoint may be left
   }
@@ -168,9 +164,7 @@ void Trainer::join(const std::filesystem::path& folder, const CheckpointOptions&
   const std::shared_ptr<Communicator> joined =
       launch::join_ranks(read_doors(folder), snapshots_->kind_of(*optimizer_));
   const int ranks = joined->size();
-  adopt(snapshots_->restore_on(
-      exec_, joined, parameters_,
-      [&](std::shared_ptr<Communicator> all) -> Optimizer& { return optimizer_for(std::move(all)); }));
+  adopt(snapshots_->restore_on(exec_, joined, parameters_, maker()));
   has_lost_ranks_ = communicator_->size() < ranks;
   fmt::print("{}: joined as rank {} of {}, after step {}\n", optimizer_->name(), communicator_->rank(),
              communicator_->size(), step_);
