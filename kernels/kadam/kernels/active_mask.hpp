@@ -14,19 +14,21 @@ namespace kadam {
 /// One bit per coordinate: 1 where a coordinate takes part in compression.
 ///
 /// Coordinates without variance cannot be sent as a sign and cannot be divided by their variance; they are
-/// *inactive*: sent as nothing, without error, scale or update. An empty mask means that all are active.
-/// Memory: d/8 bytes.
+/// *inactive*. An inactive coordinate keeps its place in a message, but its code means nothing: it does not
+/// count in the scale, its error becomes 0, and decoding does not update it. An empty mask means that all
+/// coordinates are active. Memory: d/8 bytes.
 template <class MemorySpace>
 struct ActiveMask {
   Kokkos::View<const std::uint32_t*, MemorySpace> words;
   std::int64_t offset = 0;  ///< element of the mask that is this vector's element 0
 
-  /// Words that a mask over so many elements needs; one more than the bits, for word() at any element.
+  /// Words that a mask over `elements` elements needs: at least one more than the bits fill, because word()
+  /// also reads the word behind.
   static std::int64_t words_for(std::int64_t elements) { return elements / 32 + 2; }
 
   [[nodiscard]] KOKKOS_INLINE_FUNCTION bool all_active() const { return words.extent(0) == 0; }
 
-  /// The bits of 32 elements from `first` on.
+  /// Bits of the elements [first, first + 32), which need not begin at a word: bit k is element first + k.
   [[nodiscard]] KOKKOS_INLINE_FUNCTION std::uint32_t word(std::int64_t first) const {
     if (all_active()) return ~std::uint32_t{0};
     const std::int64_t bit = offset + first;
@@ -39,7 +41,7 @@ struct ActiveMask {
     return (word(element) & 1U) != 0;
   }
 
-  /// Whether all of `count` elements from `first` on are active.
+  /// Whether all elements in [first, first + count) are active.
   [[nodiscard]] KOKKOS_INLINE_FUNCTION bool all_active_in(std::int64_t first, std::int64_t count) const {
     if (all_active()) return true;
     std::uint32_t inactive = 0;
@@ -68,11 +70,11 @@ struct FillActiveMask {
   }
 };
 
-/// The same by teams: neighbouring threads look at neighbouring elements, and a team packs what its threads
-/// found.
+/// The same by teams: neighbouring threads evaluate `active` for neighbouring elements and write a byte for
+/// each to memory of the team, from which the team packs words.
 template <class Mask, class Predicate>
 struct FillActiveMaskOfTile {
-  static constexpr std::int64_t tile_words = 128;  ///< one for each thread of a team
+  static constexpr std::int64_t tile_words = 128;  ///< words that a team packs: one for each of its threads
 
   Mask mask;
   Predicate active;
@@ -108,13 +110,13 @@ struct FillActiveMaskOfTile {
   }
 
  private:
-  /// In memory of the team each word takes four bytes more than it needs: else those who pack them would all
-  /// ask a few banks.
+  /// Bytes in memory of the team for the 32 elements of a word: four more than needed, because threads that
+  /// pack neighbouring words would otherwise all read from a few banks.
   static constexpr std::int64_t word_bytes = 36;
   [[nodiscard]] static KOKKOS_FORCEINLINE_FUNCTION std::int64_t place_of(std::int64_t k) {
     return k + k / 32 * (word_bytes - 32);
   }
-  /// The lowest bits of four bytes, one behind the other.
+  /// Packs the lowest bits of four bytes into the lowest four bits.
   [[nodiscard]] static KOKKOS_FORCEINLINE_FUNCTION std::uint32_t bits_of_bytes(std::uint32_t bytes) {
     return (bytes | bytes >> 7U | bytes >> 14U | bytes >> 21U) & 15U;
   }
@@ -123,8 +125,8 @@ struct FillActiveMaskOfTile {
 }  // namespace detail
 
 /// Sets the bit of every element in [0, elements) for which active(element) holds.
-/// Shape: mask has ActiveMask::words_for(elements) words; those behind the last element become 0.
-/// Memory: writes 1/8 B per element, and what active reads.
+/// Shape: mask has ActiveMask::words_for(elements) words; bits behind the last element become 0.
+/// Memory: writes 1/8 B per element, and reads what `active` reads.
 template <class Exec, class MemorySpace, class Predicate>
 void fill_active_mask(const Exec& exec, const Kokkos::View<std::uint32_t*, MemorySpace>& mask,
                       std::int64_t elements, const Predicate& active) {

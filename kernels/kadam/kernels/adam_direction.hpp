@@ -14,11 +14,11 @@
 
 namespace kadam {
 
-/// m, v by ema of g, g^2 (g scaled first).
+/// m <- ema(m, g), v <- ema(v, g^2), where g is gradient_scale times the gradient.
 struct MomentUpdate {
   Ema first;
   Ema second;
-  float gradient_scale = 1.0F;  ///< of clipping
+  float gradient_scale = 1.0F;  ///< factor of clipping
 
   template <Number T>
   KOKKOS_FORCEINLINE_FUNCTION void operator()(float& m, float& v, const T& gradient) const {
@@ -28,20 +28,22 @@ struct MomentUpdate {
   }
 };
 
-/// target <- keep target + step m / (sqrt(v inverse_c2) + eps): the way Adam would go, gathered up instead of
-/// taken. step = gamma / c1: the learning rate is inside, so a schedule never rescales what is gathered.
+/// target <- keep target + step m / (sqrt(v inverse_c2) + eps): adds Adam's step to `target` instead of
+/// subtracting it from x. step = gamma / c1: the sum in `target` contains the learning rate of each step, so
+/// a schedule never rescales it.
 struct AdamDirection {
   float keep = 1.0F;
   float step = 0.0F;
   float inverse_c2 = 1.0F;
   float eps = 0.0F;
 
-  /// keep: decay of what is there; gamma: learning rate; c1, c2: bias corrections 1 - beta^t (1: none).
+  /// keep: factor on the old target; gamma: learning rate; c1, c2: bias corrections 1 - beta^t (1: none).
   static AdamDirection make(double keep, double gamma, double eps, double c1, double c2) {
     return {static_cast<float>(keep), static_cast<float>(gamma / c1), static_cast<float>(1.0 / c2),
             static_cast<float>(eps)};
   }
 
+  /// Returns the new target.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float of(float target, float m, float v) const {
     return keep * target + step * m / (Kokkos::sqrt(v * inverse_c2) + eps);
   }
@@ -50,14 +52,14 @@ struct AdamDirection {
   }
 };
 
-/// AdamDirection of a segment; divided on the host, as AdamApplyOf.
+/// Makes the AdamDirection of a segment; make() divides on the host, for the reason given at AdamApplyOf.
 struct AdamDirectionOf {
   float keep = 1.0F;
   double step = 0.0;  ///< gamma / c1, before the segment's factor
   float inverse_c2 = 1.0F;
   float eps = 0.0F;
 
-  /// As AdamDirection::make().
+  /// Parameters as of AdamDirection::make().
   [[nodiscard]] static AdamDirectionOf make(double keep, double gamma, double eps, double c1, double c2) {
     return {static_cast<float>(keep), gamma / c1, static_cast<float>(1.0 / c2), static_cast<float>(eps)};
   }
@@ -68,7 +70,7 @@ struct AdamDirectionOf {
   }
 };
 
-/// Both of one segment.
+/// MomentUpdate, then AdamDirection with the new m and v.
 struct MomentsAndDirection {
   MomentUpdate moments;
   AdamDirection direction;
@@ -79,6 +81,7 @@ struct MomentsAndDirection {
     direction(m, v, target);
   }
 };
+/// Makes the MomentsAndDirection of a segment.
 struct MomentsAndDirectionOf {
   MomentUpdate moments;
   AdamDirectionOf direction;
@@ -89,10 +92,10 @@ struct MomentsAndDirectionOf {
   }
 };
 
-/// The first moment and the direction of one segment, from a variance that is known.
+/// m <- ema(m, g), then AdamDirection with the new m and a v that is only read.
 struct MomentumAndDirection {
   Ema first;
-  float gradient_scale = 1.0F;  ///< of clipping
+  float gradient_scale = 1.0F;  ///< factor of clipping
   AdamDirection direction;
 
   template <Number T>
@@ -102,6 +105,7 @@ struct MomentumAndDirection {
     direction(m, v, target);
   }
 };
+/// Makes the MomentumAndDirection of a segment.
 struct MomentumAndDirectionOf {
   Ema first;
   float gradient_scale = 1.0F;
@@ -113,7 +117,8 @@ struct MomentumAndDirectionOf {
   }
 };
 
-/// Both at once. Rule: MomentsAndDirection, or BySegment with a MomentsAndDirectionOf.
+/// Updates m and v, then adds Adam's direction to target, in one pass. Rule: MomentsAndDirection, or
+/// BySegment with a MomentsAndDirectionOf. Shape: m, v, gradient and target have the same length.
 /// Memory: reads m, v, g, target, writes m, v, target: 28 B per element; 26 B for a gradient of 16 bits.
 template <class Exec, class Rule, class MemorySpace>
 void accumulate_adam_direction(const Exec& exec, const Rule& rule, const Kokkos::View<float*, MemorySpace>& m,
@@ -126,7 +131,8 @@ void accumulate_adam_direction(const Exec& exec, const Rule& rule, const Kokkos:
   });
 }
 
-/// The moments alone. Memory: reads m, v, g, writes m, v: 20 B per element; 18 B for a gradient of 16 bits.
+/// Updates m and v alone. Memory: reads m, v, g, writes m, v: 20 B per element; 18 B for a gradient of 16
+/// bits.
 template <class Exec, class MemorySpace>
 void update_moments(const Exec& exec, const MomentUpdate& moments, const Kokkos::View<float*, MemorySpace>& m,
                     const Kokkos::View<float*, MemorySpace>& v,
@@ -137,8 +143,9 @@ void update_moments(const Exec& exec, const MomentUpdate& moments, const Kokkos:
   });
 }
 
-/// The direction alone, from moments that are up to date. Rule: AdamDirection, or BySegment with an
-/// AdamDirectionOf. Memory: reads m, v, target, writes target: 16 B per element.
+/// Adds Adam's direction to target, from m and v that update_moments() has updated before. Rule:
+/// AdamDirection, or BySegment with an AdamDirectionOf. Memory: reads m, v, target, writes target: 16 B per
+/// element.
 template <class Exec, class Rule, class MemorySpace>
 void accumulate_direction(const Exec& exec, const Rule& rule,
                           const Kokkos::View<const float*, MemorySpace>& m,
@@ -154,7 +161,7 @@ struct WeightDecay {
   KOKKOS_FORCEINLINE_FUNCTION void operator()(float& x) const { x *= factor; }
 };
 
-/// WeightDecay of a segment: 1 - gamma lambda.
+/// Makes the WeightDecay of a segment: factor = 1 - gamma lambda.
 struct WeightDecayOf {
   double gamma = 0.0;  ///< the learning rate, before the segment's factor
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION WeightDecay operator()(std::int64_t /*segment*/,

@@ -48,8 +48,8 @@ struct Ema {
   }
 };
 
-/// AdamApply of a segment. What is divided is divided on the host: in a kernel, a division in double would
-/// ask for as many registers as all else.
+/// Makes the AdamApply of a segment. make() does the divisions on the host: in a kernel, a division in double
+/// would need as many registers as all the rest.
 struct AdamApplyOf {
   double gamma = 0.0;  ///< the learning rate, before the segment's factor
   double step = 0.0;   ///< gamma / c1
@@ -68,11 +68,12 @@ struct AdamApplyOf {
   }
 };
 
-/// What a dense Adam step does to one coordinate: m, v by ema of g, g^2 (g scaled first), then AdamApply.
+/// A dense Adam step of one coordinate: m <- ema(m, g), v <- ema(v, g^2), where g is gradient_scale times the
+/// gradient; then AdamApply to x.
 struct AdamStep {
   Ema first;
   Ema second;
-  float gradient_scale = 1.0F;  ///< of clipping
+  float gradient_scale = 1.0F;  ///< factor of clipping
   AdamApply apply;
 
   template <Number T>
@@ -85,7 +86,7 @@ struct AdamStep {
     v = v_new;
     x = x_new;
   }
-  /// The same with x rounded into a copy.
+  /// The same; then copy <- the new x, rounded.
   template <Number T, Number Copy>
   KOKKOS_FORCEINLINE_FUNCTION void operator()(float& x, float& m, float& v, const T& gradient,
                                               Copy& copy) const {
@@ -94,7 +95,7 @@ struct AdamStep {
   }
 };
 
-/// AdamStep of a segment.
+/// Makes the AdamStep of a segment.
 struct AdamStepOf {
   Ema first;
   Ema second;
@@ -107,10 +108,10 @@ struct AdamStepOf {
   }
 };
 
-/// AdamStep from a variance that is known.
+/// AdamStep with a v that is only read: m <- ema(m, g), then AdamApply to x.
 struct MomentumStep {
   Ema first;
-  float gradient_scale = 1.0F;  ///< of clipping
+  float gradient_scale = 1.0F;  ///< factor of clipping
   AdamApply apply;
 
   template <Number T>
@@ -119,6 +120,7 @@ struct MomentumStep {
     x = apply(x, m, v);
   }
 };
+/// Makes the MomentumStep of a segment.
 struct MomentumStepOf {
   Ema first;
   float gradient_scale = 1.0F;
@@ -130,11 +132,11 @@ struct MomentumStepOf {
   }
 };
 
-/// Dense Adam / AdamW on all elements (Kingma and Ba 2015; Loshchilov and Hutter 2019), with x rounded into a
-/// copy if there is one. Rule: AdamStep, or BySegment with an AdamStepOf.
+/// Dense Adam / AdamW on all elements (Kingma and Ba 2015; Loshchilov and Hutter 2019); also writes the new
+/// x, rounded, into `copy` if it exists. Rule: AdamStep, or BySegment with an AdamStepOf.
 ///
-/// Memory: reads x, m, v, g and writes x, m, v: 28 B per element; 26 B for a gradient of 16 bits; 2 B more
-/// for the copy.
+/// Shape: x, m, v, gradient and copy have the same length. Memory: reads x, m, v, g and writes x, m, v: 28 B
+/// per element; 26 B for a gradient of 16 bits; 2 B more for the copy.
 template <class Exec, class Rule, class MemorySpace>
 void adam_update(const Exec& exec, const Rule& rule, const Kokkos::View<float*, MemorySpace>& x,
                  const Kokkos::View<float*, MemorySpace>& m, const Kokkos::View<float*, MemorySpace>& v,

@@ -12,8 +12,8 @@
 
 namespace kadam {
 
-/// Even bits, which follow from a number alone, whatever thread asks for them (Wellons' lowbias32). Worked
-/// number: 0 for 0, 0x688990c0 for 1.
+/// Returns 32 evenly distributed bits, a hash of `number` alone: every thread gets the same (Wellons'
+/// lowbias32). Worked number: 0 for 0, 0x688990c0 for 1.
 [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::uint32_t scattered(std::uint32_t number) {
   number ^= number >> 16U;
   number *= 0x7feb352dU;
@@ -22,16 +22,18 @@ namespace kadam {
   return number ^ (number >> 16U);
 }
 
-/// The errors of an encoder in bf16 in place of float32: 2 B an element, rounded by chance. To the nearest
-/// would lose, step after step, what is small beside its error; by chance nothing is lost in the mean.
+/// Errors of an encoder in bf16 in place of float32: 2 B per element. New errors are rounded by chance
+/// (round_by_chance()). Rounding to the nearest would lose, step after step, every change that is small
+/// beside its error; rounding by chance loses nothing in the mean.
 ///
-/// The bits of chance follow from `rounding`, the block and the place in it: an exchange says a `rounding` of
-/// its own, and is repeated to the last bit by the same one. A block starts anywhere, and goes on in steps of
-/// the golden ratio, which costs an addition and is even within a block too. Two elements, 16 apart, share 32
-/// bits.
+/// The random bits are a function of `rounding`, the block's first element and the place in the block. Every
+/// exchange passes another `rounding`; with the same one, it would be repeated to the last bit. The first
+/// bits of a block are hashed; the next ones follow in steps of the golden ratio, which costs one addition
+/// and is even within a block too. Two elements of a block, 16 apart, share 32 bits.
 template <class MemorySpace>
 struct Bfloat16Errors {
-  /// A block waits as float32 for its scale, in a thread's innermost cache or a team's registers.
+  /// Elements that a block may have: it waits as float32 for its scale, in a thread's innermost cache or a
+  /// team's registers.
   static constexpr std::int64_t longest_block = 2048;
 
   Kokkos::View<Bfloat16*, MemorySpace> values;
@@ -41,21 +43,21 @@ struct Bfloat16Errors {
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float operator()(const std::int64_t i) const {
     return to_float(values(i));
   }
-  /// What is rounded to be element k of the block.
+  /// Error of element k of the block <- value, rounded by chance.
   KOKKOS_FORCEINLINE_FUNCTION void put(const BlockMap::Block& block, const std::int64_t k,
                                        const float value) const {
     const std::uint32_t pair = first_pair(block) + pair_step * number_of_pair(k);
     values(block.first_element + k) = round_by_chance(value, (k & 16) == 0 ? pair & 0xffffU : pair >> 16U);
   }
 
-  /// h <- the block, by one thread.
+  /// h <- the errors of the block, in float32; one thread does it.
   KOKKOS_FORCEINLINE_FUNCTION void read(const BlockMap::Block& block, float* KOKKOS_RESTRICT h) const {
     const Bfloat16* const of_block = values.data() + block.first_element;
     KADAM_SIMD
     for (std::int64_t k = 0; k < block.elements; ++k) h[k] = to_float(of_block[k]);
   }
-  /// The block <- h, by one thread. Asks for the next block, line by line: all at once, while memory is asked
-  /// for gradients too, its lines would come late.
+  /// The errors of the block <- h, rounded by chance; one thread does it. Meanwhile it prefetches the errors
+  /// of the next block, line by line: prefetched all at once, together with gradients, they would come late.
   KOKKOS_FORCEINLINE_FUNCTION void write(const BlockMap::Block& block, const float* KOKKOS_RESTRICT h) const {
     Bfloat16* const of_block = values.data() + block.first_element;
     const std::uint32_t first = first_pair(block);

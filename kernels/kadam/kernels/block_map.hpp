@@ -8,12 +8,12 @@
 
 namespace kadam {
 
-/// Where the scale blocks of a chunked vector lie: in elements, and in 32-bit words of the messages.
+/// Places of the scale blocks of a chunked vector: in elements, and in 32-bit words of the messages.
 ///
 /// The message of one chunk is [scale of block 0][codes of block 0][scale of block 1][codes of block 1] ...;
-/// each block starts at a word of its own, so a thread that owns a word owns its elements, and consecutive
-/// blocks are one piece of the message. The messages of all chunks follow each other; every chunk but the
-/// last non-empty one is full.
+/// each block starts at a new word, so a thread that owns a word owns its elements, and consecutive blocks
+/// are one piece of the message. The messages of all chunks follow each other; every chunk but the last
+/// non-empty one is full.
 struct BlockMap {
   std::int64_t elements = 0;          ///< of the whole vector
   std::int64_t chunk_elements = 0;    ///< of a full chunk
@@ -27,8 +27,8 @@ struct BlockMap {
   struct Block {
     std::int64_t first_element;
     std::int64_t elements;
-    std::int64_t scale_word;
-    std::int64_t first_word;
+    std::int64_t scale_word;  ///< word of the scale, in the messages of all chunks
+    std::int64_t first_word;  ///< first word of the codes, likewise
   };
 
   [[nodiscard]] KOKKOS_INLINE_FUNCTION Block block(std::int64_t index) const {
@@ -41,14 +41,14 @@ struct BlockMap {
     return {first, Kokkos::min(block_elements, chunk_end - first), word, word + scale_words};
   }
 
-  /// The block that holds an element.
+  /// Number of the block that holds `element`.
   [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int64_t block_of(std::int64_t element) const {
     const std::int64_t chunk = element / chunk_elements;
     return chunk * blocks_per_chunk + (element - chunk * chunk_elements) / block_elements;
   }
 };
 
-/// The blocks [first, last) of a map: what a kernel works on.
+/// The blocks [first, last) of a map, on which a kernel works.
 struct BlockRange {
   BlockMap map;
   std::int64_t first;
@@ -60,7 +60,7 @@ struct BlockRange {
   BlockRange(const BlockMap& of, std::int64_t first_block, std::int64_t last_block)
       : map(of), first(first_block), last(last_block) {}
 
-  /// The blocks of elements [begin, end), which start and end where blocks do.
+  /// The blocks of the elements [begin, end). begin and end are borders of blocks.
   [[nodiscard]] static BlockRange of_elements(const BlockMap& map, std::int64_t begin, std::int64_t end) {
     if (begin >= end) return {map, 0, 0};
     return {map, map.block_of(begin), map.block_of(end - 1) + 1};

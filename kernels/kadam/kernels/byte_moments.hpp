@@ -15,26 +15,27 @@
 #include <string>
 #include <type_traits>
 
-/// Moments in 8 bits an element, block-wise (Dettmers et al. 2021, 8-bit Optimizers via Block-wise
-/// Quantization): a code of each element's share of the largest in its block.
+/// Moments in 8 bits per element, block-wise (Dettmers et al. 2021, 8-bit Optimizers via Block-wise
+/// Quantization): the code of an element says its share of the largest magnitude in its block.
 namespace kadam {
 
-/// A share, from 0 to 1, as its exponent and 3 bits of its mantissa, in so many bits: an eighth of an octave
-/// from one code to the next, whatever the size. Code 0 is 0, the largest is 1.
+/// Code of `Bits` bits for a share from 0 to 1: the exponent of the share and 3 bits of its mantissa. Every
+/// octave has eight codes, however small the share. Code 0 is 0, the largest code is 1.
 ///
 /// Worked number: 8 bits: 255 is 1, 254 is 0.9375, 1 is 1.25 2^-32; 7 bits: 127 is 1, 1 is 1.25 2^-16.
 template <int Bits>
 struct ShareCode {
   static constexpr std::int32_t largest = (1 << Bits) - 1;
-  /// To the nearest, as bits of chance.
+  /// The `chance` with which encode() rounds to the nearest.
   static constexpr std::uint32_t nearest = 0x8000U;
 
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION static float decode(std::int32_t code) {
     return code > 0 ? Kokkos::bit_cast<float>((code + below) << dropped) : 0.0F;
   }
-  /// Down or up, by 16 even bits of chance: in the mean it is the share. A share that a code stands for,
-  /// off by 8 units in the last place at most, always gets that code: so does what is decoded and encoded
-  /// again. Integers alone: this vectorises.
+  /// Returns the code of `share`, rounded down or up by `chance`, 16 evenly distributed bits: from code 1 on,
+  /// the mean over all of them is the share. A share at most 7 units in the last place off the value of a
+  /// code always gets that code; so a decoded share that is encoded again keeps its code. Integers alone:
+  /// this vectorises.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION static std::int32_t encode(float share, std::uint32_t chance) {
     const auto bits = Kokkos::bit_cast<std::uint32_t>(share) + (chance << (dropped - 16)) + 8U;
     const std::int32_t code = static_cast<std::int32_t>(bits >> dropped) - below;
@@ -47,7 +48,7 @@ struct ShareCode {
   static constexpr std::int32_t below = (0x3f800000 >> dropped) - largest;
 };
 
-/// m: a sign and 7 bits.
+/// Code of an element of m: a sign bit and a ShareCode of 7 bits. inverse: MomentScale::inverse.
 struct FirstMomentCode {
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION static float decode(std::uint8_t code, float scale) {
     const float size = ShareCode<7>::decode(code & 0x7f) * scale;
@@ -62,7 +63,8 @@ struct FirstMomentCode {
   }
 };
 
-/// v: 8 bits, and never 0 where v is not: a step would be divided by it.
+/// Code of an element of v: a ShareCode of 8 bits, but never 0 for a share above 0, because a step is divided
+/// by the root of v. inverse: MomentScale::inverse.
 struct SecondMomentCode {
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION static float decode(std::uint8_t code, float scale) {
     return ShareCode<8>::decode(code) * scale;
@@ -76,8 +78,8 @@ struct SecondMomentCode {
   }
 };
 
-/// The largest of a block, by which its elements are divided. Below 2^-126 all of them are 0; above 2^126
-/// they are 2^126.
+/// Scale of a block: its largest magnitude, by which the elements are divided. If it is below 2^-126, all
+/// elements become 0; elements above 2^126 become 2^126.
 struct MomentScale {
   float scale = 0.0F;
   float inverse = 0.0F;
@@ -101,7 +103,7 @@ struct ByteMoments {
 
 namespace detail {
 
-/// A warp, which holds a whole block: 8 elements a thread.
+/// Shape of a team: one warp, which holds a whole block in its registers, 8 elements per thread.
 struct MomentTeam {
   static constexpr int threads = narrow_team_threads;
 #ifdef KADAM_ENABLE_HOST_TEAMS
@@ -112,8 +114,8 @@ struct MomentTeam {
   static constexpr unsigned teams = narrow_teams_at_a_time;
 };
 
-/// Bits of chance of the elements of a block: 16 for m, 16 for v. They follow from `rounding` and from where
-/// the element is.
+/// Random bits for the elements of a block: of() returns those of element k, the lower 16 for m, the upper 16
+/// for v. They follow from `rounding`, the block's first element and k alone.
 struct MomentChance {
   std::uint32_t first;
 
@@ -128,7 +130,7 @@ struct MomentChance {
   }
 };
 
-/// Asks a CPU for what is read soon of each array.
+/// Prefetches elements [first, first + count) of each array that is read, on a CPU.
 KOKKOS_FORCEINLINE_FUNCTION void prefetch_elements(const ElementArrays<>& /*none*/, std::int64_t /*first*/,
                                                    std::int64_t /*count*/) {}
 template <class First, class... Rest>
@@ -138,8 +140,8 @@ KOKKOS_FORCEINLINE_FUNCTION void prefetch_elements(const ElementArrays<First, Re
   prefetch_elements(arrays.rest, first, count);
 }
 
-/// The moments of a block decoded; rule(x, m, v, other elements); encoded again with the scales that they
-/// have now.
+/// Updates a block: decodes m and v; calls rule(x, m, v, elements of the other arrays) for every element;
+/// encodes m and v with their new scales.
 template <class Rule, class MemorySpace, class Arrays>
 struct UpdateByteMoments {
   Rule rule;
@@ -165,7 +167,7 @@ struct UpdateByteMoments {
   using CodeArrays = ElementArrays<ElementArray<T, is_read>, ElementArray<T, is_read>>;
   static constexpr std::int64_t block_elements = TensorBlocks<MemorySpace>::block_elements;
 
-  /// In loops over a few kilobytes, which stay in the innermost cache.
+  /// By one thread, in several loops over a few kilobytes, which stay in the innermost cache.
   KOKKOS_FORCEINLINE_FUNCTION void by_thread(const HostBlockMember& member, std::int64_t index,
                                              const Block& block, const MomentChance& chance) const {
     float m[block_elements];
@@ -187,7 +189,7 @@ struct UpdateByteMoments {
                                 [&](auto& x, auto&... others) { known(x, of_m[k], of_v[k], others...); });
                     });
                   });
-    // While this block is encoded in cache, memory would wait.
+    // Memory would be idle while this block is encoded in cache.
     if (block.end + block_elements <= static_cast<std::int64_t>(moments.m.extent(0))) {
       prefetch_elements(arrays, block.end, block_elements);
       prefetch(m_codes + block.elements(), block_elements);
@@ -208,8 +210,8 @@ struct UpdateByteMoments {
     }
   }
 
-  /// Each thread holds packs of neighbours in registers: what it loads and stores is 16 bytes of float32, 4
-  /// of codes, where blocks are aligned for that.
+  /// By a team, each of whose threads holds packs of neighbours in registers: one load or store moves 16
+  /// bytes of float32, or 4 bytes of codes, where blocks are aligned for that.
   template <class Member>
   KOKKOS_FORCEINLINE_FUNCTION void by_team(const Member& member, std::int64_t index, const Block& block,
                                            const MomentChance& chance) const {
@@ -235,7 +237,7 @@ struct UpdateByteMoments {
                                     largest_v = Kokkos::max(largest_v, v[j]);
                                   });
                   });
-    // A team has read both scales by then.
+    // The maxima wait for all threads: all have read the old scales before once() overwrites them.
     const auto new_m = MomentScale::of(member.max_of_threads(largest_m));
     const auto new_v = MomentScale::of(member.max_of_threads(largest_v));
     member.once([&] {
@@ -251,8 +253,8 @@ struct UpdateByteMoments {
                   });
   }
 
-  /// function(j, k, elements of the arrays) for the elements k of the block, in [first, last) of the vector,
-  /// that this thread holds in its registers j.
+  /// Calls function(j, k, elements of the arrays) for every element that this thread holds and that lies in
+  /// [first, last) of the vector. j: the thread's register that holds it; k: its place in the block.
   template <class Member, class OfArrays, class Function>
   KOKKOS_FORCEINLINE_FUNCTION void for_each_held(const Member& member, const OfArrays& of, bool has_packs,
                                                  const Block& block, std::int64_t first, std::int64_t last,
@@ -300,7 +302,7 @@ struct DecodeByteMoments {
   }
 };
 
-/// The reverse, to the nearest.
+/// The moments <- m, v, with new scales, rounded to the nearest.
 template <class MemorySpace>
 struct EncodeByteMoments {
   ByteMoments<MemorySpace> moments;
@@ -328,10 +330,12 @@ struct EncodeByteMoments {
 
 }  // namespace detail
 
-/// rule(x, m, v, gradient, and the copy if there is one) of the elements of the blocks [first, last), whose
-/// moments are decoded before and encoded after it. Rule: AdamStep, or BySegment with an AdamStepOf.
+/// Updates the elements of the blocks [first, last) in one pass: decodes their moments, calls
+/// rule(x, m, v, gradient), with the copy as last argument if it exists, and encodes the new moments. Rule:
+/// AdamStep, or BySegment with an AdamStepOf.
 ///
-/// x is updated from the new moments as they are before rounding. `rounding`: another one in each step.
+/// x is updated from the new moments before they are rounded. rounding: must differ from step to step; it
+/// decides the random bits of ShareCode::encode().
 /// Shape: x, gradient and copy have as many elements as moments. Memory: reads x, g, codes and writes x,
 /// codes: 16 B per element, 14 B for a gradient of 16 bits; 2 B more for the copy; 16 B per block.
 template <class Exec, class Rule, class MemorySpace>
@@ -353,7 +357,7 @@ void update_byte_moments(const Exec& exec, const Rule& rule, const ByteMoments<M
   });
 }
 
-/// m, v <- the moments, in so many blocks. Memory: 10 B per element.
+/// m, v <- the moments of all blocks, as float32. Memory: 10 B per element.
 template <class Exec, class MemorySpace>
 void decode_byte_moments(const Exec& exec, const ByteMoments<MemorySpace>& moments,
                          const Kokkos::View<float*, MemorySpace>& m,
@@ -363,8 +367,8 @@ void decode_byte_moments(const Exec& exec, const ByteMoments<MemorySpace>& momen
                          detail::DecodeByteMoments<MemorySpace>{moments, m, v});
 }
 
-/// The moments <- m, v, to the nearest: what decode_byte_moments() gave becomes the same codes and scales
-/// again. Memory: 18 B per element.
+/// The moments <- m, v, with new scales, rounded to the nearest. The m and v that decode_byte_moments() has
+/// written give the same codes and scales again. Memory: 18 B per element.
 template <class Exec, class MemorySpace>
 void encode_byte_moments(const Exec& exec, const Kokkos::View<const float*, MemorySpace>& m,
                          const std::type_identity_t<Kokkos::View<const float*, MemorySpace>>& v,

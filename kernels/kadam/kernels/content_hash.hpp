@@ -9,8 +9,8 @@
 namespace kadam {
 namespace detail {
 
-/// Mixes an element's bits with its number (the finaliser of SplitMix64), so that a sum in any order tells
-/// them apart.
+/// Adds a hash of an element's bits and its number (the finaliser of SplitMix64) to the sum. The sum depends
+/// on which value is where, but not on the order of addition.
 template <class MemorySpace>
 struct HashElement {
   Kokkos::View<const float*, MemorySpace> values;
@@ -25,8 +25,8 @@ struct HashElement {
 
 }  // namespace detail
 
-/// A hash of the values' bits: the same for the same values, whatever the threads; others have another one,
-/// but for one case in 2^64. Waits for exec.
+/// Returns a hash of the values' bits. The same values give the same hash with any number of threads; other
+/// values give another hash, except in one case of 2^64. Waits for exec.
 ///
 /// Memory: 4 B per element.
 template <class Exec, class MemorySpace>

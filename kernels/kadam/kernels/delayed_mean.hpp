@@ -25,8 +25,9 @@ struct ApplyDelayedMean {
 
 }  // namespace detail
 
-/// v(i) <- max(0, v(i) + kept (mean(i) - then(i))): a variance that was `then` goes on as if it had been
-/// `mean` instead, `kept` being how much of it is left since. Memory: 16 B per element.
+/// v(i) <- max(0, v(i) + kept (mean(i) - then(i))): gives v the value that it would have now if it had been
+/// `mean` some steps ago, when it was `then`. kept: the part of that old v that is left in v, beta2^k after k
+/// steps. Memory: 16 B per element.
 template <class Exec, class MemorySpace>
 void apply_delayed_mean(const Exec& exec, float kept, const Kokkos::View<const float*, MemorySpace>& mean,
                         const Kokkos::View<const float*, MemorySpace>& then,

@@ -11,7 +11,8 @@
 #include <string>
 #include <type_traits>
 
-/// Loops over the elements of a few arrays, by a rule that may differ from segment to segment: one launch.
+/// Loops over the elements of a few arrays, with a rule that may differ from segment to segment, in one
+/// launch.
 ///
 /// A CPU's thread walks 2048 elements with a plain loop, which the compiler vectorises. On a GPU a thread
 /// takes four neighbours at a time, with one load and one store of 16 bytes per array of float32, where all
@@ -25,13 +26,14 @@ inline constexpr std::int64_t pack_elements = 4;
 
 }  // namespace detail
 
-/// An array of such a loop: const T is read; T is written, and read before where `is_read`.
+/// An array that for_each_element() walks. A const T is only read; a T is written, and read before if
+/// `is_read`. Holds a pointer alone: the View it is made of must live until the kernel has ended.
 template <class T, bool is_read>
 struct ElementArray {
   static constexpr bool reads = is_read;
   static constexpr bool writes = !std::is_const_v<T>;
 
-  /// Neighbours that travel together.
+  /// Neighbours that one load or store moves.
   struct alignas(detail::pack_elements * sizeof(T)) Pack {
     std::remove_const_t<T> values[detail::pack_elements];
   };
@@ -43,17 +45,17 @@ struct ElementArray {
   }
 };
 
-/// The array of a View whose elements the rule gets as const T&.
+/// Makes an array of `view` that the rule only reads: it gets an element as const T&.
 template <class View>
 [[nodiscard]] auto reads(const View& view) {
   return ElementArray<const typename View::non_const_value_type, true>{view.data()};
 }
-/// The same as T&, which the rule reads and writes.
+/// Makes an array of `view` that the rule reads and writes: it gets an element as T&.
 template <class View>
 [[nodiscard]] auto updates(const View& view) {
   return ElementArray<typename View::non_const_value_type, true>{view.data()};
 }
-/// The same as T&, which the rule writes without reading it.
+/// Makes an array of `view` that the rule writes without reading it: it gets an element as T&.
 template <class View>
 [[nodiscard]] auto writes(const View& view) {
   return ElementArray<typename View::non_const_value_type, false>{view.data()};
@@ -61,7 +63,7 @@ template <class View>
 
 namespace detail {
 
-/// Some arrays, whose elements a function gets side by side.
+/// A list of arrays. at() and from() call a function with the elements that have the same number in each.
 template <class... Arrays>
 struct ElementArrays {
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION bool are_aligned() const { return true; }
@@ -88,13 +90,14 @@ struct ElementArrays<First, Rest...> {
     return first.is_aligned() && rest.are_aligned();
   }
 
-  /// function(element i of each array)
+  /// Calls function(element i of each array).
   template <class Function, class... Elements>
   KOKKOS_FORCEINLINE_FUNCTION void at(const std::int64_t i, const Function& function,
                                       Elements&... elements) const {
     rest.at(i, function, elements..., first.data[i]);
   }
-  /// The same for a pack of elements from i on, each array read and written at once.
+  /// Calls function(element of each array) for the pack of elements from i on. One load and one store moves
+  /// the pack of an array. Shape: are_aligned(), and i is a multiple of pack_elements.
   template <class Function, class... Packs>
   KOKKOS_FORCEINLINE_FUNCTION void from(const std::int64_t i, const Function& function,
                                         Packs&... packs) const {
@@ -115,7 +118,8 @@ template <class First, class... Rest>
   return {first, element_arrays(rest...)};
 }
 
-/// A rule that is the same for all elements is itself the rule of every part.
+/// Calls visit(rule, first element, end) for the parts of [begin, end) that have one rule each. A rule
+/// without segments has one part.
 template <class Rule, class Visit>
 KOKKOS_FORCEINLINE_FUNCTION void for_each_rule(const Rule& rule, std::int64_t begin, std::int64_t end,
                                                const Visit& visit) {
@@ -127,8 +131,9 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_rule(const BySegment<MemorySpace, Rule
   rule.for_each_in(begin, end, visit);
 }
 
-/// pack(i) for whole packs of [first, last), one per thread of a team at a time, and single(i) for what lies
-/// before and behind them, or for all where arrays are not aligned.
+/// Calls pack(i) for the first element i of every whole pack in [first, last), and single(i) for every
+/// element before and behind these packs. Without `are_aligned` it calls single(i) for all elements. The
+/// threads of the team take turns.
 template <class Team, class Pack, class Single>
 KOKKOS_FORCEINLINE_FUNCTION void for_each_pack(const TeamBlockMember<Team>& member, std::int64_t first,
                                                std::int64_t last, bool are_aligned, const Pack& pack,
@@ -150,7 +155,8 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_pack(const TeamBlockMember<Team>& memb
   for (std::int64_t i = to + member.rank(); i < last; i += member.threads()) single(i);
 }
 
-/// function(element of each array) for the elements [first, last) of a block.
+/// Calls function(element of each array) for the elements [first, last) of the arrays, by the thread or team
+/// of a block.
 template <class Member, class Function, class... Arrays>
 KOKKOS_FORCEINLINE_FUNCTION void for_each_element_of(const Member& member, std::int64_t first,
                                                      std::int64_t last, const Function& function,
@@ -194,7 +200,8 @@ struct ElementLoop {
 
 }  // namespace detail
 
-/// rule(element of each array) for every element in [0, elements): `rule` itself, or the rule of its segment.
+/// Calls rule(element of each array) for every element in [0, elements), in one launch. rule: a functor, or a
+/// BySegment, which makes the functor of each segment. arrays: made by reads(), updates() or writes().
 template <class Exec, class Rule, class... Arrays>
 void for_each_element(const std::string& label, const Exec& exec, std::int64_t elements, const Rule& rule,
                       const Arrays&... arrays) {

@@ -8,14 +8,15 @@
 
 namespace kadam {
 
-/// f(i) = values(i): a vector as it is, where kernels take an input element by element.
+/// f(i) = values(i): passes a vector to a kernel that takes its input as a function load(i).
 template <class MemorySpace>
 struct ElementOf {
   Kokkos::View<const float*, MemorySpace> values;
   KOKKOS_FORCEINLINE_FUNCTION float operator()(const std::int64_t i) const { return values(i); }
 };
 
-/// values(i) <- value: an update that writes what it is given, where kernels decode element by element.
+/// values(i) <- value: passes a vector to a kernel that gives each decoded element to a function
+/// apply(i, value).
 template <class MemorySpace>
 struct WriteElement {
   Kokkos::View<float*, MemorySpace> values;
