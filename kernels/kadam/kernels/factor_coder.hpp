@@ -11,19 +11,21 @@
 
 #include <cstdint>
 
-/// The codes of factors: columns of many matrices, one after the other, in blocks that end where a column or
-/// a chunk ends. Factors are short, so these kernels have a launch each for all blocks.
+/// Encodes, reduces and decodes factors. The vector of factors consists of the columns of many matrices, one
+/// after the other; a block ends where a column or a chunk ends. Factors are short, so each kernel is one
+/// launch for all blocks.
 namespace kadam {
 
-/// Elements of one column in one chunk, which share a scale; and where the scale and the codes lie among the
-/// messages of all chunks.
+/// The elements of one column that lie in one chunk and share a scale; and the place of their scale and codes
+/// in the messages of all chunks.
 struct FactorBlock {
-  std::int64_t first_element = 0;
+  std::int64_t first_element = 0;  ///< in the vector of factors
   std::int64_t elements = 0;
-  std::int64_t first_word = 0;  ///< the scale, if there is one; codes follow
+  std::int64_t first_word = 0;  ///< word of the scale, if the code has one; the codes follow
 };
 
-/// Where the parts of the elements of a block lie: part s of its element k at first + s stride + k.
+/// Places of the partial sums of a block: part s of element k of the block is sums(first + s stride + k), for
+/// s in [0, count).
 struct FactorParts {
   std::int64_t first = 0;
   std::int64_t stride = 0;
@@ -35,7 +37,7 @@ using FactorBlocks = Kokkos::View<const FactorBlock*, MemorySpace>;
 
 namespace detail {
 
-/// Codes `count` values that lie in `values`; leaves there what the codes say. Shape: all of a block.
+/// Encodes the `count` values of a block into words from first_word on; values <- their decoded codes.
 template <Quantiser Q, class Member, class MemorySpace>
 KOKKOS_FORCEINLINE_FUNCTION void encode_factor_block(const Member& member, const Q& quantiser,
                                                      float* const values, std::int64_t count,
@@ -61,7 +63,7 @@ KOKKOS_FORCEINLINE_FUNCTION void encode_factor_block(const Member& member, const
   });
 }
 
-/// Element k of a block, from a message in which the block begins at this word.
+/// Decodes element k of a block that begins at word first_word of `words`.
 template <Quantiser Q, class View>
 [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float factor_value(const Q& quantiser, const View& words,
                                                              std::int64_t first_word, std::int64_t k) {
@@ -99,7 +101,7 @@ template <Quantiser Q, class MemorySpace>
 struct ReduceFactors {
   Q quantiser;
   FactorBlocks<MemorySpace> blocks;
-  std::int64_t first_word;     ///< of the own chunk, among the messages of all
+  std::int64_t first_word;     ///< of the own chunk, in the messages of all chunks
   std::int64_t first_element;  ///< of the own chunk
   std::int64_t ranks;
   std::int64_t stride_words;
@@ -147,11 +149,11 @@ struct DecodeFactors {
 
 }  // namespace detail
 
-/// values(i) <- the sum of its parts, in order and in double, rounded once; messages <- their codes;
-/// values(i)
-/// <- what these say.
+/// Adds up the partial sums of each element, in order and in double, and rounds once to float32; messages <-
+/// the codes of these values; values <- the decoded codes.
 ///
-/// Shape: parts has an entry for each block; blocks do not overlap.
+/// Shape: parts has one entry per block; blocks do not overlap; values has all factors, messages the words of
+/// all chunks.
 template <class Exec, Quantiser Q, class MemorySpace>
 void encode_factors(const Exec& exec, const Q& quantiser, const FactorBlocks<MemorySpace>& blocks,
                     const Kokkos::View<const FactorParts*, MemorySpace>& parts,
@@ -162,22 +164,24 @@ void encode_factors(const Exec& exec, const Q& quantiser, const FactorBlocks<Mem
       detail::EncodeFactors<Q, MemorySpace>{quantiser, blocks, parts, sums, values, messages});
 }
 
-/// What came from all ranks for the blocks [first, last) of the own chunk.
+/// The messages of all ranks, in rank order, for the own chunk, which has the blocks [first, last).
 template <class MemorySpace>
 struct ReceivedFactors {
   std::int64_t first = 0;
   std::int64_t last = 0;
-  std::int64_t first_word = 0;     ///< of the chunk, among the messages of all chunks
-  std::int64_t first_element = 0;  ///< of the chunk
+  std::int64_t first_word = 0;     ///< of the own chunk, in the messages of all chunks
+  std::int64_t first_element = 0;  ///< of the own chunk
   int ranks = 1;
-  std::int64_t stride_words = 0;  ///< between the messages of two ranks
+  std::int64_t stride_words = 0;  ///< between the messages of consecutive ranks
   ConstWords<MemorySpace> words;
 };
 
-/// The mean of what ranks sent, in their order and in float32; its codes into replies. own(i) <- own(i) - n
-/// times what these codes lose of the mean, unless own is empty.
+/// Decodes the messages of all ranks and takes their mean, in rank order and in float32; replies <- the codes
+/// of the mean; means <- the decoded codes. Unless own is empty, own(i) <- own(i) - n (mean - decoded code):
+/// then the mean of own over the ranks is what the replies say.
 ///
-/// Shape: means [own chunk], workspace; replies has the messages of all chunks; own as the vector.
+/// Shape: means [own chunk]; replies has the words of all chunks, of which the own chunk's are written; own
+/// has all factors.
 template <class Exec, Quantiser Q, class MemorySpace>
 void reduce_factors(const Exec& exec, const Q& quantiser, const FactorBlocks<MemorySpace>& blocks,
                     const ReceivedFactors<MemorySpace>& received,
@@ -189,7 +193,7 @@ void reduce_factors(const Exec& exec, const Q& quantiser, const FactorBlocks<Mem
                              received.stride_words, received.words, means, own, replies});
 }
 
-/// out(i) <- what the messages say.
+/// out(i) <- the value of factor element i, decoded from the messages of all chunks.
 template <class Exec, Quantiser Q, class MemorySpace>
 void decode_factors(const Exec& exec, const Q& quantiser, const FactorBlocks<MemorySpace>& blocks,
                     const ConstWords<MemorySpace>& messages, const Kokkos::View<float*, MemorySpace>& out) {

@@ -24,7 +24,7 @@
 namespace kadam {
 
 /// A tensor with a variance: rows x columns elements of a vector from `begin` on, row-major. It is a matrix
-/// if it has two or more of each.
+/// if it has at least two rows and two columns.
 struct VarianceShape {
   std::int64_t begin = 0;
   std::int64_t rows = 0;
@@ -34,18 +34,19 @@ struct VarianceShape {
   [[nodiscard]] std::int64_t elements() const { return rows * columns; }
 };
 
-/// What stands for the variance of some tensors: of a matrix the factors R, a number for each row, and C, one
-/// for each column; of other tensors v itself.
+/// Factored variance of some tensors. A matrix has the factors R, one number per row, and C, one number per
+/// column, in place of v; every other tensor has v itself.
 ///
 ///   v_jk = R_j C_k / mean(R);   0 where mean(R) = 0
 ///
-/// One vector holds all R, then all C, then the others' v: a mean over ranks is one mean of it. Tables say
-/// which is where, so that one launch does for all tensors.
+/// The vector `values` holds all R, then all C, then the v of other tensors, so that a mean over ranks is one
+/// mean of this vector. Tables say which value belongs where, so that one launch does for all tensors.
 /// Memory: 4 B per value. Sums: 8 B for every row and column of a panel, of 32768 elements on a CPU, of 4096
 /// on a GPU; tables: 32 B per 2048 elements and per 1024 values, 24 B per panel, 80 B per matrix.
 template <class MemorySpace>
 struct VarianceFactors {
-  /// Elements between two looks at the tables, and values.
+  /// Elements of a full Tile, and values of a full ValueTile. On a GPU the latter has variance_team_values if
+  /// its values are rows or columns.
   static constexpr std::int64_t tile_elements = 2048;
   static constexpr std::int64_t tile_values = 1024;
 
@@ -53,10 +54,10 @@ struct VarianceFactors {
     std::int64_t begin;
     std::int64_t rows;
     std::int64_t columns;
-    std::int64_t first_row;     ///< value that is R of its first row
-    std::int64_t first_column;  ///< and C of its first column
-    std::int64_t row_sums;      ///< sums of its rows, in each panel of columns after the other
-    std::int64_t column_sums;   ///< sums of its columns, in each panel of rows after the other
+    std::int64_t first_row;     ///< place in `values` of R of its first row
+    std::int64_t first_column;  ///< place in `values` of C of its first column
+    std::int64_t row_sums;      ///< place in `sums` of the sums of its rows, one panel across after the other
+    std::int64_t column_sums;   ///< place in `sums` of those of its columns, one panel down after the other
     std::int64_t panel_rows;
     std::int64_t panel_columns;
 
@@ -69,11 +70,12 @@ struct VarianceFactors {
   };
   /// A part of a matrix whose squares are summed together.
   struct Panel {
-    std::int64_t matrix;
-    std::int64_t row;
-    std::int64_t column;
+    std::int64_t matrix;  ///< number of the matrix
+    std::int64_t row;     ///< first row
+    std::int64_t column;  ///< first column
   };
-  /// Neighbours of one tensor. matrix: its number, or -1, and then `value` is the first one's v.
+  /// Consecutive elements of one tensor. matrix: number of the matrix, or -1 for any other tensor: then the v
+  /// of the tile's elements begin at values(value).
   struct Tile {
     std::int64_t begin;
     std::int64_t elements;
@@ -81,7 +83,8 @@ struct VarianceFactors {
     std::int64_t value;
   };
   enum class Kind : std::int32_t { row, column, element };
-  /// Neighbours among the values. begin: number of the row or column in its matrix, or of the element.
+  /// Consecutive values of one kind and one tensor, from values(value) on. begin: row or column of the first
+  /// one in its matrix, or its element of the vector.
   struct ValueTile {
     std::int64_t value;
     std::int64_t begin;
@@ -91,22 +94,23 @@ struct VarianceFactors {
   };
 
   Kokkos::View<float*, MemorySpace> values;
-  Kokkos::View<float*, MemorySpace> means;  ///< of R of each matrix
+  Kokkos::View<float*, MemorySpace> means;  ///< mean(R) of each matrix
   Kokkos::View<double*, MemorySpace> sums;
   Kokkos::View<Matrix*, MemorySpace> matrices;
   Kokkos::View<Panel*, MemorySpace> panels;
   Kokkos::View<Tile*, MemorySpace> tiles;
   Kokkos::View<ValueTile*, MemorySpace> value_tiles;
-  std::int64_t rows = 0;     ///< of all matrices: so many values are R
-  std::int64_t columns = 0;  ///< and so many after them C
+  std::int64_t rows = 0;     ///< of all matrices: values [0, rows) are R
+  std::int64_t columns = 0;  ///< of all matrices: values [rows, rows + columns) are C
 
-  /// R_j / mean(R). In this order nothing that fits a float32 is lost: a product of both could be too small.
+  /// Returns R_row / mean(R), the factor on C_k in v. R_j C_k without the division could be too small for a
+  /// float32.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float row_ratio(std::int64_t matrix, std::int64_t row) const {
     const float mean = means(matrix);
     return mean > 0.0F ? values(matrices(matrix).first_row + row) / mean : 0.0F;
   }
 
-  /// For the kernels of Exec. Waits for its copies.
+  /// Allocates values of 0, sums, and the tables that the kernels of Exec need. Waits for its copies.
   template <class Exec>
   [[nodiscard]] static VarianceFactors make(const std::vector<VarianceShape>& shapes) {
     const Tables<Entries> tables(shapes, !detail::one_thread_per_block<Exec>);
@@ -124,14 +128,14 @@ struct VarianceFactors {
     factors.value_tiles = on_device<MemorySpace>("kadam::VarianceFactors::value_tiles", tables.value_tiles);
     return factors;
   }
-  /// Rows and columns of the matrices, elements of the others.
+  /// Number of values: rows and columns of the matrices, and elements of the other tensors.
   [[nodiscard]] static std::int64_t value_count(const std::vector<VarianceShape>& shapes) {
     std::int64_t count = 0;
     for (const VarianceShape& shape : shapes)
       count += shape.is_matrix() ? shape.rows + shape.columns : shape.elements();
     return count;
   }
-  /// Beside the values. by_teams: on a GPU.
+  /// Bytes that all members but `values` hold. by_teams: true on a GPU.
   [[nodiscard]] static std::size_t workspace_bytes(const std::vector<VarianceShape>& shapes, bool by_teams) {
     const Tables<Count> tables(shapes, by_teams);
     return tables.matrices.size() * (sizeof(float) + sizeof(Matrix)) +
@@ -142,7 +146,7 @@ struct VarianceFactors {
  private:
   template <class T>
   using Entries = std::vector<T>;
-  /// Stands for a list where its length is all that is asked: those of a large model take megabytes.
+  /// Counts entries and stores none, for workspace_bytes(): lists of a large model take megabytes.
   template <class T>
   class Count {
    public:
@@ -217,7 +221,7 @@ struct VarianceFactors {
             {value + i, begin + i, matrix, static_cast<std::int32_t>(std::min(of_tile, count - i)), kind});
       }
     }
-    /// Rows and columns: long rows for the thread of a CPU; for a team about as many of both.
+    /// Returns the rows and columns of a panel: long rows for the thread of a CPU, about a square for a team.
     static std::pair<std::int64_t, std::int64_t> panel_of(const VarianceShape& shape, bool by_teams) {
       if (!by_teams) {
         const std::int64_t across = std::min(shape.columns, detail::variance_panel_columns);
@@ -235,7 +239,8 @@ struct VarianceFactors {
 
 namespace detail {
 
-/// The squares of one panel: a sum for each of its rows and columns, in double.
+/// Sums the squares of the elements of one panel, in double: one sum for each of its rows, one for each of
+/// its columns.
 template <Number T, class MemorySpace>
 struct SumSquaresOfPanel {
   VarianceFactors<MemorySpace> factors;
@@ -263,12 +268,12 @@ struct SumSquaresOfPanel {
       }
       member.for_each(columns, [&](const std::int64_t k) { column_sums[k] = of_column[k]; });
     } else {
-      // An odd stride: else threads that take a row each would all ask the same bank.
+      // An odd stride: otherwise threads that take a row each would all read from the same bank.
       const std::int64_t stride = columns | 1;
       auto* const tile = member.template scratch<float>(scratch_elements);
       const auto fill = [&](const auto width) {
-        // First all loads that a thread's registers hold, then what they lead to: memory is busy meanwhile.
-        // By hand: for_each_loaded() takes 126 registers here, this 89.
+        // A thread first loads as much as its registers hold, then stores it: this keeps memory busy.
+        // Written by hand, because for_each_loaded() takes 126 registers here, and this takes 89.
         for (std::int64_t round = 0; round < rows * columns; round += member.held()) {
           float own[held_elements];
           member.for_each_held(round, rows * columns, [&](const int j, const std::int64_t k) {
@@ -314,7 +319,8 @@ struct SumSquaresOfPanel {
   }
 };
 
-/// The values, from the sums of panels or from the elements themselves.
+/// Updates the values of one ValueTile: rows and columns from the sums of panels, a v from its element's
+/// gradient.
 template <Number T, class MemorySpace>
 struct UpdateVarianceValues {
   using Factors = VarianceFactors<MemorySpace>;
@@ -351,7 +357,7 @@ struct UpdateVarianceValues {
         update(k, sum);
       });
     } else {
-      // Some threads share the panels of a value: a long matrix has many of them, and few columns.
+      // Several threads share the panels of one value: a long matrix has many panels and few columns.
       auto* const partial = member.template scratch<double>(scratch_sums);
       member.for_each(scratch_sums, [&](const std::int64_t t) {
         const std::int64_t k = t % of_tile;
@@ -374,7 +380,7 @@ struct UpdateVarianceValues {
   static constexpr std::int64_t shares = variance_team_shares;
   static constexpr std::int64_t scratch_sums = of_tile * shares;
 
-  /// Of every `shares`-th panel from number `share` on. Some are asked for before they are added.
+  /// Sum over every `shares`-th panel, from number `share` on. Loads several sums before it adds them.
   [[nodiscard]] static KOKKOS_FORCEINLINE_FUNCTION double sum_of_share(const double* sums,
                                                                        std::int64_t stride,
                                                                        std::int64_t share,
@@ -409,7 +415,7 @@ struct MeanOfRows {
   }
 };
 
-/// rule(v, element of each array) for the elements of one tile.
+/// Calls rule(v, element of each array) for the elements of one tile.
 template <class Rules, class Arrays, class MemorySpace>
 struct VarianceLoop {
   using Tile = typename VarianceFactors<MemorySpace>::Tile;
@@ -453,8 +459,8 @@ struct VarianceLoop {
     float values[pack_elements];
   };
 
-  /// visit(first element, count, factor, numbers) for the parts of a tile that lie in one row each: v is the
-  /// factor times the numbers.
+  /// Calls visit(first element, count, factor, numbers) for the parts of a tile that lie in one row each: v
+  /// of element first + k is factor numbers[k].
   template <class Visit>
   KOKKOS_FORCEINLINE_FUNCTION void for_each_row(const Tile& tile, const Visit& visit) const {
     if (tile.matrix < 0) {
@@ -473,7 +479,7 @@ struct VarianceLoop {
     }
   }
 
-  /// v of some neighbours from element i on, which are all in the tile.
+  /// v[k] <- v of element i + k for every k. All these elements are in the tile.
   template <std::size_t count>
   KOKKOS_FORCEINLINE_FUNCTION void find(const Tile& tile, std::int64_t i, float (&v)[count]) const {
     if (tile.matrix < 0) {
@@ -495,7 +501,7 @@ struct VarianceLoop {
       }
     }
   }
-  /// A GPU divides numbers of 32 bits several times as fast.
+  /// Returns number / divisor, in 32 bits if the number fits: that is several times as fast on a GPU.
   [[nodiscard]] static KOKKOS_FORCEINLINE_FUNCTION std::int64_t quotient(std::int64_t number,
                                                                          std::int64_t divisor) {
     if (number >> 32 != 0) return number / divisor;
@@ -505,7 +511,7 @@ struct VarianceLoop {
 
 }  // namespace detail
 
-/// mean(R) of every matrix, after its R has changed. Memory: 4 B per row.
+/// factors.means <- mean(R) of every matrix. To be called after R has changed. Memory: 4 B per row.
 template <class Exec, class MemorySpace>
 void find_row_means(const Exec& exec, const VarianceFactors<MemorySpace>& factors) {
   detail::for_each_block("kadam::find_row_means", exec, 0,
@@ -513,13 +519,13 @@ void find_row_means(const Exec& exec, const VarianceFactors<MemorySpace>& factor
                          detail::MeanOfRows<MemorySpace>{factors});
 }
 
-/// R <- ema(R, row means of g^2), C <- ema(C, column means of g^2), the others' v <- ema(v, g^2); g is scaled
-/// first.
+/// R <- ema(R, row means of g^2), C <- ema(C, column means of g^2), v of other tensors <- ema(v, g^2), where
+/// g is gradient_scale times the gradient. Also updates factors.means.
 ///
-/// Three kernels for all tensors: squares by panels, values, means. Sums in double, in an order that does not
-/// depend on threads, each mean rounded once.
-/// Shape: the vector of the gradient that the shapes were said for.
-/// Memory: reads g once, and 16 B for each row and column of a panel: 4.5 B per element at most, but for
+/// Three kernels for all tensors: squares by panels, values, means. Adds in double, in an order that does not
+/// depend on the number of threads, and rounds each mean once.
+/// Shape: gradient is the vector in which the shapes given to make() lie.
+/// Memory: reads g once, and 16 B for each row and column of a panel: 4.5 B per element at most, except in
 /// matrices that are narrower than 64.
 template <class Exec, class MemorySpace>
 void update_variance(const Exec& exec, const VarianceFactors<MemorySpace>& factors, const Ema& second,
@@ -534,8 +540,9 @@ void update_variance(const Exec& exec, const VarianceFactors<MemorySpace>& facto
   find_row_means(exec, factors);
 }
 
-/// rule(v, element of each array) for every element of the tensors, by the rule of its segment: one launch.
-/// v is made of its factors where it is used. Shape: a segment has whole tensors.
+/// Calls rule(v, element of each array) for every element of the tensors, with the rule of its segment, in
+/// one launch. v is computed from its factors where it is used. arrays: made by reads(), updates() or
+/// writes(). Shape: every tensor lies in one segment.
 template <class Exec, class MemorySpace, class RuleOf, class... Arrays>
 void for_each_with_variance(const std::string& label, const Exec& exec,
                             const VarianceFactors<MemorySpace>& factors,
@@ -547,7 +554,7 @@ void for_each_with_variance(const std::string& label, const Exec& exec,
                          Loop{factors, rules, list, list.are_aligned()});
 }
 
-/// m <- ema(m, g);  target <- keep target + step m / (sqrt(v inverse_c2) + eps).
+/// m <- ema(m, g);  target <- keep target + step m / (sqrt(v inverse_c2) + eps), with v from the factors.
 /// Memory: reads m, g, target, writes m, target: 20 B per element; 18 B for a gradient of 16 bits.
 template <class Exec, class MemorySpace>
 void accumulate_momentum_direction(const Exec& exec,
@@ -562,8 +569,8 @@ void accumulate_momentum_direction(const Exec& exec,
   });
 }
 
-/// m <- ema(m, g), then Adam's update of x. Memory: reads x, m, g, writes x, m: 20 B per element; 18 B for a
-/// gradient of 16 bits.
+/// m <- ema(m, g), then Adam's update of x, with v from the factors. Memory: reads x, m, g, writes x, m: 20 B
+/// per element; 18 B for a gradient of 16 bits.
 template <class Exec, class MemorySpace>
 void momentum_update(const Exec& exec, const BySegment<MemorySpace, MomentumStepOf>& rules,
                      const VarianceFactors<MemorySpace>& factors, const Kokkos::View<float*, MemorySpace>& x,

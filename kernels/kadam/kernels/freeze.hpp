@@ -49,20 +49,21 @@ void fold_corrections(const Exec& exec, float inverse_c1, float inverse_c2,
                        detail::FoldCorrections<MemorySpace>{inverse_c1, inverse_c2, m, v});
 }
 
-/// What becomes of variances that are far below their scale block's root mean square R = sqrt(mean v), of the
-/// v > 0.
+/// Rule for variances that are far below the others in their scale block. R = sqrt(mean of all v > 0 in the
+/// block).
 struct VarianceFloor {
-  double part = 0.0;  ///< of R, that sqrt(v) is raised to; 0: nothing is changed
-  double eps = 0.0;   ///< of Adam, in terms of v: eps sqrt(c2) where v is not corrected by c2
+  double part = 0.0;  ///< raises sqrt(v) to at least part R; 0: changes nothing
+  double eps = 0.0;   ///< Adam's eps, times sqrt(c2) if v is not corrected by c2
 
-  /// Below eps and below this part of R, a gradient is what rounding left of a sum that is 0.
+  /// Where sqrt(v) is below eps and below this part of R, gradients are noise: what rounding leaves of a sum
+  /// that is 0.
   static constexpr double noise_part = 1e-3;
 
-  /// Of a block whose v have this mean: the smallest v that is not noise, and the smallest after raising.
   struct Limits {
-    float noise;
-    float least;
+    float noise;  ///< a v below it is noise
+    float least;  ///< smallest v after raising
   };
+  /// mean: of all v > 0 in the block.
   [[nodiscard]] KOKKOS_FUNCTION Limits limits(const double mean) const {
     return {static_cast<float>(Kokkos::min(eps * eps, noise_part * noise_part * mean)),
             static_cast<float>(part * part * mean)};
@@ -100,11 +101,12 @@ struct RaiseVarianceOfBlock {
 
 }  // namespace detail
 
-/// Where v > 0:  v, m <- 0 if sqrt(v) < min(eps, R/1000), else v <- max(v, (floor R)^2).
+/// Where 0 < sqrt(v) < floor R:  v, m <- 0 if sqrt(v) < min(eps, R/1000), else v <- (floor R)^2.
+/// floor is floor.part here, R and eps as in VarianceFloor.
 ///
-/// A 1-bit code gives all elements of a block the same magnitude s; one whose sqrt(v) is far below the
+/// A 1-bit code gives all elements of a block the same magnitude s; an element whose sqrt(v) is far below the
 /// others' then takes steps s / sqrt(v) of noise. floor bounds these at 1/floor times the block's usual step.
-/// What is below eps, dense Adam hardly moves either: it is left out, as a coordinate without variance.
+/// Dense Adam hardly moves an element whose sqrt(v) is below eps; v = 0 leaves it out of compression.
 /// Does nothing when floor.part is 0. Worked number: v = (1, 1e-6, 1e-20), floor 0.1, eps 1e-8: the second
 /// becomes 0.0033, the third 0.
 /// Memory: reads v, writes what is changed: 4 to 12 B per element.

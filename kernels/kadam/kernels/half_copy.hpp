@@ -11,9 +11,10 @@
 
 namespace kadam {
 
-/// Where float32 numbers are written once more, rounded to 16 bits; or nowhere.
+/// A copy of float32 numbers, rounded to 16 bits, that a kernel writes beside them; or no copy, if
+/// default-constructed.
 ///
-/// Does not own its memory, whose View must live on.
+/// Does not own its memory: the View of the constructor must outlive it.
 template <class MemorySpace>
 class HalfCopy {
  public:
@@ -27,7 +28,7 @@ class HalfCopy {
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION NumberFormat format() const { return format_; }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION bool exists() const { return bits_.data() != nullptr; }
 
-  /// function(View of the copy) if there is one, else otherwise(): on the host.
+  /// Calls function(View of the copy) if there is a copy, else otherwise(). On the host alone.
   template <class Function, class Otherwise>
   void visit(const Function& function, const Otherwise& otherwise) const {
     if (!exists()) {
@@ -43,7 +44,7 @@ class HalfCopy {
   KOKKOS_FORCEINLINE_FUNCTION void write_as(const std::int64_t i, const float value) const {
     bits_(i) = round_to<T>(value).bits;
   }
-  /// Element i <- value, rounded, if there is a copy. For places that are not worth a loop for each format.
+  /// Element i <- value, rounded, if there is a copy. For code that is not worth a loop for each format.
   KOKKOS_FORCEINLINE_FUNCTION void write(const std::int64_t i, const float value) const {
     if (!exists()) return;
     if (format_ == NumberFormat::float16) {
@@ -64,7 +65,8 @@ class HalfCopy {
   NumberFormat format_ = NumberFormat::bfloat16;
 };
 
-/// An update of x(i), whose result is written into a copy as well if there is one: in the same pass.
+/// Wraps an update of x(i): calls it, and writes the new x(i) into the copy, if there is one, in the same
+/// pass.
 ///
 /// Update: has a View x, and a call operator and inactive() as decode_and_apply() wants them.
 template <class MemorySpace, class Update>
@@ -83,7 +85,8 @@ struct WithCopy {
     update.inactive(i, rule...);
     copy.write(i, update.x(i));
   }
-  /// function(the update alone, or one that writes a copy of the format at hand).
+  /// Calls function(update) if there is no copy, else function(an update that also writes the copy, with its
+  /// format known to the compiler).
   template <class Function>
   KOKKOS_FORCEINLINE_FUNCTION void with_format(const Function& function) const {
     if (!copy.exists()) {

@@ -15,39 +15,41 @@
 
 namespace kadam {
 
-/// select_top_k() for one block of up to 2^32 - 1 elements, by all threads: the k largest |values| of a whole
-/// vector.
+/// Selects the k largest |values| of one block, which may be a whole vector of up to 2^32 - 1 elements, with
+/// all threads: select_top_k() for blocks that are too long for one thread or team.
 ///
-/// A radix select: three digits of the k-th largest magnitude are found, then the elements that reach it are
-/// copied in order. Nothing waits for the host. Deterministic: what threads share are sums of integers and
-/// bits of words.
+/// A radix select: it finds three digits of the k-th largest magnitude, then copies the elements that reach
+/// it, in order. Nothing waits for the host. Deterministic: threads share only sums of integers and bits of
+/// words. All selections of one object use its buffers, so only one may run at a time.
 /// Memory of a CPU: reads all elements once, 4 B each, for the largest magnitude of every 32. These give a
 /// bound that few elements reach: at most 32 k are read again, once, and listed. Where most elements are
 /// equal, all are read five times; where 2 k exceeds a 32nd of the elements, four times. Keeps 12 B per 32
 /// elements and 16 KiB per thread.
-/// Memory of a GPU, in seven kernels: reads all elements once, for the largest magnitude of every 32, which
-/// it writes; then these largest, twice, and the 32 elements of those that few reach: at a density of 1 % a
-/// third of all. What reaches the same bound is listed, and read four times, 8 B each. A part of the vector
-/// with more than a 32nd in its list has none: its elements are then read again. Worked number, random
-/// elements at 1 %: (1 + 2/32 + 1/3) 4 B and 4 x 0.013 x 8 B, about 1.5 reads of the vector; where all are
-/// equal, 5.1. Keeps 12 B per 32 elements and 2 KiB for each of up to 2048 teams.
+/// Memory of a GPU, in seven kernels: reads all elements once and writes the largest magnitude of every 32;
+/// reads these maxima twice, for a bound, and all 32 elements wherever the maximum reaches it: at a density
+/// of 1 % a third of all. The elements that reach the bound are listed, 8 B each, and the list is read four
+/// times. A part of the vector has no list if more than a 32nd of it would be listed: its elements are then
+/// read again. Worked number, random elements at 1 %: (1 + 2/32 + 1/3) 4 B and 4 x 0.013 x 8 B, about 1.5
+/// reads of the vector; where all are equal, 5.1. Keeps 12 B per 32 elements and 2 KiB for each of up to 2048
+/// teams.
 template <class Exec>
 class LargeTopK {
  public:
   using MemorySpace = typename Exec::memory_space;
 
   LargeTopK() = default;
-  /// For blocks of so many elements or fewer.
+  /// Allocates buffers for blocks of at most `elements` elements.
   LargeTopK(const Exec& exec, std::int64_t elements) : selection_(exec, elements) {}
 
-  /// Selects in block `index` of the map.
+  /// Writes the entries of block `index` of the map into `message`, as select_top_k() does.
   void operator()(const Exec& exec, const SparseMap& map, std::int64_t index,
                   const Kokkos::View<float*, MemorySpace>& values, Selected selected,
                   const Words<MemorySpace>& message) const {
     selection_.select(exec, map.block(index), {values, message, selected});
   }
 
-  /// Bytes that one for blocks of so many elements holds, on a CPU with so many threads or, with 0, on a GPU.
+  /// Bytes of the buffers for blocks of at most `elements` elements, on a CPU with `threads` threads, or on a
+  /// GPU if threads is 0.
   [[nodiscard]] static std::size_t workspace_bytes(std::int64_t threads, std::int64_t elements) {
     return threads > 0 ? detail::host_large_top_k_bytes(threads, elements)
                        : detail::team_large_top_k_bytes(elements);

@@ -8,7 +8,7 @@
 
 namespace kadam {
 
-/// The largest of some values, and the first element that has it; -1 where there are no elements.
+/// The largest of some values, and the number of the first element that has it; -1 if there are no elements.
 struct LargestValue {
   float value = 0.0F;
   std::int64_t index = -1;
@@ -16,7 +16,7 @@ struct LargestValue {
 
 namespace detail {
 
-/// Of equal steps the first: all ranks, whatever their threads, name the same tensor.
+/// Of equal steps takes the first, so that ranks with other numbers of threads name the same tensor.
 template <class MemorySpace, class Best>
 struct FindLargestStep {
   Kokkos::View<const float*, MemorySpace> m;
@@ -37,9 +37,10 @@ struct FindLargestStep {
 
 }  // namespace detail
 
-/// The largest |m| / (sqrt(v inverse_c2) + eps) where v > 0: the longest step of an Adam without momentum
-/// correction, over its learning rate. Infinite where m is no number. Waits for exec. Memory: 8 B per
-/// element. Worked number: m = (1, 2), v = (1, 1e-6), eps = 0, inverse_c2 = 1: 2000, element 1.
+/// Returns the largest |m| / (sqrt(v inverse_c2) + eps) of all elements; an element without v > 0 counts as
+/// 0. It is the longest step of an Adam without momentum correction, divided by the learning rate. Infinite
+/// if one of these is not finite, as where m is NaN. Waits for exec. Memory: 8 B per element. Worked number:
+/// m = (1, 2), v = (1, 1e-6), eps = 0, inverse_c2 = 1: 2000, element 1.
 template <class Exec, class MemorySpace>
 [[nodiscard]] LargestValue largest_step(const Exec& exec, float inverse_c2, float eps,
                                         const Kokkos::View<const float*, MemorySpace>& m,

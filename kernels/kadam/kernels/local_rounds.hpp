@@ -9,16 +9,20 @@
 
 #include <cstdint>
 
-/// What a rank does with the steps that it takes by itself between two rounds, and at a round.
+/// Kernels of optimizers whose ranks step alone between rounds: the parameters at which a rank works, and the
+/// outer step of a round.
 namespace kadam {
 
-/// (1 - lambda Gamma) x of a segment, Gamma being the sum of the learning rates since the last round.
+/// out <- decay x - step u, or out <- decay x - step u - ahead owed: the parameters at which a rank works.
+///
+/// decay = 1 - lambda Gamma, where Gamma is the sum of the learning rates since the last round that x
+/// contains; u: the sum of the rank's steps since the last round; owed: older steps that x does not contain
+/// yet, which are the rank's errors or its steps in a round in flight.
 struct DecayedParameters {
   float decay = 1.0F;
-  float step = 1.0F;   ///< factor on steps
-  float ahead = 0.0F;  ///< factor on what a code has left owed
+  float step = 1.0F;   ///< factor on u; eta where u is a mean over ranks
+  float ahead = 0.0F;  ///< factor on owed
 
-  /// The parameters to work with: the decayed ones less steps u, and less a part of what is owed.
   KOKKOS_FORCEINLINE_FUNCTION void operator()(const float& x, const float& u, float& out) const {
     out = decay * x - step * u;
   }
@@ -28,11 +32,12 @@ struct DecayedParameters {
   }
 };
 
-/// 1 - lambda Gamma of a segment with these factors.
+/// Returns 1 - lambda Gamma of a segment. gamma_sum: Gamma before the segment's factor.
 [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float decay_over(double gamma_sum, const SegmentFactors& factors) {
   return static_cast<float>(1.0 - gamma_sum * factors.lr_scale * factors.weight_decay);
 }
 
+/// Makes the DecayedParameters of a segment.
 struct DecayedParametersOf {
   double gamma_sum = 0.0;  ///< Gamma, before the segment's factor
   float step = 1.0F;
@@ -54,7 +59,7 @@ void write_local_parameters(const Exec& exec, const BySegment<MemorySpace, Decay
                    reads(x), reads(u), writes(out));
 }
 
-/// out <- (1 - lambda Gamma) x - step u - ahead owed. Memory: 16 B per element.
+/// out <- (1 - lambda Gamma) x - step u - ahead owed. Memory: 16 B per element. owed: see DecayedParameters.
 template <class Exec, class MemorySpace>
 void write_local_parameters_ahead(const Exec& exec, const BySegment<MemorySpace, DecayedParametersOf>& rule,
                                   const Kokkos::View<const float*, MemorySpace>& x,
@@ -65,11 +70,12 @@ void write_local_parameters_ahead(const Exec& exec, const BySegment<MemorySpace,
                    rule, reads(x), reads(u), reads(owed), writes(out));
 }
 
-/// The outer step of a round, from the mean r of what ranks have gathered:
+/// The outer step of a round, from r, the mean over ranks of the sums u of their steps:
 ///
 ///   o <- mu o + r;  x <- (1 - lambda Gamma) x - eta (r + mu o);  u <- 0        mu = 0: no o, eta r
 ///
-/// An update as decode_and_apply() takes it, with the DecayedParameters of the segment.
+/// x is updated with the new o, and written into `parameters` too. An update as decode_and_apply() takes it,
+/// with the DecayedParameters of the segment, of which it uses `decay`.
 template <class MemorySpace>
 struct OuterStep {
   float lr = 1.0F;        ///< eta
@@ -100,11 +106,13 @@ struct OuterStep {
   }
 };
 
-/// The factors of weight decay where a round travels while ranks compute on.
+/// Factors of weight decay while a round is in flight.
 struct DecaysInFlight {
-  float sent = 1.0F;   ///< 1 - lambda Gamma of the round
-  float since = 1.0F;  ///< and of the steps since
+  float sent = 1.0F;   ///< 1 - lambda Gamma of the steps that the round has sent
+  float since = 1.0F;  ///< 1 - lambda Gamma of the steps since then
 };
+
+/// Makes the DecaysInFlight of a segment. gamma_sent, gamma_since: Gamma before the segment's factor.
 
 struct DecaysInFlightOf {
   double gamma_sent = 0.0;
@@ -116,10 +124,10 @@ struct DecaysInFlightOf {
   }
 };
 
-/// Where the outer step of a round in flight will lead to, less a step `more`; changes nothing but out, which
-/// may be `more`:
+/// Writes to `out` the x that the outer step of a round in flight will give, moved on by a further step
+/// `more`. Changes nothing but out, which may be `more`:
 ///
-///   out <- (1 - lambda Gamma) (x after the outer step) - eta more
+///   out <- (1 - lambda Gamma) (x after the outer step) - eta more        Gamma: of the steps since the round
 template <class MemorySpace>
 struct AfterOuterStep {
   OuterStep<MemorySpace> outer;
@@ -146,7 +154,7 @@ struct UpdateByMean {
 
 }  // namespace detail
 
-/// update(i, sign mean of i) for all elements. Memory: 4 B per element and what the update moves.
+/// Calls update(i, sign mean(i)) for all elements. Memory: 4 B per element and what the update moves.
 template <class Exec, class MemorySpace, class Update>
 void update_by_mean(const Exec& exec, const Update& update, float sign,
                     const Kokkos::View<const float*, MemorySpace>& mean) {

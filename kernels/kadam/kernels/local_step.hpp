@@ -14,13 +14,13 @@
 
 namespace kadam {
 
-/// One coordinate between two synchronisations of 0/1 Adam: m <- ema(m, g, beta1); u <- u + gamma m; the
-/// rank's own working parameter is decay x - u / D, D = sqrt(v inverse_c2) + eps.
+/// Step of one coordinate between two synchronisations of 0/1 Adam: m <- ema(m, g, beta1); u <- u + gamma m;
+/// the parameter at which this rank works is decay x - u / D, D = sqrt(v inverse_c2) + eps.
 ///
 /// decay = 1 - lambda Gamma, with Gamma the sum of the learning rates since the last synchronisation.
 struct LocalStep {
   Ema first;
-  float gradient_scale = 1.0F;  ///< of clipping
+  float gradient_scale = 1.0F;  ///< factor of clipping
   float gamma = 0.0F;
   float decay = 1.0F;
   float inverse_c2 = 1.0F;
@@ -29,19 +29,20 @@ struct LocalStep {
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float denominator(float v) const {
     return Kokkos::sqrt(v * inverse_c2) + eps;
   }
-  /// A coordinate without variance takes no local step: dividing by eps alone would throw it far off.
+  /// Returns decay x - u / D. A coordinate without variance takes no local step: dividing by eps alone would
+  /// throw it far off.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float working(float x, float u, float v) const {
     const float decayed = decay * x;
     return v > 0.0F ? decayed - u / denominator(v) : decayed;
   }
 };
 
-/// LocalStep of a segment.
+/// Makes the LocalStep of a segment.
 struct LocalStepOf {
   Ema first;
   float gradient_scale = 1.0F;
   double gamma = 0.0;      ///< the learning rate, before the segment's factor
-  double gamma_sum = 0.0;  ///< Gamma, likewise
+  double gamma_sum = 0.0;  ///< Gamma, before the segment's factor
   float inverse_c2 = 1.0F;
   float eps = 0.0F;
 
@@ -58,7 +59,7 @@ struct LocalStepOf {
 
 namespace detail {
 
-/// A LocalStep's part that this kernel does, for what is a LocalStep or makes one.
+/// The part of a LocalStep that updates m and u.
 struct AccumulateLocalMomentum {
   LocalStep step;
 
@@ -70,6 +71,7 @@ struct AccumulateLocalMomentum {
   }
 };
 
+/// The part of a LocalStep that writes the working parameter.
 struct WriteWorkingParameters {
   LocalStep step;
   KOKKOS_FORCEINLINE_FUNCTION void operator()(const float& x, const float& u, const float& v,
@@ -78,7 +80,7 @@ struct WriteWorkingParameters {
   }
 };
 
-/// A part of the step of a segment.
+/// Makes a part of the LocalStep of a segment.
 template <class Part>
 struct PartOfLocalStep {
   LocalStepOf step_of;
@@ -90,7 +92,8 @@ struct PartOfLocalStep {
 
 }  // namespace detail
 
-/// m and u. Memory: reads m, u, g, writes m, u: 20 B per element; 18 B for a gradient of 16 bits.
+/// m <- ema(m, g); u <- u + gamma m. Memory: reads m, u, g, writes m, u: 20 B per element; 18 B for a
+/// gradient of 16 bits.
 template <class Exec, class MemorySpace>
 void accumulate_local_momentum(const Exec& exec, const BySegment<MemorySpace, LocalStepOf>& rule,
                                const Kokkos::View<float*, MemorySpace>& m,
@@ -104,7 +107,7 @@ void accumulate_local_momentum(const Exec& exec, const BySegment<MemorySpace, Lo
   });
 }
 
-/// out(i) = the working parameter of element i. Memory: reads x, u, v, writes out: 16 B per element.
+/// out(i) <- LocalStep::working() of element i. Memory: reads x, u, v, writes out: 16 B per element.
 template <class Exec, class MemorySpace>
 void write_working_parameters(const Exec& exec, const BySegment<MemorySpace, LocalStepOf>& rule,
                               const Kokkos::View<const float*, MemorySpace>& x,

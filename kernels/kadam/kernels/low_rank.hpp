@@ -14,33 +14,33 @@
 #include <type_traits>
 #include <vector>
 
-/// Products of many matrices M = scale G + e with factors of few columns: one launch for all matrices, bound
-/// by reading G and e for up to eight columns.
+/// Products of many matrices M = scale G + e with factors of few columns. Each product is one launch for all
+/// matrices; for up to eight columns its time is that of reading G and e.
 ///
-/// Everything is added in double, in an order that no number of threads changes, and rounded once.
+/// Sums are in double, in an order that does not depend on the number of threads, and rounded once.
 namespace kadam {
 
-/// A matrix, row-major in a flat vector, with its factors P (rows x rank) and Q or R (columns x rank), whose
-/// columns lie one after the other in buffers with those of other matrices.
+/// A matrix, row-major in a flat vector, and the places of its factors P (rows x rank), Q and R (columns x
+/// rank). Each factor has one buffer for all matrices, in which columns lie one after the other.
 struct LowRankMatrix {
   std::int64_t begin = 0;  ///< first element in the flat vector
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   std::int64_t rank = 0;
-  std::int64_t q = 0;          ///< first element of Q, in a buffer where others may have a place, too
-  std::int64_t tensor = 0;     ///< its number among all tensors: chooses the seed matrix
+  std::int64_t q = 0;          ///< first element of Q, in a buffer that may hold the Q of other matrices, too
+  std::int64_t tensor = 0;     ///< number of this matrix among all tensors: chooses the seed matrix
   std::int64_t left = 0;       ///< first element of P
   std::int64_t right = 0;      ///< first element of R
   std::int64_t left_sums = 0;  ///< M Q: part s of column c, row i at left_sums + (s rank + c) rows + i
   std::int64_t right_sums =
       0;  ///< Mᵀ P: part s of column c, element j at right_sums + (s rank + c) columns + j
-  std::int64_t row_tiles = 0;  ///< those of all matrices before
-  std::int64_t tiles = 0;
+  std::int64_t row_tiles = 0;  ///< number of row tiles of all matrices before this one
+  std::int64_t tiles = 0;      ///< number of tiles of all matrices before this one
 
-  /// M Q: rows that a tile has, and terms of a part.
+  /// Row tiles, for M Q: rows of a tile, and columns, which are the terms that a part adds up.
   static constexpr std::int64_t rows_of_row_tile = 4;
   static constexpr std::int64_t columns_of_row_tile = 8192;
-  /// Mᵀ P and what follows from it: terms of a part, which are the rows of a tile, and its columns.
+  /// Tiles, for Mᵀ P and subtract_low_rank(): rows, which are the terms that a part adds up, and columns.
   static constexpr std::int64_t rows_of_tile = 128;
   static constexpr std::int64_t columns_of_tile = 256;
 
@@ -58,7 +58,7 @@ struct LowRankMatrix {
   }
 };
 
-/// How long the buffers of some matrices are.
+/// Lengths of the buffers for all matrices together, and numbers of tiles.
 struct LowRankExtents {
   std::int64_t left = 0;   ///< P of all matrices
   std::int64_t right = 0;  ///< R
@@ -68,8 +68,9 @@ struct LowRankExtents {
   std::int64_t tiles = 0;
 };
 
-/// Places the factors of the matrices, of which begin, rows, columns, rank and tensor are known, one after
-/// the other.
+/// Places the factors and sums of the matrices one after the other: sets left, right, left_sums, right_sums,
+/// row_tiles and tiles of each; begin, rows, columns, rank, q and tensor are the caller's. Returns the total
+/// lengths.
 inline LowRankExtents place_factors(std::vector<LowRankMatrix>& matrices) {
   LowRankExtents all;
   for (LowRankMatrix& matrix : matrices) {
@@ -89,20 +90,21 @@ inline LowRankExtents place_factors(std::vector<LowRankMatrix>& matrices) {
   return all;
 }
 
-/// The matrices where kernels find them, and their buffers' lengths.
+/// The matrices, in memory of the kernels, and the lengths of their buffers.
 template <class MemorySpace>
 struct LowRankMatrices {
   Kokkos::View<const LowRankMatrix*, MemorySpace> all;
   LowRankExtents extents;
 
-  /// Waits for its copy. Shape: the factors are placed.
+  /// Copies the matrices and waits for the copy. Shape: place_factors() has placed them and returned extents.
   [[nodiscard]] static LowRankMatrices make(const std::vector<LowRankMatrix>& matrices,
                                             const LowRankExtents& extents) {
     return {on_device<MemorySpace>("kadam::LowRankMatrices", matrices), extents};
   }
   [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(all.extent(0)); }
 
-  /// The matrix that a tile belongs to: of rows (first = &LowRankMatrix::row_tiles), or of both.
+  /// Returns the matrix that a tile belongs to. first: &LowRankMatrix::row_tiles for the number of a row
+  /// tile, &LowRankMatrix::tiles for the number of a tile.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION LowRankMatrix of_tile(std::int64_t LowRankMatrix::*first,
                                                                   std::int64_t tile) const {
     std::size_t low = 0;  // the last matrix that begins at this tile or before
@@ -119,7 +121,7 @@ struct LowRankMatrices {
   }
 };
 
-/// M = scale G + e.
+/// Input M = scale G + e: G is the gradient, e the error.
 template <class MemorySpace>
 struct LowRankInput {
   Numbers<MemorySpace> gradient;
@@ -144,7 +146,8 @@ namespace detail {
 /// Columns of a factor that stay in registers at a time.
 inline constexpr std::int64_t most_held_columns = 8;
 
-/// function(width) with the least constant width of 1, 2, 4, 8 that holds so many columns.
+/// Calls function(width) with the least of the constants 1, 2, 4, 8 that is no less than `columns`; with 8
+/// for more columns.
 template <class Function>
 KOKKOS_FORCEINLINE_FUNCTION void with_width(std::int64_t columns, const Function& function) {
   if (columns <= 1) {
@@ -158,7 +161,7 @@ KOKKOS_FORCEINLINE_FUNCTION void with_width(std::int64_t columns, const Function
   }
 }
 
-/// M of one element.
+/// Element i of M, in double.
 template <Number T>
 struct ValueOfM {
   const T* gradient;
@@ -170,7 +173,7 @@ struct ValueOfM {
   }
 };
 
-/// Parts of M Q: some rows of a matrix, over some of their columns.
+/// Parts of M Q in one row tile.
 template <Number T, class MemorySpace>
 struct MultiplyByRight {
   LowRankMatrices<MemorySpace> matrices;
@@ -267,7 +270,7 @@ struct MultiplyByRight {
   }
 };
 
-/// A tile of a matrix: some rows, some columns.
+/// Place of a tile in its matrix: its first row and column, and how many it has of each.
 struct LowRankTile {
   std::int64_t row;
   std::int64_t rows;
@@ -281,7 +284,7 @@ struct LowRankTile {
         columns(Kokkos::min(std::int64_t{LowRankMatrix::columns_of_tile}, matrix.columns - column)) {}
 };
 
-/// Parts of Mᵀ P: lanes are columns of M.
+/// Parts of Mᵀ P in one tile: lanes are columns of M.
 template <Number T, class MemorySpace>
 struct MultiplyByLeft {
   LowRankMatrices<MemorySpace> matrices;
@@ -473,7 +476,8 @@ struct Orthonormalise {
   }
 };
 
-/// Columns of Q from those of R, or of Q itself: the zero ones from the seed matrix.
+/// Q <- from, which is R or Q itself, column by column; where a column of `from` is zero, Q gets that of the
+/// seed matrix. first: the member with the place of a matrix in `from`.
 template <class MemorySpace>
 struct TakeColumns {
   LowRankMatrices<MemorySpace> matrices;
@@ -497,7 +501,7 @@ struct TakeColumns {
   }
 };
 
-/// function(M by its format).
+/// Calls function(ValueOfM for the format of the gradient), on the host.
 template <class MemorySpace, class Function>
 void with_m(const LowRankInput<MemorySpace>& input, const Function& function) {
   input.gradient.visit([&]<class T, class... P>(const Kokkos::View<const T*, P...>& gradient) {
@@ -507,8 +511,8 @@ void with_m(const LowRankInput<MemorySpace>& input, const Function& function) {
 
 }  // namespace detail
 
-/// sums <- M Q of all matrices, in parts. Shape: sums [extents.left_sums].
-/// Memory: reads G and e: 8 B per element, once for eight columns.
+/// sums <- M Q of all matrices, in parts, which encode_factors() adds up. Shape: sums [extents.left_sums].
+/// Memory: reads G and e, 8 B per element, once for every eight columns of Q.
 template <class Exec, class MemorySpace>
 void multiply_by_right(const Exec& exec, const LowRankMatrices<MemorySpace>& matrices,
                        const LowRankInput<MemorySpace>& input,
@@ -520,7 +524,8 @@ void multiply_by_right(const Exec& exec, const LowRankMatrices<MemorySpace>& mat
   });
 }
 
-/// sums <- Mᵀ P of all matrices, in parts. Shape: p [extents.left], sums [extents.right_sums].
+/// sums <- Mᵀ P of all matrices, in parts, which encode_factors() adds up. Shape: p [extents.left], sums
+/// [extents.right_sums].
 /// Memory: as multiply_by_right().
 template <class Exec, class MemorySpace>
 void multiply_by_left(const Exec& exec, const LowRankMatrices<MemorySpace>& matrices,
@@ -533,12 +538,12 @@ void multiply_by_left(const Exec& exec, const LowRankMatrices<MemorySpace>& matr
   });
 }
 
-/// The factors of low-rank means. Shape: p [extents.left], r and s [extents.right].
+/// Factors of all matrices for subtract_low_rank(). Shape: p [extents.left], r and s [extents.right].
 template <class MemorySpace>
 struct LowRankFactors {
   Kokkos::View<const float*, MemorySpace> p;
-  Kokkos::View<const float*, MemorySpace> r;  ///< of the mean
-  Kokkos::View<const float*, MemorySpace> s;  ///< of what leaves the error
+  Kokkos::View<const float*, MemorySpace> r;  ///< R: the mean is P Rᵀ
+  Kokkos::View<const float*, MemorySpace> s;  ///< S, of this rank: P Sᵀ leaves the error
 };
 
 /// input.error <- M - P Sᵀ;  mean <- P Rᵀ, in the elements of all matrices.
@@ -554,8 +559,8 @@ void subtract_low_rank(const Exec& exec, const LowRankMatrices<MemorySpace>& mat
   });
 }
 
-/// Makes the columns of each P orthonormal, in their order (modified Gram-Schmidt, two passes, in double).
-/// One that keeps less than 1e-6 of its length becomes 0. Shape: p and work [extents.left].
+/// Makes the columns of each P orthonormal, in their order (modified Gram-Schmidt, two passes, in double). A
+/// column that keeps less than 1e-6 of its length becomes 0. Shape: p and work [extents.left].
 template <class Exec, class MemorySpace>
 void orthonormalise(const Exec& exec, const LowRankMatrices<MemorySpace>& matrices,
                     const Kokkos::View<float*, MemorySpace>& p,
@@ -564,7 +569,7 @@ void orthonormalise(const Exec& exec, const LowRankMatrices<MemorySpace>& matric
                          detail::Orthonormalise<MemorySpace>{matrices, p, work});
 }
 
-/// Q <- R, but the columns of the seed matrix where a column of R is zero. Shape: r [extents.right].
+/// Q <- R; where a column of R is zero, Q gets that column of the seed matrix. Shape: r [extents.right].
 template <class Exec, class MemorySpace>
 void take_columns(const Exec& exec, const LowRankMatrices<MemorySpace>& matrices, std::uint64_t seed,
                   const Kokkos::View<const float*, MemorySpace>& r,
@@ -573,7 +578,7 @@ void take_columns(const Exec& exec, const LowRankMatrices<MemorySpace>& matrices
                          detail::TakeColumns<MemorySpace>{matrices, seed, &LowRankMatrix::right, r, q});
 }
 
-/// Puts the columns of the seed matrix where a column of Q is zero.
+/// Replaces each zero column of Q by that column of the seed matrix.
 template <class Exec, class MemorySpace>
 void seed_zero_columns(const Exec& exec, const LowRankMatrices<MemorySpace>& matrices, std::uint64_t seed,
                        const Kokkos::View<float*, MemorySpace>& q) {
