@@ -14,63 +14,71 @@
 #include <type_traits>
 #include <vector>
 
-/// Products of many matrices M = scale G + e with factors of few columns. Each product is one launch for all
-/// matrices; for up to eight columns its time is that of reading G and e.
+/// Kernels of the low-rank mean: products of many matrices M = scale G + e with factors of few columns. One
+/// launch does all matrices; with up to eight columns its time is that of reading G and e.
 ///
-/// Sums are in double, in an order that does not depend on the number of threads, and rounded once.
+/// All sums are in double, in an order that does not depend on the number of threads, and are rounded once.
 namespace kadam {
 
 /// A matrix, row-major in a flat vector, and the places of its factors P (rows x rank), Q and R (columns x
-/// rank). Each factor has one buffer for all matrices, in which columns lie one after the other.
+/// rank). One buffer holds all P, one all Q, one all R; the columns of a factor lie one after the other in
+/// it.
 struct LowRankMatrix {
   std::int64_t begin = 0;  ///< first element in the flat vector
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   std::int64_t rank = 0;
-  std::int64_t q = 0;          ///< first element of Q, in a buffer that may hold the Q of other matrices, too
-  std::int64_t tensor = 0;     ///< number of this matrix among all tensors: chooses the seed matrix
-  std::int64_t left = 0;       ///< first element of P
-  std::int64_t right = 0;      ///< first element of R
-  std::int64_t left_sums = 0;  ///< M Q: part s of column c, row i at left_sums + (s rank + c) rows + i
+  std::int64_t q = 0;          ///< first element of Q; the buffer may also hold Q of other matrices
+  std::int64_t tensor = 0;     ///< number among all tensors: chooses the seed matrix
+  std::int64_t left = 0;       ///< first element of P, in the buffer of all P
+  std::int64_t right = 0;      ///< first element of R, in the buffer of all R
+  std::int64_t left_sums = 0;  ///< M Q: part s of row i, column c is at left_sums + (s rank + c) rows + i
   std::int64_t right_sums =
-      0;  ///< Mᵀ P: part s of column c, element j at right_sums + (s rank + c) columns + j
+      0;  ///< Mᵀ P: part s of row j, column c is at right_sums + (s rank + c) columns + j
   std::int64_t row_tiles = 0;  ///< number of row tiles of all matrices before this one
   std::int64_t tiles = 0;      ///< number of tiles of all matrices before this one
 
-  /// Row tiles, for M Q: rows of a tile, and columns, which are the terms that a part adds up.
+  /// Rows and columns of M in a row tile, the unit of work of M Q: a partial sum of M Q has up to
+  /// columns_of_row_tile terms.
   static constexpr std::int64_t rows_of_row_tile = 4;
   static constexpr std::int64_t columns_of_row_tile = 8192;
-  /// Tiles, for Mᵀ P and subtract_low_rank(): rows, which are the terms that a part adds up, and columns.
+  /// Rows and columns of M in a tile, the unit of work of Mᵀ P and of P Rᵀ: a partial sum of Mᵀ P has up to
+  /// rows_of_tile terms.
   static constexpr std::int64_t rows_of_tile = 128;
   static constexpr std::int64_t columns_of_tile = 256;
 
+  /// Partial sums of each element of M Q.
   [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int64_t left_parts() const {
     return (columns + columns_of_row_tile - 1) / columns_of_row_tile;
   }
+  /// Partial sums of each element of Mᵀ P.
   [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int64_t right_parts() const {
     return (rows + rows_of_tile - 1) / rows_of_tile;
   }
+  /// Tiles that lie side by side over the columns.
   [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int64_t strips() const {
     return (columns + columns_of_tile - 1) / columns_of_tile;
   }
+  /// Row tiles of this matrix.
   [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int64_t own_row_tiles() const {
     return (rows + rows_of_row_tile - 1) / rows_of_row_tile * left_parts();
   }
 };
 
-/// Lengths of the buffers for all matrices together, and numbers of tiles.
+/// Lengths of the buffers that hold the factors and partial sums of a list of matrices, and the numbers of
+/// its tiles.
 struct LowRankExtents {
-  std::int64_t left = 0;   ///< P of all matrices
-  std::int64_t right = 0;  ///< R
+  std::int64_t left = 0;   ///< P of all matrices, in elements
+  std::int64_t right = 0;  ///< R of all matrices, in elements
   std::int64_t left_sums = 0;
   std::int64_t right_sums = 0;
   std::int64_t row_tiles = 0;
   std::int64_t tiles = 0;
 };
 
-/// Places the factors and sums of the matrices one after the other: sets left, right, left_sums, right_sums,
-/// row_tiles and tiles of each; begin, rows, columns, rank, q and tensor are the caller's. Returns the total
-/// lengths.
+/// Places P, R, partial sums and tiles of the matrices one after the other: sets left, right, left_sums,
+/// right_sums, row_tiles and tiles of each, and returns the lengths. rows, columns and rank must be set;
+/// begin, q and tensor stay as they are.
 inline LowRankExtents place_factors(std::vector<LowRankMatrix>& matrices) {
   LowRankExtents all;
   for (LowRankMatrix& matrix : matrices) {
@@ -90,21 +98,22 @@ inline LowRankExtents place_factors(std::vector<LowRankMatrix>& matrices) {
   return all;
 }
 
-/// The matrices, in memory of the kernels, and the lengths of their buffers.
+/// A list of matrices in memory that kernels reach, and the lengths of their buffers.
 template <class MemorySpace>
 struct LowRankMatrices {
   Kokkos::View<const LowRankMatrix*, MemorySpace> all;
   LowRankExtents extents;
 
-  /// Copies the matrices and waits for the copy. Shape: place_factors() has placed them and returned extents.
+  /// Copies matrices that place_factors() has placed; extents: the lengths that it returned. Waits for the
+  /// copy.
   [[nodiscard]] static LowRankMatrices make(const std::vector<LowRankMatrix>& matrices,
                                             const LowRankExtents& extents) {
     return {on_device<MemorySpace>("kadam::LowRankMatrices", matrices), extents};
   }
   [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(all.extent(0)); }
 
-  /// Returns the matrix that a tile belongs to. first: &LowRankMatrix::row_tiles for the number of a row
-  /// tile, &LowRankMatrix::tiles for the number of a tile.
+  /// The matrix that `tile` belongs to. first: &LowRankMatrix::row_tiles for the number of a row tile,
+  /// &LowRankMatrix::tiles for that of a tile.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION LowRankMatrix of_tile(std::int64_t LowRankMatrix::*first,
                                                                   std::int64_t tile) const {
     std::size_t low = 0;  // the last matrix that begins at this tile or before
@@ -121,7 +130,7 @@ struct LowRankMatrices {
   }
 };
 
-/// Input M = scale G + e: G is the gradient, e the error.
+/// M = scale G + e. gradient (G) and error (e) are whole flat vectors.
 template <class MemorySpace>
 struct LowRankInput {
   Numbers<MemorySpace> gradient;
@@ -129,7 +138,7 @@ struct LowRankInput {
   Kokkos::View<float*, MemorySpace> error;
 };
 
-/// Entry i of the seed matrix of a tensor, row-major: SplitMix64, in [-1, 1).
+/// Entry i of the seed matrix (columns x rank, row-major) of a tensor: SplitMix64, in [-1, 1).
 /// Worked numbers: seed 1, tensor 0: 0.13312304, 0.18237936, -0.7730994.
 [[nodiscard]] KOKKOS_INLINE_FUNCTION float seed_number(std::uint64_t seed, std::int64_t tensor,
                                                        std::int64_t i) {
@@ -146,8 +155,8 @@ namespace detail {
 /// Columns of a factor that stay in registers at a time.
 inline constexpr std::int64_t most_held_columns = 8;
 
-/// Calls function(width) with the least of the constants 1, 2, 4, 8 that is no less than `columns`; with 8
-/// for more columns.
+/// Calls function(width) with the least of the compile-time widths 1, 2, 4, 8 that is not below `columns`;
+/// with 8 if columns is larger.
 template <class Function>
 KOKKOS_FORCEINLINE_FUNCTION void with_width(std::int64_t columns, const Function& function) {
   if (columns <= 1) {
@@ -161,7 +170,7 @@ KOKKOS_FORCEINLINE_FUNCTION void with_width(std::int64_t columns, const Function
   }
 }
 
-/// Element i of M, in double.
+/// Computes one element of M.
 template <Number T>
 struct ValueOfM {
   const T* gradient;
@@ -173,7 +182,7 @@ struct ValueOfM {
   }
 };
 
-/// Parts of M Q in one row tile.
+/// Computes the partial sums of M Q for one row tile.
 template <Number T, class MemorySpace>
 struct MultiplyByRight {
   LowRankMatrices<MemorySpace> matrices;
@@ -203,7 +212,7 @@ struct MultiplyByRight {
   }
 
  private:
-  /// By one thread: row after row, in eight sums per column.
+  /// By one thread: row after row, in eight sums (lanes) per column of Q.
   template <int Width>
   KOKKOS_FORCEINLINE_FUNCTION void multiply(const HostBlockMember& /*member*/, const LowRankMatrix& matrix,
                                             std::int64_t begin, std::int64_t rows, std::int64_t terms,
@@ -270,7 +279,7 @@ struct MultiplyByRight {
   }
 };
 
-/// Place of a tile in its matrix: its first row and column, and how many it has of each.
+/// The rows and columns of M in a tile, which is numbered among the tiles of all matrices.
 struct LowRankTile {
   std::int64_t row;
   std::int64_t rows;
@@ -284,7 +293,7 @@ struct LowRankTile {
         columns(Kokkos::min(std::int64_t{LowRankMatrix::columns_of_tile}, matrix.columns - column)) {}
 };
 
-/// Parts of Mᵀ P in one tile: lanes are columns of M.
+/// Computes the partial sums of Mᵀ P for one tile. Lanes are columns of M.
 template <Number T, class MemorySpace>
 struct MultiplyByLeft {
   LowRankMatrices<MemorySpace> matrices;
@@ -387,7 +396,7 @@ struct SubtractLowRank {
     }
   }
 
-  /// The first columns of R and S stay in registers.
+  /// By a team: the first columns of R and S, up to eight, stay in registers.
   template <class Team>
   KOKKOS_FUNCTION void operator()(const TeamBlockMember<Team>& member, const std::int64_t index) const {
     const LowRankMatrix matrix = matrices.of_tile(&LowRankMatrix::tiles, index);
@@ -476,8 +485,8 @@ struct Orthonormalise {
   }
 };
 
-/// Q <- from, which is R or Q itself, column by column; where a column of `from` is zero, Q gets that of the
-/// seed matrix. first: the member with the place of a matrix in `from`.
+/// Copies the columns of one matrix's R, or of its Q itself, to Q; takes a column that is zero from the seed
+/// matrix. first: &LowRankMatrix::right or &LowRankMatrix::q, where the columns begin in `from`.
 template <class MemorySpace>
 struct TakeColumns {
   LowRankMatrices<MemorySpace> matrices;
@@ -501,7 +510,7 @@ struct TakeColumns {
   }
 };
 
-/// Calls function(ValueOfM for the format of the gradient), on the host.
+/// Calls function(ValueOfM) with the format of the gradient.
 template <class MemorySpace, class Function>
 void with_m(const LowRankInput<MemorySpace>& input, const Function& function) {
   input.gradient.visit([&]<class T, class... P>(const Kokkos::View<const T*, P...>& gradient) {
@@ -511,8 +520,9 @@ void with_m(const LowRankInput<MemorySpace>& input, const Function& function) {
 
 }  // namespace detail
 
-/// sums <- M Q of all matrices, in parts, which encode_factors() adds up. Shape: sums [extents.left_sums].
-/// Memory: reads G and e, 8 B per element, once for every eight columns of Q.
+/// sums <- partial sums of M Q of all matrices; encode_factors() adds them up. Shape: q holds Q of each
+/// matrix at LowRankMatrix::q; sums [extents.left_sums].
+/// Memory: reads G and e, 8 B per element, once per eight columns of Q.
 template <class Exec, class MemorySpace>
 void multiply_by_right(const Exec& exec, const LowRankMatrices<MemorySpace>& matrices,
                        const LowRankInput<MemorySpace>& input,
@@ -524,9 +534,8 @@ void multiply_by_right(const Exec& exec, const LowRankMatrices<MemorySpace>& mat
   });
 }
 
-/// sums <- Mᵀ P of all matrices, in parts, which encode_factors() adds up. Shape: p [extents.left], sums
-/// [extents.right_sums].
-/// Memory: as multiply_by_right().
+/// sums <- partial sums of Mᵀ P of all matrices; encode_factors() adds them up. Shape: p [extents.left], sums
+/// [extents.right_sums]. Memory: as multiply_by_right(), per eight columns of P.
 template <class Exec, class MemorySpace>
 void multiply_by_left(const Exec& exec, const LowRankMatrices<MemorySpace>& matrices,
                       const LowRankInput<MemorySpace>& input,
@@ -538,12 +547,12 @@ void multiply_by_left(const Exec& exec, const LowRankMatrices<MemorySpace>& matr
   });
 }
 
-/// Factors of all matrices for subtract_low_rank(). Shape: p [extents.left], r and s [extents.right].
+/// The factors that subtract_low_rank() takes. Shape: p [extents.left], r and s [extents.right].
 template <class MemorySpace>
 struct LowRankFactors {
   Kokkos::View<const float*, MemorySpace> p;
-  Kokkos::View<const float*, MemorySpace> r;  ///< R: the mean is P Rᵀ
-  Kokkos::View<const float*, MemorySpace> s;  ///< S, of this rank: P Sᵀ leaves the error
+  Kokkos::View<const float*, MemorySpace> r;  ///< R of the mean P Rᵀ
+  Kokkos::View<const float*, MemorySpace> s;  ///< S of the part P Sᵀ that leaves the error of this rank
 };
 
 /// input.error <- M - P Sᵀ;  mean <- P Rᵀ, in the elements of all matrices.
@@ -560,7 +569,8 @@ void subtract_low_rank(const Exec& exec, const LowRankMatrices<MemorySpace>& mat
 }
 
 /// Makes the columns of each P orthonormal, in their order (modified Gram-Schmidt, two passes, in double). A
-/// column that keeps less than 1e-6 of its length becomes 0. Shape: p and work [extents.left].
+/// column that keeps less than 1e-6 of its length becomes 0. work: workspace. Shape: p and work
+/// [extents.left].
 template <class Exec, class MemorySpace>
 void orthonormalise(const Exec& exec, const LowRankMatrices<MemorySpace>& matrices,
                     const Kokkos::View<float*, MemorySpace>& p,
@@ -569,7 +579,8 @@ void orthonormalise(const Exec& exec, const LowRankMatrices<MemorySpace>& matric
                          detail::Orthonormalise<MemorySpace>{matrices, p, work});
 }
 
-/// Q <- R; where a column of R is zero, Q gets that column of the seed matrix. Shape: r [extents.right].
+/// Q <- R for all matrices; where a column of R is zero, Q takes that column of the seed matrix. Shape: r
+/// [extents.right], q holds Q of each matrix at LowRankMatrix::q.
 template <class Exec, class MemorySpace>
 void take_columns(const Exec& exec, const LowRankMatrices<MemorySpace>& matrices, std::uint64_t seed,
                   const Kokkos::View<const float*, MemorySpace>& r,
@@ -578,7 +589,7 @@ void take_columns(const Exec& exec, const LowRankMatrices<MemorySpace>& matrices
                          detail::TakeColumns<MemorySpace>{matrices, seed, &LowRankMatrix::right, r, q});
 }
 
-/// Replaces each zero column of Q by that column of the seed matrix.
+/// Replaces each zero column of Q by that column of the seed matrix, for all matrices.
 template <class Exec, class MemorySpace>
 void seed_zero_columns(const Exec& exec, const LowRankMatrices<MemorySpace>& matrices, std::uint64_t seed,
                        const Kokkos::View<float*, MemorySpace>& q) {

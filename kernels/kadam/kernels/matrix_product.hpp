@@ -10,8 +10,9 @@
 #include <cstdint>
 
 /// Products of row-major matrices without a BLAS: for builds that have none, and for products that a BLAS
-/// would add up in another order in every run. Each element is one sum, its terms added in order, whatever
-/// the number of threads.
+/// would add up in another order in every run. The order of an element's sum does not depend on the number of
+/// threads: one float32 sum, its terms added in order. An exception: on a GPU, where C has few elements with
+/// many terms, a team adds up each element in double.
 namespace kadam {
 
 /// A row-major matrix in somebody else's memory.
@@ -31,7 +32,7 @@ struct Factor {
   }
 };
 
-/// C = A B of rows x terms and terms x columns.
+/// C = A B, where A is rows x terms and B is terms x columns.
 struct Product {
   std::int64_t rows;
   std::int64_t columns;
@@ -39,14 +40,15 @@ struct Product {
   Factor a;
   Factor b;
   float* c;
-  std::int64_t per_row;  ///< of C
+  std::int64_t per_row;  ///< elements from a row of C to the next
 
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float& result(std::int64_t row, std::int64_t column) const {
     return c[row * per_row + column];
   }
 };
 
-/// A CPU's thread: four rows and 16 columns at a time stay in registers; each row of B is read once for them.
+/// Computes four rows of C by one thread of a CPU: the sums of 16 columns at a time stay in registers, and
+/// each row of B is read once for the four rows.
 struct MultiplyRows {
   static constexpr std::int64_t rows_at_a_time = 4;
   static constexpr std::int64_t columns_at_a_time = 16;
@@ -99,7 +101,7 @@ struct MultiplyRows {
   }
 };
 
-/// A GPU's thread: one element; neighbours read neighbours of B.
+/// Computes one element of C by one thread of a GPU; neighbouring threads read neighbouring columns of B.
 struct MultiplyElement {
   Product of;
 
@@ -112,7 +114,7 @@ struct MultiplyElement {
   }
 };
 
-/// A GPU's team: one element of few, of which each has many terms.
+/// Computes one element of C by a team of a GPU: for a C of few elements with many terms each.
 struct MultiplyTerms {
   Product of;
 
@@ -164,8 +166,8 @@ template <class Matrix>
 
 }  // namespace detail
 
-/// C = A B. Shape: A [m][k], B [k][n], C [m][n], none of them in another's place; they may be parts of larger
-/// matrices. Work: 2 m k n operations.
+/// C = A B. Shape: A [m][k], B [k][n], C [m][n]. C overlaps neither A nor B; each may be a part of a larger
+/// matrix. Work: 2 m k n operations.
 template <class Exec, class MemorySpace>
 void multiply_ab(const Exec& exec, const RowMajor<const float, MemorySpace>& a,
                  const RowMajor<const float, MemorySpace>& b, const RowMajor<float, MemorySpace>& c) {

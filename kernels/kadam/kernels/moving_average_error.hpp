@@ -20,7 +20,8 @@
 /// Error feedback whose error is a moving average and is kept in 8 bits per element (LoCo, Xie et al. 2024).
 namespace kadam {
 
-/// An error in 8 bits per element and one float32 step per scale block; zero when all steps are 0.
+/// An error in 8 bits per element and one float32 step per scale block. Every element is zero when all steps
+/// are 0.
 /// Memory: d + 4 d/B bytes.
 template <class MemorySpace>
 struct ByteError {
@@ -43,12 +44,12 @@ struct EncodeWithMovingAverageError {
   Ema average;
   Words<MemorySpace> message;
 
-  /// By one thread, which keeps h and e in the innermost cache: each is computed once. Those of a block
-  /// longer than kept_elements are computed again.
+  /// By one thread, which keeps h and e of a block in the innermost cache: each is computed once. A block
+  /// longer than kept_elements does not stay there: its h and e are computed again in each pass.
   KOKKOS_FUNCTION void operator()(const HostBlockMember& member, const std::int64_t index) const {
     const BlockMap::Block block = map.block(index);
     gradient.with_format([&](const auto& numbers) {
-      // Nearly all blocks are: without a look at the mask for each element.
+      // Nearly all blocks are active as a whole: these need no look at the mask for each element.
       if (active.all_active_in(block.first_element, block.elements)) {
         encode_block(member, block, index, numbers, [](const std::int64_t) { return true; });
       } else {
@@ -57,8 +58,8 @@ struct EncodeWithMovingAverageError {
     });
   }
 
-  /// By a team, which holds h and e in registers: each is read once. Those of a block longer than held() are
-  /// read again.
+  /// By a team, which holds h and e of a block in registers: memory is read once. A block longer than held()
+  /// is read again in each pass.
   template <class Team, class Shape>
   KOKKOS_FUNCTION void operator()(const TeamBlockMember<Team, Shape>& member,
                                   const std::int64_t index) const {
@@ -89,7 +90,7 @@ struct EncodeWithMovingAverageError {
       });
     });
     const float scale = quantiser.scale(static_cast<double>(member.max_of_threads(largest)), block.elements);
-    // Codes of what is held, whose next error takes the place of the old one.
+    // Encodes the elements that are held; their new error replaces the old one in e.
     const auto send = [&](const std::int64_t first) {
       if (is_long) hold(member, block, first, old_step, h, e);
       member.for_each_held(first, block.elements, [&](const int j, const std::int64_t k) {
@@ -121,7 +122,7 @@ struct EncodeWithMovingAverageError {
     });
   }
 
-  /// h[j] and e[j] of the elements that this thread holds; 0 where inactive.
+  /// Computes h[j] and e[j] of the elements that this thread holds; both are 0 where inactive.
   template <class Member>
   KOKKOS_FORCEINLINE_FUNCTION void hold(const Member& member, const BlockMap::Block& block,
                                         std::int64_t first, float old_step, float* h, float* e) const {
@@ -142,7 +143,7 @@ struct EncodeWithMovingAverageError {
   KOKKOS_FORCEINLINE_FUNCTION void encode_block(const HostBlockMember& member, const BlockMap::Block& block,
                                                 const std::int64_t index, const Elements& numbers,
                                                 const IsActive& is_active) const {
-    // Copies: bytes that are stored might change anything that is not one's own.
+    // Local copies: for the compiler, a store of bytes might change any member.
     const Q code = quantiser;
     const Ema rule = average;
     const float factor = gradient_scale;
@@ -208,7 +209,8 @@ struct EncodeWithMovingAverageError {
     error.steps(index) = new_step;
   }
 
-  /// The words from `first_word` on <- codes, 0 beyond count.
+  /// Packs `count` codes into the message, from `first_word` on; the rest of the last word is 0. Writes zeros
+  /// behind the codes, up to a whole word.
   KOKKOS_FORCEINLINE_FUNCTION void pack_part(const HostBlockMember& member, std::int64_t first_word,
                                              unsigned char* codes, std::int64_t count) const {
     constexpr std::int64_t width = elements_per_word<Q>;
@@ -296,7 +298,8 @@ struct MeanOfBlock {
   }
 };
 
-/// Blocks of this map by the teams that suit their length: LoCo's are short.
+/// for_each_block() with the team that suits the length of the map's blocks: narrow for short ones, as LoCo's
+/// are.
 template <class Exec, class Function>
 void for_each_short_block(const std::string& label, const Exec& exec, const BlockRange& blocks,
                           const Function& function) {
@@ -309,13 +312,18 @@ void for_each_short_block(const std::string& label, const Exec& exec, const Bloc
 
 }  // namespace detail
 
-/// h = g + e;  q = C(h);  e <- C8(beta_e e + (1 - beta_e)(h - q)): message <- code of q, per scale block.
+/// Encodes gradient + error of `blocks` with one scale per block; writes the codes to the message; keeps a
+/// moving average of the rounding error.
 ///
-/// average: Ema::make(beta_e). An inactive element is sent as 0 and keeps no error. C8: 8 bits with the
-/// largest magnitude of the same block, because a fixed step has a dead zone.
-/// Shape: error has map.elements codes and map.blocks steps. Memory: reads g and e, writes e: 6 B + bits/8
-/// per element (4 B + bits/8 if g has 16 bits), a block at a time. Deterministic: independent of the number
-/// of threads. Worked number: 4 bits, beta_e = 0.8, e = 0, g = (0.7, 0.25): q = (0.7, 0.2), e <- (0, 0.01).
+///   h = g + e;  q = C(h);  message <- code of q;  e <- C8(beta_e e + (1 - beta_e)(h - q))
+///
+/// g = gradient_scale times the gradient; average = Ema::make(beta_e). An inactive element is sent as 0 and
+/// keeps no error. C8: the uniform code of 8 bits, whose step follows the largest error of the same block,
+/// because a fixed step has a dead zone.
+/// Shape: error has map.elements codes and map.blocks steps, of the map of `blocks`. Memory: reads g and e,
+/// writes e: 6 B + bits/8 per element (4 B + bits/8 if g has 16 bits), a block at a time. Deterministic:
+/// independent of the number of threads. Worked number: 4 bits, beta_e = 0.8, e = 0, g = (0.7, 0.25): q =
+/// (0.7, 0.2), e <- (0, 0.01).
 template <class Exec, int Bits, class MemorySpace>
 void encode_with_moving_average_error(const Exec& exec, const UniformQuantiser<Bits>& quantiser,
                                       const BlockRange& blocks, const Numbers<MemorySpace>& gradient,
@@ -328,8 +336,7 @@ void encode_with_moving_average_error(const Exec& exec, const UniformQuantiser<B
           quantiser, blocks.map, gradient, gradient_scale, active, error, average, message});
 }
 
-/// out <- e.
-/// Shape: out has map.elements elements. Memory: 5 B per element.
+/// out <- e in float32. Shape: out has map.elements elements. Memory: 5 B per element.
 template <class Exec, class MemorySpace>
 void decode_byte_error(const Exec& exec, const BlockMap& map, const ByteError<MemorySpace>& error,
                        const Kokkos::View<float*, MemorySpace>& out) {
@@ -337,9 +344,9 @@ void decode_byte_error(const Exec& exec, const BlockMap& map, const ByteError<Me
                          detail::DecodeByteError<MemorySpace>{map, error, out});
 }
 
-/// e <- C8(values), or, with the steps that e has already, the codes nearest to the values: what
-/// decode_byte_error() gave becomes the same codes again.
-/// Memory: 5 to 9 B per element.
+/// e <- C8(values). with_its_steps: keeps the steps that `error` holds, and writes the codes nearest to the
+/// values; so values from decode_byte_error() become the same codes again. Shape: values has map.elements
+/// elements. Memory: 5 to 9 B per element.
 template <class Exec, class MemorySpace>
 void encode_byte_error(const Exec& exec, const BlockMap& map,
                        const Kokkos::View<const float*, MemorySpace>& values, bool with_its_steps,
@@ -348,9 +355,11 @@ void encode_byte_error(const Exec& exec, const BlockMap& map,
                          detail::EncodeByteError<MemorySpace>{map, values, with_its_steps, error});
 }
 
-/// out(i) = (1/n) sum_r decode(message r, i), in rank order, for the elements of one chunk.
+/// out(i) = (1/n) sum_r decode(message r, i), for the elements of `blocks`, which lie in one chunk. Sums are
+/// in rank order; a CPU adds up sign codes four ranks at a time (MeanOfMessages).
 ///
-/// Shape: messages holds n messages of this chunk, stride_words apart; map describes the one chunk.
+/// Shape: messages holds one message of the chunk from each of the n ranks, stride_words apart; the map of
+/// `blocks` describes this one chunk, and so does out: i = 0 is its first element.
 /// Memory: n bits/8 + 4 B per element.
 template <class Exec, Quantiser Q, class MemorySpace>
 void decode_mean(const Exec& exec, const Q& quantiser, const BlockRange& blocks,

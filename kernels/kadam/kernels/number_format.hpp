@@ -8,7 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
-/// The formats that gradients and copies of parameters are stored in. What is computed is float32 everywhere.
+/// Formats in which gradients and copies of parameters are stored, and their conversion to and from float32.
+/// Kernels compute with the float32 numbers.
 ///
 /// Conversions are integer and float arithmetic and selects, without a branch: loops over them vectorise.
 /// Kokkos' own half_t is a float on CPUs, so it saves no bytes there.
@@ -39,7 +40,7 @@ inline constexpr NumberFormat format_of = std::same_as<T, float>      ? NumberFo
   return format == NumberFormat::float32 ? sizeof(float) : sizeof(std::uint16_t);
 }
 
-/// As options and messages call it.
+/// The name of a format in options and error messages.
 [[nodiscard]] constexpr const char* name_of(NumberFormat format) {
   return format == NumberFormat::float32 ? "float32" : format == NumberFormat::bfloat16 ? "bf16" : "fp16";
 }
@@ -58,7 +59,7 @@ inline constexpr NumberFormat format_of = std::same_as<T, float>      ? NumberFo
   constexpr std::int32_t bias = 112 << 23;  // of exponents: 127 - 15
   const std::int32_t magnitude = value.bits & 0x7fff;
   const std::int32_t shifted = (magnitude << 13) + bias;
-  // Denormals as 2^-14 and a mantissa, from which 2^-14 is taken again.
+  // A denormal is made as 2^-14 (1 + mantissa), from which 2^-14 is subtracted.
   const float one_more = Kokkos::bit_cast<float>(shifted + (1 << 23));
   const auto small = Kokkos::bit_cast<std::int32_t>(one_more - 0x1p-14F);
   const std::int32_t large = shifted + (magnitude >= 0x7c00 ? bias : 0);
@@ -83,9 +84,10 @@ template <>
   return {static_cast<std::uint16_t>(is_nan ? (bits >> 16) | 0x40U : rounded)};
 }
 
-/// To one of the two neighbours, by chance: away from 0 with the share of the way there that is cut off.
-/// value: no NaN. random: 16 even bits; over all of them the mean is the value. Worked number: 1 + 2^-9 lies
-/// a quarter of the way from 1 to 1 + 2^-7, and gives 1 + 2^-7 for random >= 0xc000.
+/// Rounds to one of the two neighbours, by chance: away from 0 with the probability f, where value lies at
+/// the fraction f of the way from the neighbour nearer to 0 to the other. value: no NaN. random: 16 evenly
+/// distributed bits; the mean of the results over all of them is the value. Worked number: 1 + 2^-9 lies a
+/// quarter of the way from 1 to 1 + 2^-7, and gives 1 + 2^-7 for random >= 0xc000.
 [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Bfloat16 round_by_chance(float value, std::uint32_t random) {
   return {static_cast<std::uint16_t>((Kokkos::bit_cast<std::uint32_t>(value) + random) >> 16)};
 }

@@ -19,11 +19,12 @@ template <class View, class MemorySpace>
 concept ViewOfNumbers = Kokkos::is_view_v<View> && Number<typename View::non_const_value_type> &&
     std::is_convertible_v<const View&, Kokkos::View<const typename View::non_const_value_type*, MemorySpace>>;
 
-/// A vector of numbers that is read, in a format chosen when a program runs: a View of float, Bfloat16 or
-/// Float16, and which it is.
+/// A read-only vector of numbers whose format is known only at run time: a View of float, Bfloat16 or
+/// Float16, and which of these it is.
 ///
-/// Made from such a View without further ado. visit() chooses one of three kernels on the host; with_format()
-/// chooses inside a kernel, for a block or tile at a time, so that a large kernel need not exist three times.
+/// Such a View converts to Numbers implicitly. visit() chooses one of three kernels on the host;
+/// with_format() chooses inside a kernel, for a block or tile at a time, so that a large kernel need not
+/// exist three times.
 template <class MemorySpace>
 class Numbers {
  public:
@@ -45,20 +46,20 @@ class Numbers {
     visit([&](const auto& values) { count = static_cast<std::int64_t>(values.extent(0)); });
     return count;
   }
-  /// The numbers [begin, end).
+  /// The numbers [begin, end), in the same memory.
   [[nodiscard]] Numbers part(std::int64_t begin, std::int64_t end) const {
     Numbers numbers;
     visit([&](const auto& values) { numbers = Kokkos::subview(values, Kokkos::make_pair(begin, end)); });
     return numbers;
   }
-  /// Of the View.
+  /// The label of the View.
   [[nodiscard]] std::string label() const {
     std::string text;
     visit([&](const auto& values) { text = values.label(); });
     return text;
   }
 
-  /// function(View of the elements), on the host.
+  /// Calls function(View of the elements) on the host.
   template <class Function>
   void visit(const Function& function) const {
     if (format_ == NumberFormat::bfloat16) {
@@ -70,7 +71,7 @@ class Numbers {
     }
   }
 
-  /// function(View of the elements), in a kernel.
+  /// Calls function(View of the elements) in a kernel.
   template <class Function>
   KOKKOS_FORCEINLINE_FUNCTION void with_format(const Function& function) const {
     if (format_ == NumberFormat::bfloat16) {
@@ -82,7 +83,7 @@ class Numbers {
     }
   }
 
-  /// Element i. For places that are not worth a loop for each format.
+  /// Element i in float32. Branches on the format: for places where a loop for each format is not worth it.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float operator()(const std::int64_t i) const {
     if (format_ == NumberFormat::bfloat16) return to_float(bfloat16_(i));
     if (format_ == NumberFormat::float16) return to_float(float16_(i));
@@ -96,8 +97,8 @@ class Numbers {
   Elements<Float16> float16_;
 };
 
-/// f(i, ...) = rule(number i, i, ...): what a rule makes of numbers, as an input that a kernel takes element
-/// by element.
+/// f(i, ...) = rule(number i, i, ...): an input that a kernel takes element by element, and that a rule
+/// computes from numbers.
 template <class MemorySpace, class Rule>
 struct OfNumbers {
   Numbers<MemorySpace> numbers;
@@ -107,15 +108,15 @@ struct OfNumbers {
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float operator()(const std::int64_t i, const Rest... rest) const {
     return rule(numbers(i), i, rest...);
   }
-  /// Asks for numbers that are read soon.
+  /// Prefetches `count` numbers from `first` on.
   KOKKOS_FORCEINLINE_FUNCTION void prefetch(std::int64_t first, std::int64_t count) const {
     numbers.with_format([&](const auto& values) { detail::prefetch(values.data() + first, count); });
   }
-  /// function(the same for the format at hand).
+  /// Calls function with an f(i, ...) of the format at hand, which does not branch.
   template <class Function>
   KOKKOS_FORCEINLINE_FUNCTION void with_format(const Function& function) const {
     numbers.with_format([&](const auto& values) {
-      // Copies: a float that is stored might change what is not one's own.
+      // Local copies: for the compiler, a store of a float might change any member.
       function([data = values.data(), known = rule](const std::int64_t i, const auto... rest) {
         return known(to_float(data[i]), i, rest...);
       });
@@ -135,7 +136,7 @@ struct ScaleNumbers {
 
 }  // namespace detail
 
-/// out(i) = factor times number i; with 1, the same in float32. Shape: both of the same length.
+/// out(i) = factor times number i; with factor 1, the numbers in float32. Shape: both of the same length.
 /// Memory: 8 B per element, 6 B from 16 bits.
 template <class Exec, class MemorySpace>
 void scale_numbers(const Exec& exec, float factor, const Numbers<MemorySpace>& numbers,

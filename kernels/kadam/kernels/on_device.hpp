@@ -9,7 +9,8 @@
 
 namespace kadam {
 
-/// A list of the host where kernels find it: tables of segments, tensors, tiles. Waits for its copy.
+/// Copies a list of the host to a new View that kernels reach: a table of segments, tensors or tiles. Waits
+/// for the copy.
 template <class MemorySpace, class T>
 [[nodiscard]] Kokkos::View<T*, MemorySpace> on_device(const std::string& label, const std::vector<T>& list) {
   const Kokkos::View<T*, MemorySpace> view(label, list.size());

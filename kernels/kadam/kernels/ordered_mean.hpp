@@ -13,7 +13,7 @@
 namespace kadam {
 
 /// out[i] = (1/n) sum_r parts[r stride + i], summed in rank order in float32 and rounded once to the format
-/// of the parts: what ordered_mean() computes.
+/// of the parts. ordered_mean() computes this for all elements.
 template <Number T>
 struct OrderedMeanOfElement {
   const T* parts;
@@ -29,10 +29,11 @@ struct OrderedMeanOfElement {
   }
 };
 
-/// The same for a tile of `width` elements, by one thread of a CPU: rank after rank.
-/// The parts of an element may be a power of two apart, as chunks are: a thousand of them then share the few
-/// lines that a cache has for their address, and are fetched anew for each element. Called by a plain loop
-/// where no execution space is to be had.
+/// OrderedMeanOfElement for a tile of `width` elements, by one thread of a CPU: it adds up the tile rank
+/// after rank, not element after element.
+/// The parts of one element may lie a power of two apart, as chunks do. Those of a thousand ranks would then
+/// share the few lines that a cache has for such addresses, and each line would be fetched anew for each
+/// element. A plain loop may call this, where no execution space is free.
 template <Number T>
 struct OrderedMeanOfTile {
   static constexpr std::int64_t width = 1024;
@@ -54,9 +55,10 @@ struct OrderedMeanOfTile {
   [[nodiscard]] std::int64_t tiles() const { return (elements + width - 1) / width; }
 };
 
-/// The same for i in [0, elements).
+/// out(i) = (1/n) sum_r parts(r stride + i) for i in [0, elements), as OrderedMeanOfElement.
 ///
-/// Memory: 4 (n + 1) B per element, half of that in 16 bits.
+/// Shape: parts has (ranks - 1) stride + elements numbers or more. Memory: 4 (n + 1) B per element, half of
+/// that in 16 bits.
 template <class Exec, class MemorySpace, Number T>
 void ordered_mean(const Exec& exec, std::int64_t elements, int ranks, std::int64_t stride,
                   const std::type_identity_t<Kokkos::View<const T*, MemorySpace>>& parts,

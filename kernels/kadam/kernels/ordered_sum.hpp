@@ -24,7 +24,7 @@ inline constexpr std::int64_t sum_tile_elements = 4096;
 
 namespace detail {
 
-/// One tile by one thread.
+/// Sums one tile by one thread.
 template <class Function, class MemorySpace>
 struct SumTile {
   Function function;
@@ -33,14 +33,14 @@ struct SumTile {
 
   KOKKOS_FUNCTION void operator()(const HostBlockMember& member, const std::int64_t tile) const {
     constexpr std::int64_t width =
-        sum_tile_elements;  // taken by reference, which a device cannot do of a global
+        sum_tile_elements;  // Kokkos::min() takes a reference, which a device cannot do of a global
     const std::int64_t first = tile * width;
     partial(tile) = member.sum(Kokkos::min(width, elements - first),
                                [&](const std::int64_t k) { return function(first + k); });
   }
 };
 
-/// One part by each team; the last team adds up.
+/// Sums one part by each team; the last team adds up the parts.
 template <class Function, class MemorySpace>
 struct SumPart {
   Function function;
@@ -76,13 +76,13 @@ struct SumPart {
 
 }  // namespace detail
 
-/// Where the partial sums of up to so many elements go. Memory: 8 B per 4096 elements; on a GPU at most
+/// Workspace of ordered_sum() for up to `elements` elements. Memory: 8 B per 4096 elements; on a GPU at most
 /// 32 KiB.
 template <class MemorySpace>
 struct SumSpace {
   Kokkos::View<double*, MemorySpace> partial;
   Kokkos::View<std::uint32_t*, MemorySpace> done;  ///< teams of a GPU that have summed; 0 between sums
-  Kokkos::View<double*, Kokkos::SharedHostPinnedSpace> total;  ///< of a GPU, where the host reads it
+  Kokkos::View<double*, Kokkos::SharedHostPinnedSpace> total;  ///< GPU: the result, where the host reads it
 
   SumSpace() = default;
   explicit SumSpace(std::int64_t elements)
@@ -98,12 +98,12 @@ struct SumSpace {
   }
 };
 
-/// sum of function(i) over [0, elements), in double and in a fixed order.
+/// Returns the sum of function(i) over [0, elements), in double and in a fixed order.
 ///
 /// Ranks that hold the same numbers get the same sum whatever their number of threads: norms that steer an
-/// update must be bitwise equal, or replicas drift apart. Fences exec, once: a GPU sums in one kernel, whose
-/// last team writes 8 B to the host.
-/// Shape: space was made for as many elements or more. Memory: what function reads.
+/// update must be bitwise equal, or replicas drift apart. Waits for exec, with one fence: a GPU sums in one
+/// kernel, whose last team writes 8 B to the host.
+/// Shape: space was made for at least `elements` elements. Memory: that of function.
 template <class Exec, class Function, class MemorySpace>
 [[nodiscard]] double ordered_sum(const Exec& exec, std::int64_t elements, const Function& function,
                                  const SumSpace<MemorySpace>& space) {
@@ -117,7 +117,7 @@ template <class Exec, class Function, class MemorySpace>
     return sum;
   } else {
     if (tiles == 0) return 0.0;
-    // The elements say how many parts there are, not the GPU: all GPUs add in the same order.
+    // The number of parts follows from `elements`, not from the GPU: all GPUs add in the same order.
     const std::int64_t part_tiles = (tiles + detail::sum_parts - 1) / detail::sum_parts;
     const std::int64_t parts = (tiles + part_tiles - 1) / part_tiles;
     detail::for_each_block(
@@ -129,8 +129,8 @@ template <class Exec, class Function, class MemorySpace>
   }
 }
 
-/// f(i) = x(i)^2: with ordered_sum, a squared norm. It is finite exactly when every x(i) is: squares of
-/// float32 cannot overflow a double, so one read of the gradient gives both the norm and the finite check.
+/// f(i) = x(i)^2: with ordered_sum(), a squared norm. The norm is finite exactly when every x(i) is: squares
+/// of float32 cannot overflow a double, so one read of the gradient gives both the norm and the finite check.
 template <class MemorySpace, Number T = float>
 struct SquareOf {
   Kokkos::View<const T*, MemorySpace> x;

@@ -10,17 +10,17 @@
 
 namespace kadam {
 
-/// What the block coder needs to know of a code: a stateless rule that turns a block into one scale and one
-/// fixed-width code per element.
+/// A code of the block coder: a stateless rule that turns a block into one scale and one code of fixed width
+/// per element. `statistic` is a number of the block from which the scale follows.
 template <class Q>
 concept Quantiser = requires(const Q& q, float h, double statistic, std::int64_t count, std::uint32_t code) {
-  { Q::name } -> std::convertible_to<std::string_view>;    // as the option `code` says it
-  { Q::bits } -> std::convertible_to<int>;                 // per element: 1, 2, 4, 8 or 32
-  { Q::has_scale } -> std::convertible_to<bool>;           // 4 more bytes per block
-  { Q::has_zero } -> std::convertible_to<bool>;            // a code that decodes to 0 in every block
-  { Q::reduces_by_max } -> std::convertible_to<bool>;      // the block statistic: largest |h|, or a sum
+  { Q::name } -> std::convertible_to<std::string_view>;    // the code's name in the option `code`
+  { Q::bits } -> std::convertible_to<int>;                 // of each element's code: 1, 2, 4, 8 or 32
+  { Q::has_scale } -> std::convertible_to<bool>;           // a scale in the message: 4 more bytes per block
+  { Q::has_zero } -> std::convertible_to<bool>;            // one code decodes to 0, whatever the scale is
+  { Q::reduces_by_max } -> std::convertible_to<bool>;      // statistic: the largest |h|, or else a sum
   { q.accumulate(statistic, h) } -> std::same_as<double>;  // the statistic with one more element
-  { q.scale(statistic, count) } -> std::same_as<float>;
+  { q.scale(statistic, count) } -> std::same_as<float>;    // count: active elements of the block
   { q.encode(h, float{}) } -> std::same_as<std::uint32_t>;
   { q.decode(code, float{}) } -> std::same_as<float>;
 };
@@ -42,7 +42,7 @@ struct SignQuantiser {
   SignScale rule = SignScale::rms;
 
   [[nodiscard]] KOKKOS_INLINE_FUNCTION double accumulate(double sum, float h) const {
-    // A choice of factors, not of branches: the sum over a block vectorises. The product of two floats is
+    // The rule chooses a factor, not a branch: the sum over a block vectorises. The product of two floats is
     // exact in double, so a fused multiply-add rounds as a sum does.
     const double size = Kokkos::fabs(static_cast<double>(h));
     const double factor = rule == SignScale::rms ? size : 1.0;
@@ -67,9 +67,12 @@ struct SignQuantiser {
 
 namespace detail {
 
-/// value / unit, |value| <= 448 unit, of many values by one unit; 0 may lose its sign. A GPU divides with a
-/// branch for each, for rare cases; here it multiplies by 1 / unit, once known, and corrects that: to the
-/// last bit the same (Markstein 1990). Both are brought near 1 before, so that no case is rare.
+/// Returns value / unit, for many values and one unit. Requires |value| <= 448 unit. A quotient of 0 may lose
+/// its sign.
+///
+/// A division on a GPU has a branch for rare cases. So a GPU multiplies by 1 / unit, which it computes once
+/// for all values, and corrects the product: the result is the same to the last bit (Markstein 1990). Both
+/// numbers are scaled by one power of two first, so that no rare case is left.
 [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float quotient(float value, float unit) {
   KOKKOS_IF_ON_DEVICE(
       (const float factor = unit < 0x1p-64F ? 0x1p64F : (unit > 0x1p64F ? 0x1p-64F : 1.0F);
@@ -103,9 +106,9 @@ struct UniformQuantiser {
     return static_cast<float>(statistic) / static_cast<float>(levels);
   }
   [[nodiscard]] KOKKOS_INLINE_FUNCTION std::uint32_t encode(float h, float step) const {
-    // Sent with offset L, so that codes are unsigned. A step of 0 leaves everything in the error.
-    // 1.5 2^23 + z has the integer nearest to z in its low bits, half to even; what is too large for that is
-    // too large for the clip as well, which is done on integers: all this vectorises.
+    // Codes are q + L, so that they are unsigned. A step of 0 leaves everything in the error.
+    // 1.5 2^23 + z has the integer nearest to z in its low bits, half to even; a z that is too large for that
+    // is clipped in any case. The clip is done on integers: all this vectorises.
     constexpr float shifter = 0x1.8p23F;
     const auto zero = Kokkos::bit_cast<std::int32_t>(shifter);
     const float quotient = detail::quotient(h, step > 0.0F ? step : 1.0F);
@@ -119,8 +122,8 @@ struct UniformQuantiser {
   }
 };
 
-/// An 8-bit float, e4m3: a sign, 4 bits of exponent and 3 of mantissa, of h / s, rounded half to even, with
-/// one s = max|h| / 448 per block (448 is the largest e4m3). What is small in its block keeps 4 significant
+/// An 8-bit float, e4m3 (a sign, 4 bits of exponent and 3 of mantissa), of h / s, rounded half to even, with
+/// one s = max|h| / 448 per block (448 is the largest e4m3). A small element of a block keeps 4 significant
 /// bits down to max|h| 2^-15, where a uniform code of 8 bits has none left. An all-zero block decodes to 0.
 ///
 /// Worked number: max|h| = 448: s = 1, and 0.3 decodes to 0.3125.
@@ -143,12 +146,12 @@ struct Float8Quantiser {
     // A scale of 0 leaves everything in the error. No branches: all this vectorises.
     const float quotient = detail::quotient(h, scale > 0.0F ? scale : 1.0F);
     const float size = Kokkos::min(Kokkos::fabs(quotient), float{largest});
-    // Below the smallest normal number codes are multiples of 2^-9, which is a unit of 2^14 in the last
-    // place.
+    // Below the smallest normal number codes are multiples of 2^-9, which is the unit in the last place of a
+    // float32 of size 2^14.
     constexpr float shifter = 0x1p14F;
     const std::uint32_t subnormal =
         Kokkos::bit_cast<std::uint32_t>(size + shifter) - Kokkos::bit_cast<std::uint32_t>(shifter);
-    // 20 bits of float32's mantissa go, half to even; what that carries over goes on in the exponent.
+    // 20 bits of float32's mantissa are rounded away, half to even; a carry goes on into the exponent.
     const auto full = Kokkos::bit_cast<std::uint32_t>(size);
     const std::uint32_t normal = ((full + 0x7FFFFU + ((full >> 20U) & 1U)) >> 20U) - (bias_difference << 3U);
     const std::uint32_t sign = (Kokkos::bit_cast<std::uint32_t>(h) >> 24U) & sign_bit;
@@ -192,7 +195,7 @@ struct Gauss2Quantiser {
     return SignQuantiser{SignScale::rms}.scale(statistic, count);
   }
   [[nodiscard]] KOKKOS_INLINE_FUNCTION std::uint32_t encode(float h, float scale) const {
-    // Two choices of numbers, not of branches: this vectorises, and so does decode.
+    // Two selections of numbers instead of branches: this vectorises, and so does decode().
     const std::uint32_t sign = h >= 0.0F ? std::uint32_t{positive_bit} : 0U;
     const std::uint32_t size = Kokkos::fabs(h) >= border * scale ? std::uint32_t{high_bit} : 0U;
     return sign | size;
@@ -207,7 +210,7 @@ struct Gauss2Quantiser {
   static constexpr std::uint32_t positive_bit = 2U;
 };
 
-/// The float32 itself: exact, no scale, 4 bytes per element.
+/// The code is the float32 itself: exact, no scale, 4 bytes per element.
 struct IdentityQuantiser {
   static constexpr std::string_view name = "identity";
   static constexpr int bits = 32;
