@@ -12,22 +12,23 @@
 #include <cstdint>
 #include <string>
 
-/// What happens with the entries of sparse messages, at the owner of a region and on every rank.
+/// Sums and means of the entries of sparse messages: at the owner of a region, and on every rank.
 ///
-/// A message holds an element at most once, so its entries are independent; messages follow each other in
-/// rank order. Hence no atomics, and results that do not depend on the number of threads.
+/// A message holds an element at most once, so its entries are independent; messages are added in rank order.
+/// Hence there are no atomics, and results do not depend on the number of threads.
 namespace kadam {
 
-/// Sparse messages of the same layout, one per rank. Exact values lie at whole words.
+/// Sparse messages of the same layout, one per rank. With exact values stride_bytes and first_byte are
+/// multiples of 4.
 template <class MemorySpace>
 struct SparseMessages {
   SparseMap map;
   ConstWords<MemorySpace> words;
   int ranks = 1;
-  std::int64_t stride_bytes = 0;  ///< between the messages of consecutive ranks
-  std::int64_t first_byte = 0;    ///< of the first rank's message
+  std::int64_t stride_bytes = 0;  ///< from a rank's message to that of the next rank
+  std::int64_t first_byte = 0;    ///< byte of `words` at which the message of rank 0 begins
 
-  /// The byte at which the message of a rank begins.
+  /// The byte of `words` at which the message of a rank begins.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t offset(std::int64_t rank) const {
     return first_byte + rank * stride_bytes;
   }
@@ -35,8 +36,8 @@ struct SparseMessages {
 
 namespace detail {
 
-/// x from the sums of its blocks' entries over ranks, in parts of some blocks: each part has room for the
-/// sums of one block, 0 before and after.
+/// Subtracts the mean of the messages from x in one part, which is blocks_per_part consecutive blocks, taken
+/// one after the other. Each part has room for the sums of one block, which are 0 before and after.
 template <class MemorySpace>
 struct SubtractMeanOfPart {
   SparseMessages<MemorySpace> messages;
@@ -70,7 +71,8 @@ struct SubtractMeanOfPart {
     }
   }
 
-  /// Where most cache lines have an entry, all elements at once: 0 changes nothing.
+  /// Subtracts the means of one block. If most cache lines have an entry, it walks all elements, not the
+  /// entries: a sum of 0 changes nothing.
   template <class Member>
   KOKKOS_FORCEINLINE_FUNCTION void subtract(const Member& member, const SparseMap::Block& block,
                                             float* KOKKOS_RESTRICT of_part) const {
@@ -93,15 +95,15 @@ struct SubtractMeanOfPart {
   }
 };
 
-/// GPU: a block of so many elements has room in the memory of its team.
+/// GPU: the sums of a block of up to this many elements fit into the memory of its team.
 inline constexpr std::int64_t team_block_elements = 4096;
 
 [[nodiscard]] inline bool have_room_in_team(const SparseMap& map) {
   return map.block_elements <= team_block_elements;
 }
 
-/// The sums of a block's entries over ranks, by a team in memory of its own, for finish(member, block, sums).
-/// The blocks have_room_in_team().
+/// Sums the entries of one block over ranks, by a team in the memory that its threads share, and calls
+/// finish(member, block, sums). Only for maps that have_room_in_team().
 template <class MemorySpace, class Finish>
 struct SumsOfBlock {
   SparseMessages<MemorySpace> messages;
@@ -125,7 +127,7 @@ struct SumsOfBlock {
   }
 };
 
-/// x(i) <- x(i) - (1/n) sum.
+/// x(i) <- x(i) - (1/n) sum(i), in one block; an x(i) whose sum is 0 is neither read nor written.
 template <class MemorySpace>
 struct SubtractSums {
   float inverse_ranks;
@@ -143,7 +145,7 @@ struct SubtractSums {
   }
 };
 
-/// mean(i) <- (1/n) sum.
+/// mean(i) <- (1/n) sum(i), in one block.
 template <class MemorySpace>
 struct WriteSums {
   float inverse_ranks;
@@ -187,7 +189,7 @@ struct SubtractSum {
   }
 };
 
-/// The mean of one block over ranks, 0 where no rank sent anything.
+/// Computes the mean of one block over ranks, 0 where no rank sent an entry.
 template <class MemorySpace>
 struct MeanOfSentBlock {
   SparseMessages<MemorySpace> messages;
@@ -222,7 +224,8 @@ struct SubtractEntry {
   KOKKOS_FUNCTION void operator()(const SparseMap::Entry& entry) const { x(entry.element) -= entry.value; }
 };
 
-/// residual <- 0 where an entry that was sent is in `kept` too: a bisection, as both ascend in a block.
+/// Sets the residual of entry t of `sent` to 0 if `kept` has an entry for the same element: found by
+/// bisection, since indices ascend in a block.
 template <class MemorySpace>
 struct ClearIfKept {
   SparseMap map;
@@ -248,7 +251,7 @@ struct ClearIfKept {
   }
 };
 
-/// function(entry) for all entries of the message of one rank.
+/// Calls function(entry) for all entries of the message of one rank.
 template <class Exec, class MemorySpace, class Function>
 void for_each_entry(const std::string& label, const Exec& exec, const SparseMessages<MemorySpace>& messages,
                     int rank, const Function& function) {
@@ -262,7 +265,9 @@ void for_each_entry(const std::string& label, const Exec& exec, const SparseMess
 
 namespace detail {
 
-/// Parts whose sums lie in memory at the same time: a CPU's threads keep theirs in cache; 0 threads: a GPU.
+/// The number of parts whose sums lie in memory at the same time: on a CPU one per thread, whose sums stay in
+/// its cache. threads: host_threads(), 0 for a GPU. Returns 0 if a GPU's teams keep the sums in their own
+/// memory.
 [[nodiscard]] inline std::int64_t sparse_parts(std::int64_t threads, const SparseMap& map) {
   if (threads == 0 && have_room_in_team(map)) return 0;
   if (map.blocks <= 1) return map.blocks;
@@ -273,23 +278,25 @@ namespace detail {
 
 }  // namespace detail
 
-/// The threads of a space on a CPU; 0 on a GPU.
+/// The number of threads of exec on a CPU; 0 on a GPU.
 template <class Exec>
 [[nodiscard]] std::int64_t host_threads(const Exec& exec) {
   return detail::one_thread_per_block<Exec> ? exec.concurrency() : 0;
 }
 
-/// Elements that subtract_mean_of_messages() needs for its sums, with so many host_threads(): none where the
-/// teams of a GPU have them in memory of their own.
+/// Length of the sums that subtract_mean_of_messages() needs; threads: host_threads(). 0 if a GPU's teams
+/// keep the sums in their own memory.
 [[nodiscard]] inline std::int64_t sparse_sum_elements(std::int64_t threads, const SparseMap& map) {
   return std::min(map.elements, detail::sparse_parts(threads, map) * map.block_elements);
 }
 
-/// x(i) <- x(i) - (1/n) sum_r value_r(i) for every element i that a message holds, summed in rank order.
+/// x(i) <- x(i) - (1/n) sum_r value_r(i) for every element i that some message holds, summed in rank order.
 ///
-/// The sum is rounded to x once: with a density of 1 the result has the very bits of x - ordered_mean().
-/// Shape: sums has sparse_sum_elements(host_threads(exec), map) entries, all 0 before and after.
-/// Memory: n k entries twice, and the cache lines of x and sums that they touch.
+/// x is rounded once, when the mean is subtracted: with a density of 1 the result has the very bits of x -
+/// ordered_mean().
+/// Shape: x has map.elements elements; sums (workspace) has sparse_sum_elements(host_threads(exec), map), all
+/// 0 before and after.
+/// Memory: n messages of k entries, read twice, and the cache lines of x and sums that they touch.
 template <class Exec, class MemorySpace>
 void subtract_mean_of_messages(const Exec& exec, const SparseMessages<MemorySpace>& messages,
                                const Kokkos::View<float*, MemorySpace>& sums,
@@ -304,7 +311,7 @@ void subtract_mean_of_messages(const Exec& exec, const SparseMessages<MemorySpac
       return;
     }
   }
-  if (map.blocks == 1) {  // which all threads share
+  if (map.blocks == 1) {  // all threads share it
     for (int rank = 0; rank < messages.ranks; ++rank) {
       detail::for_each_entry("kadam::subtract_mean_of_messages", exec, messages, rank,
                              detail::AddEntry<MemorySpace>{sums});
@@ -315,7 +322,8 @@ void subtract_mean_of_messages(const Exec& exec, const SparseMessages<MemorySpac
     }
     return;
   }
-  // A GPU does so many blocks at a time, each thread of a CPU one after the other.
+  // A GPU takes `parts` blocks in each launch. On a CPU one launch does all: each thread takes its blocks one
+  // after the other.
   const std::int64_t parts = detail::sparse_parts(host_threads(exec), map);
   if (parts == 0) return;
   const std::int64_t blocks_per_part =
@@ -327,9 +335,11 @@ void subtract_mean_of_messages(const Exec& exec, const SparseMessages<MemorySpac
   }
 }
 
-/// mean(i) <- (1/n) sum_r value_r(i), in rank order, and 0 where no message has an entry: what an owner does.
+/// mean(i) <- (1/n) sum_r value_r(i), in rank order, and 0 where no message has an entry: for the owner of a
+/// region.
 ///
-/// Shape: mean has map.elements entries. Memory: n k entries, and 4 B per element, 12 B if it is one block.
+/// Shape: mean has map.elements elements. Memory: n messages of k entries, and 4 B per element, 12 B if the
+/// map is one block.
 template <class Exec, class MemorySpace>
 void mean_of_messages(const Exec& exec, const SparseMessages<MemorySpace>& messages,
                       const Kokkos::View<float*, MemorySpace>& mean) {
@@ -366,7 +376,8 @@ void subtract_message(const Exec& exec, const SparseMap& map, const ConstWords<M
                          detail::SubtractEntry<MemorySpace>{x});
 }
 
-/// residual(i) <- 0 for every entry of `sent` that is in `kept` too; all others stay, to the last bit.
+/// residual(i) <- 0 for every element i that has an entry both in `sent` and in `kept`; all other elements
+/// stay, to the last bit. Shape: both messages have the layout of map, with exact values.
 /// Memory: the indices of sent, for each a bisection in those of kept, and the cache lines that are cleared.
 template <class Exec, class MemorySpace>
 void clear_kept(const Exec& exec, const SparseMap& map, const ConstWords<MemorySpace>& sent,

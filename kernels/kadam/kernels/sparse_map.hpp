@@ -10,30 +10,31 @@
 
 namespace kadam {
 
-/// How a sparse message says the values of its entries: as they are, or as one of two magnitudes with a sign.
+/// The form of the values in a sparse message: exact float32, or one of the block's two magnitudes with a
+/// sign.
 enum class SparseValues : std::uint8_t { exact, two_levels };
 
-/// Where the select blocks of a vector lie: in elements, and in the bytes of a sparse message.
+/// The places of the select blocks of a vector: in elements, and in the bytes of a sparse message.
 ///
-/// Every block sends the same number of entries (the last one, if shorter, fewer). Exact: their values, then
-/// their indices inside the block, packed in as few bits as the longest one needs and padded to whole words.
-/// Two levels: the lower and the higher magnitude as float32, then an entry of 14 bits for each element,
-/// padded to a byte: its index in the lowest 12 bits, whether it is negative, whether it has the higher
-/// magnitude.
+/// Every block sends the same number of entries; the last block, if shorter, may send fewer. With exact
+/// values a block is the float32 values of its entries, then their indices inside the block, each in as few
+/// bits as the largest index needs, padded to whole words. With two levels a block is the lower and the
+/// higher magnitude as float32, then 14 bits for each entry, padded to a byte. From the lowest bit on these
+/// are: 12 bits of index, a bit for a negative value, a bit for the higher magnitude.
 struct SparseMap {
-  /// Bits of an entry with two levels, and those of them that are its index.
+  /// Bits of an entry with two levels, and how many of them are its index.
   static constexpr std::int64_t level_entry_bits = 14;
   static constexpr std::int64_t level_index_bits = 12;
   /// Bytes of the two magnitudes.
   static constexpr std::int64_t level_bytes = 8;
 
-  /// What a block sends.
+  /// The number of entries that a block sends, and their form.
   struct Shape {
     std::int64_t entries = 0;
     std::int64_t index_bits = 0;
     SparseValues values = SparseValues::exact;
 
-    /// Of exact values.
+    /// Words of the packed indices; with exact values only.
     [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int64_t index_words() const {
       return (entries * index_bits + 31) / 32;
     }
@@ -51,7 +52,7 @@ struct SparseMap {
     std::int64_t first_byte;
     Shape shape;
 
-    /// Of exact values: the words of the values, and of the indices.
+    /// The first word of the values, and of the indices; with exact values only.
     [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int64_t first_word() const { return first_byte / 4; }
     [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int64_t first_index_word() const {
       return first_word() + shape.entries;
@@ -80,8 +81,8 @@ struct SparseMap {
     return {first, Kokkos::min(block_elements, elements - first), index * full.bytes(), shape};
   }
 
-  /// Index of entry `position` inside its block of exact values. Shape: words is the message, from its byte 0
-  /// on; offset, in bytes, is a multiple of 4.
+  /// Index, inside its block, of entry `position` of a block with exact values. offset: the byte of `words`
+  /// at which the message starts, a multiple of 4.
   template <class WordView>
   [[nodiscard]] static KOKKOS_FORCEINLINE_FUNCTION std::int64_t index_at(const Block& block,
                                                                          const WordView& words,
@@ -98,8 +99,9 @@ struct SparseMap {
                                      ((std::uint64_t{1} << static_cast<unsigned>(bits)) - 1));
   }
 
-  /// visit(index inside the block, value) for all entries of a block: by one thread in order, which reads
-  /// each word of the indices once, or by the threads of a team.
+  /// Calls visit(index inside the block, value) for all entries of a block: by one thread in order, which
+  /// reads each word of the indices once, or by the threads of a team at the same time. offset: the byte of
+  /// `words` at which the message starts.
   template <class Member, class WordView, class Visit>
   static KOKKOS_FORCEINLINE_FUNCTION void for_each_entry(const Member& member, const Block& block,
                                                          const WordView& words, std::int64_t offset,
@@ -138,7 +140,7 @@ struct SparseMap {
     }
   }
 
-  /// Entry `position` of a block. `offset`: the byte of the View at which the message starts.
+  /// Entry `position` of a block. offset: the byte of `words` at which the message starts.
   template <class WordView>
   [[nodiscard]] static KOKKOS_FORCEINLINE_FUNCTION Entry entry(const Block& block, const WordView& words,
                                                                std::int64_t offset, std::int64_t position) {
@@ -151,14 +153,14 @@ struct SparseMap {
             number_in(words(offset / 4 + block.first_word() + position))};
   }
 
-  /// The block of an entry that is counted through the whole message.
+  /// The block of an entry; number: that of the entry among all entries of the message.
   [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int64_t block_of_entry(std::int64_t number) const {
     return number / full.entries;
   }
 
  private:
-  /// A block with two levels. It begins at any byte, and its neighbours may be on their way: it is read byte
-  /// by byte.
+  /// Reads a block with two levels, byte by byte: it begins at any byte, so a word may reach into a
+  /// neighbouring block, which may still be on its way.
   class Levels {
    public:
     template <class WordView>

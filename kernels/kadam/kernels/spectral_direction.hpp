@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <type_traits>
 
-/// What Muon does beside its matrix products.
+/// Muon's kernels, except for its matrix products.
 namespace kadam {
 
 /// A matrix in a flat vector, row-major.
@@ -33,7 +33,7 @@ struct MatrixPlace {
 
 namespace detail {
 
-/// Elements that a block of these kernels has.
+/// Elements of a block of the kernels below.
 inline constexpr std::int64_t matrix_block_elements = 2048;
 
 template <class Exec, class Function>
@@ -73,7 +73,7 @@ struct NesterovMomentum {
   }
 };
 
-/// factor <- 1 / (root of the sum of `blocks` squares + 1e-7)
+/// factor <- 1 / (sqrt(sum of squares(0) to squares(blocks - 1)) + 1e-7)
 template <class MemorySpace>
 struct InverseNorm {
   std::int64_t blocks;
@@ -124,16 +124,19 @@ struct AddMatrix {
 
 }  // namespace detail
 
-/// How many numbers `squares` holds for a matrix of so many elements.
+/// The length of `squares` of nesterov_direction() for a matrix of `elements` elements.
 [[nodiscard]] inline std::int64_t nesterov_partial_sums(std::int64_t elements) {
   return (elements + detail::matrix_block_elements - 1) / detail::matrix_block_elements;
 }
 
-/// m <- ema(m, g);  w <- ema(m, g), which is Nesterov's;  w <- w / (|w| + 1e-7), |w| being Frobenius'.
+/// m <- ema(m, g);  w <- ema(m, g), with the new m (Nesterov);  w <- w / (|w| + 1e-7), with the Frobenius
+/// norm |w|.
 ///
-/// The norm is a sum in double in a fixed order. A matrix of zeros stays one. gradient_scale: of clipping.
-/// Shape: gradient and m are flat vectors; w holds the matrix alone; squares: nesterov_partial_sums();
-/// factor: 1. Memory: reads gradient, m, writes m, and w twice: 24 B per element; three launches.
+/// g = gradient_scale times the gradient; gradient_scale is that of clipping, and first the ema. The norm is
+/// a sum in double in a fixed order. A w of zeros stays 0. squares and factor are workspace.
+/// Shape: gradient and m are flat vectors; w holds the matrix alone; squares
+/// [nesterov_partial_sums(place.elements())]; factor [1]. Memory: reads gradient and m, writes m, writes w
+/// twice and reads it once: 24 B per element; three launches.
 template <class Exec, class MemorySpace>
 void nesterov_direction(const Exec& exec, const MatrixPlace& place, const Ema& first, float gradient_scale,
                         const std::type_identity_t<Numbers<MemorySpace>>& gradient,
@@ -153,7 +156,8 @@ void nesterov_direction(const Exec& exec, const MatrixPlace& place, const Ema& f
                                 detail::ScaleBy<MemorySpace>{place, factor, w});
 }
 
-/// target <- keep target + step direction, for a matrix that lies alone in `direction`.
+/// target <- keep target + step direction, in the elements of one matrix. Shape: target is a flat vector;
+/// direction holds the matrix alone.
 /// Memory: 12 B per element.
 template <class Exec, class MemorySpace>
 void add_matrix(const Exec& exec, const MatrixPlace& place, float keep, float step,
@@ -163,11 +167,12 @@ void add_matrix(const Exec& exec, const MatrixPlace& place, float keep, float st
                                 detail::AddMatrix<MemorySpace>{place, keep, step, direction, target});
 }
 
-/// target <- (1 - decay lambda) target + step m / (sqrt(v / c2) + eps), of a range.
+/// Makes the rule of a range: m, v by `moments`;  target <- (1 - decay lambda) target + step m / (sqrt(v /
+/// c2) + eps). decay and step are multiplied by the range's lr_scale.
 struct DecayedDirectionOf {
   MomentUpdate moments;
-  double decay = 0.0;  ///< gamma where weights decay, before the range's factor; 0: they do not
-  double step = 0.0;   ///< likewise
+  double decay = 0.0;  ///< gamma, without the range's lr_scale; 0 if weights do not decay
+  double step = 0.0;   ///< gamma / c1, or -gamma / c1, without the range's lr_scale
   float inverse_c2 = 1.0F;
   float eps = 0.0F;
 
@@ -179,11 +184,12 @@ struct DecayedDirectionOf {
   }
 };
 
-/// Where the elements of some ranges of a flat vector lie when these follow each other without gaps.
+/// Some ranges of a flat vector, and their places in a packed vector, in which they follow each other without
+/// gaps.
 template <class MemorySpace>
 struct PackedRanges {
-  SegmentTable<MemorySpace> segments;                        ///< the ranges, packed
-  Kokkos::View<const std::int64_t*, MemorySpace> distances;  ///< element of the flat vector minus packed one
+  SegmentTable<MemorySpace> segments;                        ///< a segment per range, in packed elements
+  Kokkos::View<const std::int64_t*, MemorySpace> distances;  ///< flat minus packed index, of each range
   std::int64_t elements = 0;                                 ///< of all ranges
 };
 
@@ -219,10 +225,12 @@ struct PackedMomentsAndDirection {
 
 }  // namespace detail
 
-/// m, v by ema of g, g²; target <- keep target + step m / (sqrt(v / c2) + eps), for packed ranges alone.
+/// m, v by ema of g, g²; target <- keep target + step m / (sqrt(v / c2) + eps), in the elements of the ranges
+/// alone.
 ///
-/// rule_of: makes a MomentsAndDirection of a range, of its factors. Shape: gradient, m and target are flat
-/// vectors; v is packed. Memory: 28 B per element of the ranges; one launch.
+/// rule_of(range, its SegmentFactors) makes the MomentsAndDirection of a range, for example
+/// DecayedDirectionOf. Shape: gradient, m and target are flat vectors; v is packed. Memory: 28 B per element
+/// of the ranges; one launch.
 template <class Exec, class RuleOf, class MemorySpace>
 void accumulate_packed_direction(const Exec& exec, const PackedRanges<MemorySpace>& ranges,
                                  const RuleOf& rule_of,

@@ -11,7 +11,7 @@
 namespace kadam {
 namespace detail {
 
-/// out = x - share times the sum of what is owed. out may be x.
+/// out = x - share times one owed number, or the sum of two.
 struct StepAhead {
   float share;
   KOKKOS_FORCEINLINE_FUNCTION void operator()(const float& x, const float& owed, float& out) const {
@@ -25,8 +25,8 @@ struct StepAhead {
 
 }  // namespace detail
 
-/// out(i) = x(i) - share owed(i): where a rank takes its next gradient, as if part of what it owes had been
-/// delivered. Memory: 12 B per element.
+/// out(i) = x(i) - share owed(i): the point at which a rank takes its next gradient, as if this share of the
+/// steps that it owes had been delivered. out may be x. Memory: 12 B per element.
 template <class Exec, class MemorySpace>
 void step_ahead(const Exec& exec, float share, const Kokkos::View<const float*, MemorySpace>& x,
                 const Kokkos::View<const float*, MemorySpace>& owed,
@@ -35,7 +35,8 @@ void step_ahead(const Exec& exec, float share, const Kokkos::View<const float*, 
                    detail::StepAhead{share}, reads(x), reads(owed), writes(out));
 }
 
-/// The same with two things owed. Memory: 16 B per element.
+/// out(i) = x(i) - share (first(i) + second(i)): the same where two vectors are owed. Memory: 16 B per
+/// element.
 template <class Exec, class MemorySpace>
 void step_ahead(const Exec& exec, float share, const Kokkos::View<const float*, MemorySpace>& x,
                 const Kokkos::View<const float*, MemorySpace>& first,

@@ -10,7 +10,8 @@
 
 namespace kadam {
 
-/// How many coordinates at least one rank sent, and how many of these more than one.
+/// Numbers of coordinates: those that at least one rank sent (touched), and those that two or more ranks sent
+/// (shared).
 struct SupportOverlap {
   std::int64_t touched = 0;
   std::int64_t shared = 0;
@@ -24,7 +25,8 @@ struct SupportOverlap {
 
 namespace detail {
 
-/// Counts one sender more, up to 2: that is all there is to know. A zero that fills up a block says nothing.
+/// Counts one more sender of an entry's element, up to 2: more need not be told apart. A zero fills up a
+/// block and does not count.
 template <class MemorySpace>
 struct CountSender {
   Kokkos::View<std::uint8_t*, MemorySpace> senders;
@@ -46,9 +48,10 @@ struct CountCoordinate {
 
 }  // namespace detail
 
-/// Counts the coordinates for which one message, or several, have an entry that is not zero. Waits for exec.
+/// Counts the coordinates that have an entry other than zero in at least one message, and in two or more.
+/// Waits for exec.
 ///
-/// Shape: senders has map.elements entries and needs no values before.
+/// Shape: senders (workspace) has map.elements elements; their values before do not matter.
 /// Memory: 2 B per element and n k entries. Deterministic.
 template <class Exec, class MemorySpace>
 [[nodiscard]] SupportOverlap support_overlap(const Exec& exec, const SparseMessages<MemorySpace>& messages,

@@ -9,11 +9,11 @@
 #include <cstdint>
 #include <type_traits>
 
-/// Sums of symmetric matrices of which the last is known by its lower triangle alone: half of a product is
-/// enough where the product is symmetric.
+/// Weighted sums of symmetric matrices. Only lower triangles are read, so half of a product is enough where
+/// the product is symmetric.
 namespace kadam {
 
-/// diagonal I + x X + y Y + z Z
+/// The factors of the sum diagonal I + x X + y Y + z Z.
 struct SymmetricSum {
   float diagonal = 0.0F;
   float x = 0.0F;
@@ -21,7 +21,7 @@ struct SymmetricSum {
   float z = 1.0F;
 };
 
-/// A sum reads and writes tiles of so many rows and columns; nothing above the tiles of the diagonal is read.
+/// Rows and columns of the tiles in which a sum is computed. Nothing above the tiles of the diagonal is read.
 inline constexpr std::int64_t symmetric_tile = 32;
 
 namespace detail {
@@ -61,8 +61,8 @@ struct AddSymmetric {
     return sum.x * x(k) + sum.y * y(k) + sum.z * z(k) + (i == j ? sum.diagonal : 0.0F);
   }
 
-  /// The whole tile is read before a part of it is written: `out` may be one of the others. Both triangles
-  /// are written by rows.
+  /// Computes a tile and its mirror image by one thread. The whole tile is read before any of it is written,
+  /// because `out` may be X, Y or Z. Both triangles are written by rows.
   KOKKOS_FORCEINLINE_FUNCTION void add(std::int64_t row, std::int64_t column) const {
     float kept[symmetric_tile][symmetric_tile];
     const std::int64_t rows = Kokkos::min(symmetric_tile, side - row);
@@ -88,7 +88,7 @@ struct AddSymmetric {
 
 /// out <- diagonal I + x X + y Y + z Z, both triangles, exactly symmetric.
 ///
-/// X, Y and Z are symmetric; their lower triangles are read. `out` may be one of them. Shape: all side x
+/// X, Y and Z are symmetric; only their lower triangles are read. `out` may be one of them. Shape: all side x
 /// side, row-major. Memory: reads 6 B, writes 4 B per element.
 template <class Exec, class MemorySpace>
 void add_symmetric(const Exec& exec, std::int64_t side, const SymmetricSum& sum,

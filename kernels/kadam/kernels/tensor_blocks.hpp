@@ -12,11 +12,11 @@
 
 namespace kadam {
 
-/// Tensors of a flat vector cut in short blocks, so that no block has elements of two: the last one of a
-/// tensor is what is left.
+/// The tensors of a flat vector, cut into blocks of 256 elements. No block has elements of two tensors: the
+/// last block of a tensor may be shorter.
 ///
-/// A kernel asks for a block by its number and bisects the tensors for it; neighbouring blocks take the same
-/// way, which a processor guesses right. Memory: 16 B per tensor.
+/// A kernel asks for a block by its number; block() bisects the tensors for it. Neighbouring blocks take the
+/// same branches, which a processor predicts. Memory: 16 B per tensor.
 template <class MemorySpace>
 struct TensorBlocks {
   static constexpr std::int64_t block_elements = 256;
@@ -28,7 +28,7 @@ struct TensorBlocks {
     [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t elements() const { return end - begin; }
   };
 
-  Kokkos::View<const std::int64_t*, MemorySpace> first_block;    ///< of each tensor, and one past the last
+  Kokkos::View<const std::int64_t*, MemorySpace> first_block;    ///< of each tensor, and the number of blocks
   Kokkos::View<const std::int64_t*, MemorySpace> first_element;  ///< of each tensor, and d
 
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Block block(std::int64_t index) const {
@@ -46,8 +46,8 @@ struct TensorBlocks {
     return {begin, Kokkos::min(begin + std::int64_t{block_elements}, first_element(low + 1))};
   }
 
-  /// The first block of each tensor between these boundaries, and how many blocks there are. Worked number:
-  /// 0, 300, 300, 310 gives 0, 2, 2, 3.
+  /// The number of each tensor's first block, and the number of blocks. boundaries: as of make(). Worked
+  /// number: 0, 300, 300, 310 gives 0, 2, 2, 3.
   [[nodiscard]] static std::vector<std::int64_t> first_blocks(const std::vector<std::int64_t>& boundaries) {
     std::vector<std::int64_t> first = {0};
     for (std::size_t tensor = 0; tensor + 1 < boundaries.size(); ++tensor) {
@@ -56,7 +56,7 @@ struct TensorBlocks {
     }
     return first;
   }
-  /// boundaries: the first element of each tensor, and d. Waits for its copies.
+  /// boundaries: the first element of each tensor, and d. Waits for the copies.
   [[nodiscard]] static TensorBlocks make(const std::vector<std::int64_t>& boundaries) {
     return {on_device<MemorySpace>("kadam::TensorBlocks::first_block", first_blocks(boundaries)),
             on_device<MemorySpace>("kadam::TensorBlocks::first_element", boundaries)};

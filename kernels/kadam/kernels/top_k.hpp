@@ -15,7 +15,7 @@
 
 namespace kadam {
 
-/// What becomes of an element that is selected: it stays, or is 0 afterwards.
+/// What happens to a selected element of the vector: it stays, or becomes 0.
 enum class Selected : std::uint8_t { stays, becomes_zero };
 
 namespace detail {
@@ -27,13 +27,14 @@ struct EntryWriter {
   Words<MemorySpace> message;
   Selected selected;
 
-  /// Entry `position` of the block is element `index` of it; the words of the indices were 0 before.
+  /// Writes element `index` of the block as its entry `position`. The words of the indices must be 0 before
+  /// the first entry of the block is written.
   template <class Member>
   KOKKOS_FORCEINLINE_FUNCTION void write(const Member& member, const SparseMap::Block& block,
                                          std::int64_t position, std::int64_t index) const {
     write(member, block, position, index, values(block.first_element + index));
   }
-  /// The same where the value is at hand: what is far away is then not read.
+  /// The same with the element's value, for a caller that has it at hand: `values` is not read again.
   template <class Member>
   KOKKOS_FORCEINLINE_FUNCTION void write(const Member& member, const SparseMap::Block& block,
                                          std::int64_t position, std::int64_t index, float value) const {
@@ -50,6 +51,7 @@ struct EntryWriter {
   }
 };
 
+/// Selects the k largest elements of one block and writes them as entries.
 template <class MemorySpace>
 struct SelectBlock {
   static constexpr unsigned least_teams = top_k_teams_at_a_time;
@@ -105,7 +107,7 @@ struct SelectBlock {
     select(member, block, block.elements, magnitude, [](const std::int64_t k) { return k; }, {});
   }
 
-  /// Selects from `count` elements of the block, in ascending order of their index.
+  /// Selects from `count` elements of the block, which come in ascending order of their index.
   template <class Member, class Magnitude, class Index>
   KOKKOS_FORCEINLINE_FUNCTION void select(const Member& member, const SparseMap::Block& block,
                                           std::int64_t count, const Magnitude& magnitude, const Index& index,
@@ -121,12 +123,12 @@ struct SelectBlock {
 
 }  // namespace detail
 
-/// The k largest |values| of every block into a message, in ascending order of their index; of equal ones
-/// those with the lower index.
+/// Writes the k largest |values| of every block to the message, with exact values and in ascending order of
+/// their index; of equal ones it takes those with the lower index.
 ///
-/// Shape: message has the words of map. The blocks are not longer than 65536 elements: for longer ones there
-/// is LargeTopK.
-/// Memory: reads 4 B per element and writes the cache lines of what is selected, in about one pass at a
+/// Shape: values has map.elements elements; message has the words of map and begins at word 0 of the View.
+/// Blocks have at most 65536 elements; LargeTopK takes longer ones.
+/// Memory: reads 4 B per element and writes the cache lines of the selected elements, in about one pass at a
 /// density of 1 %. Deterministic: independent of the number of threads.
 template <class Exec, class MemorySpace>
 void select_top_k(const Exec& exec, const SparseMap& map, const Kokkos::View<float*, MemorySpace>& values,

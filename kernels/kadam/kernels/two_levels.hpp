@@ -13,7 +13,8 @@
 namespace kadam {
 namespace detail {
 
-/// What the selected entries of one block become with two levels.
+/// Encodes the selected entries of one block with two levels, and subtracts the coded values from the
+/// residual.
 template <class MemorySpace>
 struct EncodeTwoLevels {
   SparseMap selected_map;
@@ -28,7 +29,7 @@ struct EncodeTwoLevels {
     const SparseMap::Block to = map.block(index);
     const Levels levels = find_levels(member, from);
     std::uint8_t* const bytes = message + to.first_byte;
-    // A thread makes whole bytes, which those of a neighbouring block or entry are then not a part of.
+    // A thread makes whole bytes: no byte is shared with another thread, or with a neighbouring block.
     member.for_each(to.shape.bytes(), [&](const std::int64_t b) { bytes[b] = byte_at(from, levels, b); });
     member.for_each(from.shape.entries, [&](const std::int64_t position) {
       const float value = value_at(from, position);
@@ -39,7 +40,7 @@ struct EncodeTwoLevels {
   }
 
  private:
-  /// The two magnitudes, and the one that the higher ones exceed.
+  /// The two magnitudes, and the border: entries whose magnitude exceeds it get the higher one.
   struct Levels {
     double border;
     float low;
@@ -57,8 +58,8 @@ struct EncodeTwoLevels {
     return static_cast<double>(Kokkos::fabs(value)) > levels.border;
   }
 
-  /// Sums of up to 4096 float32 in double: exact, in any order, where the largest is less than 2^17 times the
-  /// smallest.
+  /// Computes the levels of one block. Its sums of up to 4096 float32 in double are exact, in any order,
+  /// where the largest is less than 2^17 times the smallest.
   template <class Member>
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Levels find_levels(const Member& member,
                                                                const SparseMap::Block& block) const {
@@ -94,7 +95,7 @@ struct EncodeTwoLevels {
            (is_negative(value) ? 1U : 0U) << sign | (is_high(value, levels) ? 1U : 0U) << (sign + 1U);
   }
 
-  /// Byte b of a block: of a magnitude, or of one or two entries.
+  /// Byte b of a block: part of a magnitude, or of one or two entries.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::uint8_t byte_at(const SparseMap::Block& block,
                                                                  const Levels& levels, std::int64_t b) const {
     constexpr std::int64_t magnitudes = SparseMap::level_bytes;
@@ -116,17 +117,18 @@ struct EncodeTwoLevels {
 
 }  // namespace detail
 
-/// The selected entries of every block into a message that says their magnitude with one bit; what it says is
-/// taken from the residual, and the rest stays there.
+/// Encodes the selected entries of every block with two magnitudes per block (one bit of an entry says
+/// which); subtracts the coded values from the residual, which keeps the rest.
 ///
 ///   a = |value| of the entries of a block, border = mean of a
-///   high = mean of the a above the border, low = mean of the others;  residual <- residual - sign high or
-///   low
+///   high = mean of the a above the border, low = mean of the others
+///   residual <- residual - sign high, or - sign low
 ///
-/// Where zeros fill up a block, low is 0 and all others are high: nothing moves that never had a gradient.
-/// Where all a are equal, high is low. Means in double, rounded once.
-/// Shape: `selected` is the message of select_top_k(), with exact values, by selected_map, of the same blocks
-/// as map. message: where the message of map begins; no more than its bytes are written.
+/// Where zeros fill up a block, low is 0 and all other entries are high: nothing moves that never had a
+/// gradient. Where all a are equal, high is low. Means are in double, rounded once.
+/// Shape: `selected` is the message of select_top_k() by selected_map, with exact values and the same blocks
+/// as map. message: the first byte of the message of map; only its bytes are written. residual has
+/// map.elements elements.
 /// Memory: reads the entries a few times, in cache; writes 14 bits for each and the cache lines of the
 /// residual that they touch. Deterministic.
 template <class Exec, class MemorySpace>

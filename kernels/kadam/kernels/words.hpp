@@ -8,13 +8,14 @@
 
 namespace kadam {
 
-/// Messages as the kernels see them: 32-bit words.
+/// Messages as kernels write them and read them: in 32-bit words.
 template <class MemorySpace>
 using Words = Kokkos::View<std::uint32_t*, MemorySpace>;
 template <class MemorySpace>
 using ConstWords = Kokkos::View<const std::uint32_t*, MemorySpace>;
 
-/// The number whose bits a word is. Takes a copy: of a reference to memory, a GPU would read each byte alone.
+/// The float32 that has the bits of `word`. word is a copy: through a reference to memory, a GPU would read
+/// each byte alone.
 [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float number_in(std::uint32_t word) {
   return Kokkos::bit_cast<float>(word);
 }
