@@ -13,18 +13,23 @@
 
 /// Loops over independent blocks of consecutive elements, written once for CPUs and GPUs.
 ///
-/// On a CPU one thread walks a block with plain loops, which the compiler vectorises and which find the block
-/// in cache when they come back to it; Kokkos' per-element team loops and reductions do neither. On a GPU one
-/// team takes a block. Block results do not depend on the number of threads: each block is summed by one
-/// thread (CPU) or by one team of fixed size (GPU).
+/// On a CPU one thread works on a block with plain loops: the compiler vectorises them, and a second loop
+/// finds the block in cache. Kokkos' per-element team loops and reductions do neither. On a GPU one team
+/// works on a block. The result of a block does not depend on the number of threads: one thread (CPU) or one
+/// team of fixed size (GPU) sums it.
+///
+/// A kernel is a functor that gets a member, HostBlockMember or TeamBlockMember, and the index of a block.
+/// One functor serves both if it uses what both have: for_each_part, for_each, Sum, Max, sum, max, count,
+/// for_each_marked, merge and once.
 
 namespace kadam::detail {
 
-/// The one thread that works on a block of a CPU.
+/// The thread that works on a block, on a CPU.
 struct HostBlockMember {
   static constexpr bool is_one_thread = true;
 
-  /// function(first, length) for parts of a block that stay in the innermost cache while they are worked on.
+  /// function(first, length) for consecutive parts of [0, count), of tile_elements each: a part stays in the
+  /// innermost cache while function works on it.
   template <class Function>
   KOKKOS_FORCEINLINE_FUNCTION void for_each_part(std::int64_t count, const Function& function) const {
     for (std::int64_t first = 0; first < count; first += tile_elements) {
@@ -32,14 +37,16 @@ struct HostBlockMember {
     }
   }
 
+  /// function(k) for every k in [0, count). No call may depend on another: the loop is vectorised.
   template <class Function>
   KOKKOS_FORCEINLINE_FUNCTION void for_each(std::int64_t count, const Function& function) const {
     KADAM_SIMD
     for (std::int64_t k = 0; k < count; ++k) function(k);
   }
 
-  /// Sum in double, over a fixed number of lanes: the order is the same for every vector length, and for
-  /// every way to cut the elements into parts of whole lanes.
+  /// A sum in double with a fixed number of partial sums, one per lane. Its order is the same for every
+  /// vector length of the processor, and however the elements are cut into calls of add(), if the count of
+  /// each call but the last is a multiple of `lanes`.
   struct Sum {
     static constexpr int lanes = sum_lanes;
     double partial[lanes] = {};
@@ -51,7 +58,7 @@ struct HostBlockMember {
         return sum + static_cast<double>(function(k));
       });
     }
-    /// partial sum <- function(partial sum, k)
+    /// p <- function(p, k) for every k in [0, count), where p is the partial sum of lane k % lanes.
     template <class Function>
     KOKKOS_FORCEINLINE_FUNCTION void accumulate(std::int64_t count, const Function& function) {
       std::int64_t k = 0;
@@ -68,8 +75,9 @@ struct HostBlockMember {
     }
   };
 
-  /// Largest value, 0 if none is larger. Compared as integers, of the same order for numbers >= 0: a float
-  /// maximum has to mind NaNs and is not vectorised.
+  /// The largest value, or 0 if no value is larger. A NaN counts as the largest, unless its sign bit is set.
+  /// Compares the bits as integers, which have the same order for numbers >= 0: compilers do not vectorise a
+  /// float maximum, because of NaNs.
   struct Max {
     std::int32_t largest = 0;
 
@@ -103,7 +111,8 @@ struct HostBlockMember {
     return max.value(*this);
   }
 
-  /// How many k satisfy the predicate. At most 2^31 - 1 elements: narrow counters vectorise better.
+  /// The number of k in [0, count) with predicate(k). Shape: count < 2^31, because narrow counters vectorise
+  /// better.
   template <class Predicate>
   KOKKOS_FORCEINLINE_FUNCTION std::int64_t count(std::int64_t count, const Predicate& predicate) const {
     std::int32_t total = 0;
@@ -111,7 +120,7 @@ struct HostBlockMember {
     return total;
   }
 
-  /// visit(k, sum of the marks before k), in ascending order, for every k whose mark is not 0.
+  /// visit(k, sum of mark(j) over all j < k) for every k in [0, count) with mark(k) != 0, in ascending order.
   template <class Mark, class Visit>
   KOKKOS_FORCEINLINE_FUNCTION void for_each_marked(std::int64_t count, const Mark& mark,
                                                    const Visit& visit) const {
@@ -124,7 +133,7 @@ struct HostBlockMember {
     }
   }
 
-  /// ++bins(bin_of(k)) for every k whose bin is not negative.
+  /// ++bins(bin_of(k)) for every k in [0, count) with bin_of(k) >= 0.
   template <class Bins, class BinOf>
   KOKKOS_FORCEINLINE_FUNCTION void tally(std::int64_t count, const Bins& bins, const BinOf& bin_of) const {
     for (std::int64_t k = 0; k < count; ++k) {
@@ -133,7 +142,7 @@ struct HostBlockMember {
     }
   }
 
-  /// word |= bits, for a word that other threads of this block may write to as well.
+  /// word |= bits. TeamBlockMember has the same for a word that several of its threads write to.
   template <class Word>
   KOKKOS_FORCEINLINE_FUNCTION void merge(Word& word, Word bits) const {
     word |= bits;
@@ -145,24 +154,27 @@ struct HostBlockMember {
   }
 };
 
-/// Threads of a team, elements that each holds in registers, and how many teams a multiprocessor takes.
+/// The shape of a team: its threads, the elements that each thread holds in registers, and the teams that a
+/// multiprocessor must be able to run at the same time.
 struct WideTeam {
   static constexpr int threads = team_threads;
   static constexpr int held = held_elements;
   static constexpr unsigned teams = teams_at_a_time;
 };
-/// For short blocks: a team of WideTeam would be idle for the most part, and wait for itself.
+/// The shape for short blocks: most threads of a WideTeam would have no element, and all would wait at its
+/// barriers.
 struct NarrowTeam {
   static constexpr int threads = narrow_team_threads;
   static constexpr int held = narrow_held_elements;
   static constexpr unsigned teams = narrow_teams_at_a_time;
 };
 
-/// The team that works on a block of a GPU. Every loop ends with a barrier, unless it says that it does not.
+/// The team that works on a block, on a GPU. All threads of the team call each function (merge(): any
+/// thread). Every loop ends with a barrier, unless its comment says "No barrier".
 ///
-/// Neighbouring threads take neighbouring elements, so that what they load and store together is contiguous.
-/// A block that fills the registers of its team exactly, is_whole, needs no look at its length: nearly all
-/// blocks are, and such looks are most of what a kernel would compute.
+/// Neighbouring threads take neighbouring elements, so that their common loads and stores are contiguous.
+/// is_whole: the block has exactly held() elements, so that loops need not compare indices with its length.
+/// Nearly all blocks are whole, and such comparisons are most of what a kernel would compute.
 template <class Team, class Shape = WideTeam, bool is_whole_block = false>
 struct TeamBlockMember {
   static constexpr bool is_one_thread = false;
@@ -170,7 +182,7 @@ struct TeamBlockMember {
   static constexpr int held_by_thread = Shape::held;
   const Team& team;
 
-  /// The same team for a block of held() elements.
+  /// The same team, for a block that has exactly held() elements.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION TeamBlockMember<Team, Shape, true> whole() const {
     return {team};
   }
@@ -180,12 +192,14 @@ struct TeamBlockMember {
     KOKKOS_IF_ON_HOST((return team.team_size();))
   }
 
+  /// The number of this thread in its team.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION int rank() const { return team.team_rank(); }
 
   /// Elements that the team holds in its registers at a time.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t held() const { return Shape::held * threads(); }
 
-  /// function(first element) for parts of at most held() elements, which begin at 0, held(), ...
+  /// function(first) for first = 0, held(), 2 held(), ... below count: rounds of at most held() elements
+  /// each. No barrier.
   template <class Function>
   KOKKOS_FORCEINLINE_FUNCTION void for_each_round(std::int64_t count, const Function& function) const {
     if constexpr (is_whole) {
@@ -195,8 +209,8 @@ struct TeamBlockMember {
     }
   }
 
-  /// function(j, k) for the elements k of [first, first + held()) below `count` that this thread holds, each
-  /// in its own register j < held_by_thread. No barrier.
+  /// function(j, k) for this thread's elements k of [first, first + held()) with k < count; j <
+  /// held_by_thread is the register that holds element k. No barrier.
   template <class Function>
   KOKKOS_FORCEINLINE_FUNCTION void for_each_held(std::int64_t first, std::int64_t count,
                                                  const Function& function) const {
@@ -208,8 +222,8 @@ struct TeamBlockMember {
     }
   }
 
-  /// use(k, load(k)) for this thread's share of k in [first, last). All that its registers hold is loaded
-  /// before it is used: memory is busy meanwhile. No barrier.
+  /// use(k, load(k)) for this thread's share of k in [first, last). Each thread loads up to held_by_thread
+  /// elements before it uses the first of them, so that several loads are under way. No barrier.
   template <class Load, class Use>
   KOKKOS_FORCEINLINE_FUNCTION void for_each_loaded(std::int64_t first, std::int64_t last, const Load& load,
                                                    const Use& use) const {
@@ -220,7 +234,8 @@ struct TeamBlockMember {
     }
   }
 
-  /// The sum, and the largest, of one value of each thread, for all of them; 0 if none is larger.
+  /// The sum over all threads of `own`, and the largest `own` of all threads or 0 if none is larger. All
+  /// threads get the result.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION double sum_of_threads(double own) const {
     team.team_reduce(Kokkos::Sum<double>(own));
     return own;
@@ -238,8 +253,8 @@ struct TeamBlockMember {
     return Kokkos::bit_cast<float>(largest > 0 ? largest : 0);
   }
 
-  /// own <- combine(own, function(k)) over this thread's share of k in [0, count). No barrier. at_a_time
-  /// values are asked for before they are combined: memory is busy meanwhile.
+  /// Returns own after own <- combine(own, function(k)) for this thread's share of k in [0, count). Computes
+  /// at_a_time values before it combines them, so that several loads are under way. No barrier.
   template <int at_a_time = 8, class T, class Function, class Combine>
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION T fold(T own, std::int64_t count, const Function& function,
                                                    const Combine& combine) const {
@@ -261,15 +276,17 @@ struct TeamBlockMember {
 
   KOKKOS_FORCEINLINE_FUNCTION void barrier() const { team.team_barrier(); }
 
-  /// Memory that the threads of the team share, of the bytes that scratch_bytes() of the kernel's functor
-  /// says. To be asked for once.
+  /// Memory for `count` elements that all threads of the team share, its content undefined. Each call gives
+  /// further bytes of those that scratch_bytes() of the kernel's functor asks for: count 8 B more per call
+  /// for alignment.
   template <class T>
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION T* scratch(std::int64_t count) const {
     return static_cast<T*>(
         team.team_scratch(0).get_shmem_aligned(static_cast<std::size_t>(count) * sizeof(T), 8));
   }
 
-  /// A thread's own share is added without a barrier; value() waits for all of them.
+  /// A sum in double over all threads. add() adds a thread's share without a barrier; value() adds up the
+  /// shares of all threads, which all call it.
   struct Sum {
     double own = 0.0;
     template <class Function>
@@ -283,7 +300,8 @@ struct TeamBlockMember {
     }
   };
 
-  /// Compared as integers, as on a CPU: a NaN is the largest on both.
+  /// The largest value, as HostBlockMember::Max: 0 if none is larger; a NaN counts as the largest, unless its
+  /// sign bit is set. add() has no barrier.
   struct Max {
     std::int32_t own = 0;
     template <class Function>
@@ -299,6 +317,7 @@ struct TeamBlockMember {
     }
   };
 
+  /// function(0, count): a team needs no parts. No barrier.
   template <class Function>
   KOKKOS_FORCEINLINE_FUNCTION void for_each_part(std::int64_t count, const Function& function) const {
     function(std::int64_t{0}, count);
@@ -324,7 +343,7 @@ struct TeamBlockMember {
     return max.value(*this);
   }
 
-  /// The sum of integers.
+  /// The sum of the integers function(k) over k in [0, count), for all threads.
   template <class Function>
   KOKKOS_FORCEINLINE_FUNCTION std::int64_t total(std::int64_t count, const Function& function) const {
     std::int64_t own = fold(std::int64_t{0}, count, function,
@@ -338,7 +357,8 @@ struct TeamBlockMember {
     return total(count, [&](const std::int64_t k) { return predicate(k) ? 1 : 0; });
   }
 
-  /// The visits are concurrent; what they are told is the same as on a CPU. Returns the sum of all marks.
+  /// visit(k, sum of mark(j) over all j < k) for every k in [0, count) with mark(k) != 0. The visits are
+  /// concurrent, and mark(k) may be called twice. Returns the sum of all marks.
   template <class Mark, class Visit>
   KOKKOS_FORCEINLINE_FUNCTION std::int64_t for_each_marked(std::int64_t count, const Mark& mark,
                                                            const Visit& visit) const {
@@ -355,9 +375,9 @@ struct TeamBlockMember {
     return total;
   }
 
-  /// visit(k, how many flags before k are set) for every k whose flag is set; the visits are concurrent.
-  /// Returns how many there are. Eight rows of a team's threads are counted in eight bytes of one number: a
-  /// team waits for itself once for all of them.
+  /// visit(k, number of j < k with flag(j)) for every k in [0, count) with flag(k); the visits are
+  /// concurrent. Returns the number of visits. One scan over the team counts eight elements per thread, in
+  /// the eight bytes of one number, so that the team waits once for all eight.
   template <class Flag, class Visit>
   KOKKOS_FORCEINLINE_FUNCTION std::int64_t for_each_flagged(std::int64_t count, const Flag& flag,
                                                             const Visit& visit) const {
@@ -375,7 +395,7 @@ struct TeamBlockMember {
       const std::uint64_t before = team.team_scan(flags);
       std::uint64_t all = before + flags;
       team.team_broadcast(all, static_cast<int>(threads()) - 1);
-      // Few flags are set: from one to the next.
+      // From one set flag to the next: few are set.
       for (std::uint64_t left = flags; left != 0; left &= left - 1) {
         const int bit = Kokkos::Experimental::countr_zero_builtin(left);
         const auto lower_rows = (std::uint64_t{1} << static_cast<unsigned>(bit)) - 1;
@@ -388,24 +408,25 @@ struct TeamBlockMember {
     return before_rows;
   }
 
-  /// The sum of the values of the threads before this one.
+  /// The sum of `own` over the threads with a lower rank.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t sum_before(std::int64_t own) const {
     return team.team_scan(own);
   }
 
-  /// Atomic, and yet the same in every run: the order of bits does not matter.
+  /// word |= bits, atomically; the result is the same in every run, because the order does not matter.
   template <class Word>
   KOKKOS_FORCEINLINE_FUNCTION void merge(Word& word, Word bits) const {
     Kokkos::atomic_or(&word, bits);
   }
 
+  /// function(), called by one thread. No barrier.
   template <class Function>
   KOKKOS_FORCEINLINE_FUNCTION void once(const Function& function) const {
     Kokkos::single(Kokkos::PerTeam(team), function);
   }
 
  private:
-  /// In 16 bits, which eight bytes do not exceed.
+  /// The sum of the eight bytes of `bytes`, added in 16 bits, which are enough.
   [[nodiscard]] static KOKKOS_FORCEINLINE_FUNCTION std::int64_t sum_of_bytes(std::uint64_t bytes) {
     constexpr std::uint64_t every_other = 0x00ff00ff00ff00ffU;
     const std::uint64_t pairs = (bytes & every_other) + ((bytes >> 8U) & every_other);
@@ -429,7 +450,8 @@ struct TeamBlockLoop {
   }
 };
 
-/// Teams of this functor that a multiprocessor takes at a time at least.
+/// The teams of a kernel that a multiprocessor must be able to run at the same time: Function::least_teams,
+/// or Shape::teams.
 template <class Function, class Shape>
 [[nodiscard]] constexpr unsigned least_teams() {
   if constexpr (requires { Function::least_teams; }) {
@@ -439,11 +461,12 @@ template <class Function, class Shape>
   }
 }
 
-/// function(member, block) for every block in [first, last).
+/// function(member, block) for every block in [first, last), in one kernel on exec; does not wait for it.
 ///
-/// Function: a functor whose call operator is a template over the member and can run on the device. Its
-/// static scratch_bytes(threads of a team), if there is such a function, is what scratch() gives out; its
-/// static least_teams takes the place of Shape::teams.
+/// Function: a functor that can run on the device; its call operator takes both members, or the one that Exec
+/// needs. If it has a static scratch_bytes(threads of a team), a team gets that many bytes for scratch(). If
+/// it has a static least_teams, this takes the place of Shape::teams. Where teams run it, it has at most
+/// 3800 B with the data of the loop, and last - first < 2^31.
 template <class Shape = WideTeam, class Exec, class Function>
 void for_each_block(const std::string& label, const Exec& exec, std::int64_t first, std::int64_t last,
                     const Function& function) {
@@ -453,8 +476,8 @@ void for_each_block(const std::string& label, const Exec& exec, std::int64_t fir
         Kokkos::RangePolicy<Exec, Kokkos::Schedule<Kokkos::Static>, Kokkos::IndexType<std::int64_t>>;
     Kokkos::parallel_for(label, Policy(exec, first, last), HostBlockLoop<Function>{function});
   } else {
-    // Arguments of a kernel travel with its launch: a functor of 512 B or more would go through constant
-    // memory, for which the host waits until the kernel before is done.
+    // HintLightWeight: the functor travels with the launch, as arguments of the kernel. Without the hint one
+    // of 512 B or more would go through constant memory, and the host would wait for the kernel before.
     static_assert(sizeof(TeamBlockLoop<Function, Shape>) <= 3800,
                   "more than the arguments of a kernel may take");
     const int team_size =

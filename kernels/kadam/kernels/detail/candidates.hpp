@@ -11,12 +11,12 @@
 
 namespace kadam::detail {
 
-/// A short list that holds the k largest elements of a block, found by one thread in about one read.
+/// A short list of elements of a block that contains the k largest; one thread finds it in about one read.
 ///
-/// The block is cut in groups, one per vector lane of a tile of 16 rows and 16 lanes, and each group's
-/// largest magnitude is kept. k groups hold an element at or above the k-th largest of these, so the k
-/// largest elements of the block do as well: only groups that reach it are looked at again. Memory: 32 KiB of
-/// stack.
+/// The block is cut into tiles of 16 rows of 16 elements. Element `lane` of each row of a tile belongs to one
+/// group of 16 elements, of which collect() keeps the largest magnitude. The k-th largest of these magnitudes
+/// is the bound: k groups have an element that reaches it, so the k largest elements of the block reach it
+/// too, and only groups that reach it are read again. Memory: 32 KiB of stack.
 class Candidates {
  public:
   static constexpr int lanes = 16;
@@ -26,13 +26,15 @@ class Candidates {
 
   KOKKOS_FUNCTION explicit Candidates(const HostBlockMember& /*member*/) {}
 
-  /// False if the list is too short to help (many elements to select, many equal ones, or all large ones in a
-  /// few groups): then it holds nothing.
+  /// Lists all elements of the block that reach the bound for k; magnitude(i) is that of element i. Returns
+  /// false, and the list is not valid, where it does not help: k is large, the block is longer than
+  /// largest_block, or too many elements may reach the bound (many equal ones, or a low bound because a few
+  /// groups hold all large ones).
   template <class Magnitude>
   KOKKOS_FUNCTION bool collect(const HostBlockMember& member, std::int64_t elements, std::int64_t k,
                                const Magnitude& magnitude) {
     count_ = 0;
-    // With more, the bound is loose and nearly every group reaches it.
+    // With a larger k the bound is low, and nearly every group reaches it.
     if (4 * k > elements / rows || elements > largest_block) return false;
     const std::int64_t groups = find_groups(elements, magnitude);
     const auto group = [&](const std::int64_t g) { return group_[g]; };
@@ -44,17 +46,19 @@ class Candidates {
     return true;
   }
 
+  /// The number of elements in the list, after collect() returned true; likewise below.
   [[nodiscard]] KOKKOS_FUNCTION std::int64_t count() const { return count_; }
-  /// In ascending order.
+  /// The index in the block of entry c of the list. Indices ascend with c.
   [[nodiscard]] KOKKOS_FUNCTION std::int64_t index(std::int64_t c) const { return index_[c]; }
   [[nodiscard]] KOKKOS_FUNCTION std::int32_t magnitude(std::int64_t c) const { return magnitude_[c]; }
-  /// Of the k-th largest.
+  /// The bits that are known of the k-th largest magnitude: none.
   [[nodiscard]] KOKKOS_FUNCTION static KnownBits known() { return {}; }
 
  private:
   static constexpr int capacity = 2048;
 
-  /// The largest magnitude of every group, -1 for a group without elements.
+  /// group_ <- the largest magnitude of every group, -1 for a group without elements. Returns the number of
+  /// groups.
   template <class Magnitude>
   KOKKOS_FUNCTION std::int64_t find_groups(std::int64_t elements, const Magnitude& magnitude) {
     std::int64_t groups = 0;
@@ -79,7 +83,8 @@ class Candidates {
     return groups;
   }
 
-  /// Row by row through the lanes that reach the bound: in ascending order. Without branches on the data.
+  /// Adds the elements of the tile from `first` on whose group and magnitude reach the bound. Goes row by
+  /// row, so that indices ascend, and has no branch for an element.
   template <class Magnitude>
   KOKKOS_FUNCTION void collect_tile(std::int64_t first, std::int64_t elements, std::int32_t bound,
                                     const Magnitude& magnitude) {
@@ -98,6 +103,7 @@ class Candidates {
     for (std::int64_t i = first + full_rows * lanes; i < elements; ++i) add(i, bound, magnitude);
   }
 
+  /// Adds element i if it reaches the bound. Always writes it, but counts it only then: no branch.
   template <class Magnitude>
   KOKKOS_FORCEINLINE_FUNCTION void add(std::int64_t i, std::int32_t bound, const Magnitude& magnitude) {
     const std::int32_t value = magnitude(i);
@@ -112,19 +118,21 @@ class Candidates {
   std::int32_t magnitude_[capacity];
 };
 
-/// The same by a team, in memory of the team and two reads of the block.
+/// A short list as in Candidates, but found by a team, in its scratch memory and two reads of the block.
 ///
-/// The first read counts how often the highest bits of a magnitude occur; the k largest are at or above the
-/// lowest magnitude with the bits that the k-th largest has. The second lists those, in ascending order.
+/// The first read counts the elements of each bin: the elements whose magnitudes have the same highest 11
+/// bits. The bound is the lowest magnitude of the bin of the k-th largest. The second read lists the elements
+/// that reach the bound.
 class TeamCandidates {
  public:
   static constexpr int capacity = 2048;
   static constexpr int words = 2 * capacity;
 
-  /// In `words` of memory that the team shares.
+  /// memory: `words` words of the team's scratch memory.
   KOKKOS_FUNCTION explicit TeamCandidates(std::int32_t* memory) : words_(memory) {}
 
-  /// False if too many elements reach the bound for the list.
+  /// Lists all elements of the block that reach the bound for k. Returns false, and the list is not valid, if
+  /// more than `capacity` elements do.
   template <class Member, class Magnitude>
   KOKKOS_FUNCTION bool collect(const Member& member, std::int64_t elements, std::int64_t k,
                                const Magnitude& magnitude) {
@@ -143,20 +151,21 @@ class TeamCandidates {
     return true;
   }
 
+  /// The number of elements in the list, after collect() returned true; likewise below.
   [[nodiscard]] KOKKOS_FUNCTION std::int64_t count() const { return count_; }
-  /// In ascending order.
+  /// The index in the block of entry c of the list. Indices ascend with c.
   [[nodiscard]] KOKKOS_FUNCTION std::int64_t index(std::int64_t c) const { return words_[c]; }
   [[nodiscard]] KOKKOS_FUNCTION std::int32_t magnitude(std::int64_t c) const { return words_[capacity + c]; }
-  /// Of the k-th largest.
+  /// The bits that are known of the k-th largest magnitude: those of its bin.
   [[nodiscard]] KOKKOS_FUNCTION KnownBits known() const { return known_; }
 
  private:
-  static constexpr int bins = 2048;  ///< the exponent and 3 bits of the mantissa
+  static constexpr int bins = 2048;  ///< one for each exponent with 3 bits of mantissa
   static constexpr int shift = 31 - 11;
   static_assert(bins + 3 <= words);
 
-  /// words_[0, bins): how often each bin occurs. Then the bin of the k-th largest, how many reach it, and how
-  /// many are above it.
+  /// words_[0, bins) <- the number of elements in each bin; the three words behind them <- the bin of the
+  /// k-th largest, the number of elements in it or above it, and the number of elements above it.
   template <class Member, class Magnitude>
   KOKKOS_FUNCTION void find_bin(const Member& member, std::int64_t elements, std::int64_t k,
                                 const Magnitude& magnitude) {
@@ -171,7 +180,8 @@ class TeamCandidates {
       return r < width && first + r < bins ? std::int64_t{counts[bins - 1 - (first + r)]} : 0;
     };
     std::int64_t own = 0;
-    // Neighbours begin at different places of theirs: else all would ask the same bank of the memory.
+    // Neighbouring threads begin at different places of their bins: otherwise all would read the same bank of
+    // the scratch memory at the same time.
     for (std::int64_t n = 0; n < width; ++n) own += count_at((n + member.rank()) % width);
     std::int64_t above = member.sum_before(own);
     if (above < k && above + own >= k) {

@@ -12,21 +12,23 @@
 #include <bit>
 #include <cstdint>
 
-/// Codes and values of a tile of consecutive elements, by one thread of a CPU.
+/// Encodes and decodes a tile of consecutive elements, by one thread of a CPU.
 ///
-/// Compilers vectorise neither a loop over the few elements of a word nor one over all elements with shifts
-/// that differ. They do vectorise these: 32 elements of a 1-bit word; wider codes byte by byte, with values
-/// and packed bytes in steps of their own.
+/// Compilers vectorise neither a loop over the few elements of a word nor a loop over all elements whose
+/// shift differs from element to element. They do vectorise the loops here: over the 32 elements of a word of
+/// 1-bit codes, and, for codes of 2 to 8 bits, one loop between values and codes of a byte each, and others
+/// between these bytes and packed bytes.
 namespace kadam::detail {
 
 static_assert(std::endian::native == std::endian::little,
               "messages are little-endian, and tiles read them byte by byte");
 
-/// Codes that are unpacked and packed byte by byte.
+/// Whether codes of Q are packed and unpacked byte by byte.
 template <Quantiser Q>
 inline constexpr bool shares_bytes = Q::bits > 1 && Q::bits <= 8;
 
-/// codes[k] = code of element k, for whole bytes, of a code of 2 or 4 bits: each byte in halves, and again.
+/// codes[k] <- the code of element k, for a code of 4 or 2 bits: splits each byte into halves, and for 2 bits
+/// each half again. Shape: count <= tile_elements; codes has count elements, one more if count is odd.
 template <int Bits>
 KOKKOS_FORCEINLINE_FUNCTION void unpack_codes(const unsigned char* bytes, std::int64_t count,
                                               unsigned char* KOKKOS_RESTRICT codes) {
@@ -48,7 +50,8 @@ KOKKOS_FORCEINLINE_FUNCTION void unpack_codes(const unsigned char* bytes, std::i
   }
 }
 
-/// function(k, value of element k) for the elements of a part of a block, from its first word on.
+/// function(k, decoded value of element k) for k in [0, count), where element 0 has the first code of
+/// words[0]. Shape: count <= tile_elements. No call may depend on another: the loop is vectorised.
 template <Quantiser Q, class Function>
 KOKKOS_FORCEINLINE_FUNCTION void for_each_value(const HostBlockMember& member, const Q& quantiser,
                                                 const std::uint32_t* words, std::int64_t count, float scale,
@@ -66,7 +69,8 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_value(const HostBlockMember& member, c
   }
 }
 
-/// bytes <- codes, so many bytes: the reverse of unpack_codes.
+/// bytes[0, used_bytes) <- the packed codes: the reverse of unpack_codes(). Shape: codes has as many codes as
+/// these bytes hold.
 template <int Bits>
 KOKKOS_FORCEINLINE_FUNCTION void pack_codes(std::int64_t used_bytes, const unsigned char* codes,
                                             unsigned char* KOKKOS_RESTRICT bytes) {
@@ -88,7 +92,8 @@ KOKKOS_FORCEINLINE_FUNCTION void pack_codes(std::int64_t used_bytes, const unsig
   }
 }
 
-/// words <- codes of h, 0 beyond count; h <- what they do not say.
+/// words <- the codes of h[0, count), and 0 bits behind them; h[k] <- h[k] - its decoded code, the new error.
+/// Shape: count <= tile_elements.
 template <Quantiser Q>
 KOKKOS_FORCEINLINE_FUNCTION void encode_tile(const Q& quantiser, float* KOKKOS_RESTRICT h, std::int64_t count,
                                              float scale, std::uint32_t* KOKKOS_RESTRICT words) {

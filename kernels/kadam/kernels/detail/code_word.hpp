@@ -13,10 +13,11 @@
 /// Codes and the 32-bit words of a message that hold them.
 namespace kadam::detail {
 
+/// Number of codes in one word of a message.
 template <Quantiser Q>
 inline constexpr std::int64_t elements_per_word = 32 / Q::bits;
 
-/// The codes of one message word, element by element.
+/// The code of element `element` of a word, 0 <= element < elements_per_word<Q>.
 template <Quantiser Q>
 KOKKOS_FORCEINLINE_FUNCTION std::uint32_t code_at(std::uint32_t word, std::int64_t element) {
   if constexpr (Q::bits == 32) {
@@ -27,8 +28,9 @@ KOKKOS_FORCEINLINE_FUNCTION std::uint32_t code_at(std::uint32_t word, std::int64
   }
 }
 
-/// The codes of the elements of a word; of a 1-bit code any number but 0 for a 1. A CPU picks bits by a
-/// table: that is one step in a vectorised loop, a shift is three.
+/// at(word, element): the code of an element of a word, as code_at() gives it, but for a 1-bit code any
+/// number other than 0 stands for 1. A CPU finds a bit by a table of masks, which is one step in a vectorised
+/// loop; a shift is three.
 template <Quantiser Q>
 struct CodesOfWord {
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::uint32_t at(std::uint32_t word, std::int64_t element) const {
@@ -50,7 +52,7 @@ struct CodesOfWord {
   std::conditional_t<Q::bits == 1, Table, Nothing> bits_;
 };
 
-/// The value of element k of a block, from the first of its words.
+/// The decoded value of element k of a block, whose first code word is words[0].
 template <Quantiser Q>
 KOKKOS_FORCEINLINE_FUNCTION float value_at(const Q& quantiser, const std::uint32_t* words, std::int64_t k,
                                            float scale) {
@@ -58,7 +60,8 @@ KOKKOS_FORCEINLINE_FUNCTION float value_at(const Q& quantiser, const std::uint32
   return quantiser.decode(code_at<Q>(words[k / width], k % width), scale);
 }
 
-/// function(count) with count a compile-time constant for full words, so that their loops unroll.
+/// function(min(count, Full)): Full, the elements of a full word, is a compile-time constant, so that a loop
+/// over them unrolls.
 template <std::int64_t Full, class Function>
 KOKKOS_FORCEINLINE_FUNCTION void with_count(std::int64_t count, const Function& function) {
   if (count >= Full) {
@@ -68,7 +71,8 @@ KOKKOS_FORCEINLINE_FUNCTION void with_count(std::int64_t count, const Function& 
   }
 }
 
-/// function(k, value of element k) for `count` elements from a word on.
+/// function(k, decoded value of element k) for k in [0, count), where element 0 has the first code of
+/// words[0]. No call may depend on another: the loops are vectorised.
 template <Quantiser Q, class Function>
 KOKKOS_FORCEINLINE_FUNCTION void for_each_value_of_words(const HostBlockMember& member, const Q& quantiser,
                                                          const std::uint32_t* words, std::int64_t count,

@@ -12,9 +12,11 @@
 
 namespace kadam::detail {
 
-/// Elements that share one "largest magnitude": two cache lines of them, a bit each in a 32-bit mask.
+/// Elements of a group, of which one number, the largest magnitude, is kept. They lie in two cache lines, and
+/// a 32-bit mask has a bit for each.
 inline constexpr std::int64_t top_k_group = 32;
 
+/// The number of groups in `elements` elements; the last group may be shorter.
 [[nodiscard]] inline std::int64_t top_k_groups(std::int64_t elements) {
   return (elements + top_k_group - 1) / top_k_group;
 }
@@ -25,24 +27,28 @@ struct Candidate {
   float value;
 };
 
-/// How often each digit occurs in each part of a vector: [part][bin].
+/// Counts of each value (bin) of a digit in each part of a vector: histograms(part, bin).
 template <class MemorySpace>
 using Histograms = Kokkos::View<std::uint32_t**, Kokkos::LayoutRight, MemorySpace>;
 
-/// Where the k largest elements of a long block may be, in parts of whole groups, one per thread.
+/// A long block in parts of whole groups, one part per thread of a CPU, with a list in each part of the
+/// elements that may be among the k largest.
 ///
-/// k groups have an element at or above the k-th largest of the groups' largest, so the k largest elements
-/// are in groups that reach it. These elements are listed, part by part: to come back to a third of the cache
-/// lines for each digit would cost more than to read all of them. A list has room for a 32nd of its part; a
-/// part with more (many equal ones) has no list.
+/// The bound is the lowest magnitude with the first two digits of the k-th largest of the groups' largest
+/// magnitudes. k groups reach it, so the k largest elements do as well. Elements that reach it are listed,
+/// because reading their cache lines (a third of all) again for each digit would cost more than reading the
+/// whole block. A list has room for a 32nd of its part; a part in which more elements reach the bound (many
+/// equal ones) has no list.
 template <class MemorySpace>
 struct GroupedBlock {
   Kokkos::View<const float*, MemorySpace> values;
-  Kokkos::View<std::int32_t*, MemorySpace> largest;  ///< of each group; empty: all groups are looked at
+  Kokkos::View<std::int32_t*, MemorySpace> largest;  ///< magnitude of each group; empty: there is no bound
+  /// found(0) and found(1): after digits 0 and 1 of the k-th largest of the groups' largest magnitudes;
+  /// found(2) to found(4): after digits 0 to 2 of the k-th largest magnitude of all elements.
   Kokkos::View<const FoundDigits*, MemorySpace> found;
   std::int64_t part_elements;
-  Kokkos::View<std::int64_t*, MemorySpace> listed;  ///< elements in each part's list, -1: none; may be empty
-  Kokkos::View<Candidate*, MemorySpace> list;       ///< a part's own begins at the number of its first group
+  Kokkos::View<std::int64_t*, MemorySpace> listed;  ///< length of each part's list, -1: no list; may be empty
+  Kokkos::View<Candidate*, MemorySpace> list;  ///< all lists: a part's begins at the index of its first group
 
   [[nodiscard]] KOKKOS_FUNCTION std::int64_t elements() const {
     return static_cast<std::int64_t>(values.extent(0));
@@ -59,7 +65,7 @@ struct GroupedBlock {
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int32_t magnitude(std::int64_t i) const {
     return magnitude_of(values(i));
   }
-  /// No smaller magnitude is among the k largest.
+  /// The bound: no element with a smaller magnitude is among the k largest. 0 if there is none.
   [[nodiscard]] KOKKOS_FUNCTION std::int32_t bound() const {
     return largest.extent(0) == 0 ? 0 : found(1).prefix << MagnitudeDigit<1>::shift;
   }
@@ -67,8 +73,9 @@ struct GroupedBlock {
     return bound == 0 || largest(group) >= bound;
   }
 
-  /// visit(i, value) for the elements of a part that may be among the k largest, in ascending order, by
-  /// one thread.
+  /// visit(i, value of element i) for the elements of a part that may be among the k largest, in ascending
+  /// order, by one thread: those of the part's list or, without a list, those of all groups that reach the
+  /// bound.
   template <class Visit>
   KOKKOS_FORCEINLINE_FUNCTION void for_each_candidate(std::int64_t part, const Visit& visit) const {
     constexpr std::int64_t size = top_k_group;
@@ -88,7 +95,8 @@ struct GroupedBlock {
   }
 };
 
-/// The largest magnitude of every group, and how often each first digit of them occurs in each part.
+/// Writes the largest magnitude of every group into block.largest, and counts the first digits of these
+/// magnitudes in each part. Shape: histograms are 0 before.
 template <class MemorySpace>
 struct TallyGroups {
   GroupedBlock<MemorySpace> block;
@@ -126,7 +134,8 @@ struct TallyGroups {
   }
 };
 
-/// The second digit of the groups' largest.
+/// Counts the second digits of the groups' largest magnitudes whose first digit is found(0). Shape:
+/// histograms are 0 before.
 template <class MemorySpace>
 struct TallyGroupsAgain {
   GroupedBlock<MemorySpace> block;
@@ -143,8 +152,8 @@ struct TallyGroupsAgain {
   }
 };
 
-/// Lists the elements of each part that reach the bound, by a mask for each group that has any: to find them
-/// one by one would cost a branch for each element.
+/// Lists the elements of each part that reach the bound. Makes a mask of them for each group that reaches the
+/// bound: to look at elements one by one would cost a branch for each.
 template <class MemorySpace>
 struct ListCandidates {
   GroupedBlock<MemorySpace> block;
@@ -155,6 +164,8 @@ struct ListCandidates {
   static constexpr std::int64_t at_a_time = 64;
   static constexpr std::int64_t size = top_k_group;
 
+  /// Fills the list of a part; returns its length, or -1 if the list may lack room. Looks for hits, the
+  /// groups that reach the bound, among at_a_time groups ahead of those that it lists.
   [[nodiscard]] KOKKOS_FUNCTION std::int64_t collect(std::int64_t part) const {
     const std::int64_t first = block.group_from(block.begin(part));
     const std::int64_t last = block.group_from(block.end(part));
@@ -169,7 +180,8 @@ struct ListCandidates {
       for (std::int64_t h = 0; h < groups; ++h) group[h] = ahead[h];
       hits = find_hits(begin + at_a_time, last, bound, ahead);
       if (first + count + groups * size > last) return -1;
-      // All masks first: a branch that is not foreseen would stop what waits for memory behind it.
+      // All masks first: a mispredicted branch of the next loop would stop loads that are under way behind
+      // it.
       std::uint32_t masks[at_a_time];
       for (std::int64_t h = 0; h < groups; ++h) masks[h] = reaching(group[h], bound);
       for (std::int64_t h = 0; h < groups; ++h) {
@@ -182,8 +194,8 @@ struct ListCandidates {
     return count;
   }
 
-  /// The groups in reach of `first` that reach the bound, without branches on the data; asks for their
-  /// elements.
+  /// hits <- those of the groups [first, first + at_a_time) below `last` that reach the bound; returns their
+  /// number. Has no branch on the data, and prefetches the elements of the groups.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t find_hits(std::int64_t first, std::int64_t last,
                                                                    std::int32_t bound,
                                                                    std::int64_t* hits) const {
@@ -196,7 +208,7 @@ struct ListCandidates {
     return count;
   }
 
-  /// Bit k: element k of the group reaches the bound.
+  /// A mask of a group's elements: bit k is set if element k reaches the bound.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::uint32_t reaching(std::int64_t group,
                                                                    std::int32_t bound) const {
     const float* const values = block.values.data() + group * size;

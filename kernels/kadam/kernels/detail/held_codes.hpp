@@ -13,13 +13,13 @@
 
 namespace kadam::detail {
 
-/// The values that a message says of the elements of a block that a thread holds from element `first` on.
-/// Where a team has a thread for every code of some words, a thread finds all of its codes at one place in
-/// their words.
+/// The decoded values of those elements of a block that a thread holds in the round from element `first` on.
+/// If the threads of the team are a multiple of a word's codes, all codes of a thread lie at the same place
+/// of their words, which saves computing places.
 template <Quantiser Q, class Member>
 class HeldValues {
  public:
-  /// words: the first of the block.
+  /// words: the code words of the block, from its first on. They and quantiser must outlive this object.
   KOKKOS_FORCEINLINE_FUNCTION HeldValues(const Member& member, const Q& quantiser, const std::uint32_t* words,
                                          std::int64_t first, float scale)
       : quantiser_(quantiser),
@@ -28,7 +28,7 @@ class HeldValues {
         words_(words + (first + member.rank()) / width),
         scale_(scale) {}
 
-  /// That of the element in register j.
+  /// The value of the element in register j, as TeamBlockMember::for_each_held() counts registers.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float operator[](int j) const {
     if (threads_ % width == 0) return decode(words_[j * (threads_ / width)], place_);
     const std::int64_t place = place_ + j * threads_;
@@ -49,9 +49,9 @@ class HeldValues {
   float scale_;
 };
 
-/// The codes of the elements that a team holds, on their way into the words of a message: each thread puts
-/// its own as bytes into memory of the team, and then packs whole words. Whatever the width of a warp, nobody
-/// shares a word.
+/// Packs the codes of the elements that a team holds into the words of a message: each thread puts its codes,
+/// as bytes, into scratch memory of the team, then packs whole words. So no two threads write to a word,
+/// whatever the width of a warp.
 template <Quantiser Q>
 class HeldCodes {
  public:
@@ -59,12 +59,13 @@ class HeldCodes {
   KOKKOS_FORCEINLINE_FUNCTION explicit HeldCodes(const Member& member)
       : codes_(member.template scratch<Code>(member.held())) {}
 
-  /// The code of element k, from the first that is held.
+  /// Puts the code of element k, counted from the first element that the team holds. No barrier.
   KOKKOS_FORCEINLINE_FUNCTION void put(std::int64_t k, std::uint32_t code) const {
     codes_[k] = static_cast<Code>(code);
   }
 
-  /// words <- the codes of `count` elements, 0 beyond. The words that are held are whole ones, but the last.
+  /// words <- the codes of the first `count` elements, and 0 bits behind them in the last word. All threads
+  /// of the team call it, each after its last put(); begins and ends with a barrier.
   template <class Member>
   KOKKOS_FORCEINLINE_FUNCTION void write(const Member& member, std::int64_t count,
                                          std::uint32_t* words) const {
@@ -77,7 +78,7 @@ class HeldCodes {
     });
   }
 
-  /// Of a team's memory, with what alignment may cost.
+  /// Bytes of scratch memory that a team of `threads` threads needs, with those that alignment may cost.
   [[nodiscard]] static int bytes(int threads) {
     return threads * held_elements * static_cast<int>(sizeof(Code)) + 8;
   }
@@ -89,7 +90,7 @@ class HeldCodes {
     if constexpr (Q::bits > 8) {
       return codes[0];
     } else {
-      // Four at a time, which lie in a word of the team's memory.
+      // Four codes at a time: as bytes they lie in one word of the scratch memory.
       std::uint32_t word = 0;
       KADAM_UNROLL
       for (int four = 0; four < elements_per_word<Q> / 4; ++four) {
@@ -107,7 +108,7 @@ class HeldCodes {
     }
     return word;
   }
-  /// The codes of four bytes, one behind the other.
+  /// The codes of four bytes without the gaps between them: the first in the lowest bits.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION static std::uint32_t packed(std::uint32_t bytes) {
     constexpr unsigned gap = 8U - static_cast<unsigned>(Q::bits);
     constexpr std::uint32_t mask = (1U << static_cast<unsigned>(Q::bits)) - 1U;

@@ -13,19 +13,20 @@
 #include <cstdint>
 #include <string>
 
-/// LargeTopK by the threads of a CPU, each with a part of the vector: what may be among the k largest is
-/// listed, for to find it again for each digit would cost more than to read all.
+/// LargeTopK by the threads of a CPU, each with a part of the vector. They list the elements that may be
+/// among the k largest: finding these again for each digit would cost more than reading all elements.
 namespace kadam::detail {
 
-/// found(next): one digit more, by a scan over its bins from the largest down.
+/// Finds one more digit of the k-th largest: found(next) <- found(previous) and this digit. A kernel of
+/// parallel_scan over the bins of the digit, from the largest down.
 template <class MemorySpace>
 struct FindDigit {
   Histograms<MemorySpace> histograms;
   Kokkos::View<FoundDigits*, MemorySpace> found;
-  FoundDigits start;  ///< for the first digit
-  int previous;       ///< found() so far; -1: start
+  FoundDigits start;  ///< takes the place of found(previous) for the first digit
+  int previous;       ///< -1: start
   int next;
-  int bits;
+  int bits;  ///< of the digit
 
   KOKKOS_FUNCTION void operator()(const std::int64_t i, std::int64_t& before, const bool is_final) const {
     const std::int64_t bin = (std::int64_t{1} << bits) - 1 - i;
@@ -41,7 +42,8 @@ struct FindDigit {
   }
 };
 
-/// marks(part) <- the sum of MagnitudeCut::mark over all parts before it, from the last digit's histograms.
+/// marks(part) <- the sum of MagnitudeCut::mark() over all elements of the parts before it, from the
+/// histograms of the last digit. A kernel of parallel_scan over the parts.
 template <class MemorySpace>
 struct SumMarks {
   Histograms<MemorySpace> histograms;
@@ -58,7 +60,8 @@ struct SumMarks {
   }
 };
 
-/// How often each digit occurs in each part, among the elements whose higher digits are those found.
+/// Counts this digit in each part, of the elements whose higher digits are those of the k-th largest. Shape:
+/// histograms are 0 before.
 template <class MemorySpace, int Digit>
 struct TallyDigit {
   GroupedBlock<MemorySpace> block;
@@ -74,8 +77,9 @@ struct TallyDigit {
   }
 };
 
-/// Merges bits into the words of one part: the first and the last may be shared with other parts. An atomic
-/// operation for each entry would wait for each cache miss before it.
+/// Merges bits into the message words of one part's indices: without an atomic operation, but for the first
+/// and the last word, which other parts may share. An atomic operation per entry would wait for all cache
+/// misses before it.
 struct MergeInPart {
   const std::uint32_t* first;
   const std::uint32_t* last;
@@ -89,7 +93,8 @@ struct MergeInPart {
   }
 };
 
-/// Writes the selected elements of each part, in order.
+/// Writes the selected elements of each part into the message, in ascending order of their index. Shape:
+/// marks are those of SumMarks, and the index words of the message are 0 before.
 template <class MemorySpace>
 struct SelectPart {
   GroupedBlock<MemorySpace> block;
@@ -100,7 +105,7 @@ struct SelectPart {
   KOKKOS_FUNCTION void operator()(const HostBlockMember& /*member*/, const std::int64_t part) const {
     const MagnitudeCut cut{block.found(4).prefix, block.found(4).wanted};
     const MergeInPart words = words_of(part, cut);
-    std::int64_t before = marks(part);  // those of the parts before
+    std::int64_t before = marks(part);  // the sum of the marks of all elements before
     block.for_each_candidate(part, [&](const std::int64_t i, const float value) {
       const std::int64_t mark = cut.mark(magnitude_of(value));
       if (mark == 0) return;
@@ -120,12 +125,14 @@ struct SelectPart {
   }
 };
 
+/// The kernels of LargeTopK for a CPU, and their memory.
 template <class Exec>
 class HostLargeTopK {
  public:
   using MemorySpace = typename Exec::memory_space;
 
   HostLargeTopK() = default;
+  /// For blocks of up to `elements` elements, and the threads that exec has now.
   HostLargeTopK(const Exec& exec, std::int64_t elements)
       : parts_(exec.concurrency()),
         largest_(uninitialised(exec, "kadam::LargeTopK::largest"),
@@ -138,6 +145,8 @@ class HostLargeTopK {
         found_(uninitialised(exec, "kadam::LargeTopK::found"), 5),
         marks_(uninitialised(exec, "kadam::LargeTopK::marks"), static_cast<std::size_t>(parts_)) {}
 
+  /// Writes the place.shape.entries largest elements of block `place` of writer.values into writer.message.
+  /// Does not wait. Calls share this object's memory, so they belong to one instance of exec.
   void select(const Exec& exec, const SparseMap::Block& place, const EntryWriter<MemorySpace>& writer) const {
     const std::int64_t k = place.shape.entries;
     const GroupedBlock<MemorySpace> block =
@@ -213,7 +222,7 @@ class HostLargeTopK {
   Kokkos::View<std::int64_t*, MemorySpace> marks_;
 };
 
-/// Bytes that a HostLargeTopK for blocks of so many elements holds, with so many threads.
+/// Bytes that a HostLargeTopK holds for blocks of up to `elements` elements, with `threads` threads.
 [[nodiscard]] inline std::size_t host_large_top_k_bytes(std::int64_t threads, std::int64_t elements) {
   const auto groups = static_cast<std::size_t>(top_k_groups(elements));
   constexpr auto bins = static_cast<std::size_t>(MagnitudeDigit<0>::bins);

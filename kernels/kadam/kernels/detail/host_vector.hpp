@@ -7,9 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 
-/// What the vector units of CPUs can do and compilers do not make of loops: bits of comparisons, and tables
-/// in registers. Everything else is loops, which compilers vectorise. Each function has a plain form, which
-/// says what it does and runs on all other processors; all forms give the same bits.
+/// Explicit vector code for two instructions of CPUs that compilers do not make of loops: comparisons that
+/// give bits, and lookups in a table in registers. Everything else is loops, which compilers vectorise. Each
+/// function has a plain form, which shows what it computes and runs on all other processors; all forms give
+/// the same bits.
 
 #if !defined(__CUDACC__) && !defined(__HIP__) && defined(__AVX512F__)
 #define KADAM_HOST_AVX512
@@ -21,7 +22,8 @@
 
 namespace kadam::detail {
 
-/// The signs of 32 elements, bit e set where h[e] >= 0; h[e] <- h[e] - scale where it is set, else + scale.
+/// Returns the 1-bit codes of h[0, 32), bit e set where h[e] >= 0, and takes their values out of h:
+/// h[e] <- h[e] - scale where bit e is set, h[e] + scale elsewhere.
 [[nodiscard]] KOKKOS_INLINE_FUNCTION std::uint32_t take_signs_of_32(float* h, float scale) {
 #if defined(KADAM_HOST_AVX512)
   const __m512 set = _mm512_set1_ps(scale);
@@ -55,10 +57,12 @@ namespace kadam::detail {
 #endif
 }
 
-/// Sums of 32 elements over tables of 16 numbers each: sums[e] += table[index of e].
+/// The sums of 32 elements, in registers: 0, or those that read() loads, until write() stores them.
 ///
-/// The index of an element is 4 bits of four consecutive words. Interleaved: of element e in word e % 4, from
-/// bit 4 (e / 4) on. Else: in word e / 8, from bit 4 (e % 8) on, as codes of 4 bits lie in a message.
+/// add(table, indices): sums[e] += table[index of element e], for a table of 16 numbers. The 32 indices of 4
+/// bits are in four consecutive words. interleaved: index e is in word e % 4, from bit 4 (e / 4) on, as
+/// indices_of_signs() writes it. Otherwise: in word e / 8, from bit 4 (e % 8) on, as codes of 4 bits lie in a
+/// message.
 #if defined(KADAM_HOST_AVX512)
 class SumsOf32 {
  public:
@@ -96,7 +100,7 @@ class SumsOf32 {
   }
 
  private:
-  /// A mask, because GCC 12 warns of what is undefined in its forms without one.
+  /// All lanes. GCC 12 warns of undefined values in its forms of the instructions that have no mask.
   static constexpr __mmask16 all = 0xFFFF;
 
   __m512 first_ = _mm512_setzero_ps();
@@ -164,14 +168,16 @@ class SumsOf32 {
 };
 #endif
 
-/// Where indices_of_signs() puts the four words of word w: two at a time, as a vector unit has them.
+/// The place in `indices` of the four words that indices_of_signs() writes for word w. Of each eight words
+/// the order is 0, 4, 1, 5, 2, 6, 3, 7: the order in which a vector unit has them.
 [[nodiscard]] KOKKOS_INLINE_FUNCTION constexpr std::int64_t index_place(std::int64_t w) {
   return 4 * (w / 8 * 8 + w % 4 * 2 + w / 4 % 2);
 }
 
-/// What four messages have for an element, side by side: 4 bits, the first message's the lowest. The indices
-/// of word w are the four words from index_place(w) on, interleaved. Shape: 32 words of indices for every 8
-/// words, and for the rest of them.
+/// indices <- the 1-bit codes of messages a, b, c and d side by side: 4 bits per element, that of `a` the
+/// lowest. The indices of the elements of word w are the four words from index_place(w) on, interleaved as
+/// SumsOf32 reads them. Shape: a, b, c and d have `words` words each; indices has 32 words for every 8 words
+/// and for the rest of them.
 KOKKOS_INLINE_FUNCTION void indices_of_signs(const std::uint32_t* a, const std::uint32_t* b,
                                              const std::uint32_t* c, const std::uint32_t* d,
                                              std::int64_t words, std::uint32_t* indices) {

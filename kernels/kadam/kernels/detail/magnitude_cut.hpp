@@ -8,28 +8,31 @@
 
 namespace kadam::detail {
 
-/// |value| as an integer of the same order: denormals, infinities and zeros of both signs are where they
-/// belong, and a NaN is larger than all of them. Signed, because more processors compare such vectors.
+/// |value| as an integer, its bits without the sign: the order of magnitudes is kept, also of denormals and
+/// infinities, zeros of both signs are equal, and a NaN is larger than all. A signed type, because more
+/// processors can compare vectors of it.
 [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int32_t magnitude_of(float value) {
   return static_cast<std::int32_t>(Kokkos::bit_cast<std::uint32_t>(value) & 0x7fffffffU);
 }
 
-/// Which of some magnitudes are the k largest: all above the threshold, and the first `ties` equal to it.
+/// The rule that selects the k largest of a sequence of magnitudes: all above the threshold, and the first
+/// `ties` of those equal to it.
 struct MagnitudeCut {
   std::int32_t threshold;
   std::int64_t ties;
 
-  /// 0 for what stays, else a mark whose sums tell how many come before: those above in the high half, those
-  /// equal to the threshold in the low half.
+  /// The mark of a magnitude, for sums of marks: the high 32 bits of a sum count the magnitudes above the
+  /// threshold, the low 32 bits those equal to it. The mark is 0 below the threshold.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t mark(std::int32_t magnitude) const {
     if (magnitude > threshold) return std::int64_t{1} << 32;
     return magnitude == threshold ? 1 : 0;
   }
-  /// Whether one with this mark is selected, by the marks before it.
+  /// Whether a magnitude is selected, if it is not below the threshold. before: the sum of the marks of all
+  /// magnitudes before it.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION bool selects(std::int32_t magnitude, std::int64_t before) const {
     return magnitude > threshold || equals(before) < ties;
   }
-  /// How many are selected among those with these marks.
+  /// The number of selected magnitudes among the first ones of the sequence. marks: the sum of their marks.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t selected(std::int64_t marks) const {
     return (marks >> 32) + Kokkos::min(equals(marks), ties);
   }
@@ -40,27 +43,30 @@ struct MagnitudeCut {
   }
 };
 
-/// What is known of a threshold: its bits but for the lowest, and how many magnitudes have larger ones.
+/// The highest bits of a threshold, if they are known already. By default none is.
 struct KnownBits {
-  std::int32_t threshold = 0;  ///< 0 in the others
-  int others = 31;
-  std::int64_t above = 0;
+  std::int32_t threshold = 0;  ///< the known bits, and 0 in all others
+  int others = 31;             ///< number of the lowest bits, which are unknown
+  std::int64_t above = 0;      ///< number of magnitudes that are larger than the threshold in the known bits
 };
 
-/// The cut below the k largest of magnitude(0) ... magnitude(elements - 1), 1 <= k <= elements.
+/// Finds the cut that selects the k largest of magnitude(0) ... magnitude(elements - 1), 1 <= k <= elements.
+/// known: bits of the threshold that the caller knows.
 ///
-/// Bisects the bits of the threshold and ends as soon as exactly k magnitudes reach it: about 15 counting
-/// passes when they differ, 31 when many are equal. A team, which waits for itself in each, takes two bits in
-/// a pass. A negative magnitude is never selected as long as there are k others.
+/// Bisects the bits of the threshold, one per counting pass, and ends as soon as exactly k magnitudes reach
+/// it: about 15 passes when magnitudes differ, 31 when many are equal. A team, which has a barrier in each
+/// pass, finds two bits per pass, and takes less than 2^21 elements. A negative magnitude stands for no
+/// element: it is never selected if k others are not negative.
 template <class Member, class Magnitude>
 [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION MagnitudeCut find_cut(const Member& member, std::int64_t elements,
                                                                 std::int64_t k, const Magnitude& magnitude,
                                                                 const KnownBits& known = {}) {
   std::int32_t threshold = known.threshold;
-  std::int64_t above = known.above;  // of the last trial that is too high, which is threshold + 1 in the end
+  // The number of magnitudes that reach the last trial that was too high: in the end that is threshold + 1.
+  std::int64_t above = known.above;
   int bits = known.others;
   if constexpr (!Member::is_one_thread) {
-    constexpr int width = 21;  // of a count; three of them lie in a number
+    constexpr int width = 21;  // bits of a count; three counts lie in one number
     for (; bits >= 2; bits -= 2) {
       const std::int32_t unit = std::int32_t{1} << (bits - 2);
       const std::int64_t counts = member.total(elements, [&](const std::int64_t i) {

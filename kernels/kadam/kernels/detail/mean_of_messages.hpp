@@ -16,16 +16,18 @@
 
 namespace kadam::detail {
 
-/// The mean of the messages of all ranks: error(i) <- (1/n) sum_r decode(message r, i) + error(i), in rank
-/// order. A CPU adds up signs four ranks at a time, ((q_0 + q_1 + q_2 + q_3) + (q_4 + ...)) + ...
+/// A source of input (see block_source.hpp): the mean of the messages of all ranks, in rank order,
+/// error(i) <- (1/n) sum_r decode(message r, i) + error(i). A CPU adds up 1-bit codes four ranks at a time:
+/// ((q_0 + q_1 + q_2 + q_3) + (q_4 + ...)) + ...
 template <Quantiser Q, class MemorySpace>
 struct MeanOfMessages {
   Q quantiser;
-  ConstWords<MemorySpace> messages;
+  ConstWords<MemorySpace> messages;  ///< of all ranks, that of rank 0 first
   std::int64_t ranks;
   std::int64_t stride_words;  ///< between the messages of consecutive ranks
-  float inverse_ranks;
+  float inverse_ranks;        ///< 1/n
 
+  /// h <- h + the mean, by one thread; finish(first, length) after each part, as block_source.hpp says.
   template <class Finish>
   KOKKOS_FORCEINLINE_FUNCTION void compensate(const HostBlockMember& member, const BlockMap::Block& block,
                                               float* h, const Finish& finish) const {
@@ -48,6 +50,7 @@ struct MeanOfMessages {
     });
   }
 
+  /// held[j] <- error + the mean, by a team, as block_source.hpp says.
   template <class Member, class Error>
   KOKKOS_FORCEINLINE_FUNCTION void hold(const Member& member, const BlockMap::Block& block,
                                         std::int64_t first, const Error& error, float* held) const {
@@ -57,7 +60,8 @@ struct MeanOfMessages {
     });
   }
 
-  /// The mean alone.
+  /// The mean alone, by a team: held[j] <- the mean of the element in register j, in the round from element
+  /// `first` of the block on. No barrier.
   template <class Member>
   KOKKOS_FORCEINLINE_FUNCTION void hold_mean(const Member& member, const BlockMap::Block& block,
                                              std::int64_t first, float* held) const {
@@ -78,7 +82,8 @@ struct MeanOfMessages {
     return Q::has_scale ? number_in(message[scale_word]) : 0.0F;
   }
 
-  /// function(first element in the block, length, sums of all ranks' values) for parts of a block.
+  /// function(first, length, sum) for each part of a block: sum[k] is the sum over all ranks of the values of
+  /// element first + k of the block.
   template <class Function>
   KOKKOS_FORCEINLINE_FUNCTION void for_each_sum(const HostBlockMember& member, const BlockMap::Block& block,
                                                 const Function& function) const {
@@ -102,7 +107,7 @@ struct MeanOfMessages {
     });
   }
 
-  /// Message by message.
+  /// sum <- the sums over all ranks of the values of `count` elements, message by message.
   KOKKOS_FORCEINLINE_FUNCTION void sum_of_values(const HostBlockMember& member, std::int64_t scale_word,
                                                  std::int64_t first_word, std::int64_t count,
                                                  float* KOKKOS_RESTRICT sum) const {
@@ -114,11 +119,13 @@ struct MeanOfMessages {
     }
   }
 
-  /// Tables of 16 numbers: what a code of 4 bits says, or the codes of 1 bit of four ranks together.
+  /// A table has 16 numbers: the value of each 4-bit code of one rank, or the sum of the values of four ranks
+  /// for each combination of their 1-bit codes.
   static constexpr bool uses_tables = Q::bits == 1 || Q::bits == 4;
   static constexpr std::int64_t ranks_of_table = uses_tables ? 4 / Q::bits : 1;
   static constexpr std::int64_t tables_at_a_time = 16;
 
+  /// The number of tables for the ranks from `rank` on, at most tables_at_a_time.
   [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int64_t used_tables(std::int64_t rank) const {
     return Kokkos::min(tables_at_a_time, (ranks - rank + ranks_of_table - 1) / ranks_of_table);
   }
@@ -130,7 +137,8 @@ struct MeanOfMessages {
     }
   }
 
-  /// What the ranks from `rank` on say, as many as there are tables for. The first of them begin the sums.
+  /// Adds the values of the ranks from `rank` on, as many as `tables` are for, to sum[0, count); if rank is
+  /// 0, sets sum to them.
   KOKKOS_INLINE_FUNCTION void add_by_tables(std::int64_t rank, const float* tables, std::int64_t scale_word,
                                             std::int64_t first_word, std::int64_t count,
                                             float* KOKKOS_RESTRICT sum) const {
@@ -164,7 +172,8 @@ struct MeanOfMessages {
     }
   }
 
-  /// table[code] = what the ranks from `rank` on say together, in rank order.
+  /// table[code] <- the value of a 4-bit code of rank `rank`, or the sum, in rank order, of the values of up
+  /// to four ranks from `rank` on, with bit r of code as the 1-bit code of rank `rank` + r.
   KOKKOS_INLINE_FUNCTION void fill_table(std::int64_t rank, std::int64_t scale_word, float* table) const {
     const auto scale = [&](const std::int64_t r) {
       return scale_of(messages.data() + r * stride_words, scale_word);
@@ -185,7 +194,8 @@ struct MeanOfMessages {
     }
   }
 
-  /// The codes of 1 bit of four ranks from `rank` on, as indices; 0 of those that do not exist.
+  /// indices <- the 1-bit codes of four ranks from `rank` on, as indices_of_signs() writes them; 0 in place
+  /// of ranks that do not exist.
   KOKKOS_INLINE_FUNCTION void index_signs(std::int64_t rank, std::int64_t first_word, std::int64_t words,
                                           std::uint32_t* indices) const {
     const std::uint32_t none[tile_elements / 32] = {};
@@ -195,7 +205,7 @@ struct MeanOfMessages {
     indices_of_signs(of(rank), of(rank + 1), of(rank + 2), of(rank + 3), words, indices);
   }
 
-  /// What the ranks of one table say of element k.
+  /// The sum of the values of element k over the ranks of one table, which begins with `rank`.
   [[nodiscard]] KOKKOS_INLINE_FUNCTION float value_of_ranks(std::int64_t rank, std::int64_t scale_word,
                                                             std::int64_t first_word, std::int64_t k) const {
     const std::int64_t last = Kokkos::min(ranks, rank + ranks_of_table);

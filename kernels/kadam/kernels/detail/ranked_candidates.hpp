@@ -10,19 +10,19 @@
 
 namespace kadam::detail {
 
-/// The k largest elements of a block, found by a team that compares a few with each other.
+/// Selects the k largest elements of a block, by a team that compares a few candidates with each other.
 ///
-/// The block is cut in 128 groups, of every 128th element each. k of them have a largest magnitude at or
-/// above the k-th largest of these, so the k largest elements of the block do as well. Whoever reaches that
-/// bound goes on a list, about 1.3 k elements; each of the list is compared with all others: how many are
-/// larger is its rank, and how many of the selected ones come before it is its place. A team waits for itself
-/// five times, however long the block; bisecting the bits of a threshold would take a dozen sums over the
-/// team. Deterministic: neither ranks nor places depend on the order of the list.
+/// The block is cut into 128 groups: element i belongs to group i % 128. The bound is the k-th largest of the
+/// groups' largest magnitudes. k groups reach it, so the k largest elements of the block do as well. The team
+/// lists the elements that reach it, about 1.3 k, and compares each with all others: the number of larger
+/// elements says whether it is selected, and the number of selected elements before it is its place. A team
+/// has five barriers, however long the block; bisecting the bits of a threshold would take a dozen sums over
+/// the team. Deterministic: the result does not depend on the order of the list.
 ///
-/// Memory: two reads of the block, of which the second finds it in cache.
+/// Memory: two reads of the block, the second of them from cache.
 class RankedCandidates {
  public:
-  /// In scratch_words of memory that the team shares.
+  /// memory: scratch_words words of the team's scratch memory.
   KOKKOS_FUNCTION explicit RankedCandidates(std::uint64_t* memory)
       : keys_(memory),
         indices_(reinterpret_cast<std::uint32_t*>(memory + capacity)),
@@ -30,8 +30,10 @@ class RankedCandidates {
         bound_(largest_[groups]),
         count_(largest_[groups + 1]) {}
 
-  /// visit(place, element) for the k largest; places ascend with the elements. False, and no visit, where k
-  /// is too large for these groups, or too many elements reach the bound.
+  /// visit(place, element) for each of the k largest of magnitude(0) ... magnitude(elements - 1), of equal
+  /// ones those with the lower index; places are 0 to k - 1 and ascend with the index. Returns false, without
+  /// a visit, if k > 96, if more than `capacity` elements reach the bound, or if fewer than k magnitudes are
+  /// larger than 0.
   template <class Member, class Magnitude, class Visit>
   KOKKOS_FUNCTION bool select(const Member& member, std::int64_t elements, std::int64_t k,
                               const Magnitude& magnitude, const Visit& visit) const {
@@ -63,7 +65,7 @@ class RankedCandidates {
  private:
   static constexpr std::uint32_t none = ~std::uint32_t{0};
 
-  /// Larger for a larger magnitude and, of equal ones, for a lower index.
+  /// A key that is larger for a larger magnitude and, of equal magnitudes, for a lower index.
   [[nodiscard]] static KOKKOS_FORCEINLINE_FUNCTION std::uint64_t key_of(std::int32_t magnitude,
                                                                         std::int64_t index) {
     return std::uint64_t{static_cast<std::uint32_t>(magnitude)} << 32U | ~static_cast<std::uint32_t>(index);
@@ -72,8 +74,8 @@ class RankedCandidates {
     return ~static_cast<std::uint32_t>(key);
   }
 
-  /// visit(first, magnitudes of `at_a_time` elements from there on, `step` apart), from `first` on. All are
-  /// asked for before the visit; 0 stands for those behind the last element.
+  /// visit(i, own) for i = first, first + at_a_time step, ... below elements: own[j] is the magnitude of
+  /// element i + j step, or 0 behind the last element. All at_a_time of them are loaded before the visit.
   template <class Magnitude, class Visit>
   static KOKKOS_FORCEINLINE_FUNCTION void for_each_row(std::int64_t first, std::int64_t elements,
                                                        std::int64_t step, const Magnitude& magnitude,
@@ -92,8 +94,8 @@ class RankedCandidates {
     visit(i, own);
   }
 
-  /// At most the k-th largest of the groups' largest magnitudes: their lowest bits give way to the number of
-  /// the group, so that no two are equal.
+  /// bound_ <- the k-th largest of the groups' largest magnitudes, or a little less: the number of the group
+  /// takes the place of the lowest bits, so that no two are equal. count_ <- 0.
   template <class Member, class Magnitude>
   KOKKOS_FORCEINLINE_FUNCTION void find_bound(const Member& member, std::int64_t elements, std::int64_t k,
                                               const Magnitude& magnitude) const {
@@ -119,10 +121,12 @@ class RankedCandidates {
     });
   }
 
+  /// keys_ <- the keys of the elements that reach the bound, in any order; count_ <- their number, which may
+  /// exceed capacity.
   template <class Member, class Magnitude>
   KOKKOS_FORCEINLINE_FUNCTION void list_those_that_reach(const Member& member, std::int64_t elements,
                                                          const Magnitude& magnitude) const {
-    // 0 stands for elements that are none: a bound of 0 would list them.
+    // A magnitude of 0 also stands for indices behind the last element, which a bound of 0 would list.
     const std::int32_t bound = Kokkos::max(bound_, 1);
     const std::int64_t step = member.threads();
     member.for_each(step, [&](const std::int64_t thread) {

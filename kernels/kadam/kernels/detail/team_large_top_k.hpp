@@ -14,29 +14,32 @@
 #include <cstdint>
 #include <string>
 
-/// LargeTopK by the teams of a GPU, each with a part of the vector: seven kernels, between which nobody waits
-/// for the host. Lanes are elements: neighbouring threads read neighbouring ones.
+/// LargeTopK by the teams of a GPU, each with a part of the vector. Seven kernels, which are launched without
+/// waiting: TallyLargest, TallyLargestAgain (these find the bound), ListReaching, TallyReaching for digits 1
+/// and 2 (these find the k-th largest), MarkPart, SelectReaching. Neighbouring threads read neighbouring
+/// elements.
 namespace kadam::detail {
 
-/// Groups whose elements a team of so many threads holds: whole ones.
+/// The number of groups whose elements a team of `threads` threads holds in registers.
 [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t team_groups(std::int64_t threads) {
   static_assert(std::int64_t{held_elements} * team_threads % top_k_group == 0);
   return threads * held_elements / top_k_group;
 }
 
-/// A long block in parts of whole groups, one for each team.
+/// A long block in parts of whole groups, one part for each team; with a list in each part of the elements
+/// that may be among the k largest.
 template <class MemorySpace>
 struct TopKParts {
-  /// Groups that are looked at together for those that reach a bound.
+  /// Groups among which for_each_reaching() looks at a time.
   static constexpr std::int64_t groups_at_a_time = 1024;
 
   Kokkos::View<const float*, MemorySpace> values;
   Kokkos::View<std::int32_t*, MemorySpace> largest;  ///< magnitude of each group
   Kokkos::View<Candidate*, MemorySpace>
-      candidates;  ///< that are listed: a part's own begins at the number of its first group
-  Kokkos::View<std::int64_t*, MemorySpace> listed;  ///< elements in each part's list; -1: it has none
+      candidates;  ///< all lists: that of a part begins at the index of its first group
+  Kokkos::View<std::int64_t*, MemorySpace> listed;  ///< length of each part's list; -1: the part has no list
   std::int64_t parts;
-  std::int64_t part_groups;
+  std::int64_t part_groups;  ///< groups of a part; the last parts may have fewer
 
   [[nodiscard]] KOKKOS_FUNCTION std::int64_t elements() const {
     return static_cast<std::int64_t>(values.extent(0));
@@ -49,7 +52,7 @@ struct TopKParts {
     return Kokkos::min(part * part_groups, groups());
   }
 
-  /// Elements that a part's list has room for: a 32nd of all.
+  /// The elements that a part's list has room for: one per group, a 32nd of the part.
   [[nodiscard]] KOKKOS_FUNCTION std::int64_t room(std::int64_t part) const {
     return first_group(part + 1) - first_group(part);
   }
@@ -58,8 +61,9 @@ struct TopKParts {
     return candidates(first_group(part) + c);
   }
 
-  /// visit(first, count) for the groups of a part whose largest magnitude reaches the bound, some at a time
-  /// and in order: list[0, count) are their numbers from group `first` on.
+  /// Finds the groups of a part whose largest magnitude reaches the bound. Calls visit(first, count) for some
+  /// of them at a time, in ascending order: they are groups first + list[0], ... first + list[count - 1].
+  /// list is scratch memory of the team for groups_at_a_time numbers.
   template <class Member, class Visit>
   KOKKOS_FORCEINLINE_FUNCTION void for_each_reaching(const Member& member, std::int64_t part,
                                                      std::int32_t bound, std::uint32_t* list,
@@ -75,11 +79,12 @@ struct TopKParts {
           });
       if (count == 0) continue;
       visit(first, count);
-      member.barrier();  // the next ones take the place of these
+      member.barrier();  // the next groups overwrite the list
     }
   }
 
-  /// Element t of the listed groups; behind the last group's end there may be none of the block.
+  /// The index in the block of element t of the groups that for_each_reaching() gave to visit(first, count),
+  /// 0 <= t < 32 count. The block's last group may be shorter: the index may lie behind its end.
   [[nodiscard]] static KOKKOS_FORCEINLINE_FUNCTION std::int64_t element(std::int64_t first,
                                                                         const std::uint32_t* list,
                                                                         std::int64_t t) {
@@ -88,8 +93,9 @@ struct TopKParts {
   }
 };
 
-/// What the k largest reach: the k-th largest of the groups' largest magnitudes. Here its first digit, for
-/// which all elements are read.
+/// Reads all elements, writes the largest magnitude of each group into block.largest, and finds the first
+/// digit of the bound: of the k-th largest of the groups' largest magnitudes, which the k largest elements
+/// reach.
 template <class MemorySpace>
 struct TallyLargest {
   static constexpr unsigned least_teams = top_k_teams_at_a_time;
@@ -112,8 +118,8 @@ struct TallyLargest {
   [[nodiscard]] static int scratch_bytes(int threads) { return static_cast<int>(words(threads)) * 4 + 8; }
 
  private:
-  /// In memory of the team each group takes a word more than it needs: else those who look for the largest
-  /// of a group would all ask the same bank.
+  /// Words of scratch memory that a group takes: one more than it needs. Otherwise threads that each look for
+  /// the largest of a group would all read the same bank.
   static constexpr std::int64_t group_words = top_k_group + 1;
   [[nodiscard]] static KOKKOS_FORCEINLINE_FUNCTION std::uint32_t place_of(std::int64_t k) {
     const auto element = static_cast<std::uint32_t>(k);  // 32 bits: fewer registers
@@ -124,6 +130,8 @@ struct TallyLargest {
     return TeamTally<0>::words + team_groups(threads) * group_words;
   }
 
+  /// Writes and counts the largest magnitudes of the groups in elements [first, first + count), which the
+  /// team holds.
   template <class Member>
   KOKKOS_FORCEINLINE_FUNCTION void look_at(const Member& member, std::int64_t first, std::int64_t count,
                                            const TeamTally<0>& tally, std::uint32_t* magnitudes) const {
@@ -148,7 +156,7 @@ struct TallyLargest {
   }
 };
 
-/// The second digit of it.
+/// Finds the second digit of the bound, from block.largest.
 template <class MemorySpace>
 struct TallyLargestAgain {
   static constexpr unsigned least_teams = top_k_teams_at_a_time;
@@ -176,8 +184,9 @@ struct TallyLargestAgain {
   }
 };
 
-/// Lists the elements of a part that may be among the k largest, in order, and counts their first digit. A
-/// part with too many (many equal ones, or many wanted) has no list.
+/// Lists the elements of a part that reach the bound, in ascending order, and finds the first digit of the
+/// k-th largest element. A part with more such elements than its list has room for (many equal ones, or a
+/// large k) has no list.
 template <class MemorySpace>
 struct ListReaching {
   static constexpr unsigned least_teams = top_k_teams_at_a_time;
@@ -192,7 +201,7 @@ struct ListReaching {
     auto* const memory = member.template scratch<std::uint32_t>(words);
     const TeamTally<0> tally(member, memory);
     std::uint32_t* const groups = memory + tally.words;
-    // Where more are wanted than there are groups, these say nothing.
+    // With more elements to select than groups, the groups' largest magnitudes give no bound.
     const bool is_bounded = search.k <= block.groups();
     const std::int32_t bound = is_bounded ? bound_of_groups(1).prefix << MagnitudeDigit<1>::shift : 0;
     const std::int64_t room = block.room(part);
@@ -222,7 +231,8 @@ struct ListReaching {
   static constexpr std::int64_t words = TeamTally<0>::words + TopKParts<MemorySpace>::groups_at_a_time;
 };
 
-/// A further digit, of the elements whose higher digits are those found.
+/// Finds a further digit of the k-th largest element, from the listed elements or, in a part without a list,
+/// from the elements of the groups that reach the prefix that is found.
 template <class MemorySpace, int Digit>
 struct TallyReaching {
   static constexpr unsigned least_teams = top_k_teams_at_a_time;
@@ -230,7 +240,7 @@ struct TallyReaching {
   TopKParts<MemorySpace> block;
   DigitSearch<MemorySpace> search;
   Kokkos::View<std::uint32_t**, Kokkos::LayoutRight, MemorySpace>
-      rows;  ///< counts of each part, if it has rows
+      rows;  ///< rows(part, bin) <- the counts of each part; none are written if it is empty
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t part) const {
@@ -280,8 +290,8 @@ struct TallyReaching {
   }
 };
 
-/// marks(part) <- the sum of MagnitudeCut::mark over a part, from the last digit's counts of it; and zeros
-/// for the part's share of the message's words that take the bits of indices.
+/// marks(part) <- the sum of MagnitudeCut::mark() over the elements of the part, from its counts of the last
+/// digit (rows). Also sets the part's share of the message's index words to 0.
 template <class MemorySpace>
 struct MarkPart {
   Kokkos::View<const std::uint32_t**, Kokkos::LayoutRight, MemorySpace> rows;
@@ -289,8 +299,8 @@ struct MarkPart {
   Kokkos::View<std::int64_t*, MemorySpace> marks;
   Words<MemorySpace> message;
   std::int64_t parts;
-  std::int64_t first_word;
-  std::int64_t words;
+  std::int64_t first_word;  ///< the first index word of the message
+  std::int64_t words;       ///< index words of the message
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t part) const {
@@ -307,7 +317,7 @@ struct MarkPart {
   }
 };
 
-/// Writes the selected elements of a part, in order.
+/// Writes the selected elements of a part into the message, in ascending order of their index.
 template <class MemorySpace>
 struct SelectReaching {
   static constexpr unsigned least_teams = top_k_teams_at_a_time - 1;
@@ -349,13 +359,13 @@ struct SelectReaching {
   }
 
  private:
-  /// What a team knows of the elements that it holds, in its memory.
+  /// Scratch memory of a team: marks of the elements that it holds, and the groups that they belong to.
   struct Tile {
     std::int64_t* before;  ///< marks before each group of the tile
-    std::uint32_t* above;  ///< a bit for each of a group's elements that is above the threshold
-    std::uint32_t* equal;  ///< or equal to it
-    std::uint32_t* list;   ///< groups that reach the threshold
-    std::uint8_t* mark;    ///< of each element: 2 above, 1 equal
+    std::uint32_t* above;  ///< a mask for each group: its elements above the threshold
+    std::uint32_t* equal;  ///< a mask for each group: its elements equal to the threshold
+    std::uint32_t* list;   ///< groups that reach the threshold, for for_each_reaching()
+    std::uint8_t* mark;    ///< of each element: 2 above the threshold, 1 equal to it, 0 below
 
     template <class Member>
     KOKKOS_FUNCTION explicit Tile(const Member& member)
@@ -365,14 +375,16 @@ struct SelectReaching {
           list(equal + team_groups(member.threads())),
           mark(reinterpret_cast<std::uint8_t*>(list + TopKParts<MemorySpace>::groups_at_a_time)) {}
 
-    /// Of 8 bytes.
+    /// The size of a Tile in words of 8 bytes.
     [[nodiscard]] static KOKKOS_FUNCTION std::int64_t words(std::int64_t threads) {
       constexpr std::int64_t listed = TopKParts<MemorySpace>::groups_at_a_time;
       return 2 * team_groups(threads) + (listed + 1) / 2 + (threads * held_elements + 7) / 8;
     }
   };
 
-  /// Selects from elements [first, end) of the listed groups as many as the team holds; returns their marks.
+  /// Writes the selected ones of elements [first, first + member.held()) below `end`, as TopKParts::element()
+  /// counts them from `group` on. before: the sum of the marks of all elements before these; returns the sum
+  /// of the marks of these.
   template <class Member>
   KOKKOS_FORCEINLINE_FUNCTION std::int64_t select(const Member& member, const Tile& tile, std::int64_t group,
                                                   std::int64_t first, std::int64_t end,
@@ -420,7 +432,7 @@ struct SelectReaching {
     tile.equal[g] = equal;
   }
 
-  /// As sums of MagnitudeCut::mark() are.
+  /// The sum of MagnitudeCut::mark() over the elements of both masks.
   [[nodiscard]] static KOKKOS_FORCEINLINE_FUNCTION std::int64_t marks_of(std::uint32_t above,
                                                                          std::uint32_t equal) {
     return (std::int64_t{Kokkos::Experimental::popcount_builtin(above)} << 32) +
@@ -428,12 +440,14 @@ struct SelectReaching {
   }
 };
 
+/// The number of parts for which a TeamLargeTopK for blocks of up to `elements` elements has memory.
 [[nodiscard]] inline std::int64_t team_top_k_parts(std::int64_t elements) {
   constexpr std::int64_t size = top_k_part_elements;
   return std::clamp((elements + size - 1) / size, std::int64_t{1}, top_k_parts);
 }
 
-/// As many parts as teams run at the same time: all are of one length, so that none runs alone at the end.
+/// The number of teams that run at the same time on a GPU; on a CPU, which has no such limit, top_k_parts.
+/// With as many parts as teams, all of one length, no part runs alone at the end.
 template <class Exec>
 [[nodiscard]] std::int64_t team_top_k_parts_at_a_time(const Exec& exec) {
   if constexpr (runs_on_host<Exec>) return top_k_parts;
@@ -441,12 +455,14 @@ template <class Exec>
   return std::max(multiprocessors * std::int64_t{top_k_teams_at_a_time}, std::int64_t{1});
 }
 
+/// The kernels of LargeTopK for a GPU, and their memory.
 template <class Exec>
 class TeamLargeTopK {
  public:
   using MemorySpace = typename Exec::memory_space;
 
   TeamLargeTopK() = default;
+  /// For blocks of up to `elements` elements.
   TeamLargeTopK(const Exec& exec, std::int64_t elements)
       : largest_(uninitialised(exec, "kadam::LargeTopK::largest"),
                  static_cast<std::size_t>(top_k_groups(elements))),
@@ -465,6 +481,8 @@ class TeamLargeTopK {
         marks_(uninitialised(exec, "kadam::LargeTopK::marks"),
                static_cast<std::size_t>(team_top_k_parts(elements))) {}
 
+  /// Writes the place.shape.entries largest elements of block `place` of writer.values into writer.message.
+  /// Does not wait. Calls share this object's memory, so they belong to one instance of exec.
   void select(const Exec& exec, const SparseMap::Block& place, const EntryWriter<MemorySpace>& writer) const {
     const std::int64_t parts = std::min(team_top_k_parts(place.elements), team_top_k_parts_at_a_time(exec));
     const auto elements = Kokkos::make_pair(place.first_element, place.first_element + place.elements);
@@ -510,7 +528,7 @@ class TeamLargeTopK {
   Kokkos::View<std::int64_t*, MemorySpace> marks_;
 };
 
-/// Bytes that a TeamLargeTopK for blocks of so many elements holds.
+/// Bytes that a TeamLargeTopK holds for blocks of up to `elements` elements.
 [[nodiscard]] inline std::size_t team_large_top_k_bytes(std::int64_t elements) {
   constexpr auto row_bytes = static_cast<std::size_t>(TeamTally<2>::words) * sizeof(std::uint32_t);
   return static_cast<std::size_t>(top_k_groups(elements)) * (sizeof(std::int32_t) + sizeof(Candidate)) +

@@ -12,26 +12,27 @@
 
 namespace kadam::detail {
 
-/// How often each digit occurs in what a team looks at, in memory of the team; word `bins` counts those whose
-/// higher digits are larger than the ones found.
+/// Counts, in a team's scratch memory, of each value (bin) of a digit in the magnitudes that the team looks
+/// at; word `bins` counts the magnitudes whose higher digits are larger than the prefix that is found.
 template <int Digit>
 class TeamTally {
  public:
   static constexpr std::int64_t bins = MagnitudeDigit<Digit>::bins;
   static constexpr std::int64_t words = bins + 1;
 
-  /// In the first `words` of that memory, which it sets to 0.
+  /// Uses the first `words` words of the team's scratch memory, and sets them to 0. Ends with a barrier.
   template <class Member>
   KOKKOS_FUNCTION TeamTally(const Member& member, std::uint32_t* memory) : counts_(memory) {
     member.for_each(words, [&](const std::int64_t bin) { counts_[bin] = 0; });
   }
 
+  /// Counts a magnitude in `bin`, which MagnitudeDigit::bin() gave, if it is not -1. Any thread, no barrier.
   KOKKOS_FORCEINLINE_FUNCTION void count(std::int32_t bin) const { increment_in_scratch(counts_[bin]); }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::uint32_t operator[](std::int64_t bin) const {
     return counts_[bin];
   }
 
-  /// all <- all + these counts: integers, so that the order of teams does not matter.
+  /// all[0, bins) <- all + these counts, atomically: integers, so that the order of teams does not matter.
   template <class Member>
   KOKKOS_FUNCTION void add_to(const Member& member, std::uint32_t* all) const {
     member.for_each(bins, [&](const std::int64_t bin) {
@@ -39,7 +40,8 @@ class TeamTally {
     });
   }
 
-  /// Takes the counts of all teams, and leaves 0; next <- one digit of the k-th largest more than so_far.
+  /// Finds one more digit of the k-th largest from `all`, the counts of all teams: next <- so_far and this
+  /// digit; all <- 0. Overwrites this team's counts.
   template <class Member>
   KOKKOS_FUNCTION void find(const Member& member, std::uint32_t* all, const FoundDigits& so_far,
                             FoundDigits& next) const {
@@ -68,8 +70,9 @@ class TeamTally {
   }
 
  private:
-  /// The sum over the t-th `width` bins from the largest down. Neighbouring threads begin at different places
-  /// of their bins: else all would ask the same bank of the memory.
+  /// The sum of the counts of thread t's `width` bins; bins are dealt out from the largest down. Neighbouring
+  /// threads begin at different places of their bins: otherwise all would read the same bank of the scratch
+  /// memory at the same time.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t sum_of(std::int64_t t, std::int64_t width) const {
     std::int64_t sum = 0;
     std::int64_t r = t % width;
@@ -84,15 +87,16 @@ class TeamTally {
   std::uint32_t* counts_;
 };
 
-/// What teams look for together: one digit of the k-th largest magnitude after the other.
+/// The search of all teams for the k-th largest magnitude: each kernel finds one more digit.
 template <class MemorySpace>
 struct DigitSearch {
   Kokkos::View<std::uint32_t*, MemorySpace> counts;  ///< of all teams; 0 before and after each kernel
-  Kokkos::View<FoundDigits*, MemorySpace> found;     ///< after each digit
+  Kokkos::View<FoundDigits*, MemorySpace> found;     ///< found(i): after digit i
   Kokkos::View<std::uint32_t, MemorySpace> done;     ///< for is_last_team()
   std::int64_t k;
 
-  /// Adds what a team counted; the last team finds the digit.
+  /// Adds a team's counts to those of all teams; the last team to do so writes found(Digit). Every team of
+  /// the kernel calls it, once; found(Digit) is for the next kernel to read.
   template <int Digit, class Member>
   KOKKOS_FUNCTION void finish(const Member& member, const TeamTally<Digit>& tally, std::int64_t teams) const {
     tally.add_to(member, counts.data());

@@ -6,11 +6,11 @@
 
 namespace kadam::detail {
 
-/// function(functor), or, for a functor that reads or writes one of several formats, function(the functor for
-/// the format at hand).
+/// Calls function(functor) or, if functor has one of several number formats at run time and so a member
+/// with_format(), function(typed functor), with a functor for this format alone.
 ///
-/// Around a loop over a block or tile: the loop has no choice left in it, so that it vectorises on CPUs, and
-/// on GPUs all threads of a team go the same way.
+/// Call it around a loop over a block or tile: then the loop contains no choice, so that it vectorises on
+/// CPUs, and all threads of a GPU's team take the same branch.
 template <class Functor, class Function>
 KOKKOS_FORCEINLINE_FUNCTION void with_format(const Functor& functor, const Function& function) {
   if constexpr (requires { functor.with_format(function); }) {
