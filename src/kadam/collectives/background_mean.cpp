@@ -27,8 +27,8 @@ namespace {
 using PinnedVector = Kokkos::View<float*, Kokkos::SharedHostPinnedSpace>;
 using Clock = std::chrono::steady_clock;
 
-/// Pieces on their way at a time: what a foreground exchange may have to wait for. MPI takes copies of short
-/// messages at once, all of them if one lets it: a vector's worth of them in front of the next message.
+/// The most pieces on their way at a time: a foreground exchange may have to wait for these. Without a limit
+/// MPI takes copies of short messages at once, so that a whole vector of them stands before the next message.
 constexpr std::size_t most_pieces_sending = 4;
 
 /// On a CPU the values themselves; elsewhere a copy. A template, so that only one of the two is compiled.
@@ -76,7 +76,7 @@ Cost background_mean_cost(const Arrangement& ranks, std::int64_t elements) {
   return cost;
 }
 
-/// One exchange after the other. The thread, if there is one, works on it from begin() on until it is done.
+/// Makes one exchange after the other. The thread, if there is one, works on each from begin() to its end.
 class BackgroundMean::Work {
  public:
   Work(const ExecutionSpace& exec, std::shared_ptr<Communicator> foreground, const ChunkLayout& chunks,
@@ -111,20 +111,20 @@ class BackgroundMean::Work {
   void work_on_job();
 
   std::shared_ptr<Communicator> foreground_;
-  std::shared_ptr<Communicator> own_;  ///< from the first start on: to make it is collective
+  std::shared_ptr<Communicator> own_;  ///< made by the first start(), which is collective as duplicate() is
   ChunkLayout chunks_;
   ElementRange own_chunk_;
   Progress progress_;
   SlicedChunks slices_;
   ReductionSteps steps_;
   Vector<float> result_;
-  PinnedVector values_;  ///< on a CPU the caller's own memory, as mean_ is that of the result
+  PinnedVector values_;  ///< on a CPU the caller's own memory, as mean_ is the memory of result_
   PinnedVector parts_;
   PinnedVector mean_;
 
   std::optional<Exchange> exchange_;  ///< while messages are under way
   std::optional<ReductionRun> run_;   ///< from start() to mean()
-  bool is_complete_ = false;          ///< and its seconds are counted
+  bool is_complete_ = false;          ///< run_ is done, and its seconds are counted
   Clock::time_point started_;
   Clock::time_point finished_;
   BackgroundSeconds seconds_;
@@ -260,7 +260,8 @@ void BackgroundMean::Work::finish_job() {
   exchange_.reset();
 }
 
-/// What fails is given up for good: other ranks may be anywhere in the exchange. Whether it succeeded.
+/// Calls part() and returns whether it succeeded. A failure ends the exchange for good: other ranks may be
+/// anywhere in it.
 template <class Part>
 bool BackgroundMean::Work::attempt(const Part& part) {
   try {
@@ -329,7 +330,7 @@ void BackgroundMean::Work::work_on_job() {
   Deadline deadline(own_->patience());
   for (auto state = advance(); state != ReductionRun::State::done && !stops_; state = advance()) {
     if (state == ReductionRun::State::working || is_awaited_) patience.reset();
-    // Only who is awaited keeps others waiting.
+    // Other ranks may be late until the program waits for the mean.
     if (state == ReductionRun::State::working || !is_awaited_) deadline.reset();
     if (deadline.has_passed()) own_->report_missing_ranks();
     if (state == ReductionRun::State::waiting) patience();

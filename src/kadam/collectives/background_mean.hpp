@@ -14,33 +14,34 @@ namespace kadam {
 
 /// Who moves a background exchange on while the program computes. The result is the same to the last bit.
 enum class Progress : std::uint8_t {
-  thread,  ///< a thread of its own, over a communicator of its own; on a spare core if there is one
-  poll,    ///< the program, by calls between parts of its computation
-  none,    ///< nobody: the exchange is done when it is started, and costs its time
+  thread,  ///< a thread that BackgroundMean starts, on a spare core if there is one
+  poll,    ///< the program, which calls poll() between parts of its computation
+  none,    ///< nobody: start() waits until the exchange is complete
 };
 
-/// What a BackgroundMean of so many elements exchanges and holds, all of it workspace: with one level.
+/// What a BackgroundMean of `elements` elements exchanges and holds, all of it workspace. The exchange has
+/// one level, also where `ranks` have two.
 [[nodiscard]] Cost background_mean_cost(const Arrangement& ranks, std::int64_t elements);
 
 /// How long background exchanges took, and how much of that the program waited for.
 struct BackgroundSeconds {
-  double running = 0.0;  ///< from start to the last message
-  double exposed = 0.0;  ///< of these, the program stood still
-  std::int64_t exchanges = 0;
+  double running = 0.0;        ///< from the start of an exchange to its last message, over all exchanges
+  double exposed = 0.0;        ///< the part of `running` in which the program waited
+  std::int64_t exchanges = 0;  ///< that are complete
 
-  /// 1: all of it was hidden behind computation.
+  /// The part of `running` in which the program computed: 1 if it never waited; 0 before the first exchange.
   [[nodiscard]] double hidden_fraction() const { return running == 0.0 ? 0.0 : 1.0 - exposed / running; }
 };
 
-/// The exact mean of a vector over ranks, travelling while the program computes: DenseMean's bits.
+/// The exact mean of a vector over ranks, exchanged while the program computes: the bits of DenseMean.
 ///
-/// MPI makes no progress on its own between two calls: somebody has to call it. It yields to the exchanges of
-/// the communicator that it was made with: while one is under way, no new piece of the background leaves, and
-/// at any time so few are on the wire (four pieces, or all replies to one) that nobody waits long behind
-/// them.
+/// MPI makes no progress between two calls, so somebody has to call it (Progress). The background exchange
+/// yields to the exchanges of `foreground`, the communicator that the mean is made with: while one of these
+/// is under way, no new piece of the background leaves. At any time at most four of its pieces are on the
+/// wire, or all replies to one slice, so that nobody waits long behind them.
 ///
-/// Errors: an exchange that fails is given up; from then on start() and mean() throw what it failed with, and
-/// nothing is exchanged any more.
+/// Errors: an exchange that fails is given up. The call that meets the failure throws it, and so does every
+/// later start() and mean(); nothing is exchanged any more.
 ///
 /// Memory: 4 d for the parts and 4 d for the result; on a device 8 d more, host copies of the vector and of
 /// the result. The mean is taken by the host: parts and copies lie in pinned host memory. Wire: 2 (n - 1)/n
@@ -48,24 +49,27 @@ struct BackgroundSeconds {
 class BackgroundMean {
  public:
   BackgroundMean();
-  /// Errors: std::invalid_argument if a thread is wanted and the communicator's transport allows none.
+  /// The mean exchanges over a duplicate of `foreground`, which the first start() makes. Rank j reduces chunk
+  /// j of `chunks`. Errors: std::invalid_argument for Progress::thread if the transport allows no threads.
   BackgroundMean(const ExecutionSpace& exec, std::shared_ptr<Communicator> foreground,
                  const ChunkLayout& chunks, Progress progress);
-  /// Completes what is under way, unless an exception is on its way: then it is given up. Collective.
+  /// Waits for the exchange that is under way; gives it up if an exception is being thrown. Collective.
   ~BackgroundMean();
   BackgroundMean(BackgroundMean&&) noexcept;
   BackgroundMean& operator=(BackgroundMean&&) noexcept;
 
-  /// Starts the mean of values, which must not change before mean(). Counts its bytes as background traffic.
-  /// Collective. Errors: std::logic_error if mean() was not called since the last start.
+  /// Starts the mean of values, which must not change before mean(). Waits for exec. Its bytes are counted as
+  /// background traffic of `foreground`. Collective. Shape: values [d]. Errors: std::logic_error if mean()
+  /// was not called since the last start().
   void start(const ExecutionSpace& exec, const Vector<const float>& values);
-  /// Moves on what can be moved on without waiting.
+  /// With Progress::poll: moves the exchange on as far as that needs no waiting. Else does nothing.
   void poll();
-  /// The mean of the last start, waited for if need be; 0 before the first and after a reset. Collective.
+  /// The mean of the values of the last start(), for which it waits if need be; 0 before the first start()
+  /// and after reset(). Collective. The result [d] is valid until the next start() or reset().
   [[nodiscard]] Vector<const float> mean(const ExecutionSpace& exec);
-  /// The vector that mean() gives, when nothing is under way: what a checkpoint saves, and restores.
+  /// Waits as mean() does, and returns the same vector: a checkpoint saves it or writes into it. Collective.
   [[nodiscard]] const Vector<float>& settled(const ExecutionSpace& exec);
-  /// mean <- 0. Nothing may be under way.
+  /// mean <- 0. Not between start() and mean().
   void reset(const ExecutionSpace& exec);
 
   [[nodiscard]] const BackgroundSeconds& seconds() const;

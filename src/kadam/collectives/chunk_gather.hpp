@@ -12,8 +12,8 @@
 
 namespace kadam {
 
-/// Chunks of a vector of numbers go from their owners to all ranks; in two levels between nodes first, then
-/// inside them.
+/// Sends the chunks of a vector of numbers from their owners to all ranks; in two levels between nodes first,
+/// then inside them.
 ///
 /// Wire: (n - 1) times the own chunk; in two levels with N nodes (N - 1) times between nodes, and the own
 /// shard to the rest of the node. Worked number: d = 256 float32, n = 4: 768 bytes; in two levels, N = 2: 256
@@ -23,11 +23,12 @@ class ChunkGather {
   ChunkGather() = default;
   ChunkGather(const Arrangement& ranks, std::int64_t elements, std::size_t bytes_per_number);
 
-  /// The own chunk lies in buffer already. Collective. Shape: buffer holds the vector.
+  /// Fills buffer with the chunks of the other ranks; the own chunk lies there already. traffic: the class of
+  /// all bytes that do not stay inside a node. Collective. Shape: buffer holds the whole vector.
   void operator()(const ExecutionSpace& exec, Communicator& communicator, Traffic traffic,
                   std::span<std::byte> buffer) const;
 
-  /// What this rank sends. It holds no buffer.
+  /// What this rank sends in one call. No memory: a ChunkGather holds no buffer.
   [[nodiscard]] Cost cost() const;
 
  private:
@@ -35,9 +36,9 @@ class ChunkGather {
     return pieces.empty() ? 0 : (pieces.size() - 1) * pieces[static_cast<std::size_t>(own)].bytes;
   }
 
-  std::vector<Piece> chunks_;  ///< that the ranks of across() own
+  std::vector<Piece> chunks_;  ///< of the ranks of Communicator::across(), one for each
   int own_chunk_ = 0;
-  std::vector<Piece> shards_;  ///< of two levels: what the ranks of the node then hold
+  std::vector<Piece> shards_;  ///< with two levels: of the ranks of the node, which hold them after that
   int own_shard_ = 0;
 };
 

@@ -132,7 +132,7 @@ bool DenseMean::is_under_way_for(const Numbers<MemorySpace>& gradient) const {
   return same;
 }
 
-/// In one level.
+/// Starts the mean over all ranks, in one level.
 template <Number T>
 std::unique_ptr<OverlappedReduction> DenseMean::start(const ExecutionSpace& exec, Phases& phases,
                                                       const Vector<const T>& values) {

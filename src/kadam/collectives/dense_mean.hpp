@@ -22,15 +22,15 @@
 
 namespace kadam {
 
-/// What a rank gets of a mean: all of it, or its shard. Shards are those of the ranks of a node, with one
-/// level those of all ranks.
+/// Which part of a mean a rank gets: all of it, or its shard. In two levels there is one shard for each rank
+/// of a node; with one level, one for each rank, its chunk.
 enum class Received : std::uint8_t { all, shard };
 
 /// What DenseMean exchanges and holds, without its buffers.
 class DenseMeanLayout {
  public:
   DenseMeanLayout() = default;
-  /// widest: the format with the most bytes of those that are going to be exchanged.
+  /// widest: of the formats that will be exchanged, the one with the most bytes.
   DenseMeanLayout(const Arrangement& ranks, std::int64_t elements,
                   NumberFormat widest = NumberFormat::float32, Received received = Received::all);
 
@@ -38,20 +38,21 @@ class DenseMeanLayout {
   /// n
   [[nodiscard]] int ranks() const { return ranks_; }
   [[nodiscard]] const NodeLevelLayout& node() const { return node_; }
-  /// Of the shard: with one level of the whole vector.
+  /// The chunks of this rank's shard, in two levels; with one level those of the whole vector.
   [[nodiscard]] const ChunkLayout& chunks() const { return chunks_; }
+  /// This rank among the owners of chunks(): the number of its chunk.
   [[nodiscard]] int owner() const { return owner_; }
-  /// Whether ranks get a shard each, of several.
+  /// Whether each rank gets only its shard; false for a single rank.
   [[nodiscard]] bool is_divided() const { return is_divided_; }
-  /// The elements that this rank gets the mean of.
+  /// The elements whose mean this rank gets.
   [[nodiscard]] const ElementRange& received() const { return received_; }
-  /// How these lie on the ranks.
+  /// How the received() elements of all ranks lie on the ranks.
   [[nodiscard]] Placement placement() const;
-  /// Of a mean in this format.
+  /// The cost of one mean in this format, without DenseMean::gather(). Its memory is that of DenseMean.
   [[nodiscard]] Cost cost(NumberFormat format = NumberFormat::float32) const;
-  /// Of shards in one level.
+  /// The gather of the shards of one level; empty in two levels, or if ranks get the whole mean.
   [[nodiscard]] const ChunkGather& gather() const { return gather_; }
-  /// Of DenseMean::gather(): nothing unless ranks get shards.
+  /// The cost of DenseMean::gather(): nothing unless is_divided().
   [[nodiscard]] Cost gather_cost() const;
 
  private:
@@ -64,64 +65,71 @@ class DenseMeanLayout {
   NumberFormat widest_ = NumberFormat::float32;
   bool is_divided_ = false;
   ElementRange received_;
-  ChunkGather gather_;  ///< of shards in one level
+  ChunkGather gather_;  ///< of the shards of one level
 };
 
 /// The mean of a vector over ranks, summed in rank order and times 1/n: bitwise equal on all ranks, whatever
-/// arrives first. All-to-all of chunks, sum by their owner, all-gather. In two levels: the mean inside each
-/// node first, then that of the nodes' means.
+/// arrives first. Chunks go to their owners (all-to-all), which sum them; the means go to all ranks
+/// (all-gather). In two levels the mean inside each node comes first, then the mean of the nodes' means.
 ///
-/// In the format of the vector: what has 16 bits is sent with 16 bits, there and back; the owner adds up in
-/// float32 and rounds the mean once (at each level).
+/// The vector is sent in its own format, 16 bits or 32, to the owners and back; an owner adds up in float32
+/// and rounds the mean once (at each level).
 ///
 /// Wire: 2 (n - 1)/n 4d bytes per rank when chunks are equal, half of that in 16 bits. In two levels, with g
 /// ranks in each of N nodes: 2 (N - 1)/N 4d/g between nodes and 2 (g - 1)/g 4d inside. Memory: 4d for the
 /// parts and 4d for the result; in two levels 8d + 8d/g in all; half of that if nothing wider than 16 bits
 /// is ever exchanged.
 ///
-/// With Received::shard a rank gets the mean of its shard alone, to the same bits, and gather() passes on the
-/// float32 numbers that it makes of it: in float32 as many bytes as a whole mean, in 16 bits those of the
-/// gather twice. Memory: 4d and 4d/n; in two levels 4d + 12d/g.
+/// With Received::shard a rank gets the mean of its shard alone, to the same bits. The rank makes float32
+/// numbers of it, such as its shard of x, which gather() then sends to all. For a float32 vector both
+/// together send the bytes of a whole mean; for 16 bits the way back, which is float32, has twice the bytes.
+/// Memory: 4d and 4d/n; in two levels 4d + 12d/g.
+///
 /// Worked number: d = 256, n = 4: 1536 bytes sent by each rank, 768 in 16 bits; in two levels, g = 2: 512
 /// between nodes and 1024 inside.
 class DenseMean {
  public:
   DenseMean() = default;
-  /// The communicator has to live on. widest: the format with the most bytes of those that are going to be
-  /// exchanged.
+  /// The communicator has to outlive this object. widest: of the formats that will be exchanged, the one with
+  /// the most bytes.
   DenseMean(const ExecutionSpace& exec, Communicator& communicator, std::int64_t elements,
             NumberFormat widest = NumberFormat::float32, Received received = Received::all);
 
-  /// Collective. The result is valid until the next call; with one rank it is `values` itself. Shape: values
-  /// [d]; the result [received()].
+  /// Returns the mean of values, valid until the next call; with one rank it is `values` itself. Collective.
+  /// Shape: values [d]; the result [received()].
   [[nodiscard]] Vector<const float> operator()(const ExecutionSpace& exec, Phases& phases,
                                                const Vector<const float>& values);
-  /// The same in the format that the gradient has.
+  /// The same in the format of the gradient. Completes what gradient_ready() has started.
   [[nodiscard]] Numbers<MemorySpace> of_gradient(const ExecutionSpace& exec, Phases& phases,
                                                  const Numbers<MemorySpace>& gradient);
 
-  /// What each rank has in its shard of x goes to all that have other shards of it; nothing where each gets
-  /// the whole mean. Collective. Shape: x [d].
+  /// Fills the other shards of x: each rank sends its own shard of x to all ranks that hold another one. Does
+  /// nothing unless is_divided(). Collective. Shape: x [d].
   void gather(const ExecutionSpace& exec, Phases& phases, const Vector<float>& x) const;
-  /// Adds what ranks have of their shards, in the order of the shards: the same sum on every rank. Where each
-  /// gets the whole mean, own itself. Collective. Wire: 8 B of control to each rank with another shard.
+  /// The sum of `own`, a number that each rank has made of its shard, over all shards, in their order: the
+  /// same on every rank. Returns `own` itself unless is_divided(). Collective. Wire: 8 B of control to each
+  /// rank with another shard.
   [[nodiscard]] double sum_over_shards(double own) const;
 
-  /// These elements of the gradient that of_gradient() is to be called with next are final once exec has done
-  /// what is enqueued on it, and stay as they are until then: those slices that are complete leave now. Other
-  /// ranks may say so of other elements, or of none. Until of_gradient() the communicator has an exchange
-  /// under way. Waits for no other rank. In two levels it does nothing: what a rank sends first is the mean
-  /// of its node.
+  /// Announces elements `range` of the gradient, and sends the slices that are complete with them.
+  ///
+  /// The elements are final once exec has done what is enqueued on it, and do not change until of_gradient()
+  /// is called, next and with this gradient. Other ranks may announce other elements, or none. Until
+  /// of_gradient() the communicator has an exchange under way. Waits for no other rank. Does nothing in two
+  /// levels, where a rank first needs the mean of its node. `phases` has to stay where it is until
+  /// of_gradient().
   void gradient_ready(const ExecutionSpace& exec, Phases& phases, const Numbers<MemorySpace>& gradient,
                       const ElementRange& range);
-  /// Moves on what gradient_ready() has started, without waiting.
+  /// Moves on the exchange that gradient_ready() has started, without waiting.
   void poll();
-  /// Whether gradient_ready() was called since the last of_gradient(); and whether with this gradient.
+  /// Whether gradient_ready() has started an exchange since the last of_gradient().
   [[nodiscard]] bool is_under_way() const { return early_ != nullptr; }
+  /// Whether that is the exchange of this gradient.
   [[nodiscard]] bool is_under_way_for(const Numbers<MemorySpace>& gradient) const;
 
   [[nodiscard]] const DenseMeanLayout& layout() const { return layout_; }
-  /// What a rank sends in one call: with one level all of it, with two what goes to other nodes.
+  /// The bytes of Traffic::dense that a rank sends in one call: with one level all bytes, in two levels those
+  /// to other nodes.
   [[nodiscard]] static std::size_t bytes_sent(const Communicator& communicator, std::int64_t elements,
                                               NumberFormat format = NumberFormat::float32) {
     return DenseMeanLayout(communicator.arrangement(), elements).cost(format).bytes(Traffic::dense);
@@ -139,17 +147,17 @@ class DenseMean {
   Communicator* communicator_ = nullptr;
   NodeLevel node_;
   OrderedReduction across_;
-  Vector<std::byte> node_mean_;  ///< [shard], of two levels
+  Vector<std::byte> node_mean_;  ///< [shard], with two levels
   Vector<std::byte> mean_;
-  std::unique_ptr<OverlappedReduction> early_;  ///< the mean of the next gradient, while that is computed
+  std::unique_ptr<OverlappedReduction> early_;  ///< the exchange that gradient_ready() has started
 };
 
-/// What DenseSubset exchanges and holds: nothing without an element.
+/// What a DenseSubset of these ranges exchanges and holds: nothing if they have no element.
 [[nodiscard]] Cost dense_subset_cost(const Arrangement& ranks, const std::vector<ElementRange>& ranges);
 
 namespace detail {
 
-/// packed(k) <- load(element k of the ranges)
+/// packed(k) <- load(index(k)), where index(k) is element k of the ranges in the flat vector
 template <class Load>
 struct PackRanges {
   Vector<std::int64_t> index;
@@ -158,7 +166,7 @@ struct PackRanges {
   KOKKOS_FUNCTION void operator()(const std::int64_t k) const { packed(k) = load(index(k)); }
 };
 
-/// apply(element k of the ranges, its value)
+/// apply(index(k), values(k)), where index(k) is element k of the ranges in the flat vector
 template <class Apply>
 struct ApplyToRanges {
   Vector<std::int64_t> index;
@@ -179,7 +187,7 @@ class DenseSubset {
   DenseSubset(const ExecutionSpace& exec, Communicator& communicator,
               const std::vector<ElementRange>& ranges);
 
-  /// Exchanges load(i) of all elements i of the ranges. Collective.
+  /// Takes the mean over ranks of load(i) for all elements i of the ranges; decode() gives it. Collective.
   template <class Load>
   void exchange(const ExecutionSpace& exec, Phases& phases, const Load& load) {
     if (elements_ == 0) return;
@@ -199,7 +207,7 @@ class DenseSubset {
     decode_packed(exec, 0, elements_, apply);
   }
 
-  /// The same for those with a number in [first, last) among the elements of the ranges.
+  /// The same for elements [first, last) of the ranges, counted through all ranges.
   template <class Apply>
   void decode_packed(const ExecutionSpace& exec, std::int64_t first, std::int64_t last,
                      const Apply& apply) const {
@@ -210,7 +218,7 @@ class DenseSubset {
 
  private:
   using Policy = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
-  /// How many elements of the ranges lie before element i.
+  /// How many elements of the ranges lie before element i of the flat vector.
   [[nodiscard]] std::int64_t elements_before(std::int64_t i) const;
 
   std::vector<ElementRange> ranges_;

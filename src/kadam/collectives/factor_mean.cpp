@@ -13,7 +13,7 @@
 namespace kadam {
 namespace {
 
-/// Of each block those of its column, from where the block begins.
+/// The parts of each block: those of its column, from the element of the column at which the block begins.
 std::vector<FactorParts> parts_of_blocks(const FactorMessage& message,
                                          const std::vector<FactorParts>& parts) {
   std::vector<FactorParts> of_blocks;

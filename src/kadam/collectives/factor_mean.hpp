@@ -18,14 +18,14 @@ namespace kadam {
 /// The codes that factors can have; the identity stands for 32 bits.
 using FactorQuantiser = std::variant<UniformQuantiser<4>, UniformQuantiser<8>, IdentityQuantiser>;
 
-/// The code of so many bits. Errors: std::invalid_argument unless bits is 4, 8 or 32.
+/// The code of factors with this number of bits. Errors: std::invalid_argument unless bits is 4, 8 or 32.
 [[nodiscard]] FactorQuantiser make_factor_quantiser(std::int64_t bits);
 
 /// What FactorMean exchanges and holds, without its buffers. It has one level: factors are short.
 class FactorMeanLayout {
  public:
   FactorMeanLayout() = default;
-  /// columns: their lengths.
+  /// columns: the length of each column.
   FactorMeanLayout(const Arrangement& ranks, const FactorQuantiser& quantiser,
                    const std::vector<std::int64_t>& columns);
 
@@ -33,7 +33,7 @@ class FactorMeanLayout {
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] const FactorMessage& message() const { return message_; }
   [[nodiscard]] ElementRange own_chunk() const { return message_.chunks().chunk(rank_); }
-  /// Of one mean.
+  /// The cost of one mean.
   [[nodiscard]] Cost cost() const;
 
  private:
@@ -42,14 +42,14 @@ class FactorMeanLayout {
   FactorMessage message_;
 };
 
-/// The mean over ranks of the columns of factors, coded both ways, without an error of its own.
+/// The mean over ranks of the columns of factors, coded on the way to the owners and back. It keeps no error.
 ///
 ///   q = C(own);  chunk j of q goes to rank j              all-to-all
 ///   p = (1/n) sum q, in rank order;  C(p) goes to all     all-gather
 ///
-/// Every rank, the owner too, decodes the same bytes. Who needs to know what rounding took gets it: what the
-/// own codes say, minus n times what the owner's codes lose of its chunk, so that the mean of that over ranks
-/// is the result. With 32 bits nothing is lost.
+/// Every rank, the owner too, decodes the same bytes. For callers that keep an error (Loss::kept), the values
+/// q of each rank are corrected: an owner subtracts n (p - C(p)), its rounding, from q in its chunk. Then the
+/// mean of the corrected q over ranks is the result. With 32 bits nothing is rounded.
 ///
 /// Wire: 2 (n - 1)/n (f bits/8 + 4 blocks) bytes per rank for f elements when chunks are equal; a block is
 /// the part of one column in one chunk. Memory: about 3 f bits/8, 4 f/n and 40 B per block. Worked number:
@@ -57,14 +57,16 @@ class FactorMeanLayout {
 class FactorMean {
  public:
   FactorMean() = default;
-  /// parts: of each column. The communicator has to live on.
+  /// columns: the length of each column; parts: where the parts of its sums lie. The communicator has to
+  /// outlive this object.
   FactorMean(const ExecutionSpace& exec, const FactorQuantiser& quantiser, Communicator& communicator,
              const std::vector<std::int64_t>& columns, const std::vector<FactorParts>& parts);
 
+  /// What becomes of the owner's rounding: it is forgotten, or subtracted from `own` (see the class).
   enum class Loss : std::uint8_t { forgotten, kept };
-  /// mean <- the mean over ranks of the sums of these parts; own <- what the own codes say of them, with
-  /// Loss::kept also what the owner lost. Collective. Shape: own and mean [elements]; they may be the same
-  /// vector if losses are forgotten.
+  /// Takes the mean over ranks: each column of a rank is the sum of its parts in `sums`. mean <- C(p); own <-
+  /// q, decoded, with Loss::kept less n (p - C(p)) in the own chunk. Collective. Shape: own and mean
+  /// [elements]; with Loss::forgotten they may be the same vector.
   void operator()(const ExecutionSpace& exec, Phases& phases, const Vector<const double>& sums,
                   const Vector<float>& own, const Vector<float>& mean, Loss loss);
 
@@ -78,7 +80,7 @@ class FactorMean {
   Vector<const FactorParts> parts_;
   std::vector<Piece> received_pieces_;
   Words<MemorySpace> messages_;
-  Words<MemorySpace> received_;  ///< of the own chunk, from all ranks
+  Words<MemorySpace> received_;  ///< messages of the own chunk, from all ranks
   Words<MemorySpace> replies_;
   Vector<float> means_;  ///< [own chunk]
 };

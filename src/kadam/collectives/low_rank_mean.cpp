@@ -8,7 +8,7 @@
 namespace kadam {
 namespace {
 
-/// What is owed of a tensor that was compressed and is kept dense now is delivered.
+/// f(i) = s G(i) + e(i). This delivers the error of a tensor that was compressed and is kept dense now.
 struct WithError {
   LowRankInput<MemorySpace> input;
   KOKKOS_FORCEINLINE_FUNCTION float operator()(const std::int64_t i) const {
@@ -16,6 +16,7 @@ struct WithError {
   }
 };
 
+/// mean(i) <- value;  error(i) <- 0
 struct WriteExactMean {
   Vector<float> mean;
   Vector<float> error;
@@ -31,7 +32,7 @@ bool holds(const std::vector<ElementRange>& ranges, const ElementRange& range) {
   });
 }
 
-/// A number for each column of the factors of these matrices.
+/// of(matrix, c) for each column c of the factors of these matrices.
 template <class T, class Of>
 std::vector<T> of_columns(const std::vector<LowRankMatrix>& matrices, const Of& of) {
   std::vector<T> all;

@@ -21,29 +21,32 @@ namespace kadam {
 class NodeLevelLayout {
  public:
   NodeLevelLayout() = default;
-  /// widest: the widest format that means will have.
+  /// widest: of the formats that means will have, the one with the most bytes.
   NodeLevelLayout(const Arrangement& ranks, std::int64_t elements,
                   NumberFormat widest = NumberFormat::float32);
 
-  /// g, 1 with one level.
+  /// g, the ranks of a node; 1 with one level.
   [[nodiscard]] int ranks() const { return shards_.ranks(); }
   /// Whether there are two levels.
   [[nodiscard]] bool exists() const { return ranks() > 1; }
+  /// l, the place of this rank in its node: it exchanges shard l.
   [[nodiscard]] int place() const { return place_; }
   [[nodiscard]] NumberFormat widest() const { return widest_; }
-  /// Whether means need no parts: Communicator::collectives() makes them.
+  /// Whether Communicator::collectives() makes the means, which then need no memory for parts.
   [[nodiscard]] bool by_library() const { return by_library_; }
+  /// Chunk l of this layout is shard l.
   [[nodiscard]] const ChunkLayout& shards() const { return shards_; }
-  /// What this rank exchanges with other nodes.
+  /// The shard that this rank exchanges with other nodes.
   [[nodiscard]] const ElementRange& shard() const { return shard_; }
 
-  /// What a rank sends in one mean, and in one gather of pieces of which its own has so many bytes.
+  /// What this rank sends in one mean inside the node.
   [[nodiscard]] Transfer mean(NumberFormat format = NumberFormat::float32) const;
+  /// What this rank sends in one gather, to which its own piece contributes own_bytes.
   [[nodiscard]] Transfer gather(std::size_t own_bytes) const;
-  /// Puts the mean before what is exchanged between the nodes; adds its sums and parts. Nothing with one
-  /// level.
+  /// Adds the mean inside the node to `cost`: its transfer before all others, and its work and parts unless
+  /// by_library(). Does nothing with one level.
   void precede(NumberFormat format, Cost& cost) const;
-  /// The same, and the gather after it.
+  /// precede(), and the transfer of the gather behind all others. gathered_bytes: of the own piece.
   void surround(NumberFormat format, std::size_t gathered_bytes, Cost& cost) const;
 
  private:
@@ -54,14 +57,14 @@ class NodeLevelLayout {
   bool by_library_ = false;
 };
 
-/// The dense level of an exchange in two levels: between the g ranks of a node, before and after what ranks
-/// with the same place in their nodes exchange.
+/// The dense level of an exchange in two levels, between the g ranks of a node: mean() comes before, and
+/// gather() after, the exchange between the ranks that have the same place in their nodes.
 ///
 ///   mean     place l of the node gets shard l of the mean over its ranks      dense reduce-scatter
-///   gather   what the places then have of their shards goes to all of them    all-gather
+///   gather   every place sends the result for its shard to the others         all-gather
 ///
-/// Shard l is the chunks that belong to the ranks with place l (Arrangement). With one level the shard is the
-/// whole vector, and there is nothing to call. Both are exchanged by messages or, between devices, by
+/// Shard l consists of the chunks of all ranks with place l (Arrangement). With one level the shard is the
+/// whole vector, and mean() and gather() are not to be called. Both go by messages or, between devices, by
 /// Communicator::collectives(), which may sum in another order.
 ///
 /// Memory: 4 d for the parts of a mean that goes by messages. Wire: (g - 1)/g 4 d bytes per rank for a mean,
@@ -70,14 +73,14 @@ class NodeLevelLayout {
 class NodeLevel {
  public:
   NodeLevel() = default;
-  /// The communicator has to live on; layout: of its arrangement.
+  /// The communicator has to outlive this object; layout: made with its arrangement.
   NodeLevel(const ExecutionSpace& exec, Communicator& communicator, const NodeLevelLayout& layout);
 
   [[nodiscard]] const NodeLevelLayout& layout() const { return layout_; }
   [[nodiscard]] bool exists() const { return layout_.exists(); }
   [[nodiscard]] const ElementRange& shard() const { return layout_.shard(); }
 
-  /// out <- this rank's shard of the mean over the node. Collective. Shape: out [shard].
+  /// out <- this rank's shard of the mean over the node. Collective. Shape: values [d], out [shard].
   template <Number T>
   void mean(const ExecutionSpace& exec, Phases& phases, const Vector<const T>& values, const Vector<T>& out) {
     if (layout_.by_library()) {
@@ -89,7 +92,8 @@ class NodeLevel {
   }
 
   using PieceOf = std::function<Piece(const ElementRange&)>;
-  /// piece_of(shard l) of buffer comes from place l of the node; the own one lies there already. Collective.
+  /// Fills buffer with the pieces of the node's ranks: piece_of(shard l) is the piece that comes from place
+  /// l; the own one lies there already. Collective.
   void gather(const ExecutionSpace& exec, Phases& phases, std::span<std::byte> buffer,
               const PieceOf& piece_of) const;
 

@@ -50,7 +50,7 @@ std::unique_ptr<OverlappedReduction> OrderedReduction::start(const ExecutionSpac
   const std::int64_t received = own * chunks_.ranks();
   const Vector<T> parts = numbers_in<T>(parts_, received);
   const std::int64_t origin = replies == Replies::to_all ? 0 : own_.begin;  // of out
-  // They are used after this call has returned: everything by value.
+  // The steps are called after this function has returned: they capture by value.
   ReductionSteps steps;
   steps.encode = [=, this](int chunk, const Slice& slice) {
     if (chunk != rank_) return;

@@ -12,11 +12,11 @@
 
 namespace kadam {
 
-/// The parts of a step, as people ask for them.
+/// The activities within a step whose time is measured.
 enum class Phase : std::uint8_t { check, encode, exchange, decode };
 inline constexpr std::size_t phase_count = 4;
 
-/// The name of its profiling region.
+/// The name of the profiling region of a phase.
 [[nodiscard]] inline const char* region_of(Phase phase) {
   constexpr std::array<const char*, phase_count> names = {"kadam::check", "kadam::encode", "kadam::exchange",
                                                           "kadam::decode"};
@@ -32,8 +32,8 @@ class Phases {
 
   void measure(bool enabled) { measured_ = enabled; }
   void start_step() { seconds_.fill(0.0); }
-  /// Of the last step(), until the next gradient is announced; zeros when not measured. What gradient_ready()
-  /// and progress() do before a step is not counted.
+  /// The seconds of each phase in the last step; zeros when not measured. To be read before the next
+  /// gradient_ready(): the time of gradient_ready() and progress() is added too, and the next step drops it.
   [[nodiscard]] const Seconds& seconds() const { return seconds_; }
 
   /// Ends the phase when it goes out of scope.

@@ -49,7 +49,8 @@ ReductionRun::State ReductionRun::advance(MayLeave may_leave) {
   return all_left && missing_ == 0 && exchange_.sending() == 0 ? State::done : State::waiting;
 }
 
-/// The own chunk comes last: what others wait for first.
+/// The chunk of slice `place` in the order in which slices leave. Of one number the own chunk comes last:
+/// others wait for theirs.
 int ReductionRun::chunk_at(std::size_t place) const {
   return (rank_ + 1 + static_cast<int>(place % static_cast<std::size_t>(ranks_))) % ranks_;
 }
@@ -99,7 +100,7 @@ void ReductionRun::finish_arrived() {
   todo_.clear();
 }
 
-/// Whether there was any.
+/// Reduces the slices of which all messages are there; returns whether there was any.
 bool ReductionRun::reduce_complete() {
   const std::size_t before = reduced_;
   while (reduced_ < complete_.size() && may_start_send()) reduce(complete_[reduced_++]);
@@ -143,14 +144,14 @@ void OverlappedReduction::ready(const ExecutionSpace& exec, const ElementRange& 
   poll();
 }
 
-/// What is enqueued on `later` from now on waits for what is on `earlier`.
+/// Makes what is enqueued on `later` from now on wait for what is enqueued on `earlier` already.
 void OverlappedReduction::follow(const ExecutionSpace& earlier, const ExecutionSpace& later) {
   if (earlier == later) return;
   event_.record(earlier);
   event_.hold_back(later);
 }
 
-/// Of a chunk's slices, those that have some of the added elements and are complete with them.
+/// Encodes the slices of a chunk that have some of the added elements and lie within the complete ones.
 void OverlappedReduction::send_complete(int chunk, const ElementRange& added, const ElementRange& complete) {
   const std::vector<Slice>& slices = slices_.of_chunk(chunk);
   const auto first = std::partition_point(
@@ -168,7 +169,7 @@ void OverlappedReduction::poll() {
 void OverlappedReduction::finish(const ExecutionSpace& exec, Phases& phases) {
   follow(exec, exec_);
   run_reduction(exec_, phases, run_);
-  follow(exec_, exec);  // who reads the result
+  follow(exec_, exec);  // kernels that read the result
 }
 
 }  // namespace kadam

@@ -15,41 +15,48 @@
 
 namespace kadam {
 
-/// What a reduction over the owners of chunks does with a slice. Kernels of a step may still run when it
-/// returns.
+/// The functions that a reduction over the owners of chunks calls for each slice. They may return while their
+/// kernels still run.
 struct ReductionSteps {
-  /// Makes this rank's message of a slice of a chunk; the own chunk's lies where the others' are received.
+  /// Makes this rank's message of a slice of any chunk. One of the own chunk is not sent: encode puts it
+  /// where the messages of other ranks are received.
   std::function<void(int chunk, const Slice&)> encode;
-  /// All ranks' messages of a slice of the own chunk are there: makes of them what goes to all.
+  /// Makes the owner's message of a slice of the own chunk, once the messages of all ranks are there.
   std::function<void(const Slice&)> reduce;
-  /// The owner's message of a slice has come, or been made. May be empty.
+  /// Handles the owner's message of a slice: it has come, or this rank has made it. May be empty.
   std::function<void(int chunk, const Slice&)> arrived = {};
 };
 
-/// Slices of all chunks go to their owners; what the owners make of them goes to all ranks, or to nobody.
+/// One reduction over the owners of chunks: sends the slices of all chunks to their owners; sends what the
+/// owners make of them, the replies, to all ranks or to nobody.
 ///
 /// One slice is encoded, another reduced, another decoded, while others travel: the wire waits for the first
-/// encode and for the last reduce alone. Slices leave in the order of their number, each rank's next
-/// neighbour first, so that no rank is everybody's first target. The order in which slices arrive changes no
-/// result: slices have no element in common.
+/// encode and for the last reduce alone. Slices leave in the order of their number; among those of the same
+/// number the slice for the next rank leaves first, so that no rank is everybody's first target. The order in
+/// which slices arrive changes no result: slices have no element in common.
 class ReductionRun {
  public:
   enum class Replies : std::uint8_t { to_all, none };
   static constexpr std::size_t no_limit = std::numeric_limits<std::size_t>::max();
 
-  /// The first buffers: messages to owners; the second: what comes back. While so many sends are under way,
-  /// no other is started: one that starts may be all replies to a slice.
+  /// Announces all receives of messages to this owner. The chunks, the exchange and the steps have to outlive
+  /// this object; `rank` owns chunk `rank`. The first buffers of the exchange hold messages to owners, the
+  /// second ones replies. most_sending: no send is started while so many are under way; the replies to a
+  /// slice are started together.
   ReductionRun(const SlicedChunks& chunks, int rank, Replies replies, Exchange& exchange,
                const ReductionSteps& steps, std::size_t most_sending = no_limit);
 
+  /// working: advance() has done something and may find more; waiting: it can do nothing until a message has
+  /// arrived or left; done: the reduction is complete.
   enum class State : std::uint8_t { working, waiting, done };
+  /// Which sends advance() may start. replies: of this owner, after reducing; no new slice is encoded.
   enum class MayLeave : std::uint8_t { everything, replies, nothing };
-  /// Does what can be done without waiting: at most one encode, and all that has arrived.
+  /// Does what can be done without waiting: handles all that has arrived, and encodes at most one slice.
   State advance(MayLeave may_leave = MayLeave::everything);
-  /// Encodes and sends this slice now, unless it has left: for slices that are complete before others. Needs
-  /// no order; nothing else is done.
+  /// Encodes and sends slice `number` of a chunk at once, unless that is done: for slices that are complete
+  /// before others. May be called in any order.
   void encode(int chunk, std::size_t number);
-  /// Returns when something has arrived, which the next advance() deals with, or left.
+  /// Waits until a message has arrived, which the next advance() handles, or has left.
   void wait() { collect(exchange_.arrivals(true)); }
 
  private:
@@ -61,7 +68,7 @@ class ReductionRun {
   [[nodiscard]] bool reduce_complete();
   [[nodiscard]] bool may_start_send() const { return exchange_.sending() < most_sending_; }
   void reduce(std::size_t number);
-  /// Of a slice, among all numbers of all chunks.
+  /// The id of a slice: its place in encoded_.
   [[nodiscard]] std::size_t id_of(int chunk, std::size_t number) const {
     return number * static_cast<std::size_t>(ranks_) + static_cast<std::size_t>(chunk);
   }
@@ -79,37 +86,40 @@ class ReductionRun {
   std::vector<bool> encoded_;  ///< slices, by number and chunk
   std::size_t missing_ = 0;    ///< slices to be reduced, and slices of others that must come back
   std::size_t most_sending_;
-  std::vector<int> parts_missing_;     ///< of each own slice, messages of ranks
-  std::vector<std::size_t> todo_;      ///< arrivals that nothing was done about yet
+  std::vector<int> parts_missing_;     ///< for each slice of the own chunk: ranks whose message is missing
+  std::vector<std::size_t> todo_;      ///< ids of arrivals that have not been handled
   std::vector<std::size_t> complete_;  ///< own slices without a part missing, in the order of their reduction
-  std::size_t reduced_ = 0;            ///< of complete_
+  std::size_t reduced_ = 0;            ///< how many of complete_ are reduced
 };
 
-/// A whole reduction; waits for it.
+/// Carries out a whole reduction: returns when all its messages have arrived and left. Collective.
 void run_reduction(const ExecutionSpace& exec, Phases& phases, ReductionRun& run);
 
 /// A reduction that starts while its vector is still computed: slices leave when they are complete.
 ///
-/// In which order they leave, and on which ranks they leave early, changes no result: see ReductionRun. Moved
-/// on by calls of ready() and poll() alone. Destroyed before it is finished, it gives up what is under way
-/// and waits for nobody.
+/// Neither the order in which slices leave nor the ranks on which they leave early change a result: see
+/// ReductionRun. Only calls of ready(), poll() and finish() move it on. If it is destroyed before finish(),
+/// it gives up what is under way and waits for nobody.
 class OverlappedReduction {
  public:
-  /// buffers: as of ReductionRun, the first sending from the vector itself. The slices have to live on.
+  /// buffers: as for ReductionRun. vector() is the address from which the first ones send. The slices and the
+  /// communicator have to outlive this object.
   OverlappedReduction(const ExecutionSpace& exec, Communicator& communicator, Traffic traffic,
                       const std::array<ExchangeBuffers, 2>& buffers, const SlicedChunks& slices,
                       ReductionRun::Replies replies, ReductionSteps steps);
   OverlappedReduction(const OverlappedReduction&) = delete;
   OverlappedReduction& operator=(const OverlappedReduction&) = delete;
 
-  /// These elements are final once exec has done what is enqueued on it: then the slices leave that are
-  /// complete now. Waits for nobody; a later call moves on what exec had not done yet.
+  /// Announces that elements `range` are final once exec has done what is enqueued on it, and encodes the
+  /// slices that are complete with them. They leave when exec is done. Waits for nobody; a later call moves
+  /// on what exec had not done yet.
   void ready(const ExecutionSpace& exec, const ElementRange& range);
-  /// Does what can be done without waiting.
+  /// Handles arrivals and sends replies, as far as that needs no waiting.
   void poll();
-  /// Sends what has not left, all of which is final now, and waits for everything.
+  /// Encodes and sends all other slices, whose elements are now as final as those announced, and waits until
+  /// the reduction is done. Kernels that are enqueued on exec afterwards can read the result. Collective.
   void finish(const ExecutionSpace& exec, Phases& phases);
-  /// Where the vector lies.
+  /// The first byte of the first sending buffer.
   [[nodiscard]] const std::byte* vector() const { return vector_; }
 
  private:

@@ -7,8 +7,8 @@
 
 namespace kadam {
 
-/// Whether the slices are those of these chunks. The place of a chunk's last piece tells message layouts
-/// apart.
+/// Whether the slices are those of these chunks. Different message layouts have the last piece of a chunk in
+/// different places.
 bool SlicedChunks::are_cut(int chunks, const ChunkOf& chunk_of, const PieceOf& piece_of) const {
   if (chunks != ranks()) return false;
   for (int j = 0; j < chunks; ++j) {
@@ -30,7 +30,7 @@ void SlicedChunks::cut(int chunks, const ChunkOf& chunk_of, std::size_t piece_by
   std::int64_t longest = 0;
   for (int j = 0; j < chunks; ++j) longest = std::max(longest, chunk_of(j).elements());
   constexpr auto most_slices = static_cast<std::int64_t>(Exchange::most_numbers);
-  // Of an empty vector a unit may be empty too.
+  // A unit of a vector without elements may have no bytes to divide by.
   const std::int64_t units = longest == 0 ? 1
                                           : std::max(static_cast<std::int64_t>(piece_bytes / unit.bytes),
                                                      longest / unit.elements / most_slices + 1);

@@ -16,16 +16,17 @@ namespace kadam {
 /// A part of one chunk that travels as one piece.
 struct Slice {
   ElementRange elements;  ///< of the whole vector
-  Piece sent;             ///< in a buffer with the messages of all chunks
-  Piece received;         ///< in a buffer with the messages of one chunk from all ranks: the one from rank 0
+  Piece sent;             ///< its place in a buffer with the messages of all chunks
+  Piece received;         ///< the place of that from rank 0 in a buffer with the messages of one chunk from
+                          ///< all ranks; that from rank r lies r stride_bytes() behind
 };
 
-/// The chunks of a vector, one for each rank, cut into slices of one length from their starts.
+/// The chunks of a vector, one for each rank, each cut from its start into slices of the same length.
 ///
 /// Worked number: d = 1000, n = 2, slices of 200: chunk 0 has 512 elements in slices of 200, 200, 112.
 class SlicedChunks {
  public:
-  /// What slices are made of: so many elements, with a message of so many bytes.
+  /// A number of elements that no slice divides, and the bytes of their message.
   struct Unit {
     std::int64_t elements = 1;
     std::size_t bytes = 1;
@@ -35,10 +36,10 @@ class SlicedChunks {
   using ChunkOf = std::function<ElementRange(int)>;
   using PieceOf = std::function<Piece(const ElementRange&)>;
 
-  /// Cuts the chunks into slices of as many units as make about piece_bytes, at least one; more where a chunk
-  /// would have more than Exchange::most_numbers slices. Returns at once, without an allocation, if the
-  /// slices are those of these very arguments already. chunk_of(j) is chunk j, of units but for its end;
-  /// piece_of where the message of some elements lies among the messages of all chunks.
+  /// Cuts the chunks into slices of as many units as fit into piece_bytes, at least one; of more units if a
+  /// chunk would have more than Exchange::most_numbers slices. Cached: a call with the same arguments returns
+  /// at once, without an allocation. chunk_of(j) is chunk j, which consists of units but for a shorter one at
+  /// its end; piece_of(elements) is the place of their message among the messages of all chunks.
   void cut(int chunks, const ChunkOf& chunk_of, std::size_t piece_bytes, const Unit& unit,
            const PieceOf& piece_of);
 
@@ -46,9 +47,10 @@ class SlicedChunks {
   [[nodiscard]] const std::vector<Slice>& of_chunk(int chunk) const {
     return slices_[static_cast<std::size_t>(chunk)];
   }
-  /// Slices of the chunk that has most.
+  /// The number of slices of the chunk that has the most.
   [[nodiscard]] std::size_t most() const { return most_; }
-  /// Of the messages of a chunk that come from all ranks, how far apart two are.
+  /// The bytes from the message of one rank to that of the next, in a buffer with the messages of this chunk
+  /// from all ranks.
   [[nodiscard]] std::size_t stride_bytes(int chunk) const {
     return stride_bytes_[static_cast<std::size_t>(chunk)];
   }
@@ -56,17 +58,17 @@ class SlicedChunks {
  private:
   [[nodiscard]] bool are_cut(int chunks, const ChunkOf& chunk_of, const PieceOf& piece_of) const;
 
-  std::size_t piece_bytes_ = 0;  ///< that slices were made for
+  std::size_t piece_bytes_ = 0;  ///< of the last cut(), as unit_
   Unit unit_;
   std::vector<std::vector<Slice>> slices_;
   std::vector<std::size_t> stride_bytes_;
   std::size_t most_ = 0;
 };
 
-/// Where some elements lie in a buffer of numbers of so many bytes.
+/// The place of elements `range` in a buffer of numbers, each of bytes_per_number bytes.
 [[nodiscard]] Piece numbers_piece(const ElementRange& range, std::size_t bytes_per_number);
 
-/// For a vector of numbers that are sent as they are.
+/// Cuts the chunks of a vector whose numbers are sent as they are. T: the type of a number.
 template <class T>
 void cut_numbers(SlicedChunks& slices, const ChunkLayout& chunks, std::size_t piece_bytes) {
   constexpr std::int64_t unit = ChunkLayout::alignment_elements;
@@ -75,14 +77,16 @@ void cut_numbers(SlicedChunks& slices, const ChunkLayout& chunks, std::size_t pi
       [](const ElementRange& range) { return numbers_piece(range, sizeof(T)); });
 }
 
-/// Messages of 32-bit words: the words in so many bytes, and those of a piece.
+/// The number of 32-bit words in `bytes` bytes, a multiple of 4.
 [[nodiscard]] std::int64_t words_of(std::size_t bytes);
+/// The words of a piece of a buffer. Shape: the piece is whole words.
 [[nodiscard]] Words<MemorySpace> part_of(const Words<MemorySpace>& all, const Piece& piece);
 
-/// Slices of whole scale blocks of a block-coded message.
+/// Cuts the chunks of a block-coded message into slices of whole scale blocks.
 void cut_messages(SlicedChunks& slices, const BlockMessage& message, std::size_t piece_bytes);
 
-/// A slice of the own chunk is not sent: it goes to where the others' are received.
+/// Copies the own message of a slice of the own chunk, chunk `rank`, from `messages` to its place in
+/// `received`, where those of the other ranks come in: no rank sends to itself.
 void keep_own_message(const ExecutionSpace& exec, const SlicedChunks& slices, int rank, const Slice& slice,
                       const Words<MemorySpace>& messages, const Words<MemorySpace>& received);
 

@@ -23,13 +23,14 @@
 namespace kadam {
 namespace {
 
-/// Elements of a slice, unless a block has more: its message may be short, but the wire waits for the
-/// selection from the first slice, and who waits for the end waits for the sum of the last. A device selects
+/// The most elements of a slice, unless one block has more. Its message may be short, but the wire waits for
+/// the selection from the first slice, and the end of a delivery for the sum of the last. A device selects
 /// from any slice in about the time of a launch.
 constexpr std::int64_t longest_slice =
     kernels_run_on_host ? std::int64_t{1} << 19U : std::numeric_limits<std::int64_t>::max();
 
-/// With owners and select_block = 0 every region is one block, and regions are the ranks' chunks.
+/// The length of select blocks, 0 for one block in all. With owners and select_block = 0 every region is one
+/// block, and the regions are the ranks' chunks.
 std::int64_t block_of(const SparseOptions& options, std::int64_t elements, int ranks) {
   if (options.select_block < 0 || options.select_block > SparseMessage::largest_select_block) {
     throw std::invalid_argument(
@@ -63,16 +64,16 @@ void deliver_everything(const ExecutionSpace& exec, const Vector<float>& residua
       });
 }
 
-/// What a gather does with a slice. Kernels of a step may still run when it returns.
+/// The functions that a gather calls for each slice. They may return while their kernels still run.
 struct GatherSteps {
   std::function<void(const Slice&)> encode;   ///< makes this rank's message of a slice
-  std::function<void(const Slice&)> arrived;  ///< the messages of all ranks are there
+  std::function<void(const Slice&)> arrived;  ///< handles the messages of all ranks for a slice
 };
 
-/// Every rank's message goes to all, slice by slice: one is encoded, another decoded, while others travel.
+/// Sends every rank's message to all, slice by slice: one is encoded, another decoded, while others travel.
 ///
-/// slices: of the one message, Slice::sent being where it lies in it. Rank r's message lies r times
-/// stride_bytes behind the start of the buffers, on both sides; the own one is made in place.
+/// slices: of a message; Slice::sent is the place of a slice in it. The message of rank r lies r stride_bytes
+/// behind the start of both buffers; encode makes the own one in its place.
 void pipelined_gather(const ExecutionSpace& exec, Phases& phases, const std::vector<Slice>& slices,
                       std::size_t stride_bytes, Communicator& communicator, Exchange& exchange,
                       const GatherSteps& steps) {
@@ -133,7 +134,7 @@ std::size_t SparseMeanLayout::stride_bytes() const {
   return (received_bytes() + word - 1) / word * word;
 }
 
-/// Densities between 1 and 0.1 % cost something in between; the nearer one counts.
+/// The kernel that selects. It is known for densities of 1 and 0.1 %; the nearer one stands for all others.
 Kernel SparseMeanLayout::selection() const {
   constexpr double between = 0.003;
   if (options_.density < between) return selects_together() ? cost::top_k_all_permille : cost::top_k_permille;
@@ -313,7 +314,7 @@ void SparseMean::select(const ExecutionSpace& exec, const ElementRange& range, c
     select_top_k(exec, map, values, selected, place);
     return;
   }
-  // Blocks that are too long for one thread or team, one after the other by all.
+  // Blocks are too long for one thread or team: all threads take one after the other.
   for (std::int64_t block = 0; block < map.blocks; ++block)
     large_top_k_(exec, map, block, values, selected, place);
 }

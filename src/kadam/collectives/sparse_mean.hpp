@@ -17,17 +17,19 @@
 
 namespace kadam {
 
-/// Who sums what ranks select: every rank all of it, or the owner of a region that region.
+/// Which rank sums the selected entries. own: every rank sums all of them; owner: the owner of a region sums
+/// those of its region.
 enum class SparseExchange : std::uint8_t { own, owner };
 
 struct SparseOptions {
   double density = 0.01;
-  std::int64_t select_block = 4096;  ///< 0: one block, with owners one per region; at most 65536
+  std::int64_t select_block = 4096;  ///< at most 65536; 0: one block, with owners one for each region
   SparseExchange exchange = SparseExchange::own;
-  SparseValues values = SparseValues::exact;  ///< two_levels: with exchange own, and blocks of 1 to 4096
+  SparseValues values = SparseValues::exact;  ///< two_levels: only with own, and select_block 1 to 4096
 };
 
-/// What SparseMean exchanges and holds, without its buffers. It has one level: a sparse message is short.
+/// What SparseMean exchanges and holds, without its buffers. Its exchange has one level, because a sparse
+/// message is short. "Two levels" below are those of values (SparseValues).
 class SparseMeanLayout {
  public:
   SparseMeanLayout() = default;
@@ -40,19 +42,19 @@ class SparseMeanLayout {
   [[nodiscard]] bool has_owners() const { return options_.exchange == SparseExchange::owner; }
   [[nodiscard]] bool has_two_levels() const { return options_.values == SparseValues::two_levels; }
   [[nodiscard]] const SparseMessage& message() const { return message_; }
-  /// What is selected before it becomes a message with two levels.
+  /// With two levels: the exact message from which message() is made; else empty.
   [[nodiscard]] const SparseMessage& selected() const { return selected_; }
-  /// Whether blocks are too long for one thread or team: all select from one after the other.
+  /// Whether blocks are too long for one thread or team: then all threads select together, block after block.
   [[nodiscard]] bool selects_together() const {
     return message_.map().block_elements > SparseMessage::largest_select_block;
   }
   [[nodiscard]] ElementRange own_region() const { return message_.region(ranks_, rank_); }
-  /// Of the messages that come from all ranks: the own region's, or everybody's whole one.
+  /// The bytes of a message that this rank receives: with owners that of its region, else the whole one.
   [[nodiscard]] std::size_t received_bytes() const;
-  /// Between the received messages of two ranks: whole words.
+  /// The bytes from the received message of one rank to that of the next: received_bytes() in whole words.
   [[nodiscard]] std::size_t stride_bytes() const;
 
-  /// Of a delivery, on a CPU with so many threads or, with 0, on a GPU.
+  /// The cost of one delivery on a CPU with this number of threads, or on a GPU if it is 0.
   [[nodiscard]] Cost cost(std::int64_t threads) const;
 
  private:
@@ -64,11 +66,11 @@ class SparseMeanLayout {
   int ranks_ = 1;
   int rank_ = 0;
   SparseMessage message_;
-  SparseMessage selected_;  ///< with two levels
+  SparseMessage selected_;  ///< see selected()
 };
 
-/// Delivers the mean of an element's whole residual, where it is kept out of the selection:
-/// x <- x - mean;  residual <- 0.
+/// Delivers the whole residual of an element that is kept out of the selection, from its exact mean over
+/// ranks: x <- x - mean;  residual <- 0. For DenseSubset::decode().
 struct DeliverWhole {
   Vector<float> x;
   Vector<float> residual;
@@ -78,18 +80,19 @@ struct DeliverWhole {
   }
 };
 
-/// Delivers the largest entries of every rank's residual (Locally Accumulated Adam).
+/// Delivers the largest entries of every rank's residual e to x (Locally Accumulated Adam).
 ///
 ///   own:   in every select block: send the k = max(1, floor(density len + 1/2)) largest |e|;  e <- 0 there
 ///          messages go to all;  x <- x - (1/n) sum sent                                       all-gather
-///   owner: the same messages, but each region's to its owner                                  all-to-all
+///   owner: the same messages, but the part of each region goes to its owner                   all-to-all
 ///          owner: the k largest of |(1/n) sum sent| in every block of the region go to all    all-gather
-///          x <- x - what came;  e <- 0 where a rank sent an entry and it came back
+///          x <- x - these;  e <- 0 where this rank sent an entry and the owner sent it back
 ///
-/// With two levels (SparseValues) an entry is 14 bits instead of 32 and its index: the value is that of the
-/// mean of the larger or of the smaller ones of its block (encode_two_levels()), e <- e - what was said
-/// instead of e <- 0, so that what one bit cannot say stays. With exchange own alone: an owner would have to
-/// say the mean with two levels again and nobody would hold what that loses.
+/// With two levels (SparseValues) an entry is 14 bits instead of 32 and its index. Its value is one of two
+/// magnitudes of its block, with a sign: the mean of the larger or of the smaller entries
+/// (encode_two_levels()). Then e <- e - sent value instead of e <- 0, so that the rounding stays in e. Only
+/// with exchange own: an owner would have to round the mean to two levels again, and no rank would keep that
+/// rounding.
 ///
 /// Sums are in rank order; every rank applies the same bytes, so replicas stay bitwise equal. Law: x - mean
 /// of e over ranks is the same before and after, to rounding. One rank: x <- x - e, e <- 0, nothing is sent.
@@ -103,19 +106,19 @@ struct DeliverWhole {
 class SparseMean {
  public:
   SparseMean() = default;
-  /// The communicator has to live on. Errors: as SparseMeanLayout.
+  /// The communicator has to outlive this object. Errors: as for SparseMeanLayout.
   SparseMean(const ExecutionSpace& exec, const SparseOptions& options, std::int64_t elements,
              Communicator& communicator);
 
-  /// Sends the largest entries of `residual`, takes from it what all then apply, and applies
-  /// x <- x - mean of what all sent (owner: its largest). x: the parameters, or any vector of that length: of
-  /// zeros it makes the mean with its sign turned. Collective.
+  /// Sends the largest entries of `residual`, subtracts from x the mean of the entries of all ranks (with
+  /// owners, the largest of that mean), and removes the delivered part from `residual`. x: the parameters, or
+  /// any vector; zeros become the mean with its sign turned. Collective. Shape: both [d].
   void deliver(const ExecutionSpace& exec, Phases& phases, const Vector<float>& residual,
                const Vector<float>& x);
 
-  /// Of the coordinates that ranks sent in the last delivery, the part that more than one sent; nothing if
-  /// there was no delivery, or nothing but zeros in it, or there is one rank. Equal on all ranks. Collective.
-  /// Memory: the first call allocates 1 B per element of the vector (owner: of the region).
+  /// The share of the coordinates sent in the last delivery that more than one rank sent; std::nullopt before
+  /// a delivery, if it had only zeros, or with one rank. Equal on all ranks. Collective. Memory: the first
+  /// call allocates 1 B per element of the vector (with owners: of the region).
   [[nodiscard]] std::optional<double> overlap(const ExecutionSpace& exec);
 
   [[nodiscard]] const SparseMeanLayout& layout() const { return layout_; }
@@ -127,13 +130,13 @@ class SparseMean {
                       const Vector<float>& x);
   void deliver_by_owners(const ExecutionSpace& exec, Phases& phases, const Vector<float>& residual,
                          const Vector<float>& x);
-  /// Slices of whole blocks, of every region or of the whole vector. Their messages have at most piece_bytes,
-  /// but one block at least.
+  /// Cuts the regions, or the whole vector, into slices of whole blocks, whose messages have at most
+  /// piece_bytes, but of one block at least.
   void cut_into_slices(std::size_t piece_bytes);
-  /// The largest entries of some elements into their place in a message. values: of these elements.
+  /// Writes the largest entries of elements `range` to their place in `message`. values: of `range` alone.
   void select(const ExecutionSpace& exec, const ElementRange& range, const Vector<float>& values,
               Selected selected, const Words<MemorySpace>& message) const;
-  /// What came from all ranks for some elements.
+  /// The received entries of elements `range`, from all ranks.
   [[nodiscard]] SparseMessages<MemorySpace> received_messages(const ElementRange& range) const;
 
   SparseMeanLayout layout_;
@@ -141,12 +144,12 @@ class SparseMean {
   bool delivered_ = false;
   LargeTopK<ExecutionSpace> large_top_k_;  ///< for blocks that are too long for one thread or team
   SlicedChunks slices_;                    ///< owner: of every region; own: of the whole vector, as chunk 0
-  Words<MemorySpace> received_;   ///< own: the messages of all, the own one in place; owner: of the region
+  Words<MemorySpace> received_;   ///< messages of all ranks, the own one among them; owner: of the own region
   Words<MemorySpace> sent_;       ///< owner: the own message
-  Words<MemorySpace> kept_;       ///< owner: what is applied, laid out like a message
+  Words<MemorySpace> kept_;       ///< owner: the entries that all ranks apply, laid out as a message
   Words<MemorySpace> selected_;   ///< two levels: the exact message
   Vector<float> sums_;            ///< own: see sparse_sum_elements(); owner: the mean of the region
-  Vector<std::uint8_t> senders_;  ///< from the first overlap() on
+  Vector<std::uint8_t> senders_;  ///< for overlap(), whose first call allocates it
 };
 
 }  // namespace kadam
