@@ -25,7 +25,7 @@ using Vector = Kokkos::View<T*, MemorySpace>;
 template <class T>
 using HostVector = Kokkos::View<T*, Kokkos::HostSpace>;
 
-/// Whether kernels run on the host's processors: they reach its memory.
+/// Whether kernels run on the host's processors, and so reach its memory.
 inline constexpr bool kernels_run_on_host =
     Kokkos::SpaceAccessibility<ExecutionSpace, Kokkos::HostSpace>::accessible;
 
@@ -33,7 +33,7 @@ inline constexpr bool kernels_run_on_host =
 inline constexpr bool host_reaches_vectors =
     Kokkos::SpaceAccessibility<Kokkos::HostSpace, MemorySpace>::accessible;
 
-/// An allocation that is not initialised: its first writer is a kernel on `exec`.
+/// Allocates a vector without initialising it. The first writer has to be a kernel on `exec`.
 template <class T>
 [[nodiscard]] Vector<T> allocate(const ExecutionSpace& exec, const std::string& label,
                                  std::int64_t elements) {
@@ -41,7 +41,7 @@ template <class T>
                    static_cast<std::size_t>(elements));
 }
 
-/// An allocation filled with zeros by `exec`.
+/// Allocates a vector, which `exec` fills with zeros.
 template <class T>
 [[nodiscard]] Vector<T> allocate_zeros(const ExecutionSpace& exec, const std::string& label,
                                        std::int64_t elements) {

@@ -13,20 +13,20 @@
 
 namespace kadam {
 
-/// The codes of chunked vectors in scale blocks, one of which is chosen by its name when a program runs. THE
-/// list: options, their help, the plan, kadam-bench and tests follow from it. Where a number of bits stands
-/// for a code it means the first of them that has so many.
+/// A code for chunked vectors in scale blocks, chosen by its name when a program runs. This is THE list of
+/// codes: options, their help, the plan, kadam-bench and tests follow from it. A number of bits in place of a
+/// name means the first code in the list with this number.
 using AnyQuantiser = std::variant<SignQuantiser, UniformQuantiser<2>, UniformQuantiser<4>,
                                   UniformQuantiser<8>, Float8Quantiser, Gauss2Quantiser, IdentityQuantiser>;
 
-/// Those of them that an optimizer with one bit per element can have; on a single rank the identity.
+/// The codes of an optimizer with one bit per element: the sign or, on a single rank, the identity.
 using SignCode = std::variant<SignQuantiser, IdentityQuantiser>;
-/// Those whose errors may be kept in bf16: what one bit leaves is about as large as what it says.
+/// The codes whose errors may be kept in bf16: the sign, whose errors are about as large as what it sends.
 using ShortErrorCode = std::variant<SignQuantiser>;
-/// Those that a moving-average error can have.
+/// The codes that go with a moving-average error.
 using UniformCode = std::variant<UniformQuantiser<2>, UniformQuantiser<4>, UniformQuantiser<8>>;
 
-/// Calls function(code) for each of Codes but the identity, which stands for no code at all.
+/// Calls function(code) for each of Codes except the identity, which stands for no code at all.
 template <class Codes = AnyQuantiser, class Function>
 void for_each_code(const Function& function) {
   const auto visits = [&]<class... Q>(const std::variant<Q...>* /*codes*/) {
@@ -38,9 +38,10 @@ void for_each_code(const Function& function) {
   visits(static_cast<const Codes*>(nullptr));
 }
 
+/// Which codes code_names() lists: all, or those with a code that decodes to 0 (has_zero).
 enum class CodesThat : std::uint8_t { are_any, have_zero };
 
-/// The names of these codes, in their order, but for the identity: of all, or of those that can say 0.
+/// The names of Codes, in their order, without the identity.
 template <class Codes = AnyQuantiser>
 [[nodiscard]] std::vector<std::string> code_names(CodesThat which = CodesThat::are_any) {
   std::vector<std::string> names;
@@ -50,13 +51,13 @@ template <class Codes = AnyQuantiser>
   return names;
 }
 
-/// The code of this name; `scale` is that of a sign. Errors: std::invalid_argument for a name that no code
-/// has.
+/// The code of this name, the identity too. `scale` is the rule for the scale of a sign code; other codes
+/// ignore it. Errors: std::invalid_argument for a name that no code has.
 [[nodiscard]] AnyQuantiser make_quantiser(std::string_view name, SignScale scale = SignScale::rms);
-/// The bits per element of the code of this name. Errors: as make_quantiser.
+/// The bits per element of the code of this name. Errors: as for make_quantiser().
 [[nodiscard]] int code_bits(std::string_view name);
 
-/// What costs ask of a code.
+/// The name and the bits per element of a code, from which costs are computed.
 struct CodeFigures {
   std::string_view name;  ///< lives as long as the program
   int bits;

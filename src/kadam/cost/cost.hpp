@@ -12,7 +12,8 @@
 
 namespace kadam {
 
-/// What bytes are sent for; `node`: all that stays inside a node because exchanges have two levels.
+/// The classes of traffic, by what bytes are sent for; `node`: all bytes that stay inside a node because
+/// exchanges have two levels.
 enum class Traffic : std::uint8_t { control, dense, compressed, sparse, background, node };
 inline constexpr std::size_t traffic_classes = 6;
 
@@ -31,23 +32,24 @@ struct MemoryUse {
 /// Who sends what to whom: a piece for each other rank, or one piece for all of them.
 enum class Pattern : std::uint8_t { all_to_all, all_gather };
 
-/// One rank's part in a collective exchange: of Traffic::node inside its node, else with the ranks of other
-/// nodes, or with all.
+/// One rank's part in a collective exchange. In two levels Traffic::node goes to the ranks of its node, and
+/// all other traffic to the ranks with its place in other nodes, unless has_one_level. With one level all
+/// goes to all ranks.
 struct Transfer {
   Pattern pattern = Pattern::all_to_all;
   Traffic traffic = Traffic::dense;
   std::size_t bytes = 0;  ///< that the rank sends to all others together, as Communicator counts them
-  /// In two levels, too: every rank exchanges with every other one, those of its own node as well.
+  /// Whether every rank exchanges with every other one also in two levels.
   bool has_one_level = false;
 };
 
-/// What a collective costs a rank in one call: known from its layout, before anything is allocated.
+/// What a collective costs a rank in one call, and holds: known from its layout before anything is allocated.
 struct Cost {
   std::vector<Transfer> transfers;  ///< one after the other
   std::vector<Work> work;
   MemoryUse memory;
 
-  /// Those of one class of traffic.
+  /// The bytes of all transfers of one class of traffic.
   [[nodiscard]] std::size_t bytes(Traffic traffic) const {
     std::size_t sum = 0;
     for (const Transfer& transfer : transfers) sum += transfer.traffic == traffic ? transfer.bytes : 0;
@@ -58,54 +60,58 @@ struct Cost {
 /// What an exchange can hide behind.
 enum class Hiding : std::uint8_t {
   nothing,
-  backward,    ///< a gradient's: layers that are done are sent while others compute; and as pieces
-  pieces,      ///< one piece is sent while others are encoded, reduced and decoded
-  background,  ///< everything: its result is wanted some steps later
+  backward,    ///< the backward pass: finished layers are sent while others compute; and as `pieces`
+  pieces,      ///< its own kernels: one piece is sent while others are encoded, reduced and decoded
+  background,  ///< all that the program computes: the result is needed some steps later
 };
 
-/// Transfers one after the other, at every step t with (t - after) mod every = 0.
+/// An exchange of a phase, at every step t with (t - after) mod every = 0.
 struct PlannedExchange {
   Hiding hiding = Hiding::nothing;
-  std::vector<Transfer> transfers;
+  std::vector<Transfer> transfers;  ///< one after the other
   std::int64_t every = 1;
   std::int64_t after = 0;
-  /// Of the background: the steps until its result is wanted; 0: until the next exchange.
+  /// With Hiding::background: after how many steps the result is needed; 0: when the next exchange begins.
   std::int64_t wanted_after = 0;
 };
 
-/// How many steps of a run are of one kind, and how many of these come after its warm-up.
+/// How many steps of a run are of one phase.
 struct StepCount {
   double all = 0.0;
-  double settled = 0.0;
+  double settled = 0.0;  ///< those of them that come after the warm-up of the run
 };
 
-/// The steps of one kind: what a rank computes and sends in one of them.
+/// A phase of an algorithm: what a rank computes and sends in one of its steps.
 struct StepPhase {
-  std::string name;  ///< as in StepResult
+  std::string name;  ///< StepResult::phase
   std::vector<Work> work;
   std::vector<PlannedExchange> exchanges;
-  /// Ranks first tell each other whether their gradients are finite, in a few bytes that nothing hides.
+  /// Whether ranks first tell each other that their gradients are finite, in a few bytes that nothing hides.
   bool agrees = true;
-  /// Of a run of so many steps; all of them where an algorithm has one phase.
+  /// count(steps): the steps of this phase in a run of `steps` steps. The default, all of them, is for an
+  /// algorithm with one phase.
   std::function<StepCount(std::int64_t)> count = [](std::int64_t steps) {
     return StepCount{static_cast<double>(steps), static_cast<double>(steps)};
   };
 
-  /// Computes what the collective does in each of these steps; sends what it sends.
+  /// Adds the work and the transfers of a collective that is called in every step of the phase. Its memory is
+  /// not added: see AlgorithmCost.
   void add(const Cost& collective, Hiding hiding);
-  /// The same once in so many steps.
+  /// The same for one call in when.every steps: a step has 1/every of its work. Ignores when.transfers.
   void add(const Cost& collective, const PlannedExchange& when);
+  /// Adds a kernel's work in a step of the phase.
   void add(const Work& one) { work.push_back(one); }
 };
 
-/// What an algorithm costs: its phases, and what it holds.
+/// What an algorithm costs: its phases, and the memory that it holds in all of them.
 struct AlgorithmCost {
   std::vector<StepPhase> phases;
   MemoryUse memory;
 };
 
-/// A phase of the first `until` steps, and one of those that follow.
+/// StepPhase::count of a phase that is the warm-up: the first `until` steps of a run.
 [[nodiscard]] std::function<StepCount(std::int64_t)> steps_until(std::int64_t until);
+/// StepPhase::count of a phase that follows a warm-up of `until` steps.
 [[nodiscard]] std::function<StepCount(std::int64_t)> steps_after(std::int64_t until);
 
 }  // namespace kadam

@@ -21,7 +21,7 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
   return text;
 }
 
-/// Nothing for a negative extent, or elements beyond 64 bits.
+/// The elements of a tensor of this shape; none for a negative extent, or for more than 64 bits can count.
 std::optional<std::int64_t> elements_of(const std::vector<std::int64_t>& shape) {
   std::int64_t elements = 1;
   for (const std::int64_t extent : shape) {

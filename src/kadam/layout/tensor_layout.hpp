@@ -10,8 +10,8 @@ namespace kadam {
 
 /// One named tensor: elements [begin, end) of the flat parameter vector, row-major. May be empty.
 ///
-/// A tensor of two or more dimensions is seen as a matrix of shape[0] rows; it counts as one if it has two
-/// rows and two columns or more. Worked number: a convolution of shape 8 x 3 x 5 x 5 is a matrix 8 x 75.
+/// A tensor of two or more dimensions is read as shape[0] rows; it is a matrix if it has at least two rows
+/// and two columns. Worked number: a convolution of shape 8 x 3 x 5 x 5 is a matrix 8 x 75.
 struct Tensor {
   std::string name;
   std::int64_t begin = 0;
@@ -30,8 +30,8 @@ struct Tensor {
 /// The named tensors of a model, one after the other in one flat vector of d float32 elements.
 ///
 /// Errors: the constructor throws std::invalid_argument when tensors overlap, leave a gap, are out of order,
-/// share a name, or have other elements than their shape says. Worked number: {{"w", 0, 6}, {"b", 6, 8}} has
-/// d = 8.
+/// share a name, or have a number of elements that is not that of their shape. Worked number:
+/// {{"w", 0, 6}, {"b", 6, 8}} has d = 8.
 class TensorLayout {
  public:
   TensorLayout() = default;
@@ -40,7 +40,7 @@ class TensorLayout {
   /// d, the length of the flat vector.
   [[nodiscard]] std::int64_t elements() const { return tensors_.empty() ? 0 : tensors_.back().end; }
   [[nodiscard]] const std::vector<Tensor>& tensors() const { return tensors_; }
-  /// 0, and where each tensor ends.
+  /// 0, followed by Tensor::end of each tensor.
   [[nodiscard]] std::vector<std::int64_t> boundaries() const;
 
   friend bool operator==(const TensorLayout&, const TensorLayout&) = default;
@@ -49,12 +49,15 @@ class TensorLayout {
   std::vector<Tensor> tensors_;
 };
 
-/// Builds a layout tensor by tensor; `add` returns the tensor's first element.
+/// Builds a layout tensor by tensor.
 class TensorLayoutBuilder {
  public:
+  /// Appends a tensor of one dimension. Returns its first element.
   std::int64_t add(std::string name, std::int64_t elements);
-  /// Errors: std::invalid_argument for a negative extent, or elements beyond 64 bits.
+  /// Appends a tensor of this shape; spectral: Tensor::spectral. Returns its first element. Errors:
+  /// std::invalid_argument for a negative extent, or more elements than 64 bits can count.
   std::int64_t add(std::string name, std::vector<std::int64_t> shape, bool spectral = true);
+  /// Errors: as for TensorLayout.
   [[nodiscard]] TensorLayout build() const { return TensorLayout(tensors_); }
 
  private:

@@ -48,7 +48,7 @@ Piece BlockMessage::piece(const ElementRange& range) const {
   return {static_cast<std::size_t>(first_word) * word_bytes, static_cast<std::size_t>(words) * word_bytes};
 }
 
-/// Only the last chunks are not full, and those behind the first such one are empty.
+/// Earlier chunks count as full: the first chunk that is shorter has only empty ones behind it.
 std::int64_t BlockMessage::words_before(std::int64_t element) const {
   if (map_.chunk_elements == 0) return 0;
   return (element / map_.chunk_elements) * map_.words_per_chunk + words_of(element % map_.chunk_elements);

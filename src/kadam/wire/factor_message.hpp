@@ -16,33 +16,33 @@ namespace kadam {
 ///
 /// The columns lie one after the other in a buffer, which is cut into chunks (ChunkLayout). A block is the
 /// part of one column in one chunk.
-/// Wire: block after block, its float32 scale, if the code has one, then its codes, element 0 in the lowest
-/// bits of the first 32-bit word, padded to whole words; little-endian. There is no header.
+/// Wire: for each block of the chunk its float32 scale, if the code has one, then its codes, element 0 in the
+/// lowest bits of the first 32-bit word, padded to whole words; little-endian. There is no header.
 /// Worked number: columns of 100 and 30 elements on 2 ranks: chunks of 128 and 2 elements, blocks of 100, 28
 /// and 2 elements; with 8 bits 104 + 32 = 136 bytes and 8 bytes.
 class FactorMessage {
  public:
   FactorMessage() = default;
-  /// columns: their lengths. bits divides 32.
+  /// columns: the length of each column. bits: per element; divides 32.
   FactorMessage(const std::vector<std::int64_t>& columns, int ranks, int bits, bool has_scale);
 
   [[nodiscard]] std::int64_t elements() const { return chunks_.elements(); }
   [[nodiscard]] const ChunkLayout& chunks() const { return chunks_; }
-  /// All blocks, in order; none is empty.
+  /// The blocks of all chunks, in order; none is empty.
   [[nodiscard]] const std::vector<FactorBlock>& blocks() const { return blocks_; }
-  /// Which column each of them is a part of.
+  /// For each of blocks(): the number of the column that it is a part of.
   [[nodiscard]] const std::vector<std::size_t>& columns() const { return columns_; }
-  /// Blocks [first, end) are those of a chunk.
+  /// A chunk consists of blocks [first_block(chunk), end_block(chunk)).
   [[nodiscard]] std::int64_t first_block(int chunk) const {
     return first_blocks_[static_cast<std::size_t>(chunk)];
   }
   [[nodiscard]] std::int64_t end_block(int chunk) const {
     return first_blocks_[static_cast<std::size_t>(chunk) + 1];
   }
-  /// Where chunk j's message lies when the messages of all chunks follow each other.
+  /// The place of a chunk's message in a buffer where the messages of all chunks follow each other.
   [[nodiscard]] const Piece& piece(int chunk) const { return pieces_[static_cast<std::size_t>(chunk)]; }
   [[nodiscard]] const std::vector<Piece>& pieces() const { return pieces_; }
-  /// Of the messages of all chunks.
+  /// The bytes of the messages of all chunks.
   [[nodiscard]] std::size_t total_bytes() const {
     return pieces_.empty() ? 0 : pieces_.back().offset_bytes + pieces_.back().bytes;
   }
