@@ -51,9 +51,10 @@ class SelfTransport final : public Transport {
   };
 };
 
-/// part(number, piece of part_bytes at most): messages so short that MPI sends them without asking first,
-/// which would be a round trip more. A long piece goes as one message: a round trip is little beside it, and
-/// the transport need not hold it back part by part.
+/// Calls part(number, part of the piece) for parts of at most part_bytes: messages so short that MPI sends
+/// them without asking the receiver first, which would cost one more round trip. A piece of more than 16
+/// parts goes as one message: beside its length a round trip is little, and the transport need not hold it
+/// back part by part.
 template <class Function>
 void for_each_part(const Piece& piece, std::size_t part_bytes, const Function& part) {
   constexpr std::size_t most_parts = 16;
@@ -140,7 +141,7 @@ std::unique_ptr<Communicator> Communicator::level(std::unique_ptr<Transport> tra
 }
 
 void Communicator::form_levels(int ranks_per_node) {
-  // Who stages cuts messages otherwise than who does not.
+  // Ranks that stage cut messages in other places than ranks that do not.
   const std::vector<std::string> names = {"the ranks per node",
                                           "whether messages pass through host memory (1: they do)"};
   const std::vector<std::uint64_t> wanted = {static_cast<std::uint64_t>(ranks_per_node), staged_ ? 1U : 0U};
@@ -229,7 +230,7 @@ void Communicator::all_reduce_sum(const ExecutionSpace& exec, const Vector<float
   counters_->add(Traffic::dense, 2 * (ranks - 1) * bytes / ranks);
 }
 
-/// In parts as long as the memory for staging.
+/// Sums the values in parts that fit into the staging memory.
 void Communicator::sum_through_host(const ExecutionSpace& exec, const Vector<float>& values) {
   reserve_staging();
   auto* const host = staging_->memory().data();
@@ -250,7 +251,7 @@ Seconds Communicator::patience() const {
 }
 
 void Communicator::report_missing_ranks() {
-  // Ranks have not begun to wait at the same moment.
+  // Ranks did not begin to wait at the same moment, so each gives the others some time.
   const std::vector<int> missing =
       numbers_->missing_ranks(Seconds(std::clamp(options_.timeout_seconds / 4.0, 1.0, 30.0)));
   std::ostringstream text;

@@ -25,12 +25,13 @@
 
 namespace kadam {
 
-/// Bytes that this rank sent to other ranks, per class of traffic. Its own pieces do not count.
+/// Bytes that this rank has sent to other ranks, per class of traffic. The pieces that a rank keeps for
+/// itself do not count.
 class ByteCounters {
  public:
   [[nodiscard]] std::size_t sent(Traffic traffic) const { return sent_[static_cast<std::size_t>(traffic)]; }
   [[nodiscard]] std::size_t total() const;
-  /// Without what two levels keep inside a node.
+  /// total() without Traffic::node, the bytes that two levels keep inside a node.
   [[nodiscard]] std::size_t between_nodes() const { return total() - sent(Traffic::node); }
   void add(Traffic traffic, std::size_t bytes) { sent_[static_cast<std::size_t>(traffic)] += bytes; }
 
@@ -38,10 +39,10 @@ class ByteCounters {
   std::array<std::size_t, traffic_classes> sent_{};
 };
 
-/// Told of exchanges as they happen: what a timeline is drawn from.
+/// An observer is told of exchanges as they happen; timelines are drawn from that.
 ///
-/// Calls come from whichever thread exchanges: that of a background exchange calls at any time. They are on
-/// the way of every message, and must be short.
+/// Calls come from the thread that exchanges: from that of a background exchange at any time. Messages wait
+/// for these calls: they must be short.
 class ExchangeObserver {
  public:
   ExchangeObserver() = default;
@@ -50,32 +51,33 @@ class ExchangeObserver {
   virtual ~ExchangeObserver() = default;
 
   virtual void exchange_begins(Traffic traffic) = 0;
-  /// A message is given to the transport.
+  /// A message to rank `to` has been given to the transport. A staged piece may be several messages.
   virtual void sends(Traffic traffic, int to, std::size_t bytes) = 0;
+  /// A whole piece from rank `from` has arrived.
   virtual void has_arrived(Traffic traffic, int from, std::size_t bytes) = 0;
   virtual void exchange_ends(Traffic traffic) = 0;
 };
 
-/// An MPI call that did not return MPI_SUCCESS; what() names the call and gives MPI's own text.
+/// An MPI call has not returned MPI_SUCCESS; what() names the call and gives MPI's own text.
 class MpiError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Another rank failed where all had to succeed, and the reason is in that rank's own exception; or nothing
-/// has come from it in ExchangeOptions::timeout_seconds.
+/// Another rank has failed: it has reported an error where all have to succeed (its own exception gives the
+/// reason), its connection has ended, or nothing has come from it for ExchangeOptions::timeout_seconds.
 class PeerFailure : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Whether messages pass through (pinned) host memory on their way: if the transport says that it takes no
-/// device memory; always (which works on a CPU too: a test of that path); never, for a transport that does
-/// not tell what it can.
+/// Whether messages pass through (pinned) host memory on their way. automatic: if the host does not reach the
+/// memory of Vectors and the transport does not accept device memory. always: also on a CPU, which tests that
+/// path. never: for a transport that accepts device memory but cannot say so.
 enum class Staging : std::uint8_t { automatic, always, never };
 
-/// What people say of whether MPI takes device memory: "auto", "on" (never stage) or "off" (always). Nothing
-/// for another word.
+/// Returns the Staging for a setting that says whether MPI accepts device memory: "auto", "on" (never stage)
+/// or "off" (always stage). nullopt for any other word.
 [[nodiscard]] inline std::optional<Staging> staging_from(std::string_view gpu_aware) {
   if (gpu_aware == "auto") return Staging::automatic;
   if (gpu_aware == "on") return Staging::never;
@@ -83,11 +85,11 @@ enum class Staging : std::uint8_t { automatic, always, never };
   return std::nullopt;
 }
 
-/// The length of pieces where nobody gives one. In host memory 60 KiB: below the 64 KiB from which TCP
-/// transports of MPI ask before they send; docs/performance.md has the measurements. Where kernels run on a
-/// device 4 MiB, whether messages are staged or not: every piece costs launches of kernels, a copy and a
-/// message, 10 to 50 microseconds together, in which fast links carry a megabyte; and a kernel for 60 KiB
-/// leaves most of a device idle.
+/// The length of pieces if ExchangeOptions::piece_bytes is 0. If on_host, for vectors in host memory, 60 KiB:
+/// from 64 KiB on the TCP transports of MPI ask the receiver before they send; docs/performance.md has the
+/// measurements. Else, for vectors on a device, 4 MiB, whether messages are staged or not: each piece costs
+/// kernel launches, a copy and a message, together 10 to 50 microseconds, in which fast links carry a
+/// megabyte; and a kernel for 60 KiB leaves most of a device idle.
 [[nodiscard]] constexpr std::size_t automatic_piece_bytes(bool on_host = kernels_run_on_host) {
   return on_host ? std::size_t{60} << 10U : std::size_t{4} << 20U;
 }
@@ -97,17 +99,17 @@ struct ExchangeOptions {
   /// Messages are cut into pieces of about this length, so that one is encoded or decoded while others
   /// travel. The same on all ranks. 0: automatic_piece_bytes().
   std::size_t piece_bytes = 0;
-  /// How long a rank waits for others while nothing comes or leaves, before it throws PeerFailure. 0: for
-  /// ever. What a rank does between two exchanges may take as long.
+  /// How long a rank waits for others while nothing arrives or leaves, before it throws PeerFailure. 0: for
+  /// ever. Other ranks also wait while a rank works between two exchanges, so that work has to take less.
   double timeout_seconds = 1800.0;
 };
 
-/// A value of which a rank has another than rank 0.
+/// A value that differs between rank 0 and another rank.
 struct Difference {
-  int rank = 0;
-  std::size_t value = 0;  ///< its place among those compared
-  std::uint64_t of_first = 0;
-  std::uint64_t of_rank = 0;
+  int rank = 0;                ///< the other rank
+  std::size_t value = 0;       ///< index of the value among those compared
+  std::uint64_t of_first = 0;  ///< rank 0's value
+  std::uint64_t of_rank = 0;   ///< the other rank's value
 };
 
 /// The bytes of a View's elements, wherever they live.
@@ -118,152 +120,175 @@ template <class View>
                          view.size() * sizeof(typename View::value_type));
 }
 
-/// The one place that waits for kernels, stages through the host, counts bytes and moves them.
+/// Exchanges bytes between ranks: the one place where messages wait for kernels, pass through the host, are
+/// counted and moved.
 ///
 /// Collective: every exchange, by all ranks of the transport, in the same order. Errors: MpiError where MPI
-/// refuses a call; PeerFailure, naming ranks, where they are waited for in vain. Then nothing can be
-/// exchanged any more.
+/// refuses a call; PeerFailure, which names the missing ranks, where a wait for them ends. After that nothing
+/// can be exchanged over this communicator any more: see survivors().
 class Communicator {
  public:
   explicit Communicator(std::unique_ptr<Transport> transport, const ExchangeOptions& options = {});
 
-  /// A communicator of one rank.
+  /// Makes a communicator of one rank.
   [[nodiscard]] static std::shared_ptr<Communicator> self();
 
   [[nodiscard]] int rank() const { return transport_->rank(); }
   [[nodiscard]] int size() const { return transport_->size(); }
   [[nodiscard]] bool stages_through_host() const { return staged_; }
+  /// The length of pieces of Vectors: ExchangeOptions::piece_bytes, or the automatic one.
   [[nodiscard]] std::size_t piece_bytes() const { return piece_bytes(kernels_run_on_host); }
-  /// The same for vectors that lie in host memory whatever there is: background exchanges.
+  /// The same for vectors that lie in host memory if on_host, as those of background exchanges always do.
   [[nodiscard]] std::size_t piece_bytes(bool on_host) const {
     return options_.piece_bytes > 0 ? options_.piece_bytes : automatic_piece_bytes(on_host);
   }
+  /// One line for people: the transport, the levels, and whether messages are staged.
   [[nodiscard]] std::string description() const;
   [[nodiscard]] const ByteCounters& bytes_sent() const { return *counters_; }
 
-  /// The same ranks again. Like the two below: options as these, byte counters of its own. Collective.
+  /// Makes another communicator of the same ranks; messages of the two never meet. Collective. The results of
+  /// duplicate(), split() and split_by_node() have the options of this communicator, byte counters that begin
+  /// at 0, and one level.
   [[nodiscard]] std::shared_ptr<Communicator> duplicate();
-  /// The ranks that give the same colour, in the order of their ranks here. Collective.
+  /// Makes a communicator of the ranks that give the same colour, in the order of their ranks here.
+  /// Collective.
   [[nodiscard]] std::shared_ptr<Communicator> split(int colour);
-  /// The ranks that share this rank's memory. Collective.
+  /// Makes a communicator of the ranks that share this rank's memory. Collective.
   [[nodiscard]] std::shared_ptr<Communicator> split_by_node();
-  /// Whether survivors() works: over TCP, and over an MPI that tolerates faults and was started so (Open MPI
-  /// 5: mpirun --with-ft ulfm).
+  /// Whether survivors() works: over TCP, and over an MPI that tolerates faults and was started to do so
+  /// (Open MPI 5: mpirun --with-ft ulfm).
   [[nodiscard]] bool survives_failures() const { return transport_->survives_failures(); }
-  /// Ends all exchanges of this communicator and of all that were made from it, on all ranks, where
-  /// survives_failures(): for a rank that leaves, since threads of its optimizer may wait for others. The
-  /// others get a PeerFailure.
+  /// Ends all exchanges of this communicator, and of all that it was made from or that were made from it, on
+  /// all ranks; the other ranks get a PeerFailure. Only where survives_failures(). A rank calls it before it
+  /// leaves, because threads of its optimizer may be waiting for other ranks.
   void revoke() { numbers_->revoke(); }
-  /// After a PeerFailure: the ranks that are still there, in their order, in one level.
+  /// After a PeerFailure: makes a communicator of the ranks that are still there, in the order of their
+  /// ranks, with one level.
   ///
-  /// First ends all exchanges of this communicator and of all that were made from it, on all ranks: those who
-  /// wait there get a PeerFailure, and are to come here. Then all of them can only be destroyed. May be
-  /// called again where it has failed. Over TCP it waits for ranks that say nothing until
-  /// SocketOptions::connect_seconds have passed: a rank that computes longer is left out.
+  /// First revokes, as revoke() does: ranks that wait in an exchange get a PeerFailure and have to call
+  /// survivors() as well. Afterwards the old communicators can only be destroyed. It may be called again if
+  /// it fails. Over TCP it waits up to SocketOptions::connect_seconds for ranks that do not answer: a rank
+  /// that computes for longer is left out.
   ///
-  /// Collective over those who are there. Errors: PeerFailure unless survives_failures(), and on ranks that
-  /// the others have gone on without.
+  /// Collective over the ranks that are still there. Errors: PeerFailure unless survives_failures(), and on a
+  /// rank that the others have gone on without.
   [[nodiscard]] std::shared_ptr<Communicator> survivors();
-  /// Over TCP: the address at which processes ask this rank to join, "HOST:PORT", for
+  /// Over TCP: the address "HOST:PORT" at which new processes ask this rank to join, for
   /// join_socket_communicator(). Empty over MPI.
   [[nodiscard]] std::string door() const { return numbers_->door(); }
-  /// How many ask this rank now.
+  /// How many processes are asking this rank to join now.
   [[nodiscard]] std::size_t newcomers() { return numbers_->newcomers(); }
-  /// These ranks, and behind them those who ask any of them to join, in one level; null where nobody does.
-  /// This communicator stays as it is. A newcomer that fails meanwhile is left out: it waits for that for 5
-  /// seconds.
+  /// Makes a communicator, with one level, of these ranks and, with ranks behind theirs, of the newcomers:
+  /// the processes that ask any of these ranks to join. Null if nobody asks, or if a newcomer fails
+  /// meanwhile, which includes that it does not connect within 5 seconds: then none of them is let in, and
+  /// those that are still there ask again. This communicator stays usable.
   ///
-  /// kind: what ranks must agree on, in lines of text, such as the model and the optimizer: a newcomer with
-  /// another text is refused, with the first line that differs. Collective. Wire: 8 B to each rank, if nobody
-  /// asks. Errors: PeerFailure where one of these ranks fails.
+  /// kind: lines of text on which all ranks must agree, such as the model and the optimizer. A newcomer with
+  /// another text is refused, and is told the first line that differs. Collective. Wire: 8 B to each rank, if
+  /// nobody asks. Errors: PeerFailure if one of these ranks fails.
   [[nodiscard]] std::shared_ptr<Communicator> admit(const std::string& kind);
-  /// From now on the observer is told of all exchanges: of this communicator, of its levels, and of all that
-  /// are made from it. Null: nobody is. Not during an exchange.
+  /// From now on `observer` is told of all exchanges of this communicator, of its levels, and of all
+  /// communicators that it was made from or that are made from it by duplicate(), split(), survivors() or
+  /// admit(). Null: no observer. Not to be called during an exchange.
   void observe(std::shared_ptr<ExchangeObserver> observer) { *observer_ = std::move(observer); }
-  /// Adds what another communicator sent for this one.
+  /// Counts bytes that another communicator, or collectives(), has sent on behalf of this one.
   void count_sent(Traffic traffic, std::size_t bytes) { counters_->add(traffic, bytes); }
-  /// Whether threads may exchange at the same time, each over a duplicate of its own.
+  /// Whether several threads may exchange at the same time, each over its own duplicate.
   [[nodiscard]] bool allows_threads() const { return transport_->allows_threads(); }
-  /// Whether an exchange is under way. May be asked by other threads.
+  /// Whether an Exchange of this communicator or of one of its levels is under way. Other threads may ask.
   [[nodiscard]] bool is_exchanging() const {
     return exchanges_ || (has_two_levels() && (node_->exchanges_ || across_->exchanges_));
   }
 
-  /// From now on exchanges have two levels: dense between the `ranks_per_node` consecutive ranks of a node,
-  /// or with 0 between those that share memory; then over the network, between ranks that have the same
-  /// place in their nodes. 1: one level, as without this call. Once, before anything is exchanged.
+  /// Makes two levels: from now on vectors are exchanged densely inside a node first, then over the network,
+  /// between ranks that have the same place in their nodes. A node is `ranks_per_node` consecutive ranks, or,
+  /// with 0, the ranks that share memory. 1: one level, as without this call. To be called once, before
+  /// anything is exchanged.
   ///
-  /// Collective. Errors: std::invalid_argument on all ranks if they give different numbers or not all of them
-  /// stage, if ranks_per_node does not divide the number of ranks, or if nodes hold different numbers of
-  /// ranks.
+  /// Collective. Errors: std::invalid_argument on all ranks if they give different numbers, if some ranks
+  /// stage and others do not, if ranks_per_node does not divide the number of ranks, or if nodes hold
+  /// different numbers of ranks.
   void form_levels(int ranks_per_node);
   [[nodiscard]] bool has_two_levels() const { return node_ != nullptr; }
-  /// The ranks of this node, if there are two levels. Counts bytes for this communicator, as across() does.
+  /// The communicator of the ranks of this node; only with two levels. Its bytes are counted by this
+  /// communicator, as are those of across().
   [[nodiscard]] Communicator& node() { return *node_; }
   [[nodiscard]] const Communicator& node() const { return *node_; }
-  /// The ranks with this rank's place in their nodes, in the order of their nodes; with one level all ranks.
+  /// The communicator of the ranks with this rank's place in their nodes, in the order of the nodes. With one
+  /// level: this communicator.
   [[nodiscard]] Communicator& across() { return has_two_levels() ? *across_ : *this; }
   [[nodiscard]] const Communicator& across() const { return has_two_levels() ? *across_ : *this; }
-  /// Of node(): what exchanges inside a node instead of messages; null if nothing does. NCCL, where the
-  /// library was built with it and every rank has a device of its own; what MPI takes does not matter.
+  /// Of node(): the collectives that are used inside a node instead of messages; null if there are none. They
+  /// are NCCL's, if the library was built with NCCL and each rank of the node has a device to itself; whether
+  /// MPI accepts device memory does not matter.
   [[nodiscard]] NodeCollectives* collectives() { return collectives_.get(); }
-  /// Waits for what collectives() of the node have enqueued, on all levels. To be called before who would
-  /// wait for the execution space: a fence waits for ever when a peer has failed. Errors: std::runtime_error
-  /// then, where the vendor's library sees it; nothing is exchanged by it any more.
+  /// Waits until the work that the node's collectives() have enqueued is done; of this communicator, node()
+  /// and across() any may be asked. To be called before waiting for the execution space: a fence would wait
+  /// for ever if another rank has failed. Errors: std::runtime_error if the vendor's library has noticed such
+  /// a failure; it exchanges nothing any more.
   void settle() {
     if (watched_ != nullptr) watched_->settle();
   }
-  /// Who exchanges with whom, as layouts ask it.
+  /// Describes which ranks exchange with each other, for layouts.
   [[nodiscard]] Arrangement arrangement() const {
     if (!has_two_levels()) return Arrangement::flat(size(), rank());
     return {size(), rank(), node_->size(), node_->rank(), across_->rank(), node_->collectives_ != nullptr};
   }
-  /// When an exchange that waits from now on gives up.
+  /// How long a wait may last before it gives up: ExchangeOptions::timeout_seconds, or for_ever.
   [[nodiscard]] Seconds patience() const;
-  /// After having waited so long: throws PeerFailure that names the ranks which do not wait as well.
+  /// To be called when a wait of patience() has ended in vain. Calls the roll for a quarter of the timeout, 1
+  /// to 30 seconds, and throws a PeerFailure that names the ranks that did not call it as well.
   [[noreturn]] void report_missing_ranks();
   [[nodiscard]] int own_chunk() const { return arrangement().own_chunk(); }
 
-  /// The pinned host memory that this communicator and its levels stage exchanges through, whatever these
-  /// exchange: 0 where they do not stage. See StagingPool.
+  /// Bytes of the pinned host memory through which this communicator and its levels stage messages; 0 if they
+  /// do not stage. It does not depend on the vectors' lengths: see StagingPool.
   [[nodiscard]] std::size_t staging_bytes() const { return staging_ == nullptr ? 0 : staging_->bytes(); }
-  /// Allocates it, which else the first exchange does.
+  /// Allocates the staging memory now; otherwise the first exchange allocates it.
   void reserve_staging() {
     if (staging_ != nullptr) staging_->allocate();
   }
 
-  /// Piece r of send goes to rank r, piece r of receive comes from there. Returns when pieces have left and
-  /// kernels on exec can read what came; the own one is copied on exec.
-  /// Wire: the sum of the send pieces but the own one.
+  /// Sends piece r of `send` to rank r and receives piece r of `receive` from rank r; this rank's own piece
+  /// is copied on exec. Returns when the pieces have left and kernels on exec can read all that was received.
+  /// Shape: one piece per rank in send_pieces and in receive_pieces. Wire: the sum of the pieces of `send`
+  /// without this rank's own.
   void all_to_all(const ExecutionSpace& exec, Traffic traffic, std::span<const std::byte> send,
                   std::span<const Piece> send_pieces, std::span<std::byte> receive,
                   std::span<const Piece> receive_pieces);
 
-  /// Piece r of buffer comes from rank r; the own piece lies there already. Returns as all_to_all() does; by
-  /// collectives(), it is enqueued on exec. Wire: (n - 1) times the own piece.
+  /// Receives piece r of `buffer` from rank r, and sends this rank's own piece, which has to lie in its
+  /// place, to all others. Returns as all_to_all() does; if there are collectives(), it only enqueues the
+  /// exchange on exec. Shape: one piece per rank. Wire: (n - 1) times the own piece.
   void all_gather(const ExecutionSpace& exec, Traffic traffic, std::span<std::byte> buffer,
                   std::span<const Piece> pieces);
 
-  /// values <- their sum over ranks, by MPI's own all-reduce: the plain baseline. The last bit may differ
-  /// from rank to rank and from run to run; the algorithms use DenseMean instead. Waits for exec. Collective.
-  /// Wire: counted as a ring's, 2 (n - 1)/n 4 B per element. Errors: MpiError, also above 2^31 - 1 elements.
+  /// values <- their sum over ranks, by the transport's own all-reduce: MPI_Allreduce, or a ring over TCP. It
+  /// is the plain baseline. The last bit may differ from rank to rank and from run to run; the algorithms use
+  /// DenseMean instead. Waits for exec, and for other ranks without a timeout. Collective. Wire: counted as a
+  /// ring's, 2 (n - 1)/n 4 B per element. Errors: MpiError, over MPI also above 2^31 - 1 elements.
   void all_reduce_sum(const ExecutionSpace& exec, const Vector<float>& values);
 
-  /// The same values of every rank, [rank][value]. Wire: (n - 1) 8 B per value.
+  /// Returns the values of every rank, [rank][value]. Shape: equally many values on every rank. Wire: (n - 1)
+  /// 8 B per value.
   [[nodiscard]] std::vector<double> all_gather_values(std::span<const double> values);
 
-  /// Added in the order of ranks: the same sum on every rank. Wire: as all_gather_values().
+  /// Returns the sum of `own` over ranks, added in rank order: the same bits on every rank. Wire: as
+  /// all_gather_values().
   [[nodiscard]] double sum_over_ranks(double own);
 
-  /// Throws on every rank unless own is null on all: the own exception where there is one, PeerFailure
-  /// elsewhere. What one rank alone found wrong then ends in words on all, not in a hang. Collective.
+  /// Throws on every rank unless `own`, the exception that this rank has caught, is null on all ranks:
+  /// rethrows `own` where there is one, and throws PeerFailure on the other ranks. So an error that only one
+  /// rank finds ends all ranks with a message, and none waits for ever. Collective.
   void require_success(const std::exception_ptr& own);
 
-  /// The same text of every rank, [rank]. Wire: (n - 1) times 8 B and the longest text, in whole 8 B.
+  /// Returns the text of every rank, [rank]. Wire: (n - 1) times 8 B plus the longest text, rounded up to
+  /// whole 8 B.
   [[nodiscard]] std::vector<std::string> all_gather_texts(std::string_view own);
 
-  /// Where ranks give other values than rank 0: of the first such rank the first such value, on every rank.
-  /// Collective. Wire: (n - 1) 8 B per value.
+  /// Compares the values of all ranks with those of rank 0. Returns, on every rank, the first value that
+  /// differs on the first rank that differs; nullopt if there is none. Collective. Wire: (n - 1) 8 B per
+  /// value.
   [[nodiscard]] std::optional<Difference> first_difference(std::span<const std::uint64_t> values);
 
   /// Throws std::invalid_argument on every rank unless all ranks give the same values; the message names
@@ -279,21 +304,23 @@ class Communicator {
   [[nodiscard]] std::shared_ptr<Communicator> made_of(std::unique_ptr<Transport> transport) const;
 
   std::shared_ptr<Transport> transport_;
-  std::shared_ptr<Transport> numbers_;  ///< whose numbers of ranks people know: not those of a level
+  /// The transport whose rank numbers people know: of a level or a duplicate, that of the communicator from
+  /// which it was made. Failures are handled, and newcomers let in, over this one.
+  std::shared_ptr<Transport> numbers_;
   ExchangeOptions options_;
   bool staged_ = false;
   std::shared_ptr<ByteCounters> counters_ = std::make_shared<ByteCounters>();
-  /// One for all that came from one communicator.
+  /// Shared by all communicators that were made from one another.
   std::shared_ptr<std::shared_ptr<ExchangeObserver>> observer_ =
       std::make_shared<std::shared_ptr<ExchangeObserver>>();
   std::unique_ptr<Messages> messages_;
-  std::vector<DeviceEvent> events_;       ///< of earlier exchanges
-  std::shared_ptr<StagingPool> staging_;  ///< null: not staged; one for all levels
-  std::atomic<bool> exchanges_ = false;   ///< an Exchange is at work
+  std::vector<DeviceEvent> events_;       ///< of earlier exchanges, to be used again
+  std::shared_ptr<StagingPool> staging_;  ///< null: not staged; shared by the levels
+  std::atomic<bool> exchanges_ = false;   ///< an Exchange is under way
   std::unique_ptr<Communicator> node_;
   std::unique_ptr<Communicator> across_;
   std::shared_ptr<NodeCollectives> collectives_;
-  std::shared_ptr<NodeCollectives> watched_;  ///< of the node, on all levels: kernels may wait for it
+  std::shared_ptr<NodeCollectives> watched_;  ///< the node's, on each level: kernels may wait for it
 };
 
 }  // namespace kadam

@@ -8,14 +8,15 @@
 
 namespace kadam {
 
-/// A mark behind what is enqueued on an execution space instance: a device's event, which the host asks and
-/// other instances wait for, so that nobody waits for the whole instance.
+/// A mark behind the work that is enqueued on an execution space instance: an event of the device. The host
+/// can ask whether it is reached, and other instances can wait for it, so that nobody waits for the whole
+/// instance.
 ///
-/// CUDA and HIP: their events, without a clock. Serial and OpenMP: kernels are done when their launch
-/// returns, and a mark is reached when it is set. Other spaces: to set a mark waits for the instance.
+/// CUDA and HIP: their events, without timing. Serial and OpenMP: kernels are done when their launch returns,
+/// so a mark is reached as soon as it is set. Other spaces: record() waits for the instance.
 class DeviceEvent {
  public:
-  /// Marks nothing: it is reached.
+  /// A mark behind nothing: it counts as reached.
   DeviceEvent() = default;
   ~DeviceEvent();  // NOLINT(performance-trivially-destructible): of a device it is not
   DeviceEvent(DeviceEvent&& other) noexcept
@@ -28,16 +29,16 @@ class DeviceEvent {
   DeviceEvent(const DeviceEvent&) = delete;
   DeviceEvent& operator=(const DeviceEvent&) = delete;
 
-  /// Sets the mark behind what is enqueued on exec now. The first call makes the device's event; the next
-  /// ones move it, which changes nothing for instances that were told to wait before.
+  /// Sets the mark behind the work that is enqueued on exec now. The first call makes the device's event;
+  /// later calls move the mark, which changes nothing for instances that were told to wait for it before.
   void record(const ExecutionSpace& exec);
   /// Whether the mark is reached. Errors: std::runtime_error if the device has failed.
   [[nodiscard]] bool is_reached();
-  /// What is enqueued on exec from now on waits for the mark; the host does not.
+  /// Makes the work that is enqueued on exec from now on wait for the mark; the host does not wait.
   void hold_back(const ExecutionSpace& exec) const;
 
-  /// For tests on the host's processors, where nobody would ever wait: marks that are set from now on are
-  /// reached after so many questions.
+  /// For tests where kernels run on the host, and marks are reached at once: is_reached() of a mark that is
+  /// set from now on answers false `questions` times before it answers true.
   static void answer_late(int questions) { late_by = questions; }
 
  private:

@@ -12,17 +12,19 @@
 
 namespace kadam {
 
-/// The transport reads and writes the buffers themselves.
+/// The route without staging: the transport reads and writes the buffers of the exchange themselves.
 ///
-/// A send begins when the execution space has done what was enqueued on it when the send was asked for. Sends
-/// begin in the order in which they were asked for. Receives are announced to the transport when the space
-/// has done what was enqueued on it when the route was made: until then kernels of an earlier exchange may
-/// read the same buffer, and other ranks may be ahead. Later kernels need no such care: an answer comes after
-/// what it answers, which has left after them.
+/// A send begins when the execution space has done the work that was enqueued on it at the call of send().
+/// Sends begin in the order of these calls. Receives are announced to the transport when the space has done
+/// the work that was enqueued on it when the route was made: until then kernels of an earlier exchange may
+/// read the same buffer, while other ranks are ahead and send already. Kernels that are enqueued later need
+/// no such care: what would overwrite their buffer is an answer to a piece of this rank, which leaves after
+/// these kernels.
 class DirectRoute final : public Route {
  public:
-  /// exec: none if the buffers are complete when they are sent, as in host memory. events: of those who were
-  /// here before; they get them back. All have to live on.
+  /// exec: none if the buffers are complete when they are sent, as in host memory; sends are synchronous
+  /// then. events: marks of earlier exchanges, to be used again; they go back there. exec, messages and
+  /// events have to outlive the route.
   DirectRoute(Sends sends, const std::optional<ExecutionSpace>& exec, int rank, int ranks, Messages& messages,
               std::vector<DeviceEvent>& events);
   ~DirectRoute() override;
@@ -57,8 +59,8 @@ class DirectRoute final : public Route {
   Messages& messages_;
   std::vector<DeviceEvent>& events_;
   DeviceEvent begun_;
-  std::deque<Send> sends_;         ///< that have not begun
-  std::vector<Receive> receives_;  ///< that are not announced
+  std::deque<Send> sends_;         ///< those that have not begun
+  std::vector<Receive> receives_;  ///< those that are not announced yet
 };
 
 }  // namespace kadam

@@ -91,7 +91,7 @@ const std::vector<std::size_t>& Exchange::arrivals(bool wait) {
   return arrived_;
 }
 
-/// Asks device and messages in turn, until messages are all that can wake this rank, or some are done.
+/// Asks the device and the messages in turn, until this rank waits for messages alone, or some are done.
 void Exchange::wait_for_device() {
   for (const Patience patience = patience_of_program(); route_->waits_for_device(); patience()) {
     communicator_.move_messages(false, done_);

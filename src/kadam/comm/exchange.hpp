@@ -14,53 +14,57 @@
 
 namespace kadam {
 
-/// A pair of buffers: pieces of the one are sent, pieces are received into the other.
+/// A pair of buffers: pieces of `send` are sent, and pieces are received into `receive`.
 struct ExchangeBuffers {
   std::span<const std::byte> send;
   std::span<std::byte> receive;
 };
 
-/// Pieces on their way, some of them while others are still computed: what collectives are made of.
+/// Moves pieces between ranks, some of them while others are still computed: collectives are made of it.
 ///
-/// Nothing waits for the execution space: a piece leaves when its kernels are done, which a mark tells. So
-/// buffers have to outlive the exchange, and
-///   what is sent       must not be written until the send is done; sending() == 0 says it of all. Kernels
-///                      that write it are enqueued on exec before send() is called
-///   what is received   must not be touched until it has arrived, but by kernels that were enqueued on exec
-///                      before the exchange began, or before a send that comes before the answer: an owner
-///                      answers when it has everybody's piece
-/// Pieces between the same two ranks and of the same pair of buffers arrive in the order of their sends. At
-/// most one exchange of a communicator, and of its levels, at a time; a destroyed one gives up what is under
-/// way.
+/// Nothing waits for the execution space: a piece leaves when the kernels that write it are done, which a
+/// mark tells. So the buffers have to outlive the exchange, and
+///   a piece that is sent      must not be written until the send is done; sending() == 0 says this of all
+///                             sends. The kernels that write it are enqueued on exec before send() is called
+///   a piece that is received  must not be touched until it has arrived. Exceptions are kernels that were
+///                             enqueued on exec before the exchange began, or before the send of which the
+///                             piece is the answer: an owner answers when it has the pieces of all ranks
+/// Pieces between the same two ranks and of the same pair of buffers arrive in the order of their sends. A
+/// communicator and its levels have at most one exchange at a time. An exchange that is destroyed gives up
+/// the messages that are under way.
 class Exchange {
  public:
-  /// Numbers of pieces are less than this: MPI promises tags up to 32767, there are two pairs of buffers, and
-  /// the last tags are left for others.
+  /// The number of a piece is less than this: MPI promises tags up to 32767, there are two pairs of buffers,
+  /// and the last tags are left for other messages.
   static constexpr std::size_t most_numbers = (1U << 14U) - 1;
 
-  /// One or two pairs of buffers. Errors: std::logic_error if the communicator has an exchange already.
+  /// buffers: one or two pairs. Errors: std::logic_error if the communicator has an exchange already.
   Exchange(const ExecutionSpace& exec, Communicator& communicator, Traffic traffic,
            std::span<const ExchangeBuffers> buffers);
-  /// Buffers in host memory, complete when they are sent: nothing is staged, nothing waited for. For what is
-  /// sent beside other exchanges, with a communicator of its own: sends are synchronous, so that sending()
-  /// tells how much is in the others' way.
+  /// An exchange of buffers in host memory, which are complete when they are sent: it stages nothing, and
+  /// waits for no kernels. It is for a communicator that exchanges beside others: its sends are synchronous,
+  /// so that sending() tells how many of its messages are in the way of the others'.
   Exchange(Communicator& communicator, Traffic traffic, std::span<const ExchangeBuffers> buffers);
   ~Exchange();
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
-  /// Announces a piece. id: what arrivals will call it, 0, 1, 2, ...; each at most once.
+  /// Announces that the piece with this number comes from rank `from` into the place `piece` of the pair's
+  /// receive buffer. pair: 0 or 1. id: the number by which arrivals() will report the piece: 0, 1, 2, ...,
+  /// each at most once.
   void receive(std::size_t pair, int from, std::size_t number, const Piece& piece, std::size_t id);
-  /// The piece leaves when exec has done what is enqueued on it now. Waits for nobody.
+  /// Sends the place `piece` of the pair's send buffer to rank `to`; the receiver announces the same pair and
+  /// number. The piece leaves when exec has done the work that is enqueued on it now. Does not wait.
   void send(std::size_t pair, int to, std::size_t number, const Piece& piece);
-  /// The same piece to all other ranks, the next one first.
+  /// Sends the same piece to all other ranks, the next one first.
   void send_to_others(std::size_t pair, std::size_t number, const Piece& piece);
 
-  /// The ids of the pieces that have arrived since the last call. With `wait` it returns only when something
-  /// is done; if that is sends alone, there are none. Kernels on exec can read the pieces. Valid until the
-  /// next call.
+  /// Returns the ids of the pieces that have arrived since the last call; kernels on exec can read them. With
+  /// `wait` it returns only when a send or a receive is done, or if nothing is under way; there are no ids if
+  /// only sends are done. The reference is valid until the next call. Errors: PeerFailure if it has waited
+  /// for Communicator::patience() in vain.
   [[nodiscard]] const std::vector<std::size_t>& arrivals(bool wait);
-  /// Sends that are not done, begun or not.
+  /// The number of sends that are not done, whether they have begun or not.
   [[nodiscard]] std::size_t sending() const;
 
  private:

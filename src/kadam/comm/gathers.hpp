@@ -9,16 +9,18 @@
 
 namespace kadam {
 
-/// What transports that have single messages make of them. Of each transport, messages of its own that nobody
-/// else receives: neither takes what belongs to the other.
+/// Collective calls of a Transport, made of its Messages, for transports that have nothing else for them. The
+/// Messages have to be separate ones, which carry nothing else: a receive of an exchange must not take
+/// messages of these calls, nor the other way round.
 
-/// Transport::all_gather() by Bruck's algorithm: who has the bytes of `have` ranks, its own and the next
-/// ones', gets as many from the rank that is so far ahead. memory: kept from call to call.
+/// Transport::all_gather() by Bruck's algorithm: in each round a rank that has the bytes of `have` ranks, its
+/// own and those of the next ranks, receives as many from rank (rank + have) mod ranks. memory: room for the
+/// bytes of all ranks, kept by the caller from call to call.
 [[nodiscard]] bool gather_by_messages(Messages& messages, int rank, int ranks, std::byte* all,
                                       std::size_t bytes, Seconds patience, std::vector<std::byte>& memory);
 
-/// Transport::missing_ranks(): every rank that waits in vain tells all others so. Errors: what the messages
-/// throw for a rank that has ended.
+/// Transport::missing_ranks(): each rank whose wait has ended in vain sends a byte to all others. Returns the
+/// ranks from which none arrives within `patience`. Errors: those of `messages` for a rank that has ended.
 [[nodiscard]] std::vector<int> call_roll(Messages& messages, int rank, int ranks, Seconds patience);
 
 }  // namespace kadam

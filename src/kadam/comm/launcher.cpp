@@ -9,8 +9,9 @@
 namespace kadam {
 namespace {
 
-/// Inside an sbatch script SLURM_NTASKS is set, but only a step's task has SLURM_STEP_ID and a process id.
-/// That of mpirun's daemon on another node has them too, and its ranks inherit them.
+/// Inside an sbatch script SLURM_NTASKS is set, but only a task of a step has SLURM_STEP_ID and SLURM_PROCID.
+/// The daemon of mpirun on another node has them too, and its ranks inherit them; these have
+/// OMPI_COMM_WORLD_SIZE as well.
 bool is_task_of_slurm() {
   return std::getenv("SLURM_PROCID") != nullptr && std::getenv("SLURM_STEP_ID") != nullptr &&
          std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr;

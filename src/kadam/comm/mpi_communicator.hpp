@@ -13,20 +13,21 @@ namespace kadam {
 
 struct MpiOptions {
   ExchangeOptions exchange;
-  /// Longer messages travel in parts: MPI counts with an int.
+  /// The greatest length of a message; a longer one travels in parts, because MPI counts bytes with an int.
   std::size_t largest_message_bytes = std::size_t{1} << 30;
   /// 1: one level; 0, or more than 1: two, see Communicator::form_levels().
   int ranks_per_node = 1;
-  /// One rank is enough, also in a process that was started as one of several: see refuse_to_be_alone().
+  /// Accepts a single rank, even if the process was started as one of several: see refuse_to_be_alone().
   bool allow_alone = false;
 };
 
-/// A communicator over a duplicate of the caller's MPI communicator; the caller keeps and frees its own.
+/// Makes a communicator over a duplicate of the caller's MPI communicator; the caller keeps and frees the
+/// original.
 ///
-/// Collective: by all ranks of the communicator; so is the destruction.
-/// Errors: MpiError when MPI is not initialised, already finalised, or refuses; std::invalid_argument unless
-/// 0 < largest_message_bytes <= 2^31 - 1, if MPI has a single rank where the launcher started several tasks,
-/// and as Communicator::form_levels() has them.
+/// Collective: by all ranks of the communicator; so is the destruction. Errors: MpiError when MPI is not
+/// initialised, already finalised, or refuses; std::invalid_argument unless 0 < largest_message_bytes <= 2^31
+/// - 1, and if MPI has a single rank where the launcher started several tasks; those of
+/// Communicator::form_levels().
 [[nodiscard]] std::shared_ptr<Communicator> make_mpi_communicator(MPI_Comm communicator,
                                                                   const MpiOptions& options = {});
 

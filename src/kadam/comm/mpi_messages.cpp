@@ -14,7 +14,8 @@
 namespace kadam {
 namespace {
 
-/// part(offset, count) for the parts of a message, at least one. Both ends cut it in the same places.
+/// Calls part(offset, count) for each part of a message, at least once. Both ends cut a message in the same
+/// places.
 template <class Function>
 void for_each_part(std::size_t bytes, std::size_t largest, const Function& part) {
   std::size_t offset = 0;
@@ -90,13 +91,13 @@ void MpiMessages::receive_any(int from, std::byte* data, std::size_t bytes, std:
   ++parts_missing_[id];
 }
 
-/// MPI's own waiting knows no end.
+/// Asks MPI in a loop, because MPI's own waits have no time limit.
 void MpiMessages::progress(Seconds patience, Done& done) {
   Deadline deadline(patience);
   const Patience naps = patience_of_program();
   while (!requests_.empty() && done.empty()) {
     if (take_finished(done)) {
-      deadline.reset();  // a part of a message, or all of it
+      deadline.reset();  // a part of a message is done, or all of it
     } else if (deadline.has_passed()) {
       return;
     } else if (waits_ == Waits::with_naps) {
@@ -155,8 +156,8 @@ void MpiMessages::give_up() {
       MPI_Cancel(&requests_[k]);
       MPI_Wait(&requests_[k], MPI_STATUS_IGNORE);
     } else {
-      // Its receiver may be gone: waiting could take for ever. An MPI that tolerates faults ends the program
-      // where a send fails after its request was freed: it is left alone there.
+      // The receiver may be gone, and a wait for it might never end. An MPI that tolerates faults ends the
+      // program if a send fails whose request was freed: there the request is left as it is.
 #ifndef OMPI_HAVE_MPI_EXT_FTMPI
       MPI_Request_free(&requests_[k]);
 #endif

@@ -13,7 +13,8 @@
 namespace kadam {
 namespace detail {
 
-/// Throws MpiError unless status is MPI_SUCCESS.
+/// Throws unless status is MPI_SUCCESS: MpiError, or PeerFailure if MPI reports that a rank has failed. call:
+/// the text of the MPI call, for the message.
 void require_mpi_success(int status, const char* call);
 
 }  // namespace detail
@@ -23,11 +24,12 @@ void require_mpi_success(int status, const char* call);
 /// MPI counts bytes with an int: a longer message travels as several, of at most `largest_bytes` each.
 class MpiMessages final : public Messages {
  public:
-  /// How progress() waits: a stream of messages busily, see Patience.
+  /// How progress() waits: busily, for a stream of messages, or with naps between its questions; see
+  /// Patience.
   enum class Waits : std::uint8_t { busily, with_naps };
 
-  /// The communicator has to outlive this object, and so has gave_up, which becomes true where something is
-  /// given up. 0 < largest_bytes <= 2^31 - 1.
+  /// largest_bytes: 0 < largest_bytes <= 2^31 - 1. gave_up: set to true if give_up() drops messages that are
+  /// not done. The communicator and gave_up have to outlive this object.
   MpiMessages(MPI_Comm communicator, std::size_t largest_bytes, Waits waits, bool& gave_up);
   ~MpiMessages() override;
 
@@ -41,13 +43,13 @@ class MpiMessages final : public Messages {
   void give_up() override;
 
  private:
-  /// What one request carries: a part of a message.
+  /// The contents of one request: a part of a message.
   struct Part {
     bool is_receive = false;
     std::size_t id = 0;
   };
   void start(const Part& part, const MPI_Request& request);
-  /// Whether any request was finished.
+  /// Adds to `done` the messages whose last request is finished. Returns whether any request was finished.
   [[nodiscard]] bool take_finished(Done& done);
   void finish(int place, const MPI_Status& status, Done& done);
   void forget_finished();
@@ -60,12 +62,12 @@ class MpiMessages final : public Messages {
   std::vector<Part> parts_;                 ///< of requests_
   std::vector<int> finished_;               ///< places in requests_
   std::vector<MPI_Status> statuses_;        ///< of finished_
-  std::vector<std::size_t> parts_missing_;  ///< of a message that is received, by its id
+  std::vector<std::size_t> parts_missing_;  ///< of each receive, by its id
   std::size_t sending_ = 0;
   std::size_t receiving_ = 0;
 };
 
 }  // namespace kadam
 
-/// One line per call site, so that the message names the call.
+/// Makes an MPI call and throws if it fails. A macro, so that the message gives the text of the call.
 #define KADAM_MPI(call) ::kadam::detail::require_mpi_success(call, #call)

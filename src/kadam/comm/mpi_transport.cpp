@@ -53,10 +53,10 @@ bool library_is_device_aware() {
 
 static_assert(2 * Exchange::most_numbers <= 32767, "MPI promises no tag above");
 
-/// The MPI communicators that were made from one another: what a failure ends together.
+/// The MPI communicators that were made from one another: a failure ends all of them together.
 class MpiFamily {
  public:
-  /// Whether MPI tolerates faults, and was started so.
+  /// Whether MPI tolerates faults and was started to do so.
   [[nodiscard]] static bool tolerates_faults() {
 #ifdef OMPI_HAVE_MPI_EXT_FTMPI
     int* is_enabled = nullptr;
@@ -89,8 +89,8 @@ class MpiFamily {
   bool is_revoked_ = false;
 };
 
-/// Owns an MPI communicator, and one more of the same ranks for all-gathers: a receive of whatever tag must
-/// not take theirs.
+/// Owns an MPI communicator, and a second one of the same ranks for all-gathers: a receive that takes any tag
+/// must not take their messages.
 class MpiTransport final : public Transport {
  public:
   MpiTransport(MPI_Comm own, std::size_t largest_message_bytes, std::shared_ptr<MpiFamily> family)
@@ -103,9 +103,9 @@ class MpiTransport final : public Transport {
     KADAM_MPI(MPI_Comm_size(communicator_, &size_));
   }
 
-  /// A communicator with messages that nobody will receive is not freed: MPI may give its identity to the
-  /// next one (MPICH does), and they would be received there. Nor is one that was revoked: to free it would
-  /// wait for ranks that are gone.
+  /// Does not free a communicator on which messages were given up: MPI may give its identity to the next one
+  /// (MPICH does), which would receive these messages. Nor one that was revoked: MPI_Comm_free() would wait
+  /// for ranks that are gone.
   ~MpiTransport() override {
     int finalized = 0;
     MPI_Finalized(&finalized);
@@ -134,7 +134,7 @@ class MpiTransport final : public Transport {
                                          gave_up_);
   }
 
-  /// MPI's own could only be waited for with a busy core.
+  /// Not MPI_Allgather: a wait for that would keep a core busy.
   bool all_gather(std::byte* all, std::size_t bytes, Seconds patience) override {
     MpiMessages messages(gathers_, largest_message_bytes_, MpiMessages::Waits::with_naps, gave_up_);
     return gather_by_messages(messages, rank_, size_, all, bytes, patience, gathered_);
@@ -171,7 +171,7 @@ class MpiTransport final : public Transport {
   void revoke() override { family_->revoke(); }
   [[nodiscard]] std::unique_ptr<Transport> shrink() override {
     revoke();
-    // One more rank may fail in each.
+    // In each attempt one more rank may fail.
     for (int attempt = 1;; ++attempt) {
       try {
         MPI_Comm left = MPI_COMM_NULL;

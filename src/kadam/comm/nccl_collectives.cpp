@@ -38,7 +38,8 @@ ncclDataType_t type_of(NumberFormat format) {
   }
 }
 
-/// NCCL takes one rank per device, and hangs where only some find out.
+/// Whether each rank has a device to itself: the same answer on all ranks. NCCL accepts only one rank per
+/// device, and hangs if only some ranks notice that they share one.
 bool have_a_device_each(Communicator& ranks, int device) {
   std::array<char, 32> bus{};
   require_cuda_success(cudaDeviceGetPCIBusId(bus.data(), static_cast<int>(bus.size()), device),
@@ -54,7 +55,7 @@ bool have_a_device_each(Communicator& ranks, int device) {
   return devices.size() == static_cast<std::size_t>(ranks.size());
 }
 
-/// Rank 0 draws it.
+/// The identity of the new NCCL communicator, which rank 0 draws.
 ncclUniqueId common_id(Communicator& ranks) {
   std::array<double, sizeof(ncclUniqueId) / sizeof(double)> own{};
   if (ranks.rank() == 0) {
@@ -73,7 +74,7 @@ class NcclCollectives final : public NodeCollectives {
   NcclCollectives(Communicator& ranks, const ncclUniqueId& id) : rank_(ranks.rank()) {
     require_nccl_success(ncclCommInitRank(&communicator_, ranks.size(), id, rank_), "ncclCommInitRank");
   }
-  /// While an exception is on its way peers may be gone: then nobody is waited for.
+  /// While an exception is on its way, other ranks may be gone: then it waits for none of them.
   ~NcclCollectives() override {
     if (communicator_ == nullptr) return;
     if (std::uncaught_exceptions() > exceptions_) {
@@ -85,7 +86,7 @@ class NcclCollectives final : public NodeCollectives {
 
   [[nodiscard]] std::string name() const override { return "NCCL"; }
 
-  /// Shards differ in length, so there is a reduction to each owner instead of one reduce-scatter.
+  /// Pieces differ in length, so it makes a reduction to each owner instead of one reduce-scatter.
   void mean_to_owners(const ExecutionSpace& exec, NumberFormat format, const std::byte* values,
                       std::span<const Piece> pieces, std::byte* out) override {
     require_peers();
@@ -141,8 +142,8 @@ class NcclCollectives final : public NodeCollectives {
  private:
   int rank_;
   ncclComm_t communicator_ = nullptr;
-  DeviceEvent enqueued_;  ///< behind the last call
-  std::string failure_;   ///< then the communicator is gone
+  DeviceEvent enqueued_;  ///< a mark behind the work of the last call
+  std::string failure_;   ///< if not empty, the communicator is gone
   int exceptions_ = std::uncaught_exceptions();
 };
 

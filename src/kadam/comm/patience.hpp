@@ -10,26 +10,29 @@
 
 namespace kadam {
 
-/// How to wait for ranks that may still compute: at first by asking all the time, then with naps between, the
-/// longer the longer it takes.
+/// Waits for ranks that may still compute: the caller asks again and again whether they have come, and calls
+/// operator() after each time in vain. At first it returns at once; later it naps, the longer the longer the
+/// wait has lasted.
 ///
-/// MPI's own waiting keeps a core busy, sched_yield() or not: where ranks, a solver's threads or background
-/// exchanges share cores, those who still compute pay for those who wait. Not for a stream of messages: MPI
-/// moves it only while it is called, and naps cost a tenth of a dense mean's rate (docs/design.md). A
-/// nap prolongs a wait by a quarter of it, but the shortest nap at least and the longest at most.
+/// MPI's own waiting keeps a core busy, with sched_yield() or without: where ranks, a solver's threads or
+/// background exchanges share cores, ranks that still compute lose time to ranks that wait. Not for a stream
+/// of messages: MPI moves messages only while it is called, and naps cost a tenth of a dense mean's rate
+/// (docs/design.md). A nap lasts a quarter of the wait so far, but at least shortest_nap and at most
+/// longest_nap.
 class Patience {
  public:
   using Duration = std::chrono::microseconds;
 
+  /// asking: how long a wait has no naps.
   Patience(Duration asking, Duration shortest_nap, Duration longest_nap)
       : asking_(asking), shortest_(shortest_nap), longest_(longest_nap) {}
 
-  /// What was asked for is not there yet.
+  /// Naps, if the wait has lasted for `asking` or longer; else returns at once.
   void operator()() const {
     const auto waited = std::chrono::duration_cast<Duration>(Clock::now() - since_);
     if (waited >= asking_) std::this_thread::sleep_for(std::clamp(waited / 4, shortest_, longest_));
   }
-  /// Something has come: from the beginning.
+  /// Begins a new wait: something has come.
   void reset() { since_ = Clock::now(); }
 
  private:
@@ -41,14 +44,14 @@ class Patience {
   Clock::time_point since_ = Clock::now();
 };
 
-/// When who waits gives up.
+/// The moment at which a wait gives up: `patience` after it has begun.
 class Deadline {
  public:
   explicit Deadline(Seconds patience) : patience_(patience) {}
 
   [[nodiscard]] bool has_passed() const { return waited() >= patience_; }
   [[nodiscard]] Seconds left() const { return std::max(patience_ - waited(), Seconds(0.0)); }
-  /// Something has come.
+  /// Begins a new wait: something has come.
   void reset() { since_ = Clock::now(); }
 
  private:
@@ -59,14 +62,15 @@ class Deadline {
   Clock::time_point since_ = Clock::now();
 };
 
-/// Of a program that can do nothing else meanwhile: an answer within a fast network comes while it still
-/// asks.
+/// For the main thread, which can do nothing else while it waits: an answer over a fast network arrives
+/// before it naps.
 inline Patience patience_of_program() {
   using std::chrono::microseconds;
   return {microseconds(100), microseconds(20), microseconds(200)};
 }
 
-/// Of a thread beside a program that computes: to ask costs tens of microseconds.
+/// For a thread beside a program that computes. It naps from the beginning, because each question takes tens
+/// of microseconds of a core.
 inline Patience patience_of_background() {
   using std::chrono::microseconds;
   return {microseconds(0), microseconds(200), microseconds(1000)};

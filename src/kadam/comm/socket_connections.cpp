@@ -21,10 +21,11 @@
 namespace kadam {
 namespace {
 
-/// Before a rank sleeps: to be woken takes as long as a message within a fast network.
+/// How long a rank asks all the time before it sleeps: to be woken takes as long as a message over a fast
+/// network.
 constexpr Seconds time_to_ask{100e-6};
 
-/// As poll() wants it: rounded up; -1 for ever.
+/// The timeout that poll() expects: rounded up; -1 for ever.
 int milliseconds_of(Seconds patience) {
   const double milliseconds = std::ceil(1000.0 * patience.count());
   return milliseconds < std::numeric_limits<int>::max() ? static_cast<int>(milliseconds) : -1;
@@ -52,7 +53,7 @@ bool SocketConnections::has_ended(int rank) const {
 }
 
 void SocketConnections::shut_down() const {
-  // Who uses them sees the end, and says so.
+  // Whoever uses them sees the end and reports it.
   for (const Peer& one : peers_) {
     if (one.descriptor >= 0) (void)::shutdown(one.descriptor, SHUT_RDWR);
   }
@@ -139,7 +140,7 @@ void SocketConnections::forget(const SocketMessages& owner) {
   for (Peer& one : peers_) {
     for (std::deque<Posted>& posted : one.posted)
       std::erase_if(posted, [&](const Posted& waits) { return waits.owner == &owner; });
-    // What arrives for it is read, and nobody sees it.
+    // The rest of its message is read and dropped.
     if (one.incoming.receive && one.incoming.receive->owner == &owner) {
       one.incoming.kept.bytes.resize(one.incoming.header.bytes);
       one.incoming.receive.reset();

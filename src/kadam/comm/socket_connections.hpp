@@ -16,16 +16,17 @@ namespace kadam {
 
 class SocketMessages;
 
-/// One TCP connection to every other rank, on which messages travel in lanes that do not meet: those of
-/// exchanges, and those of all-gathers. A message has a header of 24 bytes before it.
+/// One TCP connection to every other rank. Messages travel on it in two lanes, one for exchanges and one for
+/// all-gathers: a receive in one lane never takes a message of the other. A header of 24 bytes precedes each
+/// message.
 ///
-/// A message that no receive is posted for is kept until one is. A synchronous send is done when all of it
-/// has left and the receiver has said, in a header without a message, that it takes it. One thread at a time.
+/// A message is kept until a receive is posted for it. A synchronous send is done when all of it has left and
+/// the receiver has answered, by a header without a message, that it takes it. One thread at a time.
 class SocketConnections {
  public:
   enum class Lane : std::uint16_t { exchange, gather };
 
-  /// descriptors: of each rank, whose place is that of the rank; -1 at this rank's own. Takes them over.
+  /// descriptors: the socket to each rank, by rank, and -1 for this rank. The object closes them.
   SocketConnections(int rank, const std::vector<int>& descriptors);
   SocketConnections(const SocketConnections&) = delete;
   SocketConnections& operator=(const SocketConnections&) = delete;
@@ -33,9 +34,10 @@ class SocketConnections {
 
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return static_cast<int>(peers_.size()); }
-  /// Whether the other end of a connection has been ended, by its rank or with its process.
+  /// Whether the connection to this rank has ended, because the rank has shut it down or its process has
+  /// ended.
   [[nodiscard]] bool has_ended(int rank) const;
-  /// Ends all connections: exchanges over them fail here and at their other ends. Any thread may call it.
+  /// Ends all connections: exchanges over them fail on this rank and on the others. Any thread may call it.
   void shut_down() const;
 
  private:
@@ -47,10 +49,10 @@ class SocketConnections {
     Lane lane = Lane::exchange;
     std::int32_t tag = 0;
     std::uint64_t bytes = 0;
-    std::uint64_t number = 0;  ///< of a message that is to be answered, and in its answer
+    std::uint64_t number = 0;  ///< identifies a message that is to be answered, and its answer
   };
 
-  /// A receive that waits for its message; no tag: whatever comes.
+  /// A receive that waits for its message. No tag: it takes any message.
   struct Posted {
     SocketMessages* owner = nullptr;
     std::optional<int> tag;
@@ -62,20 +64,20 @@ class SocketConnections {
     Header header;
     const std::byte* data = nullptr;
     std::size_t written = 0;          ///< of header and message together
-    SocketMessages* owner = nullptr;  ///< null: of an answer, or of one who gave up
+    SocketMessages* owner = nullptr;  ///< null: it is an answer
     std::size_t id = 0;
   };
-  /// A message without a receive.
+  /// A message that has come before its receive.
   struct Kept {
     Header header;
     std::vector<std::byte> bytes;
   };
-  /// What is being read.
+  /// The message that is being read.
   struct Incoming {
     Header header;
     std::size_t header_read = 0;
     std::size_t read = 0;
-    std::optional<Posted> receive;  ///< whose memory it goes to; nothing: it is kept
+    std::optional<Posted> receive;  ///< it goes to this memory; none: it is kept
     Kept kept;
   };
   struct Peer {
@@ -86,7 +88,8 @@ class SocketConnections {
     std::deque<Kept> kept[2];
     bool has_ended = false;
   };
-  /// A synchronous send is done when both are: a receiver answers when the message begins to come.
+  /// A synchronous send that is not done: it is done when it is both written and answered. The receiver
+  /// answers as soon as the message begins to arrive and its receive is posted.
   struct Unanswered {
     int to = 0;
     SocketMessages* owner = nullptr;
@@ -98,20 +101,22 @@ class SocketConnections {
   void send(Lane lane, int to, int tag, const std::byte* data, std::size_t bytes, SendMode mode,
             SocketMessages& owner, std::size_t id);
   void receive(Lane lane, int from, const Posted& posted);
-  /// Reads and writes what can be at once, having waited for something at most so long.
+  /// Waits for `patience` at most until a connection is ready; then reads and writes all that needs no wait.
+  /// Errors: PeerFailure if a rank has ended from which, or to which, messages are under way.
   void move(Seconds patience);
-  /// Nobody asks for these any more.
+  /// Forgets all sends and receives of `owner`. A message that is half written ends its connection.
   void forget(const SocketMessages& owner);
 
   void write_to(int rank);
   void read_from(int rank);
-  /// Whether all of it was there.
+  /// Reads into `data` from byte `read` on, and moves `read` on. Returns whether all bytes have been read;
+  /// the others have not come yet.
   bool read_into(int rank, std::byte* data, std::size_t bytes, std::size_t& read);
   void begin_message(int rank);
   void end_message(int rank);
   void answer(int rank, const Header& header);
   void complete(std::uint64_t number, bool Unanswered::*half);
-  /// Nothing can be exchanged with it any more; it hears of that.
+  /// Ends the connection to this rank: nothing can be exchanged with it any more, and it will notice.
   void end(Peer& peer);
   void require_alive(int rank) const;
   void require_those_waited_for();
@@ -123,7 +128,7 @@ class SocketConnections {
   std::unordered_map<std::uint64_t, Unanswered> unanswered_;
 };
 
-/// Messages in one lane of connections.
+/// The Messages in one lane of the connections.
 class SocketMessages final : public Messages {
  public:
   SocketMessages(std::shared_ptr<SocketConnections> connections, SocketConnections::Lane lane)
@@ -147,7 +152,7 @@ class SocketMessages final : public Messages {
   std::shared_ptr<SocketConnections> connections_;
   SocketConnections::Lane lane_;
   Done done_;
-  // Of which progress() has not told yet.
+  // Sends and receives that progress() has not yet reported as done.
   std::size_t sending_ = 0;
   std::size_t receiving_ = 0;
 };

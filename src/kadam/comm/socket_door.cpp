@@ -11,7 +11,7 @@
 namespace kadam {
 namespace {
 
-// What a rank answers begins with one of these.
+// The first letter of a rank's answer.
 constexpr char invited = 'i';
 constexpr char refused = 'r';
 constexpr char let_in = 'w';
@@ -20,7 +20,7 @@ sockets::Clock::time_point at_once() {
   return sockets::soon(sockets::Clock::time_point::max());
 }
 
-/// The first line in which they differ, in words.
+/// The first line in which the two kinds differ, as a sentence for the newcomer.
 std::string difference_of(const std::string& theirs, const std::string& its) {
   std::istringstream first(theirs);
   std::istringstream second(its);
@@ -59,7 +59,7 @@ std::optional<Invitation> Invitation::from_text(const std::string& text) {
   return read;
 }
 
-/// Connections come before what is said on them.
+/// Takes in the newcomers that have come. Their connections come before the texts that they send.
 void SocketDoor::look(SocketListener& listener) {
   while (listener.receive(std::chrono::milliseconds(0))) {
   }
@@ -109,7 +109,7 @@ std::vector<std::string> SocketDoor::addresses(SocketListener& listener, const s
 void SocketDoor::invite(Invitation invitation) {
   const std::vector<std::string>& all = invitation.addresses;
   for (const Newcomer& one : waiting_) {
-    // The last one: who has failed may have listened there before.
+    // The last one, because a rank that has failed may have listened at the same address before.
     const auto place = std::find(all.rbegin(), all.rend(), one.address);
     invitation.rank = static_cast<int>(all.rend() - place) - 1;
     (void)sockets::send_text(one.descriptor, invited + invitation.to_text(), at_once());

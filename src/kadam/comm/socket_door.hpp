@@ -12,24 +12,25 @@
 
 namespace kadam {
 
-/// What a newcomer is told of the group that takes it in.
+/// A message to a newcomer: the group of ranks that takes it in, and its rank.
 struct Invitation {
   std::uint64_t group = 0;
   std::uint64_t epoch = 0;
-  int rank = 0;                        ///< of the newcomer, in all
-  std::vector<int> members;            ///< of the group
-  std::vector<std::string> addresses;  ///< of all ranks, also of those who are no more
+  int rank = 0;                        ///< the newcomer's, among all ranks
+  std::vector<int> members;            ///< of the group, as numbers among all ranks
+  std::vector<std::string> addresses;  ///< of all ranks, also of those that have ended
 
   [[nodiscard]] std::string to_text() const;
-  /// Nothing for a text that is none.
+  /// Returns nullopt if the text is no invitation.
   [[nodiscard]] static std::optional<Invitation> from_text(const std::string& text);
 };
 
-/// Where processes that belong to no group yet ask a rank to join its group, and are answered.
+/// A rank's door: processes that belong to no group yet, the newcomers, ask here to join the rank's group,
+/// and are answered.
 ///
-/// A newcomer says where it listens and of which kind it is. It is refused with a sentence, or it waits for
-/// an invitation, connects with all ranks, and hears at last that it is one of them. If the connection ends
-/// before that, it is not.
+/// A newcomer tells at which address it listens, and its kind. Either it is refused with a sentence; or it is
+/// invited, connects with all ranks, and is told at last that it is in. If its connection to the door ends
+/// before that, it is not in.
 class SocketDoor {
  public:
   SocketDoor() = default;
@@ -37,25 +38,28 @@ class SocketDoor {
   SocketDoor& operator=(const SocketDoor&) = delete;
   ~SocketDoor() { close(); }
 
-  /// How many wait.
+  /// The number of newcomers that wait here. Takes in those that have come to the listener.
   [[nodiscard]] std::size_t waiting(SocketListener& listener);
-  /// Where those who wait listen. Refuses those of another kind.
+  /// Returns the addresses at which the newcomers that wait here listen. First refuses those of another kind.
   [[nodiscard]] std::vector<std::string> addresses(SocketListener& listener, const std::string& kind);
-  /// Those who wait are among the addresses, and are told their ranks.
+  /// Sends the invitation to all newcomers that wait here, to each with its rank: its place in
+  /// invitation.addresses, which have to hold its address.
   void invite(Invitation invitation);
-  /// Whether the one that listens there waited here, and has ended.
+  /// Whether the newcomer that listens at this address waits here and has ended.
   [[nodiscard]] bool has_left(const std::string& address) const;
-  /// They are in.
+  /// Tells all newcomers that wait here that they are in.
   void welcome();
-  /// Nobody who has waited is let in.
+  /// Turns all newcomers away that wait here, by ending their connections.
   void close();
 
-  /// The other side: asks the rank at `address`, and waits for an answer. Nothing: there is none. Errors:
-  /// std::invalid_argument where it is refused.
+  /// The newcomer's side: asks, over a connection to a rank, to join, and waits until `deadline` for an
+  /// answer. own_address: where this process listens. Returns nullopt if no answer comes. Errors:
+  /// std::invalid_argument, with the rank's sentence, if it is refused.
   [[nodiscard]] static std::optional<Invitation> ask(int descriptor, const std::string& own_address,
                                                      const std::string& kind,
                                                      sockets::Clock::time_point deadline);
-  /// Whether the newcomer is in.
+  /// The newcomer's side: waits for the last answer, some seconds at most. Returns whether the newcomer is
+  /// in.
   [[nodiscard]] static bool is_welcome(int descriptor);
 
  private:
@@ -65,7 +69,8 @@ class SocketDoor {
     std::string kind;
   };
   void look(SocketListener& listener);
-  /// Nothing is said until there is an answer: what comes is the end.
+  /// A newcomer sends nothing before it is answered: if something can be read, it is the end of the
+  /// connection.
   [[nodiscard]] static bool has_ended(const Newcomer& one);
 
   std::vector<Newcomer> waiting_;

@@ -20,7 +20,8 @@ namespace kadam {
 
 namespace {
 
-/// Where others reach this host: its only address beside the loopback, where there is one; else its name.
+/// The host part of this rank's address: the host's only address beside the loopback; its name if it has
+/// several or none.
 std::string own_host() {
   ifaddrs* all = nullptr;
   if (::getifaddrs(&all) != 0) return SocketListener::host_name();
@@ -89,7 +90,7 @@ bool SocketListener::receive(std::chrono::milliseconds patience) {
       continue;
     }
     if (!is_rank) {
-      ::close(descriptor);  // somebody else, or one of a group that is no more
+      ::close(descriptor);  // no rank, or one of an earlier epoch
       continue;
     }
     Known& known = waiting_[{hello.group, hello.rank}];

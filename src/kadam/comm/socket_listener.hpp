@@ -14,38 +14,41 @@
 
 namespace kadam {
 
-/// Where a rank listens, and the connections that others have made before it asks for them.
+/// Listens for connections from other ranks, and keeps those that come before this rank asks for them.
 class SocketListener {
  public:
-  /// host: as of SocketOptions. Errors: std::runtime_error if nothing can listen.
+  /// host: as SocketOptions::host. Errors: std::runtime_error if it cannot listen.
   explicit SocketListener(const std::string& host);
   SocketListener(const SocketListener&) = delete;
   SocketListener& operator=(const SocketListener&) = delete;
   ~SocketListener();
 
+  /// The name of this host.
   [[nodiscard]] static std::string host_name();
-  /// "HOST:PORT", for others.
+  /// The address "HOST:PORT" at which others connect.
   [[nodiscard]] const std::string& address() const { return address_; }
 
-  /// Takes in the connections that have come, whose ranks have said who they are. Waits at most so long for
-  /// one to come or to speak; returns whether one did.
+  /// Accepts connections, and reads from them which ranks have made them. Waits for `patience` at most until
+  /// a connection or a Hello comes; returns whether one did. One that says nothing for too long is closed.
   bool receive(std::chrono::milliseconds patience);
-  /// The connection of this rank, if it has come. The caller closes it.
+  /// Returns the connection from this rank for this group, or nullopt if it has not come. The caller closes
+  /// it.
   [[nodiscard]] std::optional<int> take(std::uint64_t group, int rank);
-  /// The connections of those who ask to join, and have come since the last call. The caller closes them.
+  /// Returns the connections of newcomers that have come since the last call. The caller closes them.
   [[nodiscard]] std::vector<int> take_newcomers();
-  /// Whether one has come of a later epoch.
+  /// Whether a connection of a later epoch has come.
   [[nodiscard]] bool has_after(std::uint64_t epoch) const;
-  /// Ends all of earlier epochs, also those to come.
+  /// Begins an epoch: closes all connections of earlier epochs, also those that come later.
   void begin(std::uint64_t epoch);
 
  private:
   using From = std::pair<std::uint64_t, std::uint64_t>;  // group, rank
-  /// A connection that nothing has been said on yet.
+  /// A connection whose Hello has not come yet.
   struct Guest {
     int descriptor = -1;
     sockets::Clock::time_point since;
   };
+  /// A connection whose Hello has come.
   struct Known {
     int descriptor = -1;
     std::uint64_t epoch = 0;

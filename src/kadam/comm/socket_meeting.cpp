@@ -29,7 +29,7 @@ sockets::Clock::time_point deadline_after(Seconds patience) {
   return sockets::Clock::now() + std::chrono::duration_cast<sockets::Clock::duration>(patience);
 }
 
-/// Ranks that differ in these do not understand each other.
+/// The settings without which ranks do not understand each other's messages.
 std::string terms_of(const ExchangeOptions& options) {
   const std::size_t piece_bytes =
       options.piece_bytes > 0 ? options.piece_bytes : automatic_piece_bytes(kernels_run_on_host);
@@ -70,7 +70,7 @@ std::shared_ptr<SocketConnections> SocketMeeting::connect(std::uint64_t group,
     for (const int descriptor : descriptors) {
       if (descriptor >= 0) ::close(descriptor);
     }
-    // Ranks that were together before have started, and their addresses are right.
+    // Ranks that have been together have started, and their addresses are right: one of them has failed.
     if (has_failed) throw PeerFailure(failure.what());
     throw;
   }
@@ -114,13 +114,13 @@ int SocketMeeting::call(std::uint64_t group, int rank, sockets::Clock::time_poin
   return sockets::ready(descriptor);
 }
 
-/// Others may come before it, also of later groups.
+/// Waits for the connection from a rank. Others may come before it, also those of later groups.
 int SocketMeeting::wait_for(std::uint64_t group, int rank, sockets::Clock::time_point deadline,
                             const HasFailed& has_failed) {
-  // Of a failure nothing comes to the listener.
+  // A failure does not wake the listener, so it looks again after this time.
   constexpr std::chrono::milliseconds look_again{20};
   while (sockets::Clock::now() < deadline) {
-    // What it has said before it failed comes first.
+    // Asked before the listener is: a rank that has connected and then failed counts as connected.
     const bool failed = has_failed && has_failed(rank);
     while (listener_.receive(std::chrono::milliseconds(0))) {
     }
@@ -161,7 +161,7 @@ bool SocketMeeting::agree(const std::shared_ptr<SocketConnections>& connections,
   return true;
 }
 
-/// Throws unless those who are present go on without those who are silent.
+/// Throws unless the present ranks may go on without the silent ones.
 void SocketMeeting::require_larger_part(const std::vector<Presence>& presences) {
   const auto present = std::count(presences.begin(), presences.end(), Presence::present);
   const auto silent = std::count(presences.begin(), presences.end(), Presence::silent);
@@ -176,7 +176,7 @@ void SocketMeeting::require_larger_part(const std::vector<Presence>& presences) 
 
 SocketMeeting::Reunion SocketMeeting::reunite(const std::vector<int>& members) {
   const std::string all = std::accumulate(addresses_.begin(), addresses_.end(), std::string());
-  // One more rank may fail in each.
+  // In each attempt one more rank may fail.
   for (std::size_t attempt = 0; attempt <= members.size(); ++attempt) {
     shut_down();
     listener_.begin(++reunions_);
@@ -216,7 +216,7 @@ SocketMeeting::Reunion SocketMeeting::admit(std::uint64_t group, std::vector<int
 SocketMeeting::Reunion SocketMeeting::join(const std::vector<std::string>& addresses, const std::string& kind,
                                            Seconds patience) {
   constexpr std::chrono::milliseconds look_again{100};
-  // Each time the ranks wait for it: who cannot reach one of them does not ask for ever.
+  // At each attempt the ranks wait for it, so a newcomer that cannot reach one of them stops asking.
   constexpr std::size_t most_failures = 3;
   std::vector<std::string> failures;
   const auto deadline = deadline_after(patience);
@@ -241,7 +241,7 @@ SocketMeeting::Reunion SocketMeeting::join(const std::vector<std::string>& addre
                            " has let this one in: do they train, and take newcomers in?");
 }
 
-/// A connection with whoever listens there.
+/// Returns a connection to this address, or nullopt if nobody listens there.
 std::optional<int> SocketMeeting::reach(const std::string& address, sockets::Clock::time_point deadline) {
   const std::optional<int> descriptor = sockets::begin_connection(address);
   if (!descriptor) return std::nullopt;
@@ -266,7 +266,7 @@ std::optional<SocketMeeting::Reunion> SocketMeeting::join_by(int descriptor, con
     auto connections = connect(invitation->group, invitation->members, {}, sockets::longest_silence);
     if (!SocketDoor::is_welcome(descriptor)) return std::nullopt;
     return Reunion{invitation->group, std::move(invitation->members), std::move(connections)};
-  } catch (const std::runtime_error& failure) {  // they go on without this one, which asks again
+  } catch (const std::runtime_error& failure) {  // the ranks go on, and this process asks again
     failures.emplace_back(failure.what());
     return std::nullopt;
   }

@@ -26,7 +26,7 @@ SocketRollCall::~SocketRollCall() {
 
 bool SocketRollCall::run(sockets::Clock::time_point deadline) {
   while (sockets::Clock::now() < deadline) {
-    // While answers are on their way, guests come.
+    // Connections may come while answers are on their way.
     (void)at_.receive(std::chrono::milliseconds(2));
     if (at_.has_after(hello_.epoch)) return false;
     bool all_are_known = true;
@@ -89,7 +89,8 @@ void SocketRollCall::begin(Seat& seat, int rank) {
   if (errno == ECONNREFUSED) has_ended(seat);
 }
 
-/// A connection is made. Of who calls us it tells that the process is there; it has to call nevertheless.
+/// The connection is made, or has failed. To a rank that has to call this one, it shows that the process has
+/// not ended; nothing is asked, since that rank has to call.
 void SocketRollCall::ask(Seat& seat, bool calls_us, sockets::Clock::time_point deadline) {
   const int error = sockets::error_of(seat.descriptor);
   if (error == ECONNREFUSED) {

@@ -12,32 +12,37 @@
 
 namespace kadam {
 
-/// Of a rank after a failure. Later ones overrule earlier ones where ranks differ.
+/// What is known of a rank after a failure. If ranks differ, the later one of these values counts.
 enum class Presence : std::uint8_t { silent, ended, present };
 
-/// Asks who of some ranks is still there. A rank calls those before it, which answer; those after it call.
+/// Finds out which of some ranks are still there after a failure. A rank calls those with lower ranks, which
+/// answer; those with higher ranks call it.
 class SocketRollCall {
  public:
-  /// at: of this rank. addresses: of all ranks. hello: what this rank says in it.
+  /// at: this rank's listener. addresses: of all ranks. hello: the Hello that this rank sends in the roll
+  /// call. members: the ranks that it asks for, and this one. at, addresses and members have to outlive the
+  /// roll call.
   SocketRollCall(SocketListener& at, const std::vector<std::string>& addresses, const sockets::Hello& hello,
                  const std::vector<int>& members);
   SocketRollCall(const SocketRollCall&) = delete;
   SocketRollCall& operator=(const SocketRollCall&) = delete;
   ~SocketRollCall();
 
-  /// Returns when all are there or have ended, or when nobody waits any more. False: others have begun the
-  /// next roll call.
+  /// Runs the roll call until each member is present or has ended, or until `deadline`. Returns false if
+  /// other ranks have begun the next roll call.
   [[nodiscard]] bool run(sockets::Clock::time_point deadline);
 
+  /// The presence of each member, in their order.
   [[nodiscard]] std::vector<Presence> presences() const;
-  /// Connections to those who are present, in their order; -1 for this rank.
+  /// Gives up the connections to the present members, in their order, -1 for this rank. The caller closes
+  /// them.
   [[nodiscard]] std::vector<int> take_descriptors();
 
  private:
   struct Seat {
     Presence presence = Presence::silent;
     int descriptor = -1;
-    bool is_asked = false;  ///< the answer is what is missing
+    bool is_asked = false;  ///< the Hello is sent, the answer is missing
     sockets::Clock::time_point next_try = sockets::Clock::now();
   };
 

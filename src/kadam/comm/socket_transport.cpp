@@ -16,11 +16,12 @@
 namespace kadam {
 namespace {
 
-/// Some of all ranks, by connections of their own.
+/// The transport over connections between some of all ranks of a meeting.
 class SocketTransport final : public Transport {
  public:
-  /// members: of all ranks, in the order of theirs here. group: the same on all of them, and no other's.
-  /// has_failed: as of SocketMeeting::connect().
+  /// members: the ranks of this transport, by their numbers among all ranks, in the order of their ranks
+  /// here. group: the same number on all of them, and no other group's. has_failed: as in
+  /// SocketMeeting::connect().
   SocketTransport(std::shared_ptr<SocketMeeting> meeting, std::uint64_t group, std::vector<int> members,
                   const SocketMeeting::HasFailed& has_failed)
       : meeting_(std::move(meeting)),
@@ -55,7 +56,7 @@ class SocketTransport final : public Transport {
     return call_roll(messages, rank(), size(), patience);
   }
 
-  /// A ring: each rank adds up a part of the values, and then gives it to all.
+  /// A ring: each rank adds up one part of the values and then passes it on to all.
   void all_reduce_sum(float* values, std::size_t count) override {
     const auto ranks = static_cast<std::size_t>(size());
     const auto rank = static_cast<std::size_t>(this->rank());
@@ -139,11 +140,11 @@ class SocketTransport final : public Transport {
   }
 
  private:
-  /// Some of these ranks.
+  /// Makes a transport of some of these ranks.
   [[nodiscard]] std::unique_ptr<Transport> group_of(std::uint64_t group, std::vector<int> members) {
     return std::make_unique<SocketTransport>(meeting_, group, std::move(members), has_failed());
   }
-  /// Who has failed has ended its connections here.
+  /// A rank that has failed has ended its connection here.
   [[nodiscard]] SocketMeeting::HasFailed has_failed() const {
     return [this](int rank) {
       const auto place = std::find(members_.begin(), members_.end(), rank);
@@ -155,7 +156,7 @@ class SocketTransport final : public Transport {
     for (const std::string& text : texts) lines += text + "\n";
     return lines;
   }
-  /// The same of every rank.
+  /// Gathers numbers[rank] of every rank.
   template <class Number>
   void gather(std::vector<Number>& numbers) {
     auto* const bytes = reinterpret_cast<std::byte*>(numbers.data());
@@ -182,7 +183,8 @@ class SocketTransport final : public Transport {
     return texts;
   }
 
-  /// A name that the same ranks give in the same order, and that no other group has.
+  /// A number for a new group: the same on all of its ranks, since these make groups in the same order, and
+  /// no other group's. part: differs for groups that are made in the same call.
   [[nodiscard]] std::uint64_t next_group(std::uint64_t part) {
     return hash_of(std::to_string(group_) + "/" + std::to_string(++groups_made_) + "/" +
                    std::to_string(part));
@@ -210,7 +212,7 @@ std::shared_ptr<Communicator> make_socket_communicator(int rank, int size, const
     throw std::invalid_argument("kadam::make_socket_communicator: expected the addresses of " +
                                 std::to_string(size) + " ranks, got " + std::to_string(addresses.size()));
   }
-  // Who does not know all addresses is not one of these ranks.
+  // Ranks of another start have other addresses, so another group.
   const std::uint64_t group = hash_of(std::accumulate(addresses.begin(), addresses.end(), std::string()));
   meeting->meet(std::move(addresses));
   std::vector<int> members(static_cast<std::size_t>(size));

@@ -39,7 +39,7 @@ StagedRoute::StagedRoute(Sends sends, const ExecutionSpace& exec, int rank, int 
       sources_(static_cast<std::size_t>(ranks - 1)) {
   for (std::size_t k = 0; k < sources_.size(); ++k)
     sources_[k].rank = static_cast<int>(k) < rank ? static_cast<int>(k) : static_cast<int>(k) + 1;
-  // What was given up may have left marks of its own.
+  // An exchange that was given up may have left its marks.
   for (StagingPool::Slot& slot : pool.receives()) slot.has_arrived = false;
   for (std::size_t k = 0; k < pool.sends().size(); ++k) {
     pool.sends()[k].uses = 0;
@@ -53,7 +53,7 @@ StagedRoute::StagedRoute(Sends sends, const ExecutionSpace& exec, int rank, int 
 }
 
 StagedRoute::~StagedRoute() {
-  // Given up: what is copied must stay where it is until then.
+  // The exchange is given up: the source of a copy must stay until the copy is done.
   if (!copies_.empty()) pool_.to_host(exec_).fence("kadam::Exchange: pieces that are given up");
   for (Send& send : sends_) events_.push_back(std::move(send.ready));
 }
@@ -144,11 +144,12 @@ void StagedRoute::take(const Messages::Done& done, std::vector<std::size_t>& arr
     slot.has_arrived = true;
     slot.tag = arrival.tag;
   }
-  // In the order in which they were sent: parts of a piece have one tag.
+  // Takes them in the order in which they were sent: the parts of a piece have the same tag.
   for (const Messages::Arrival& arrival : done.arrived) take_arrived(arrival.id / depth_, arrived);
 }
 
-/// Kernels on exec wait for the copies, the host does not.
+/// Copies the parts that have arrived to their places. Kernels on exec wait for the copies, the host does
+/// not.
 void StagedRoute::take_arrived(std::size_t source, std::vector<std::size_t>& arrived) {
   Source& from = sources_[source];
   const ExecutionSpace& copies = pool_.to_device(exec_);

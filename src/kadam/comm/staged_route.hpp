@@ -14,22 +14,23 @@
 
 namespace kadam {
 
-/// Pieces pass through the slots of a StagingPool, in parts as long as a slot.
+/// The route through host memory: pieces pass through the slots of a StagingPool, in parts as long as a slot.
 ///
 /// A part that is sent waits for a free slot, is copied there when the execution space has written it, and
-/// leaves when it is there; one slot serves all receivers of a piece. Slots for receiving are dealt to the
-/// other ranks, and are posted for whatever comes next from that rank: its tag says which piece it is. Each
-/// is free again when its part has been copied on.
+/// leaves when the copy is done; a part for several receivers needs only one slot. The slots for receiving
+/// are divided among the other ranks. Each is posted for the next message of its rank, whatever that is: the
+/// tag tells to which piece it belongs. It is free again when the part has been copied to its place.
 ///
-/// No rank can hold up another for ever. A rank posts no more receives for messages from another than it
-/// expects from there, and one at least while it expects any, unless all of that rank's slots are being
-/// copied, which ends without anybody's help. So a part that has left is always received, and its slot comes
-/// free; so each part leaves in its turn. No order of pieces is needed, and none of the ranks: what is
-/// announced early by some ranks alone (gradient_ready()) leaves in any order. Slots must be for any tag for
-/// that: with receives for certain pieces, those that are sent first might be those that are not posted.
+/// No rank can hold up another for ever. A rank posts no more receives for messages of another rank than it
+/// expects from there. It has at least one posted while it expects any, unless all slots of that rank are
+/// being copied, which ends without anybody's help. So a part that has left is always received, and its slot
+/// becomes free; so each part leaves in its turn. This needs no order of pieces or of ranks: pieces that some
+/// ranks announce early (gradient_ready()) leave in any order. That is why slots must take any tag: if
+/// receives were posted for certain pieces, they might not be those that are sent first.
 class StagedRoute final : public Route {
  public:
-  /// events: of those who were here before. All have to live on.
+  /// events: marks of earlier exchanges, to be used again; they go back there. exec, messages, pool and
+  /// events have to outlive the route.
   StagedRoute(Sends sends, const ExecutionSpace& exec, int rank, int ranks, Messages& messages,
               StagingPool& pool, std::vector<DeviceEvent>& events);
   ~StagedRoute() override;
@@ -45,10 +46,10 @@ class StagedRoute final : public Route {
   struct Send {
     int to;
     int tag;
-    std::span<const std::byte> rest;  ///< that has no slot yet
+    std::span<const std::byte> rest;  ///< the bytes that have no slot yet
     DeviceEvent ready;
   };
-  /// Of a part of a send, into a slot.
+  /// A copy of a part of a send into a slot.
   struct Copy {
     std::size_t slot;
     int to;
@@ -57,9 +58,9 @@ class StagedRoute final : public Route {
   };
   struct Expected {
     std::size_t id;
-    std::span<std::byte> rest;  ///< that has not come
+    std::span<std::byte> rest;  ///< the place of the bytes that have not come
   };
-  /// Another rank, and parts of messages from it.
+  /// Another rank, and the numbers of parts of its messages since the exchange began.
   struct Source {
     int rank = 0;
     std::size_t expected = 0;
@@ -85,8 +86,8 @@ class StagedRoute final : public Route {
   std::size_t depth_;                                     ///< slots of a source
   std::vector<Source> sources_;                           ///< all other ranks
   std::vector<std::size_t> free_;                         ///< slots for sending
-  std::deque<Send> sends_;                                ///< that lack a slot
-  std::deque<Copy> copies_;                               ///< that are enqueued
+  std::deque<Send> sends_;                                ///< those that lack a slot
+  std::deque<Copy> copies_;                               ///< into slots, enqueued and not yet sent
   bool posts_later_ = false;                              ///< a receive waits for a copy out of its slot
   std::unordered_map<std::uint64_t, Expected> expected_;  ///< by source and tag
 };

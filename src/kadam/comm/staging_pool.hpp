@@ -12,43 +12,44 @@
 
 namespace kadam {
 
-/// The pinned host memory that staged messages pass through: slots of one length, half of them for what is
-/// sent and half for what is received, and two instances for the copies, so that these run beside kernels and
-/// beside each other.
+/// The pinned host memory through which staged messages pass: slots of one length, half of them for sending
+/// and half for receiving; and two execution space instances for the copies, so that these run beside kernels
+/// and beside each other.
 ///
-/// Messages are cut to the length of a slot, on all ranks alike. There are 4 slots each way for every other
-/// rank: one is copied and others travel. Slots are as long as pieces, but together no longer each way than
-/// 64 MiB: with many ranks messages are short in any case. Worked number: pieces of 4 MiB: n = 2: 8 slots of
-/// 4 MiB, n = 9: 64 of 2 MiB, n = 65: 512 of 256 KiB; they hold 32, 128 and 128 MiB, whatever the length of
-/// the vector is.
+/// All ranks cut messages to the length of a slot. For every other rank there are 4 slots for sending and 4
+/// for receiving: while one is copied, others travel. A slot is as long as a piece, but all slots of one
+/// direction together have at most 64 MiB, or 60 KiB each if that is more: with many ranks messages are short
+/// in any case. Worked number: pieces of 4 MiB: n = 2: 8 slots of 4 MiB, n = 9: 64 of 2 MiB, n = 65: 512 of
+/// 256 KiB; they hold 32, 128 and 128 MiB, whatever the length of the vector is.
 class StagingPool {
  public:
   using Bytes = Kokkos::View<std::byte*, Kokkos::SharedHostPinnedSpace>;
   struct Slot {
     std::byte* data = nullptr;
-    DeviceEvent copied;        ///< the copy into it, or out of it
-    std::size_t uses = 0;      ///< sends under way from it
-    bool has_arrived = false;  ///< a message, which waits for those before it
-    int tag = 0;               ///< of that
+    DeviceEvent copied;        ///< a mark behind the copy into it, or out of it
+    std::size_t uses = 0;      ///< of a slot for sending: its sends that are under way
+    bool has_arrived = false;  ///< it holds a message that waits for earlier ones
+    int tag = 0;               ///< of that message
   };
 
-  /// longest_bytes: of a piece, and of a message of the transport.
+  /// longest_bytes: the length of a piece, or the greatest length of a message of the transport if that is
+  /// less. The memory is allocated later, by allocate().
   StagingPool(int ranks, std::size_t longest_bytes);
 
   [[nodiscard]] std::size_t slot_bytes() const { return slot_bytes_; }
-  /// Of all slots.
+  /// The length of all slots together.
   [[nodiscard]] std::size_t bytes() const { return 2 * slots_ * slot_bytes_; }
-  /// Makes the slots, unless they are there.
+  /// Allocates the slots, unless that is done.
   void allocate();
-  /// All of it, for who has it for himself.
+  /// All of the memory, for a caller that uses it alone: between exchanges.
   [[nodiscard]] const Bytes& memory() const { return memory_; }
 
-  /// Slots for sending, and as many for receiving.
+  /// The slots for sending, and as many for receiving; none before allocate().
   [[nodiscard]] std::vector<Slot>& sends() { return sends_; }
   [[nodiscard]] std::vector<Slot>& receives() { return receives_; }
 
-  /// Where copies to the host, and to the device, are enqueued. Where kernels run on the host, exec itself:
-  /// copies are done when they are launched.
+  /// The instances on which copies to the host, and to the device, are enqueued. Where kernels run on the
+  /// host, this is exec itself: copies are done when they are launched.
   [[nodiscard]] const ExecutionSpace& to_host(const ExecutionSpace& exec) const;
   [[nodiscard]] const ExecutionSpace& to_device(const ExecutionSpace& exec) const;
 
