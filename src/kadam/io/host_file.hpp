@@ -13,15 +13,16 @@
 
 namespace kadam::io::detail {
 
-/// Reads a file from front to back and knows its size. Errors: see `fail`.
+/// Reads a file from front to back, or from the byte that seek() sets. Errors: those of fail();
+/// std::runtime_error if the file cannot be opened.
 class HostFileReader {
  public:
   explicit HostFileReader(const std::filesystem::path& path);
 
-  /// Reads exactly `bytes.size()` bytes; `what` they are goes into the error.
+  /// Reads exactly `bytes.size()` bytes. what: their name, for the error if the file has fewer.
   void read(std::span<std::byte> bytes, const std::string& what);
 
-  /// The next byte to read.
+  /// Sets the byte at which the next read() begins.
   void seek(std::uint64_t offset);
 
   /// Throws std::runtime_error "<file>: at byte <offset>: expected <expected>".
@@ -38,8 +39,9 @@ class HostFileReader {
   std::uint64_t offset_ = 0;
 };
 
-/// Writes `path`.tmp; `commit` renames it to `path`, so that a reader sees the old file or the whole new one.
-/// Errors: std::runtime_error that names the file and the system's reason. Without `commit` it is removed.
+/// Writes `path`.tmp, which commit() renames to `path`, so that a reader sees the old file or the whole new
+/// one. Without commit() the destructor removes it. Errors: std::runtime_error that names the file and the
+/// system's reason.
 class HostFileWriter {
  public:
   explicit HostFileWriter(std::filesystem::path path);
@@ -49,13 +51,13 @@ class HostFileWriter {
 
   void write(std::span<const std::byte> bytes);
   void write(const std::string& text) { write(std::as_bytes(std::span(text))); }
-  /// The next byte to write. What is left out on the way to the file's end is 0.
+  /// Sets the byte at which the next write() begins. Bytes that are left out before the file's end are 0.
   void seek(std::uint64_t offset);
-  /// Puts the file in place. Nothing is on the disk for certain before sync_to_disk().
+  /// Puts the file in place. It is certain to be on the disk only after sync_to_disk().
   void commit();
 
   [[nodiscard]] std::uint64_t bytes_written() const { return bytes_written_; }
-  /// Of all that was written, in the order in which it was.
+  /// The hash of all bytes that were written, in the order of the calls, wherever they lie in the file.
   [[nodiscard]] std::uint64_t hash() const { return hash_.value(); }
 
  private:
@@ -69,8 +71,9 @@ class HostFileWriter {
   bool committed_ = false;
 };
 
-/// Returns when a file, or the names in a folder, would survive a power failure. Errors: std::runtime_error
-/// with its name and the system's reason: some file systems tell only now that there was no room.
+/// Returns when a file, or the list of files in a folder, is on the disk, where it survives a power failure.
+/// Errors: std::runtime_error with the path and the system's reason; some file systems report only now that
+/// the disk is full.
 void sync_to_disk(const std::filesystem::path& path);
 
 }  // namespace kadam::io::detail

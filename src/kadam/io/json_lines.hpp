@@ -12,17 +12,19 @@
 
 namespace kadam::io {
 
-/// One line of metrics: names and values in the order in which they are to appear.
+/// One line of metrics: names and values, in the order in which they are written.
 using MetricValue = std::variant<std::int64_t, double, std::string>;
 using Metrics = std::vector<std::pair<std::string, MetricValue>>;
 
-/// Writes metrics as JSON lines, one object a line, flushed line by line: a run that is killed leaves whole
-/// lines. A NaN or Inf becomes null: JSON has no other word for it.
+/// Writes metrics as JSON lines, one object a line. Each line is flushed, so a run that is killed leaves
+/// whole lines. A NaN or Inf becomes null, because JSON cannot express it.
 class JsonLinesWriter {
  public:
-  /// Errors: std::runtime_error with the file's name and the system's reason.
+  /// Begins a new file in place of an old one. Errors: std::runtime_error with the file's name and the
+  /// system's reason, here as in all that follows.
   explicit JsonLinesWriter(const std::filesystem::path& path);
-  /// Goes on with a file that may be there: what is of steps after this one, or no whole line, is dropped.
+  /// Continues a file, if it exists. Its lines are kept whose "step" is at most last_step; lines of later
+  /// steps, and lines that are incomplete or have no "step", are dropped.
   JsonLinesWriter(const std::filesystem::path& path, std::int64_t last_step);
 
   void write(const Metrics& metrics);

@@ -23,14 +23,14 @@ static_assert(std::endian::native == std::endian::little, "kadam::io writes floa
 
 constexpr std::string_view magic = "\x93NUMPY";
 
-/// What stands in a .npy header: {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }.
+/// The contents of a .npy header: {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }.
 struct NpyHeader {
   std::string element_type;
   bool fortran_order = false;
   std::vector<std::int64_t> shape;
 };
 
-/// Where and why a header is not one.
+/// Where and why a header is malformed.
 struct NpyHeaderError {
   std::size_t offset = 0;  ///< in the header
   std::string expected;
@@ -249,7 +249,7 @@ std::vector<std::int64_t> read_shape(detail::HostFileReader& file) {
   return header->shape;
 }
 
-/// Magic, version, length and dictionary, to a multiple of 64 bytes.
+/// Everything before the elements: magic, version, length and dictionary, padded to a multiple of 64 bytes.
 std::string npy_head(std::span<const std::int64_t> shape) {
   constexpr std::size_t alignment = 64;
   const std::size_t start = magic.size() + 4;

@@ -12,18 +12,18 @@
 
 namespace kadam::io {
 
-/// As a file holds them.
+/// Describes the tensors of a layout as a file stores them: in the layout's order, as float32.
 [[nodiscard]] std::vector<StoredTensor> stored_tensors(const TensorLayout& tensors);
 
 /// A whole safetensors file of float32 tensors, in the order in which they lie in it.
 struct Safetensors {
   TensorLayout tensors;
-  std::vector<float> values;  ///< tensors.elements() of them
+  std::vector<float> values;  ///< tensors.elements() values
   Metadata metadata;
 };
 
-/// Writes the tensors of a flat vector as a safetensors file, by way of `path`.tmp. Each tensor has one
-/// dimension, its number of elements; a TensorLayout knows no more.
+/// Writes the tensors of a flat vector as a safetensors file: first as `path`.tmp, then in place. Each tensor
+/// has one dimension, its number of elements; a TensorLayout knows no more.
 ///
 /// Errors: std::invalid_argument when `values` are not tensors.elements(), a name is "__metadata__" or text
 /// is not UTF-8; std::runtime_error when writing fails. Wire: as TensorFileWriter.
@@ -36,11 +36,11 @@ void write_safetensors(const std::filesystem::path& path, const TensorLayout& te
 /// overlaps, or is shorter or longer than its header says. Nothing is allocated before the sizes are checked.
 [[nodiscard]] Safetensors read_safetensors(const std::filesystem::path& path);
 
-/// Reads a file into the flat vector of a known layout, tensor by tensor by name, whatever their order in the
-/// file. Returns the file's metadata.
+/// Reads a file into `values`, the flat vector of a known layout: each tensor by its name, whatever their
+/// order in the file. Returns the file's metadata.
 ///
-/// Errors: as `read_safetensors`; std::runtime_error when a tensor is missing, has another size, or is not
-/// one of `tensors`; std::invalid_argument when `values` are not tensors.elements().
+/// Errors: as the other `read_safetensors`; std::runtime_error when a tensor is missing, has another size, or
+/// is not one of `tensors`; std::invalid_argument when `values` are not tensors.elements().
 Metadata read_safetensors(const std::filesystem::path& path, const TensorLayout& tensors,
                           std::span<float> values);
 

@@ -14,16 +14,16 @@
 
 namespace kadam::io {
 
-/// Free text that travels with the tensors.
+/// Free text that a file holds beside its tensors, by key.
 using Metadata = std::map<std::string, std::string>;
 
-/// float32, or bytes.
+/// The types of a tensor's elements: float32, or bytes.
 enum class TensorType : std::uint8_t { f32, u8 };
 [[nodiscard]] constexpr std::uint64_t bytes_per_element(TensorType type) {
   return type == TensorType::f32 ? 4 : 1;
 }
 
-/// One tensor of a file: a name and a length; the extents of its dimensions are not kept.
+/// One tensor of a file: its name, type and length; the extents of its dimensions are not kept.
 struct StoredTensor {
   std::string name;
   TensorType type = TensorType::f32;
@@ -42,20 +42,20 @@ struct SafetensorsHeader {
   Metadata metadata;
 };
 
-/// The header as it lies in the file: its length, and the JSON text, padded with spaces to a multiple of 8.
-/// Errors: std::invalid_argument for a name or text that JSON cannot hold.
+/// Returns the header as it lies in the file: its length, and the JSON text, padded with spaces to a multiple
+/// of 8. Errors: std::invalid_argument for a name or text that JSON cannot hold.
 [[nodiscard]] std::string safetensors_header_bytes(const std::vector<StoredTensor>& tensors,
                                                    const Metadata& metadata);
 
-/// Reads the header and leaves `file` at the first tensor; everything is checked against the file's size.
+/// Reads the header and leaves `file` at the first tensor. It checks all sizes against the file's.
 [[nodiscard]] SafetensorsHeader read_safetensors_header(HostFileReader& file);
 
 }  // namespace detail
 
-/// Writes a safetensors file tensor by tensor, so that all of it need not be in memory at a time.
+/// Writes a safetensors file tensor by tensor, so that the tensors need not be in memory all at once.
 ///
 /// Wire: 8 bytes header length n (little-endian), n bytes of JSON padded with spaces to a multiple of 8, then
-/// the tensors. The file appears under its name, whole, by commit().
+/// the tensors. The file is written as `path`.tmp; commit() puts it in place when it is whole.
 class TensorFileWriter {
  public:
   /// Errors: std::invalid_argument when a name is "__metadata__" or text is not UTF-8; std::runtime_error,
@@ -63,12 +63,13 @@ class TensorFileWriter {
   TensorFileWriter(const std::filesystem::path& path, const std::vector<StoredTensor>& tensors,
                    const Metadata& metadata);
 
-  /// The next bytes of the tensors, in their order. Errors: std::logic_error for more than the tensors have.
+  /// Writes the next bytes of the tensors, in the order of `tensors`; a call may end inside a tensor. Errors:
+  /// std::logic_error for more bytes than the tensors have.
   void write(std::span<const std::byte> bytes);
-  /// Errors: std::logic_error if bytes are missing.
+  /// Puts the file in place. Errors: std::logic_error if bytes of the tensors are missing.
   void commit();
 
-  /// Of the whole file.
+  /// The length and the XXH64 hash of the whole file, header included.
   [[nodiscard]] std::uint64_t bytes_written() const { return file_.bytes_written(); }
   [[nodiscard]] std::uint64_t hash() const { return file_.hash(); }
 
@@ -77,7 +78,7 @@ class TensorFileWriter {
   std::uint64_t bytes_left_ = 0;
 };
 
-/// Reads a safetensors file of F32 and U8 tensors, any part of any of them.
+/// Reads any part of any tensor of a safetensors file of F32 and U8 tensors.
 ///
 /// Errors: std::runtime_error "<file>: at byte <offset>: expected ..." when it is malformed, has gaps or
 /// overlaps, or is shorter or longer than its header says. Nothing is allocated before sizes are checked.
@@ -87,16 +88,17 @@ class TensorFile {
 
   [[nodiscard]] const std::vector<StoredTensor>& tensors() const { return tensors_; }
   [[nodiscard]] const Metadata& metadata() const { return metadata_; }
-  /// Its index in tensors(), -1 if there is none.
+  /// Returns the index in tensors() of the tensor with this name, -1 if there is none.
   [[nodiscard]] std::ptrdiff_t find(const std::string& name) const;
-  /// The bytes of a tensor from element `first` on, as many as there is room for.
+  /// Reads bytes of a tensor, from element `first` on, until `bytes` is full. tensor: its index in tensors().
+  /// Errors: std::runtime_error if the tensor has fewer.
   void read(std::ptrdiff_t tensor, std::int64_t first, std::span<std::byte> bytes);
   [[nodiscard]] const std::filesystem::path& path() const { return file_.path(); }
 
  private:
   detail::HostFileReader file_;
   std::vector<StoredTensor> tensors_;
-  std::vector<std::uint64_t> begins_;  ///< of the tensors, bytes of the file
+  std::vector<std::uint64_t> begins_;  ///< of each tensor, its first byte in the file
   Metadata metadata_;
 };
 

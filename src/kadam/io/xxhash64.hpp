@@ -9,12 +9,13 @@
 
 namespace kadam::io {
 
-/// XXH64 with seed 0 (Collet 2014), bytes as they come: tells a file that was changed by accident, at the
-/// speed of memory. `xxhsum -H1` prints the same. No protection against malice.
+/// The hash XXH64 with seed 0 (Collet 2014) of bytes that are added one after the other. It finds files that
+/// were changed by accident, at the speed of memory, and does not protect against malice. `xxhsum -H1` prints
+/// the same number.
 class XxHash64 {
  public:
   void add(std::span<const std::byte> bytes);
-  /// Of all that was added.
+  /// The hash of all bytes that were added so far.
   [[nodiscard]] std::uint64_t value() const;
 
  private:

@@ -21,40 +21,43 @@ namespace kadam {
 /// How a vector of an optimizer's state lies on the ranks: there are `copies` vectors of `elements` elements
 /// each, and this rank holds elements `range` of number `copy`.
 ///
-/// One copy: all ranks hold the same vector, or each of them a part. More: each rank, or each node, has one
-/// of its own, and what counts of them is their mean over the copies: errors that are still owed, residuals,
-/// moments of a rank's own gradients. On another number of ranks each copy starts as that mean.
+/// One copy: all ranks hold the same vector, or each of them a part of it. Several copies: each rank, or each
+/// node, has another vector, and what has to be conserved is their mean over the copies: errors that are
+/// still owed, residuals, moments of a rank's own gradients. On another number of ranks each copy starts as
+/// that mean.
 ///
-/// Several ranks may hold the same elements of the same copy: each of them saves a part of these.
+/// Several ranks may hold the same elements of the same copy: then each of them saves a part of these.
 ///
-/// Worked number: 4 ranks, d = 1000: a worker error of rank 2 is {1000, {0, 1000}, 4, 2}; its part of what
-/// the ranks share out is {1000, {512, 768}, 1, 0}; what all hold is {1000, {0, 1000}, 1, 0, 4, 2}.
+/// Worked number: 4 ranks, d = 1000: a worker error of rank 2 is {1000, {0, 1000}, 4, 2}; its chunk of a
+/// vector that is divided among the ranks is {1000, {512, 768}, 1, 0}; a vector that all ranks hold is {1000,
+/// {0, 1000}, 1, 0, 4, 2}.
 struct Placement {
   std::int64_t elements = 0;
   ElementRange range;
   int copies = 1;
   int copy = 0;
-  int holders = 1;  ///< ranks that hold the same as this one
-  int holder = 0;   ///< which of them this is
+  int holders = 1;  ///< the number of ranks that hold the same as this one
+  int holder = 0;   ///< this rank's number among them, from 0
 
   friend bool operator==(const Placement&, const Placement&) = default;
 };
 
-/// A number of the state, where it lives.
+/// A number of the state: its name, and its place in the optimizer.
 struct StateNumber {
   using Place = std::variant<bool*, std::int64_t*, double*, std::optional<double>*, std::vector<double>*>;
   std::string name;
   Place place;
-  bool is_needed = true;  ///< else a state without it leaves it as it is
+  bool is_needed = true;  ///< false: a saved state may lack it, and it stays as it is
 };
 
-/// A vector of the state, where it lives.
+/// A vector of the state: its name, the memory from which it is saved or into which it is loaded, and how it
+/// lies on the ranks.
 struct StateVector {
-  /// What becomes of it when the state that is loaded has none of that name.
+  /// What happens if the saved state has no vector of that name.
   enum class IfMissing : std::uint8_t {
-    refuse,  ///< the state is not of this algorithm
-    zero,    ///< then nothing is owed
-    add      ///< it is never saved: what is loaded is added to what is there
+    refuse,  ///< the state cannot be loaded
+    zero,    ///< the vector becomes 0: nothing is owed
+    add      ///< it stays as it is. It is never saved; a vector that a state has is added to it
   };
   std::string name;
   Vector<float> values;  ///< [placement.range]
@@ -62,16 +65,17 @@ struct StateVector {
   IfMissing if_missing = IfMissing::refuse;
 };
 
-/// Bytes of the state that mean nothing on other ranks: a code in the layout of their messages. What they say
-/// is among the vectors as well; they are there for a continuation to the last bit.
+/// Bytes of the state that have a meaning only on the same ranks: codes in the layout of their messages.
+/// Their values are among the vectors as well, but not always to the last bit; with the bytes, the same ranks
+/// continue to the last bit.
 struct StateBytes {
   std::string name;
   Vector<std::byte> bytes;
-  Placement placement;  ///< in bytes; each of several copies has a length of its own
+  Placement placement;  ///< in bytes; copies may differ in length
 };
 
-/// All that a checkpoint holds of an optimizer, by name and in place: written down once, by the optimizer,
-/// for saving and for loading.
+/// The list of all that a checkpoint holds of an optimizer, each by its name and its place in memory. The
+/// optimizer describes it once, for saving and for loading.
 class StateFields {
  public:
   enum class Purpose : std::uint8_t { save, load };
@@ -79,14 +83,15 @@ class StateFields {
   StateFields(const Communicator& communicator, Purpose purpose)
       : ranks_(communicator.size()), rank_(communicator.rank()), purpose_(purpose) {}
 
-  /// Whether what is described has to be up to date; else it is going to be overwritten.
+  /// Whether the fields are going to be saved, so that their values have to be up to date; else they are
+  /// going to be overwritten.
   [[nodiscard]] bool saves() const { return purpose_ == Purpose::save; }
 
   template <class T>
   void number(std::string name, T& value) {
     numbers_.push_back({std::move(name), &value});
   }
-  /// One that older states lack.
+  /// Adds a number that older states lack.
   template <class T>
   void number_if_there(std::string name, T& value) {
     numbers_.push_back({std::move(name), &value, false});
@@ -97,18 +102,19 @@ class StateFields {
               IfMissing if_missing = IfMissing::refuse) {
     vectors_.push_back({std::move(name), values, placement, if_missing});
   }
-  /// The same on all ranks.
+  /// Adds a vector that is the same on all ranks.
   void equal(std::string name, const Vector<float>& values, IfMissing if_missing = IfMissing::refuse) {
     const auto elements = static_cast<std::int64_t>(values.extent(0));
     vector(std::move(name), values, {elements, {0, elements}, 1, 0, ranks_, rank_}, if_missing);
   }
-  /// Each rank has its own, whose mean counts.
+  /// Adds a vector that each rank has for itself; what has to be conserved is the mean over ranks.
   void of_each_rank(std::string name, const Vector<float>& values, IfMissing if_missing = IfMissing::refuse) {
     const auto elements = static_cast<std::int64_t>(values.extent(0));
     vector(std::move(name), values, {elements, {0, elements}, ranks_, rank_}, if_missing);
   }
-  /// The parameters that all ranks have in common, where each works at a point of its own, or in a format of
-  /// fewer bits. A state without them: the parameters.
+  /// Describes the parameters that all ranks have in common, if each rank's "parameters" differ from them:
+  /// because ranks work at different points, or in a format of fewer bits. Its name in a state is "x". When a
+  /// state without it is loaded, it becomes a copy of the parameters.
   void common_parameters(const Vector<float>& values, const Placement& placement) {
     common_parameters_ = StateVector{"x", values, placement, IfMissing::refuse};
   }
@@ -116,7 +122,7 @@ class StateFields {
     const auto elements = static_cast<std::int64_t>(values.extent(0));
     common_parameters(values, {elements, {0, elements}, 1, 0, ranks_, rank_});
   }
-  /// The same on all ranks, as a code in their layout.
+  /// Adds bytes that are the same on all ranks: a code in the layout of their messages.
   template <class T>
   void equal_bytes(std::string name, const Vector<T>& values) {
     add_bytes(std::move(name), values, 1, 0, ranks_, rank_);
@@ -126,7 +132,7 @@ class StateFields {
     add_bytes(std::move(name), values, ranks_, rank_, 1, 0);
   }
 
-  /// A vector that a state may hold, and that says nothing here.
+  /// Names a vector that a saved state may hold and that is not needed here: it is passed over.
   void not_needed(std::string name) { not_needed_.push_back(std::move(name)); }
 
   [[nodiscard]] const std::vector<StateNumber>& numbers() const { return numbers_; }
@@ -134,7 +140,7 @@ class StateFields {
   [[nodiscard]] const std::optional<StateVector>& common_parameters() const { return common_parameters_; }
   [[nodiscard]] const std::vector<StateBytes>& bytes() const { return bytes_; }
   [[nodiscard]] const std::vector<std::string>& not_needed() const { return not_needed_; }
-  /// Errors: std::out_of_range if there is none.
+  /// The vector of that name. Errors: std::out_of_range if there is none.
   [[nodiscard]] const Vector<float>& vector(const std::string& name) const {
     const auto found = std::find_if(vectors_.begin(), vectors_.end(),
                                     [&](const StateVector& field) { return field.name == name; });
@@ -162,7 +168,7 @@ class StateFields {
   std::vector<std::string> not_needed_;
 };
 
-/// A state that was saved, and can be read on any number of ranks.
+/// A saved state, which can be read on any number of ranks.
 class StateSource {
  public:
   StateSource() = default;
@@ -170,18 +176,21 @@ class StateSource {
   StateSource& operator=(const StateSource&) = delete;
   virtual ~StateSource() = default;
 
-  /// Of which optimizer it is.
+  /// The name of the optimizer that saved it.
   [[nodiscard]] virtual const std::string& algorithm() const = 0;
-  /// Whether bytes() can be read: as many ranks in the same levels, and the same options.
+  /// Whether StateBytes can be read: the state was saved by as many ranks in the same levels, with the same
+  /// options.
   [[nodiscard]] virtual bool has_same_arrangement() const = 0;
+  /// Whether it has a vector of this name.
   [[nodiscard]] virtual bool holds(const std::string& vector) const = 0;
 
-  /// These read into place what is there under that name, and say whether something is. Vectors: the mean of
-  /// the copies where there are as many others. Errors: std::runtime_error for another type or length.
+  /// Each reads the field of that name into its place, and returns whether the state has it. A vector is the
+  /// mean of the saved copies if their number is another than here. Collective: all ranks read the same
+  /// fields in the same order. Errors: std::runtime_error if it has another type or length.
   virtual bool read(const StateNumber& number) = 0;
   virtual bool read(const ExecutionSpace& exec, const StateVector& vector) = 0;
   virtual bool read(const ExecutionSpace& exec, const StateBytes& bytes) = 0;
-  /// Says that nobody is going to read this vector.
+  /// Tells the state that this vector is not going to be read.
   virtual void pass_over(const std::string& vector) = 0;
 };
 
