@@ -14,19 +14,20 @@ namespace kadam {
 ///   g = mean of the ranks' gradients;  m <- ema(m, g, beta1);  v <- ema(v, g^2, beta2)
 ///   x <- (1 - gamma lambda) x - gamma (m/c1) / (sqrt(v/c2) + eps),  c1 = 1 - beta1^t,  c2 = 1 - beta2^t
 ///
-/// A tensor that no rank has a gradient for is left alone, and its t counts the steps in which one had
+/// A tensor for which no rank has a gradient is left alone, and its t does not count that step
 /// (Optimizer::leave_out()).
 ///
 /// moments = "8bit" keeps m and v in a byte each (Dettmers et al. 2021).
 ///
-/// Clipping: by the norm of the mean gradient. Memory: 8 d state (8 bits: 2 d and d/32), 8 d workspace bytes,
-/// the latter for n > 1. Wire: 2 (n - 1)/n 4 d bytes per step. Half the workspace and wire with gradients of
-/// 16 bits. Worked number: d = 10^6, n = 4: 6 MB per step.
+/// Clipping: by the norm of the mean gradient. Memory: 8 d state bytes (8 bits: 2 d and d/32) and, for n > 1,
+/// 8 d workspace bytes. Wire: 2 (n - 1)/n 4 d bytes per step. Gradients of 16 bits halve workspace and wire.
+/// Worked number: d = 10^6, n = 4: 6 MB per step.
 ///
-/// shard_state divides m, v and the update over k ranks, those of a node, with one level all n (as in ZeRO-1,
-/// Rajbhandari et al. 2020): a rank gets the mean gradient of its shard alone, updates that of x, and the k
-/// ranks gather x in place of g. Elements become what they become without, to the last bit; a norm that clips
-/// is added up by shards, in double. Memory: 8 d/k state bytes. Wire: the same, x in float32.
+/// shard_state divides m, v and the update over k ranks: the ranks of a node in two levels, all n ranks in
+/// one level (as in ZeRO-1, Rajbhandari et al. 2020). A rank gets the mean gradient of its shard alone and
+/// updates its shard of x; then the k ranks gather x, where without shard_state they gather g. The update of
+/// an element is the same to the last bit; the norm that clips is added up by shards, in double.
+/// Memory: 8 d/k state bytes. Wire: the same, x in float32.
 class Adam final : public Algorithm {
  public:
   struct Options {
@@ -35,9 +36,9 @@ class Adam final : public Algorithm {
     bool shard_state = false;
 
     void describe(OptionFields& fields);
-    /// Errors: std::invalid_argument for both together.
+    /// Errors: std::invalid_argument for shard_state together with moments in 8 bits.
     void validate(std::string_view owner) const;
-    /// What ranks get of the mean gradient.
+    /// The part of the mean gradient that a rank gets.
     [[nodiscard]] Received received() const { return shard_state ? Received::shard : Received::all; }
   };
 
@@ -55,7 +56,7 @@ class Adam final : public Algorithm {
 
  private:
   MomentFormat format_;
-  Moments moments_;  ///< in float32
+  Moments moments_;  ///< empty where moments are kept in 8 bits
   EightBitMoments eight_bit_moments_;
   DenseMean mean_;
 };

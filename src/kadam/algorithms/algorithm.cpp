@@ -113,7 +113,7 @@ void Algorithm::update_from_mean(Step& step, DenseMean& mean, const Update& upda
     const auto scope = step.enter(Phase::decode);
     step.result.gradient_scale = clip_factor_of(step.exec, g, mean);
     const ElementRange& received = mean.layout().received();
-    // The model of a shard is written with that of the others.
+    // Where the mean is divided, the Optimizer writes the model, after x was gathered.
     const Parameters parameters =
         mean.layout().is_divided() ? Parameters(elements_in(step.x(), received)) : step.parameters;
     if (!at_.absent.any_ever()) {

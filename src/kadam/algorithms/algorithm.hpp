@@ -29,37 +29,41 @@ class DenseMeanLayout;
 class EightBitMoments;
 class GroupedMean;
 
-/// What an algorithm is made for: from this and its options follows what it costs, before it is made.
+/// The tensors, groups and ranks that an algorithm is made for. What an algorithm costs follows from them and
+/// from its options, before it is made.
 struct Problem {
   TensorLayout layout;
   ResolvedGroups groups;
   Arrangement ranks;
-  std::int64_t threads = 0;  ///< of a CPU that each rank has; 0: a GPU
+  std::int64_t threads = 0;  ///< CPU threads of each rank; 0: kernels run on a GPU
 
-  /// One tensor of so many elements in one group, on a GPU: what a plan knows. as_matrices: square ones of
-  /// side 1024, as far as elements go, for algorithms to which a matrix is more than its elements.
+  /// Makes a problem of which only the number of elements is known, as in a plan: one tensor in one group, on
+  /// a GPU. as_matrices: as many matrices of 1024 x 1024 as fit into `elements`, and one tensor for the rest;
+  /// for algorithms whose cost depends on the shapes of matrices.
   [[nodiscard]] static Problem of_elements(std::int64_t elements, const Arrangement& ranks,
                                            const CommonOptions& common, bool as_matrices = false);
 
   /// d
   [[nodiscard]] std::int64_t elements() const { return layout.elements(); }
-  /// All elements, as kernels count them.
+  /// d as a double, the type that Work counts elements in.
   [[nodiscard]] double all() const { return static_cast<double>(elements()); }
-  /// Bytes of so many float32 vectors.
+  /// Bytes of `count` float32 vectors of d elements each.
   [[nodiscard]] std::size_t vectors(std::size_t count) const {
     return count * sizeof(float) * static_cast<std::size_t>(elements());
   }
 };
 
-/// A step with the dense mean of the gradient: adam, lamb, dense warm-ups; the update alone differs.
+/// The cost of a step that takes the dense mean of the gradient and then runs the kernel `update`: adam,
+/// lamb, dense warm-ups. name: as in StepResult::phase.
 [[nodiscard]] StepPhase dense_phase(const char* name, const CommonOptions& common, const Problem& problem,
                                     const Kernel& update);
-/// The same with this mean: where it is divided, ranks update a shard each.
+/// The same for a mean with this layout: where it is divided, each rank updates its shard, and ranks gather
+/// x.
 [[nodiscard]] StepPhase dense_phase(const char* name, const CommonOptions& common, const Problem& problem,
                                     const Kernel& update, const DenseMeanLayout& mean);
-/// The update of dense Adam from gradients of this format.
+/// The kernel of dense Adam's update for gradients in the format that `common` says.
 [[nodiscard]] Kernel adam_kernel(const CommonOptions& common);
-/// The same with EightBitMoments.
+/// The same for EightBitMoments.
 [[nodiscard]] Kernel eight_bit_adam_kernel(const CommonOptions& common);
 
 /// First and second moment of the gradient, zero at first. Memory: 8 B per element.
@@ -67,23 +71,23 @@ struct Moments {
   Vector<float> m;
   Vector<float> v;
 
-  /// label: the owner's, as in "kadam::Adam".
+  /// label: the name of the owner, with which the labels of the Views begin, as in "kadam::Adam".
   [[nodiscard]] static Moments zeros(const ExecutionSpace& exec, const std::string& label,
                                      std::int64_t elements) {
     return {allocate_zeros<float>(exec, label + "::m", elements),
             allocate_zeros<float>(exec, label + "::v", elements)};
   }
-  /// The same on all ranks.
+  /// Describes moments that are equal on all ranks.
   void describe_state(StateFields& fields) const {
     fields.equal("m", m);
     fields.equal("v", v);
   }
-  /// Of some elements, which lie so on the ranks.
+  /// Describes moments of some elements, which lie on the ranks as `placement` says.
   void describe_state(StateFields& fields, const Placement& placement) const {
     fields.vector("m", m, placement);
     fields.vector("v", v, placement);
   }
-  /// Of each rank's own gradients.
+  /// Describes moments of each rank's own gradients, which differ between ranks.
   void describe_own_state(StateFields& fields) const {
     fields.of_each_rank("m", m);
     fields.of_each_rank("v", v);
@@ -91,16 +95,17 @@ struct Moments {
   [[nodiscard]] std::size_t bytes() const { return (m.size() + v.size()) * sizeof(float); }
 };
 
-/// How an optimizer came to a state that it did not compute itself.
+/// What an optimizer has read from a state that was saved.
 struct Restoration {
-  bool to_the_last_bit = false;     ///< StateBytes were restored, too
-  bool of_other_algorithm = false;  ///< moments and parameters alone
+  bool to_the_last_bit = false;     ///< vectors and StateBytes: the same algorithm, options and ranks
+  bool of_other_algorithm = false;  ///< only moments and parameters
 };
 
-/// The segments where kernels find them. Waits for its copies.
+/// Copies the segments to the memory of kernels. Waits for its copies.
 [[nodiscard]] SegmentTable<MemorySpace> segment_table(const std::vector<Segment>& segments);
 
-/// What an algorithm works with all its life, and shares with the Optimizer that owns both.
+/// What an algorithm works with as long as it lives. An Optimizer owns it and the algorithm, and works with
+/// it as well.
 struct Workplace {
   std::shared_ptr<Communicator> communicator;
   CommonOptions common;
@@ -110,21 +115,22 @@ struct Workplace {
   SumSpace<MemorySpace> sum_space;
   SegmentTable<MemorySpace> segments;  ///< of problem.groups
   std::int64_t steps = 0;              ///< taken so far
-  Settings settings;                   ///< common and problem.groups follow them
+  Settings settings;                   ///< those in force: common and problem.groups contain them
   AbsentGradients absent;
 
-  /// Sum of the magnitudes, sum of the squares: in double, in an order that does not depend on threads.
+  /// Sum of the magnitudes of `values`, in double, in an order that does not depend on threads. Waits for
+  /// exec.
   [[nodiscard]] double one_norm(const ExecutionSpace& exec, const Vector<const float>& values) const;
+  /// Sum of the squares of `values`, likewise.
   [[nodiscard]] double squared_norm(const ExecutionSpace& exec, const Numbers<MemorySpace>& values) const;
 };
 
-/// An optimization algorithm: what a step does, and what lies between steps. One class per paper.
+/// An optimization algorithm: its step, and the state that it keeps between steps. One class per paper.
 ///
-/// Its class also has: struct Options with a member CommonOptions common, describe(OptionFields&) and
-/// validate(owner); a constructor (const Options&, Workplace&); and
-/// static AlgorithmCost cost(const Options&, const Problem&), from which bytes, memory and plans follow. All
-/// else, such as agreement on the norm, skipped steps, groups, the model in 16 bits, checkpoints, is the
-/// Optimizer's.
+/// Such a class also has: struct Options with a member CommonOptions common, describe(OptionFields&) and
+/// validate(owner); a constructor (const Options&, Workplace&); and static AlgorithmCost cost(const Options&,
+/// const Problem&), from which bytes, memory and plans follow. The Optimizer does everything else: agreement
+/// on the norm, skipped steps, groups, the model in 16 bits, checkpoints.
 class Algorithm {
  public:
   explicit Algorithm(Workplace& at) : at_(at) {}
@@ -132,44 +138,52 @@ class Algorithm {
   Algorithm& operator=(const Algorithm&) = delete;
   virtual ~Algorithm() = default;
 
-  /// A step on finite gradients.
+  /// Takes a step: updates the parameters and the state, and sets the result. The gradient is finite on all
+  /// ranks, unless agrees_in_rounds(). Collective.
   virtual void advance(Step& step) = 0;
-  /// Whether ranks look at their gradients each for itself: a step then costs no message, its gradient_norm
-  /// is this rank's own, and advance() has to mind Step::is_finite, and to tell Step::raised, and compare
-  /// Step::settings, now and then.
+  /// Whether each rank checks its gradient alone, and ranks agree at rounds only. A step between rounds then
+  /// costs no message, and its gradient_norm is this rank's own. advance() has to heed Step::is_finite, and
+  /// at rounds to send Step::raised and to compare Step::settings between ranks.
   [[nodiscard]] virtual bool agrees_in_rounds() const { return false; }
-  /// Whether advance() writes the model, in the pass that updates the parameters. For those that do not, a
-  /// kernel of its own does it after the step: 6 B per element instead of 2.
+  /// Whether advance() writes the model, in the pass that updates the parameters (2 B per element). If it
+  /// does not, the Optimizer writes it after the step, in another kernel (6 B per element).
   [[nodiscard]] virtual bool writes_model() const { return false; }
-  /// Whether steps leave alone what Workplace::absent says. Elsewhere a gradient that no rank has counts as
-  /// 0, which may decay moments and weights.
+  /// Whether steps leave alone the tensors that Workplace::absent leaves out. Other algorithms take the
+  /// missing gradient as 0, which may decay moments and weights.
   [[nodiscard]] virtual bool leaves_out_tensors() const { return false; }
-  /// What the next step takes the mean of the gradient with, on all ranks; null if it takes none.
+  /// The dense mean that the next step takes of the gradient; null, on all ranks, if the next step takes
+  /// none.
   [[nodiscard]] virtual DenseMean* next_gradient_mean() { return nullptr; }
 
-  /// Lists the state, part by part: a second description of the same, after its numbers have been read, says
-  /// which vectors there are.
+  /// Lists the state in `fields`, part by part. To read a state of the same algorithm it is called twice:
+  /// first to read the numbers, then again for the vectors, because the numbers decide which vectors there
+  /// are.
   virtual void describe_state(const ExecutionSpace& exec, StateFields& fields) = 0;
-  /// Whether all moments are those of mean gradients, and nothing is owed.
+  /// Whether all moments are those of mean gradients, and nothing is owed: then another algorithm can go on
+  /// from this state.
   [[nodiscard]] virtual bool has_dense_state() const { return false; }
-  /// After a state was read: brings up to date what follows from it.
+  /// Called after a state was read: computes what follows from it. fields: the state, as it was described and
+  /// read.
   virtual void adopt_state(const ExecutionSpace& /*exec*/, const StateFields& /*fields*/,
                            const Restoration& /*restoration*/) {}
 
-  /// Optimizer::progress() of background exchanges.
+  /// The algorithm's part of Optimizer::progress(): moves background exchanges on, without waiting.
   virtual void poll_background() {}
-  /// Optimizer::flush() and write_consensus() where ranks differ between synchronisations.
+  /// The algorithm's part of Optimizer::flush(): delivers what ranks hold back, and writes `parameters`.
+  /// Collective.
   virtual void deliver_all(const ExecutionSpace& /*exec*/, const Vector<float>& /*parameters*/) {}
+  /// The algorithm's part of Optimizer::write_consensus(): writes into `out` the parameters that
+  /// deliver_all() would leave. Changes no state. Collective.
   virtual void consensus(const ExecutionSpace& exec, const Vector<const float>& parameters,
                          const Vector<float>& out) {
     Kokkos::deep_copy(exec, out, parameters);
   }
-  /// Whether learning rates and weight decays of groups may change before the next step. Not while own steps
-  /// that were made with them wait for a synchronisation: then they change after it.
+  /// Whether learning rates and weight decays of groups may change before the next step. False while local
+  /// steps that were made with them wait for a synchronisation: they then change after it.
   [[nodiscard]] virtual bool may_set_groups() const { return true; }
-  /// They have changed: brings up to date what was made of them.
+  /// Called after learning rates or weight decays of groups have changed: updates what was made from them.
   virtual void groups_were_set() {}
-  /// Adds what this algorithm knows to what all know.
+  /// Adds the figures that this algorithm knows to those that every optimizer has. Collective.
   virtual void add_health(const ExecutionSpace& /*exec*/, Health& /*health*/) {}
   /// Coordinates that take no part in compression (0 before it starts).
   [[nodiscard]] virtual std::int64_t inactive_elements() const { return 0; }
@@ -185,24 +199,28 @@ class Algorithm {
   [[nodiscard]] std::int64_t elements() const { return at_.problem.elements(); }
   [[nodiscard]] std::int64_t steps_taken() const { return at_.steps; }
   [[nodiscard]] const SumSpace<MemorySpace>& sum_space() const { return at_.sum_space; }
-  /// Of algorithms that choose by measuring: traffic plans follow it.
+  /// The cost of this algorithm, which it may change after it was made, as when it chooses an interval by
+  /// measuring. Memory and traffic plans follow it.
   [[nodiscard]] AlgorithmCost& cost_here() const { return at_.cost; }
 
-  /// Adam on the mean gradient of all ranks: what `adam` does, and the warm-up of the others. Writes the
-  /// model. One launch, unless tensors differ in their numbers of steps (AbsentGradients). Where the mean is
-  /// divided each rank updates its shard, and gathers x; the model is not written. Shape: moments
-  /// [received()] of the mean.
+  /// Takes a step of Adam on the mean gradient of all ranks: what `adam` does, and the warm-up of the others.
+  /// Writes the model. One launch, unless tensors differ in their numbers of steps (AbsentGradients). Where
+  /// the mean is divided, each rank updates its shard, then ranks gather x, and the model is not written.
+  /// Collective. Shape: moments [mean.layout().received()].
   void dense_adam_step(Step& step, DenseMean& mean, const Moments& moments);
   void dense_adam_step(Step& step, DenseMean& mean, const EightBitMoments& moments);
-  /// adam_update(), which has a kernel for each format: compiled once for all that use it.
+  /// Calls adam_update(). All algorithms call it here, so that its kernels, one for each format, are compiled
+  /// once.
   static void update_by_adam(const ExecutionSpace& exec, const BySegment<MemorySpace, AdamStepOf>& rule,
                              const Parameters& parameters, const Moments& moments, const Gradient& gradient);
 
-  /// The factor that clips a gradient of this norm; 1 without clipping.
+  /// The factor that clips a gradient with this norm; 1 without clipping.
   [[nodiscard]] double clip_factor(double norm) const;
-  /// The factor that clips a mean gradient that all ranks hold, by its own norm. Reads it only if need be.
+  /// The factor that clips a mean gradient that all ranks hold, by its own norm; 1 without clipping, and then
+  /// the gradient is not read.
   [[nodiscard]] double clip_factor_of(const ExecutionSpace& exec, const Gradient& mean_gradient) const;
-  /// The same of what this mean gave to each rank: by the norm over all shards. Collective.
+  /// The same for the part of the mean gradient that `mean` gave to this rank: by the norm over all shards.
+  /// Collective.
   [[nodiscard]] double clip_factor_of(const ExecutionSpace& exec, const Gradient& mean_gradient,
                                       const DenseMean& mean) const;
   [[nodiscard]] double one_norm(const ExecutionSpace& exec, const Vector<const float>& values) const {
@@ -211,24 +229,27 @@ class Algorithm {
   [[nodiscard]] double squared_norm(const ExecutionSpace& exec, const Numbers<MemorySpace>& values) const {
     return at_.squared_norm(exec, values);
   }
-  /// Health::error_ratio from the squared norms of this rank's error and of what all ranks got; nothing if
-  /// the latter is 0. Collective.
+  /// Health::error_ratio from two squared norms: of this rank's error, and of what the last exchange
+  /// delivered to all ranks; nothing if the latter is 0. Collective.
   [[nodiscard]] std::optional<double> owed_ratio(double own_error, double delivered) const;
-  /// The same of a compressed mean: what ranks and owners keep, and what all got.
+  /// Health::error_ratio of a compressed mean: the errors that ranks and owners keep, over the last mean.
+  /// Collective.
   [[nodiscard]] std::optional<double> error_ratio(const ExecutionSpace& exec, const GroupedMean& mean) const;
-  /// Health::largest_step of a frozen variance, to be divided by c2. Collective.
+  /// Health::largest_step where v is frozen; c2: the bias correction that v is to be divided by. Collective.
   [[nodiscard]] std::optional<LargestStep> largest_step(const ExecutionSpace& exec, const Moments& moments,
                                                         double c2) const;
-  /// Largest over smallest of the ranks' values; nothing if the smallest is 0. Collective.
+  /// The largest of the ranks' values over the smallest; nothing if the smallest is 0. Collective.
   [[nodiscard]] std::optional<double> spread_over_ranks(double value) const;
 
  private:
-  /// update(rule, elements, parameters, gradient) from the mean gradient: of all at once, or of tensors with
-  /// the corrections of their own steps; what is left out stays. Where the mean is divided, parameters and
-  /// gradient are those of this rank's shard, elements count from the first of all, and x is gathered
-  /// afterwards.
+  /// Takes the mean gradient and calls update(rule, elements, parameters, gradient): once for all elements
+  /// or, where tensors differ in their numbers of steps, for each run of tensors with their bias corrections.
+  /// Tensors that are left out stay. Where the mean is divided, parameters and gradient are those of this
+  /// rank's shard, `elements` is still a range of the whole vector, and ranks gather x afterwards.
   template <class Update>
   void update_from_mean(Step& step, DenseMean& mean, const Update& update);
+  /// Calls update(rule, elements) for each run of tensors in `received`, with the bias corrections of their
+  /// numbers of steps.
   template <class Update>
   void update_by_own_steps(const Step& step, const ElementRange& received, const Parameters& parameters,
                            const Update& update) const;

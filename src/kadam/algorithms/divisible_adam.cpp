@@ -98,7 +98,6 @@ void DivisibleAdam::choose_background_steps(double waited_seconds) {
   plan_background();
 }
 
-/// What is going to be sent follows what was chosen.
 void DivisibleAdam::plan_background() {
   for (PlannedExchange& exchange : cost_here().phases.back().exchanges) {
     const bool is_own = exchange.hiding == Hiding::background && exchange.wanted_after == 0;

@@ -19,15 +19,16 @@ namespace kadam {
 ///                 x <- x - b';  b <- r;  r <- 0;  b' <- dense mean of b, which then travels for tau steps
 ///   this rank works at x - s (r + b), s = step_ahead; with s = 0 it is unstable from tau >= 5
 ///
-/// Every update is delivered exactly once, by one of the two channels, none later than 2 tau steps. b' is
-/// applied tau steps after it was started, on all ranks, never when a test says that it is done. `progress`
-/// says who moves it on in between: a thread, the program by calls of progress(), or nobody; the parameters
-/// are the same to the last bit. background_steps = "auto": the smallest tau with tau T_step >= 1.2
-/// T_exchange on every rank, measured at the second exchange (the first are 4 steps apart), then fixed.
+/// Every update is delivered exactly once, by one of the two channels, at most 2 tau steps later. All ranks
+/// apply b' exactly tau steps after its exchange was started, even if it arrives earlier. `progress` says
+/// what moves the exchange on in between: a thread, calls of progress() by the program, or nothing; the
+/// parameters are the same to the last bit. background_steps = "auto": the smallest tau with
+/// tau T_step >= 1.2 T_exchange on every rank. It is measured when the second exchange is about to start,
+/// 4 steps after the first, and then fixed.
 ///
-/// Memory: 24 d state bytes, 4 d of parts. Wire: SparseMean's bytes in the foreground; in the background a
-/// dense mean every tau steps. Worked number: d = 10^6, n = 4, density 1/1024, tau = 4: 17.6 kB per step,
-/// and 6 MB every 4 steps.
+/// Memory: 24 d state bytes, and 4 d for the parts of the background mean. Wire: SparseMean's bytes in the
+/// foreground; in the background a dense mean every tau steps. Worked number: d = 10^6, n = 4, density
+/// 1/1024, tau = 4: 17.6 kB per step, and 6 MB every 4 steps.
 class DivisibleAdam final : public LocalMomentsAdam {
  public:
   struct Options : LocalMomentsAdam::Options {
@@ -38,7 +39,7 @@ class DivisibleAdam final : public LocalMomentsAdam {
     StepsOrAuto background_steps{4, false};
 
     void describe(OptionFields& fields);
-    /// tau, or 4 until it is chosen.
+    /// tau; with "auto" 4, until tau is chosen.
     [[nodiscard]] std::int64_t first_background_steps() const {
       return background_steps.automatic ? 4 : background_steps.steps;
     }
@@ -60,10 +61,14 @@ class DivisibleAdam final : public LocalMomentsAdam {
   [[nodiscard]] BackgroundSeconds background_seconds() const override;
 
  private:
+  /// Applies b', makes the residual the next b, and starts its mean. Collective.
   void exchange_in_background(const ExecutionSpace& exec);
+  /// Chooses tau from the first exchange and the steps since it started; waited_seconds: how long they waited
+  /// for its end. Collective.
   void choose_background_steps(double waited_seconds);
+  /// Puts tau into the traffic plan.
   void plan_background();
-  /// b'. Waits for it if it has not come.
+  /// b', the mean of the last exchange in the background. Waits for it if it has not arrived.
   [[nodiscard]] Vector<const float> arriving(const ExecutionSpace& exec);
   [[nodiscard]] bool starts_background(std::int64_t step) const {
     return (step - background_from_) % background_steps_ == 0;
@@ -77,7 +82,7 @@ class DivisibleAdam final : public LocalMomentsAdam {
   std::int64_t background_steps_ = 4;  ///< tau
   std::int64_t background_from_ = 0;   ///< the step after which tau is counted
   bool chooses_background_steps_ = false;
-  Kokkos::Timer since_start_;  ///< of the last background exchange
+  Kokkos::Timer since_start_;  ///< since the last background exchange was started
 };
 
 }  // namespace kadam

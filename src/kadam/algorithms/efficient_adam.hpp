@@ -13,11 +13,12 @@ namespace kadam {
 ///   m, v by ema of this rank's own g, g^2;  y = gamma (m/c1) / (sqrt(v/c2) + eps)
 ///   x <- (1 - gamma lambda) x - C-AR(y)
 ///
-/// No warm-up. A rank's own v is larger than that of the mean gradient when noise dominates, by up to n:
-/// learning rates of dense Adam do not transfer, try up to sqrt(n) times as much. Learning rate 0 adds
+/// No warm-up. When noise dominates, a rank's own v is up to n times as large as that of the mean gradient:
+/// learning rates of dense Adam do not transfer, try rates up to sqrt(n) times as large. Learning rate 0 adds
 /// nothing, but what is owed from earlier steps is still delivered. With variance = "factored" v is made of
-/// factors, which become those of all ranks every variance_sync_interval steps (FactoredVariance). Clipping:
-/// by the root mean square of the ranks' norms. Tensors kept dense exchange the exact mean of their y.
+/// factors, which are replaced by their means over ranks every variance_sync_interval steps
+/// (FactoredVariance). Clipping: by the root mean square of the ranks' norms. Tensors kept dense exchange the
+/// exact mean of their y.
 ///
 /// Memory: 12 d + 4 d/n state bytes for n > 1. Wire: CompressedMean's bytes.
 /// Worked number: d = 10^6, n = 4, 4 bits, block 2048: 753 kB per step.
@@ -27,7 +28,7 @@ class EfficientAdam final : public Algorithm {
     CommonOptions common;
     CodecOptions codec{.code = "uniform4"};
     Variance variance = Variance::own;
-    StepsOrAuto variance_sync_interval{0, true};  ///< auto: 10, of a factored variance
+    StepsOrAuto variance_sync_interval{0, true};  ///< auto: 10; only with a factored variance
 
     void describe(OptionFields& fields);
     void validate(std::string_view owner) const;
@@ -49,11 +50,12 @@ class EfficientAdam final : public Algorithm {
  private:
   /// worker error += y
   void accumulate(const Step& step);
+  /// The same with a factored variance.
   void accumulate_by_factors(const Step& step, const AdamDirectionOf& direction);
 
   std::int64_t variance_interval_;
   bool factors_variance_;
-  Moments moments_;  ///< with factors without v
+  Moments moments_;  ///< v is empty with a factored variance
   FactoredVariance factored_variance_;
   GroupedMean mean_;
 };

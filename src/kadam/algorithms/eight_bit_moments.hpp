@@ -16,39 +16,40 @@
 
 namespace kadam {
 
-/// What moments are kept in.
+/// The format in which moments are kept.
 enum class MomentFormat : std::uint8_t { float32, eight_bit };
 
 /// Describes the option `moments`.
 void describe_moments(OptionFields& fields, MomentFormat& moments);
 
-/// First and second moment of the mean gradient in 8 bits an element each, zero at first: in place of
+/// First and second moment of the mean gradient, zero at first, each in 8 bits per element: in place of
 /// Moments.
 ///
-/// Each element is a share of the largest in its block of 256 of one tensor, rounded by chance, by bits that
-/// follow from step and place: all ranks have the same. Memory: 2 B per element, 8 B per block, 16 B per
-/// tensor.
+/// Each element is kept as a fraction of the largest element in its block, 256 elements of one tensor. The
+/// fraction is rounded at random, by bits that follow from the step and from the element's place, so all
+/// ranks round alike. Memory: 2 B per element, 8 B per block, 16 B per tensor.
 class EightBitMoments {
  public:
   EightBitMoments() = default;
-  /// label: the owner's, as in "kadam::Adam".
+  /// label: the name of the owner, as in "kadam::Adam".
   EightBitMoments(const ExecutionSpace& exec, const std::string& label, const TensorLayout& layout);
   [[nodiscard]] static std::size_t memory_bytes(const TensorLayout& layout);
 
-  /// The step t of some whole tensors, by a rule of all elements; the parameters and the gradient are whole
-  /// as well.
+  /// Takes step t for the elements in `tensors`, a range of whole tensors. rule, parameters and gradient are
+  /// those of the whole vector. t chooses the random bits.
   void update(const ExecutionSpace& exec, const BySegment<MemorySpace, AdamStepOf>& rule, std::int64_t t,
               const ElementRange& tensors, const Parameters& parameters, const Gradient& gradient) const;
 
-  /// As float32, the same on all ranks: any optimizer that has moments goes on from them. Codes and scales
-  /// follow from these numbers to the last bit. Memory: 8 B per element, while the fields live.
+  /// Describes the moments as float32 vectors, equal on all ranks, so that any optimizer with moments can go
+  /// on from them. adopt_state() makes the same codes and scales from them, to the last bit. Memory: 8 B per
+  /// element while `fields` lives.
   void describe_state(const ExecutionSpace& exec, StateFields& fields) const;
-  /// After the fields were read.
+  /// Called after the vectors in `fields` were read: encodes them.
   void adopt_state(const ExecutionSpace& exec, const StateFields& fields) const;
 
  private:
   std::vector<std::int64_t> boundaries_;    ///< of tensors
-  std::vector<std::int64_t> first_blocks_;  ///< at each of them
+  std::vector<std::int64_t> first_blocks_;  ///< number of blocks before each of them
   ByteMoments<MemorySpace> moments_;
 };
 

@@ -57,7 +57,7 @@ void FactoredVariance::describe_state(StateFields& fields) const {
   add("variance_others", matrices, static_cast<std::int64_t>(factors_.values.extent(0)));
 }
 
-/// Of a matrix: mean of R times sum of C times rows, over mean of R.
+/// The elements of a matrix add up to sum(R) sum(C) / mean(R) = rows sum(C).
 double FactoredVariance::sum(const ExecutionSpace& exec) const {
   const auto values = Kokkos::create_mirror_view(factors_.values);
   Kokkos::deep_copy(exec, values, factors_.values);

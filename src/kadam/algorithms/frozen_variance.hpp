@@ -26,9 +26,11 @@ namespace kadam {
 class VarianceStability {
  public:
   VarianceStability() = default;
+  /// earliest_step: the end of the learning rate's warm-up.
   VarianceStability(double beta2, std::int64_t earliest_step);
 
-  /// Records the norm of step t = 1, 2, ... and says whether the test holds. Call once a step, in order.
+  /// Records one_norm, the bias-corrected |v|_1 of step t = 1, 2, ..., and returns whether the test holds. To
+  /// be called once a step, in order.
   [[nodiscard]] bool holds_at(std::int64_t step, double one_norm);
 
   void describe_state(StateFields& fields) { fields.number("stability_norms", norms_); }
@@ -41,19 +43,19 @@ class VarianceStability {
   std::vector<double> norms_;  ///< of the last `interval_` steps, step t at t mod interval_
 };
 
-/// How much larger gradients have become in the mean square since the variance was frozen: what a frozen
-/// variance cannot see. Costs nothing, because every step agrees on the norm anyway.
+/// Measures by how much gradients have grown in the mean square since the variance was frozen, which a frozen
+/// variance does not follow. Costs no message, because ranks agree on the norm in every step anyway.
 class VarianceDrift {
  public:
   VarianceDrift() = default;
   explicit VarianceDrift(double beta2) : beta2_(beta2) {}
 
-  /// The root mean square of the ranks' gradient norms, once a step.
+  /// Adds the root mean square of the ranks' gradient norms. To be called once a step.
   void add(double gradient_norm) {
     average_ = beta2_ * average_ + (1.0 - beta2_) * gradient_norm * gradient_norm;
     ++count_;
   }
-  /// From here on gradients are compared with those before.
+  /// Notes that the variance is frozen now: later gradients are compared with those before.
   void freeze() {
     before_ = corrected();
     average_ = 0.0;
@@ -64,7 +66,8 @@ class VarianceDrift {
     fields.number("drift_count", count_);
     fields.number("drift_before", before_);
   }
-  /// Mean square since the freeze over that before; nothing before the first step after it.
+  /// Mean square of gradients since the freeze over that before it; nothing until a step after the freeze was
+  /// added.
   [[nodiscard]] std::optional<double> ratio() const {
     if (!before_ || count_ == 0 || *before_ == 0.0) return std::nullopt;
     return corrected() / *before_;
@@ -81,51 +84,53 @@ class VarianceDrift {
   std::optional<double> before_;
 };
 
-/// The part of its scale block's root mean square that a root of the variance is raised to, if nobody says
-/// another: with it no coordinate of a transformer, a ViT or a CNN goes further than 4 times as far as with
-/// dense Adam; with none, up to 10^5 times (docs/results.md).
+/// Default of the option variance_floor: sqrt(v) is raised to at least this part of its root mean square in
+/// the scale block. With 0.1 no coordinate of a transformer, a ViT or a CNN goes further than 4 times as far
+/// as with dense Adam; without a floor, up to 10^5 times (docs/results.md).
 inline constexpr double default_variance_floor = 0.1;
 
 /// Ends a warm-up by freezing the variance: the part that 1-bit Adam and 1-bit LAMB share.
 ///
-///   t = T_w:  m <- m/c1,  v <- v/c2;  raise_variance(): what is noise has v = 0, and sqrt(v) is at least
-///             variance_floor times its root mean square in the scale block;
+///   t = T_w:  m <- m/c1,  v <- v/c2;  raise_variance(): v = 0 where it is noise, elsewhere sqrt(v) is at
+///             least variance_floor times its root mean square in the scale block;
 ///             coordinates with v = 0 are inactive;  v is frozen
 class FrozenVariance {
  public:
   struct Options {
-    StepsOrAuto warmup_steps;  ///< T_w, or the first step at which VarianceStability holds
+    StepsOrAuto warmup_steps;  ///< T_w; auto: the first step at which VarianceStability holds
     std::string warmup_code = WarmupMean::no_code;
     double variance_floor = default_variance_floor;
 
     void describe(OptionFields& fields);
-    /// Errors: std::invalid_argument; there is no default for warmup_steps.
+    /// Errors: std::invalid_argument if warmup_steps was not given: it has no default.
     void validate(std::string_view owner) const;
-    /// Says of how many steps of a run the warm-up has, and what follows it. A warm-up that ends by itself
-    /// takes the whole run, as far as one can know.
+    /// Sets how many steps of a run the phases `warmup` and `after` have. With warmup_steps = "auto" nobody
+    /// knows the end of the warm-up, and both stay as they are (kadam-plan refuses "auto").
     void divide(StepPhase& warmup, StepPhase& after) const;
   };
-  /// The option variance_floor, also of algorithms that freeze the variance otherwise.
+  /// Describes the option variance_floor, also for algorithms that freeze the variance in another way.
   static void describe_floor(OptionFields& fields, double& variance_floor);
 
   FrozenVariance() = default;
   FrozenVariance(const Options& options, const CommonOptions& common);
 
   [[nodiscard]] bool is_frozen() const { return is_frozen_; }
-  /// Notes the root mean square of the ranks' gradient norms, once a step.
+  /// Records the root mean square of the ranks' gradient norms. To be called once a step.
   void add_norm(double gradient_norm) { drift_.add(gradient_norm); }
-  /// Whether the warm-up ends with this step. one_norm() is |v|_1, which "auto" alone asks for, at every
-  /// step.
+  /// Whether the warm-up ends with this step. one_norm() returns |v|_1; where warmup_steps is "auto" it is
+  /// called at every step, else never.
   template <class OneNorm>
   [[nodiscard]] bool warm_up_ends(const Step& step, const OneNorm& one_norm) {
     if (!options_.warmup_steps.automatic) return step.t >= options_.warmup_steps.steps;
     return stability_.holds_at(step.t, one_norm() / step.second_correction());
   }
-  /// Freezes the variance after this step; `mean` leaves out from now on what has none.
+  /// Freezes the variance after this step, and folds the bias corrections into `moments`. From now on `mean`
+  /// leaves out coordinates without variance.
   void freeze(const Step& step, const Moments& moments, GroupedMean& mean);
 
   void describe_state(StateFields& fields);
-  /// After a state was read: `mean` leaves out what has no variance, if it is frozen.
+  /// To be called after a state was read: if the variance is frozen, `mean` leaves out coordinates without
+  /// variance.
   void adopt_state(const ExecutionSpace& exec, const Moments& moments, GroupedMean& mean) const;
   /// Health::variance_drift.
   [[nodiscard]] std::optional<double> drift() const { return drift_.ratio(); }

@@ -176,7 +176,6 @@ void FrozenVarianceAdam::describe_state(const ExecutionSpace& exec, StateFields&
   if (momentum_is_in_message_) mean_.compressed().describe_message(fields);
 }
 
-/// m <- what the message says, in place of what it was before the first exchange.
 void FrozenVarianceAdam::write_momentum(const ExecutionSpace& exec) const {
   const auto& [m, v] = moments_;
   mean_.compressed().write_mean(exec, mean_.active(), m);

@@ -21,18 +21,18 @@ namespace kadam {
 ///   t > T_w:   y = ema(m, g, beta1);  m <- C-AR(y)
 ///              x <- (1 - gamma lambda) x - gamma m / (sqrt(v) + eps)
 ///
-/// Inactive coordinates get no update but their weight decay. Tensors kept dense take part with the exact
-/// mean of y instead of C-AR(y). Clipping: by the norm of the mean gradient during the warm-up; afterwards,
-/// and with a warmup_code, that norm is not known, and the gradient of each rank is scaled by the root mean
-/// square of the ranks' norms.
+/// Inactive coordinates get no update but their weight decay. Tensors kept dense exchange the exact mean of y
+/// instead of C-AR(y). Clipping: by the norm of the mean gradient during the warm-up. Afterwards, and with a
+/// warmup_code, that norm is not known: each rank clips its gradient by the root mean square of the ranks'
+/// norms.
 ///
-/// 1 bit per element would throw coordinates of little variance about: `variance_floor` = f raises sqrt(v) to
-/// f times its root mean square in the scale block, at the freeze, and leaves out what is noise
-/// (raise_variance()); 0 is the algorithm as published. `precondition` compresses y / (sqrt(v) + eps) instead
-/// of y, so that a scale block holds numbers of one size.
+/// 1 bit per element would move coordinates with a small variance much too far. `variance_floor` = f raises
+/// sqrt(v), at the freeze, to f times its root mean square in the scale block, and leaves out coordinates
+/// that are noise (raise_variance()); f = 0 is the algorithm as published. `precondition` compresses
+/// y / (sqrt(v) + eps) instead of y, so that all numbers of a scale block have about the same size.
 ///
-/// Memory: m, v, errors and workspace, 12 d + 4 d/n state bytes for n > 1, 10 d + 2 d/n with errors in bf16.
-/// Wire: WarmupMean's bytes in the warm-up, CompressedMean's afterwards.
+/// Memory: 12 d + 4 d/n state bytes for n > 1 (m, v and errors), 10 d + 2 d/n with errors in bf16; and
+/// workspace. Wire: WarmupMean's bytes in the warm-up, CompressedMean's afterwards.
 class FrozenVarianceAdam final : public Algorithm {
  public:
   struct Options {
@@ -78,16 +78,21 @@ class FrozenVarianceAdam final : public Algorithm {
  private:
   void warm_up(Step& step);
   void compressed_step(Step& step);
-  /// y goes on from the last exchange, first_y from the momentum of the warm-up, in whose place it is
-  /// written. update: of x, with the mean of y.
+  /// Exchanges y and updates x with its mean, as `update` says. The first exchange computes y by `first_y`,
+  /// from the momentum of the warm-up, and writes it in place of that momentum. Later ones compute it by `y`,
+  /// from the momentum in the last message. Collective.
   template <class Rule, class FirstRule, class Update>
   void exchange(const Step& step, const Rule& y, const FirstRule& first_y, const Update& update);
+  /// Decodes the momentum in the last message into moments_.m, which holds the input of the first exchange
+  /// until then.
   void write_momentum(const ExecutionSpace& exec) const;
 
   Options options_;
   Moments moments_;
   FrozenVariance variance_;
-  bool momentum_is_in_message_ = false;  ///< of all but what is kept dense: m is what was decoded last
+  /// Whether the momentum lies in the last message, not in moments_.m. That of tensors kept dense always lies
+  /// in moments_.m.
+  bool momentum_is_in_message_ = false;
   GroupedMean mean_;
   WarmupMean warmup_mean_;
 };

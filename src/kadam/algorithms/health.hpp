@@ -10,10 +10,10 @@
 
 namespace kadam {
 
-/// Of all coordinates, the step that is longest.
+/// The longest step that a coordinate takes.
 struct LargestStep {
-  double over_learning_rate = 0.0;
-  std::int64_t tensor = 0;  ///< where it is, in the order of the layout
+  double over_learning_rate = 0.0;  ///< its length divided by the learning rate
+  std::int64_t tensor = 0;          ///< number, in the layout, of the tensor that has it
   std::string tensor_name;
 };
 
@@ -26,32 +26,35 @@ struct Health {
   /// Mean square of the ranks' gradients now, over the same when the variance was frozen (both smoothed by
   /// beta2): far from 1, the frozen variance no longer fits.
   std::optional<double> variance_drift;
-  /// Largest over smallest sum of v among ranks, where each keeps its own: far from 1, shards differ.
+  /// Largest over smallest sum of v among ranks, for algorithms with a v on each rank: far from 1, the ranks'
+  /// data differ.
   std::optional<double> variance_spread;
-  /// Of the coordinates that a rank sent in the last sparse exchange, those that several ranks sent: 0 when
-  /// supports are disjoint, 1 when all ranks choose alike.
+  /// Part of the coordinates sent in the last sparse exchange that more than one rank sent: 0 when supports
+  /// are disjoint, 1 when all ranks choose alike.
   std::optional<double> support_overlap;
-  /// Of the seconds that background exchanges took on this rank, those in which it computed: 1 when all is
-  /// hidden. Not equal on all ranks.
+  /// Part of the time of background exchanges during which this rank computed: 1 when all of it is hidden.
+  /// Not equal on all ranks.
   std::optional<double> background_hidden;
   /// Largest |m| / (sqrt(v) + eps) where v is frozen: the largest change of a coordinate over its learning
-  /// rate (0/1 Adam: at least that of the freeze), weight decay and the trust ratio of LAMB apart. Dense
-  /// Adam's never exceeds 7.3 (beta1 = 0.9, beta2 = 0.999); it grows where v is so small that it is noise.
+  /// rate, without weight decay and without LAMB's trust ratio (0/1 Adam: over the present learning rate or
+  /// that of the freeze, whichever is larger). Dense Adam's never exceeds 7.3 (beta1 = 0.9, beta2 = 0.999);
+  /// it grows where v is so small that it is noise.
   std::optional<LargestStep> largest_step;
-  double inactive_fraction = 0.0;  ///< of the coordinates: without variance, so not trained
-  std::int64_t skipped_steps = 0;  ///< a gradient was NaN or infinite on some rank
+  double inactive_fraction = 0.0;  ///< part of the coordinates that have no variance, so are not trained
+  std::int64_t skipped_steps = 0;  ///< those in which a gradient was NaN or infinite
 };
 
-/// A figure under its name in metrics and in Python.
+/// A figure with its name in metrics and in Python.
 struct NamedFigure {
   const char* name;
   std::optional<double> value;
 };
 
-/// Those that an algorithm may have or not.
+/// The optional figures of `health`, with their names.
 [[nodiscard]] std::array<NamedFigure, 6> named_figures(const Health& health);
 
-/// Where warnings() begins. Wide: what is beyond is not a matter of taste.
+/// Limits beyond which warnings() warns. They are wide: a figure beyond them is a problem, not a matter of
+/// taste.
 inline constexpr double largest_error_ratio = 100.0;
 inline constexpr double largest_variance_drift = 4.0;
 inline constexpr double smallest_variance_drift = 1.0 / 16.0;  // gradients shrink as training succeeds
@@ -61,11 +64,11 @@ inline constexpr double largest_inactive_fraction = 0.5;
 
 /// What is wrong and what to do about it.
 struct Warning {
-  std::string kind;  ///< the figure that says so
+  std::string kind;  ///< name of the figure that says so
   std::string text;
 };
 
-/// None when all is well.
+/// The warnings that these figures give; none when all is well.
 [[nodiscard]] std::vector<Warning> warnings(const Health& health);
 
 }  // namespace kadam

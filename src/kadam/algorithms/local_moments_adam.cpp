@@ -254,7 +254,8 @@ void LocalMomentsAdam::describe_state(const ExecutionSpace& exec, StateFields& f
   if (awaits_variance_ && delays_variance_) {
     variance_mean_.describe_state(exec, fields);
   } else {
-    // One rank has the mean already; what was to correct it is 0 in the mean over the ranks.
+    // A state may hold both where they are not needed. On one rank v is read as the mean over the ranks that
+    // saved it, and the correction, mean - s, is 0 in that mean.
     fields.not_needed("variance_snapshot");
     fields.not_needed("variance_mean");
   }
@@ -262,8 +263,7 @@ void LocalMomentsAdam::describe_state(const ExecutionSpace& exec, StateFields& f
 
 void LocalMomentsAdam::adopt_state(const ExecutionSpace& /*exec*/, const StateFields& /*fields*/,
                                    const Restoration& /*restoration*/) {
-  // One rank, or options without a delay: the ranks' variances have their mean already, or are not to have
-  // one.
+  // No mean is to be applied on one rank, whose v is the mean already, nor where the options have no delay.
   awaits_variance_ = awaits_variance_ && delays_variance_;
 }
 

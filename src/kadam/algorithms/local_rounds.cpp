@@ -161,7 +161,7 @@ LocalRounds::LocalRounds(const Options& options, Workplace& at) : Algorithm(at),
   if (options.outer_momentum > 0.0) o_ = allocate_zeros<float>(exec, "kadam::LocalRounds::o", elements());
   if (options.round_delay > 0) {
     sent_ = allocate_zeros<float>(exec, "kadam::LocalRounds::sent", elements());
-    // What travels is staged beside what does not.
+    // A round that travels has staging memory beside that of other exchanges.
     if (!options.mean.is_dense())
       cost_here().memory.workspace_bytes += communicator().across().staging_bytes();
   }
@@ -295,7 +295,7 @@ void LocalRounds::write_working(const ExecutionSpace& exec, const Vector<float>&
 
 void LocalRounds::consensus(const ExecutionSpace& exec, const Vector<const float>& /*parameters*/,
                             const Vector<float>& out) {
-  // First, because errors are those after the round that travels.
+  // First, because the arrival changes the errors that add_owed() adds.
   Vector<const float> arriving;
   if (is_in_flight()) arriving = mean_.arriving(exec, phases());
   Kokkos::deep_copy(exec, out, u_);

@@ -15,15 +15,15 @@ namespace kadam {
 ///     with value_bits = 2: their sign and one of two magnitudes: e <- e - what was sent
 ///   x <- (1 - gamma lambda) x - (1/n) sum of what was sent, in rank order
 ///
-/// gamma_e = residual_decay, T_v = variance_sync_interval. A coordinate sent every k steps as a lump of k
-/// summed gradients would inflate v, and Adam fed with accumulated gradients loses up to 1/sqrt(k) exactly
-/// on the coordinates that agree. Law (lambda = 0, gamma_e = 1): x - mean(e) is what the same gradients
-/// would give if all of e were sent at every step. step_ahead = s lets each rank take its gradient at
-/// x - s e. A rank's own v is larger than that of the mean gradient, by up to n: steps are up to sqrt(n)
-/// smaller; tune the learning rate in [1, sqrt(n)] times dense Adam's. Beyond about 32 ranks use exchange =
-/// "owner". Learning rate 0 adds nothing to e, but what is owed is still delivered. flush() delivers all of
-/// e: at 1 % a coordinate waits for 100 steps on average, and the end of a run would otherwise lose what
-/// still waits.
+/// gamma_e = residual_decay, T_v = variance_sync_interval. Why the direction and not the gradient: the sum of
+/// j gradients, sent every j steps, would inflate v, and steps would shrink down to 1/sqrt(j), most of all on
+/// coordinates whose gradients agree. Law (lambda = 0, gamma_e = 1): x - mean(e) is what the same gradients
+/// would give if all of e were sent at every step. With step_ahead = s each rank takes its gradient at
+/// x - s e. A rank's own v is up to n times as large as that of the mean gradient: steps are up to sqrt(n)
+/// times smaller; tune the learning rate in [1, sqrt(n)] times dense Adam's. Beyond about 32 ranks use
+/// exchange = "owner". Learning rate 0 adds nothing to e, but what is owed is still delivered. flush()
+/// delivers all of e: at a density of 1 % a coordinate waits for 100 steps on average, and the end of a run
+/// would otherwise lose what still waits.
 ///
 /// Memory: 12 d state bytes, 16 d with step_ahead. Wire: SparseMean's bytes, and a dense mean every T_v
 /// steps. Worked number: d = 10^6, n = 4, density 0.01: 167 kB per step, and 6 MB every 50 steps.
@@ -32,7 +32,8 @@ class LocallyAccumulatedAdam final : public LocalMomentsAdam {
   struct Options : LocalMomentsAdam::Options {
     double residual_decay = 1.0;
 
-    /// Whether ranks work at points of their own: one rank is where all are.
+    /// Whether each rank works ahead of the common parameters, at x - s e. One rank never does: it is at the
+    /// common ones.
     [[nodiscard]] bool steps_ahead(const Arrangement& ranks) const {
       return step_ahead > 0.0 && ranks.ranks > 1;
     }

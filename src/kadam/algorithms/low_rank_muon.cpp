@@ -51,7 +51,7 @@ void LowRankMuon::advance(Step& step) {
     const auto scope = step.enter(Phase::decode);
     direction_.advance(step, g, MuonDirection::of_parameters, step.x());
   }
-  step.result.gradient_scale = scale;  // the mean has it already
+  step.result.gradient_scale = scale;  // not earlier: advance() would scale g a second time
 }
 
 void LowRankMuon::describe_state(const ExecutionSpace& exec, StateFields& fields) {

@@ -10,8 +10,8 @@
 
 namespace kadam {
 
-/// Muon over n ranks: matrices follow their orthogonalised momentum, all else Adam (Jordan et al. 2024; Liu
-/// et al. 2025). A dense baseline.
+/// Muon over n ranks: matrices follow their orthogonalised momentum, Adam updates all else (Jordan et al.
+/// 2024; Liu et al. 2025). A dense baseline.
 ///
 ///   g = mean of the ranks' gradients;  x <- (1 - gamma lambda) x - gamma u,  u by MuonDirection
 ///
@@ -28,7 +28,7 @@ class Muon final : public Algorithm {
 
     void describe(OptionFields& fields);
     void validate(std::string_view /*owner*/) const {}
-    /// The option `matrices`, of all algorithms that have it.
+    /// Describes the option `matrices`, for all algorithms that have it.
     static void describe_matrices(OptionFields& fields, std::string& matrices);
   };
 

@@ -16,29 +16,30 @@
 
 namespace kadam {
 
-/// Which tensors are updated by their singular vectors, and which by Adam.
+/// Divides tensors into spectral matrices, which follow their orthogonalised momentum, and others, which Adam
+/// updates.
 struct SpectralTensors {
-  /// A matrix with what its group says of it.
+  /// A spectral matrix, with the values of its parameter group.
   struct Matrix {
     MatrixPlace place;
     double lr_scale = 1.0;
     double weight_decay = 0.0;
   };
   std::vector<Matrix> matrices;
-  std::vector<Segment> others;        ///< in order; neighbours with equal values joined
-  std::vector<Tensor> other_tensors;  ///< the same, each with its shape
+  std::vector<Segment> others;        ///< in order; neighbours with equal values are joined
+  std::vector<Tensor> other_tensors;  ///< those in `others`, each with its shape
 
-  /// Spectral are those matrices that the layout does not leave out and that `names` holds: "all", or
-  /// patterns of names, separated by commas (* stands for any characters). Errors: std::invalid_argument for
-  /// a pattern that fits the name of no tensor.
+  /// Takes as spectral the matrices that `names` holds, unless the layout leaves them out (Tensor::spectral).
+  /// names: "all", or patterns of names, separated by commas (* stands for any characters). Errors:
+  /// std::invalid_argument for a pattern that fits the name of no tensor.
   [[nodiscard]] static SpectralTensors named(const std::string& names, const TensorLayout& layout,
                                              const ResolvedGroups& groups);
-  /// Adam for all.
+  /// Takes no tensor as spectral: Adam updates all.
   [[nodiscard]] static SpectralTensors none(const TensorLayout& layout, const ResolvedGroups& groups) {
     return {{}, groups.segments, layout.tensors()};
   }
 
-  /// The same tensors in other groups.
+  /// The same tensors with the learning rates and weight decays of other groups.
   [[nodiscard]] SpectralTensors regrouped(const ResolvedGroups& groups) const;
   [[nodiscard]] std::vector<MatrixPlace> places() const;
   [[nodiscard]] std::int64_t other_elements() const;
@@ -52,45 +53,47 @@ struct SpectralTensors {
 /// 0.2 sqrt(max(a, b)) gives the entries of u the root mean square of Adam's (Liu et al. 2025), so that
 /// Adam's learning rate carries over. orth: NewtonSchulz.
 ///
-/// With a factored variance v of the others is FactoredVariance's.
+/// With a factored variance the others have a FactoredVariance in place of v.
 ///
-/// Memory: 4 d + 4 d1 state bytes, d1 elements outside spectral matrices, which need no v; NewtonSchulz'
-/// workspace.
+/// Memory: 4 d + 4 d1 state bytes, where d1 is the number of elements outside spectral matrices (spectral
+/// matrices need no v); NewtonSchulz' workspace.
 class MuonDirection {
  public:
   MuonDirection() = default;
-  /// The communicator has to live on.
+  /// elements: d, of the whole vector. The communicator has to outlive this object.
   MuonDirection(const ExecutionSpace& exec, const SpectralTensors& tensors, std::int64_t elements,
                 Communicator& communicator, Variance variance = Variance::own);
 
-  /// What becomes of the target of a step: target <- (1 - decay gamma lambda) target + sign gamma u.
+  /// How advance() changes its target: target <- (1 - decay gamma lambda) target + sign gamma u.
   struct Target {
     double sign = 1.0;
-    bool decays = false;  ///< whether decay is 1, not 0
+    bool decays = false;  ///< decay is 1 if true, else 0
   };
   static constexpr Target of_parameters = {-1.0, true};
   static constexpr Target of_accumulated_steps = {1.0, false};
 
-  /// Takes the gradient (mean or own, scaled by step.gradient_scale()) into the moments, and the direction
-  /// into the target. Async.
+  /// Updates the moments with the gradient (mean or own) times step.gradient_scale(), and `target` with the
+  /// direction u, as `of` says. With a factored variance `of` must not decay. Async.
   void advance(const Step& step, const Gradient& gradient, const Target& of, const Vector<float>& target);
 
-  /// Other learning rates or weight decays of the same tensors.
+  /// Takes the learning rates and weight decays of the same tensors from `groups`.
   void set_groups(const ResolvedGroups& groups);
 
-  /// Makes the factors of a factored variance those of all ranks; nothing else. Collective.
+  /// Replaces the factors of a factored variance by their means over the ranks; without factors it does
+  /// nothing. Collective.
   void average_variance(const ExecutionSpace& exec, Phases& phases);
 
-  /// The same on all ranks, or of each rank's own gradients.
+  /// Describes moments that are equal on all ranks. Not with a factored variance.
   void describe_state(StateFields& fields) const;
+  /// Describes moments of each rank's own gradients.
   void describe_own_state(StateFields& fields) const;
   /// Sum of v of the elements outside spectral matrices, in double. Waits for exec.
   [[nodiscard]] double sum_of_variance(const ExecutionSpace& exec, const SumSpace<MemorySpace>& space) const;
 
-  /// The problem is the one that the tensors are of.
+  /// What a MuonDirection of these tensors holds; they are tensors of `problem`.
   [[nodiscard]] static MemoryUse memory(const SpectralTensors& tensors, const Problem& problem,
                                         Variance variance = Variance::own);
-  /// Adds the products to a phase whose other work is that of Adam.
+  /// Adds the matrix products to a phase that has the work of Adam already.
   static void add_work(const SpectralTensors& tensors, StepPhase& phase);
 
  private:

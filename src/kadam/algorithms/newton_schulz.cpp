@@ -16,7 +16,7 @@
 namespace kadam {
 namespace {
 
-/// Iterations before X takes their product; the sums of squares of its columns are then made anew.
+/// Numbers of iterations after which X is multiplied by their factors; A is then computed from X again.
 constexpr std::array<int, 2> newton_schulz_stages = {3, 2};
 
 /// Extents of the workspace.
@@ -44,9 +44,9 @@ std::int64_t panel_width(std::int64_t side) {
 
 using PanelRange = std::pair<std::int64_t, std::int64_t>;
 
-/// function(rows, columns) for every panel: its columns, from the diagonal down. What is left of the last
-/// tile belongs to the panel before: products of one column go wrong in Kokkos Kernels 4.4, which takes a
-/// column of a wider matrix for a vector without gaps.
+/// Calls function(rows, columns) for every panel, which has some columns from the diagonal down. A remainder
+/// shorter than a tile belongs to the panel before: products of one column go wrong in Kokkos Kernels 4.4,
+/// which takes a column of a wider matrix for a vector without gaps.
 template <class Function>
 void for_each_panel(std::size_t extent, const Function& function) {
   const auto side = static_cast<std::int64_t>(extent);
@@ -70,7 +70,7 @@ enum class ProductOrder : std::uint8_t { plain, left_transposed, right_transpose
 void matrix_product(const ExecutionSpace& exec, ProductOrder order, const ReadMatrix& left,
                     const ReadMatrix& right, const WrittenMatrix& result) {
 #ifdef KADAM_ENABLE_KOKKOS_KERNELS
-  // On devices Kokkos Kernels adds up so small products by atomics: other bits in every run.
+  // On devices Kokkos Kernels adds up such small products by atomics: other bits in every run.
   constexpr std::size_t added_by_atomics_below = 100;
   if (kernels_run_on_host || order != ProductOrder::left_transposed ||
       result.size() >= added_by_atomics_below) {
@@ -89,8 +89,8 @@ void matrix_product(const ExecutionSpace& exec, ProductOrder order, const ReadMa
   }
 }
 
-/// The lower triangle of Xᵀ X, or of X Xᵀ where X has fewer rows than columns; of the upper triangle what
-/// panels hold of it.
+/// The lower triangle of Xᵀ X, or of X Xᵀ where X has fewer rows than columns; of the upper triangle only the
+/// part that lies in panels.
 void gram_product(const ExecutionSpace& exec, const ReadMatrix& x, const WrittenMatrix& result) {
   using Kokkos::ALL;
   using Kokkos::subview;
@@ -106,7 +106,7 @@ void gram_product(const ExecutionSpace& exec, const ReadMatrix& x, const Written
   });
 }
 
-/// Likewise of the product of two matrices that commute.
+/// The same part of the product of two symmetric matrices that commute.
 void symmetric_product(const ExecutionSpace& exec, const ReadMatrix& left, const ReadMatrix& right,
                        const WrittenMatrix& result) {
   using Kokkos::ALL;
@@ -117,7 +117,7 @@ void symmetric_product(const ExecutionSpace& exec, const ReadMatrix& left, const
   });
 }
 
-/// Multiplications of a symmetric product whose elements are sums of so many terms.
+/// Multiplications of a symmetric product whose elements are sums of `terms` terms.
 double symmetric_multiplications(std::int64_t side, std::int64_t terms) {
   double sum = 0.0;
   for_each_panel(static_cast<std::size_t>(side), [&](const PanelRange& rows, const PanelRange& columns) {

@@ -20,10 +20,11 @@ namespace kadam {
 ///
 /// All singular values end between 0.7 and 1.2; those of a matrix of zeros stay 0. Float32 throughout.
 ///
-/// A is made of X only twice: the matrices are polynomials in A, so that A <- A P² and the factors of X
-/// gather in one (Gram Newton-Schulz: Amsel, Chen, Dao et al. 2026). After three iterations X takes its
-/// factors, and A is made anew: without that rounding grows (docs/design.md). Powers of a I stay outside the
-/// products, for the same reason. All products but the two with X are symmetric; half of each is computed.
+/// A is computed from X only twice. All P are polynomials in A, so the other iterations take A <- A P² and
+/// multiply their P together in one matrix (Gram Newton-Schulz: Amsel, Chen, Dao et al. 2026). After three
+/// iterations X is multiplied by that matrix, and A is computed from X again: otherwise rounding errors grow
+/// (docs/design.md). Multiples of I are kept out of the products for the same reason. All products but the
+/// two with X are symmetric; half of each is computed.
 ///
 /// Built with KADAM_ENABLE_KOKKOS_KERNELS the products are those of Kokkos Kernels, which hands them to a
 /// BLAS; a BLAS gives the same bits for the same processor and number of threads. Without it they are
@@ -35,28 +36,32 @@ namespace kadam {
 class NewtonSchulz {
  public:
   NewtonSchulz() = default;
-  /// For matrices no larger than the largest of these.
+  /// Allocates the workspace for these matrices. It serves any matrix with no more elements, and no longer a
+  /// short side, than the largest of these.
   NewtonSchulz(const ExecutionSpace& exec, const std::vector<MatrixPlace>& places);
 
-  /// Moves m, and returns the direction of the matrix; valid until the next call. Async.
+  /// Updates m with the gradient, and returns the orthogonalised momentum of the matrix at `place`,
+  /// row-major, in the first elements of the result; valid until the next call. first: ema of beta1;
+  /// gradient_scale: factor of clipping. Shape: gradient and m [d]. Async.
   [[nodiscard]] Vector<const float> direction(const ExecutionSpace& exec, const MatrixPlace& place,
                                               const Ema& first, float gradient_scale,
                                               const Numbers<MemorySpace>& gradient, const Vector<float>& m);
 
+  /// Bytes of the workspace for these matrices.
   [[nodiscard]] static std::size_t memory_bytes(const std::vector<MatrixPlace>& places);
   /// Multiplications of a step with these matrices, each with an addition.
   [[nodiscard]] static double multiplications(const std::vector<MatrixPlace>& places);
 
  private:
-  /// X <- X times the factors of so many iterations, two at least.
+  /// X <- X times the factors of `iterations` iterations, which are two at least.
   void iterate(const ExecutionSpace& exec, const MatrixPlace& place, int iterations);
 
   Vector<float> x_;
   Vector<float> next_;
   Vector<float> gram_;        ///< A
-  Vector<float> polynomial_;  ///< of A, without its multiple of I
-  Vector<float> factors_;     ///< product of all P, likewise; in the end with it
-  Vector<float> product_;     ///< lower triangle
+  Vector<float> polynomial_;  ///< P² or P, without its multiple of I
+  Vector<float> factors_;     ///< product of all P, without its multiple of I until the last one
+  Vector<float> product_;     ///< lower triangle of a symmetric product
   Vector<double> squares_;
   Vector<float> norm_factor_;
 };

@@ -9,7 +9,7 @@
 namespace kadam {
 namespace {
 
-/// All but its number, in the sign and 53 bits of a float64.
+/// Packs all fields but the number into the sign and 53 bits of a float64.
 double packed(const Notice& notice) {
   const std::uint64_t upper = (notice.gives_up ? std::uint64_t{1} << 20U : 0U) | notice.settings;
   return std::copysign(static_cast<double>((upper << 32U) | notice.raised), notice.leaves_out ? -1.0 : 1.0);

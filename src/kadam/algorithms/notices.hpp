@@ -9,25 +9,26 @@
 
 namespace kadam {
 
-/// What a rank tells all others before they exchange. It travels as two numbers.
+/// What a rank tells all others before they exchange vectors. It travels as two numbers.
 struct Notice {
-  double number = 0.0;       ///< whatever the step is about; its sign and NaN travel, too
+  double number = 0.0;       ///< chosen by the caller, such as a squared norm; its sign and NaN travel, too
   std::uint32_t raised = 0;  ///< bits of Optimizer::raise()
-  /// 20 bits that are the same on all ranks where their Settings are.
+  /// A hash of 20 bits of the rank's Settings; differs where they do, but for chance.
   std::uint32_t settings = 0;
   bool gives_up = false;    ///< this rank cannot take the step
-  bool leaves_out = false;  ///< some tensors, for which it has no gradient
+  bool leaves_out = false;  ///< this rank leaves out some tensors, for which it has no gradient
 };
 
-/// What all ranks have told.
+/// The notices of all ranks together.
 struct Notices {
   std::vector<double> numbers;  ///< by rank
-  std::uint32_t raised = 0;     ///< by any
+  std::uint32_t raised = 0;     ///< bits that any rank has raised
   bool settings_are_equal = true;
-  bool all_leave_out = true;
+  bool all_leave_out = true;  ///< every rank leaves out some tensors
 };
 
-/// Collective. Errors: PeerFailure if another rank gives up, unless this one does. Wire: (n - 1) 16 B.
+/// Sends `own` to all ranks, and returns the notices of all. Collective. Errors: PeerFailure if another rank
+/// gives up, unless this one does. Wire: (n - 1) 16 B.
 Notices exchange_notices(Communicator& communicator, const Notice& own);
 
 }  // namespace kadam

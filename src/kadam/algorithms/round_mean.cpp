@@ -169,7 +169,8 @@ void RoundMean::poll() {
 }
 
 const Vector<float>& RoundMean::arriving(const ExecutionSpace& exec, Phases& phases) {
-  if (arriving_.extent(0) == 0) {  // of a state that is read, of an optimizer whose rounds travelled
+  // Empty where a state of travelling rounds is read, and rounds do not travel here.
+  if (arriving_.extent(0) == 0) {
     arriving_ = allocate_zeros<float>(exec, "kadam::RoundMean::arriving", dense_.layout().elements());
   }
   if (!is_under_way_) return arriving_;

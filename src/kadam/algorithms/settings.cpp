@@ -14,7 +14,7 @@ namespace kadam {
 namespace {
 
 constexpr double as_made = std::numeric_limits<double>::quiet_NaN();
-constexpr double of_optimizer = -1.0;  // a weight decay
+constexpr double of_optimizer = -1.0;  // in place of the weight decay of a group
 
 struct Settable {
   std::string_view name;
@@ -81,7 +81,7 @@ CommonOptions Settings::applied_to(CommonOptions made) const {
 }
 
 std::vector<std::pair<std::string, double>> Settings::named(const std::vector<ParameterGroup>& groups) const {
-  // As many bits as a double has, of which none is NaN.
+  // 53 bits, which a double holds exactly; never NaN.
   std::vector<std::pair<std::string, double>> all = {{"start", static_cast<double>(start >> 11U)}};
   for (const Settable& one : settable)
     all.emplace_back(std::string(one.name), (this->*(one.place)).value_or(as_made));

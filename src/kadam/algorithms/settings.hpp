@@ -15,9 +15,10 @@
 
 namespace kadam {
 
-/// What a program has set since an optimizer was made, in place of its options. Empty: as it was made.
+/// Values that a program has set since it made an optimizer, in place of those in the options. Empty: as the
+/// optimizer was made.
 struct Settings {
-  /// What was set of a parameter group.
+  /// The values that were set for one parameter group.
   struct OfGroup {
     std::optional<double> lr_scale;
     std::optional<double> weight_decay;  ///< below 0: the optimizer's
@@ -29,36 +30,40 @@ struct Settings {
   std::optional<double> weight_decay;
   std::optional<double> clip_norm;
   std::vector<OfGroup> of_groups;  ///< in the order of the groups; empty: all as they were made
-  /// Within the first step: a hash of the parameters, which ranks have to have the same as well.
+  /// Only in the first step: a hash of the parameters, which have to be equal on all ranks as well.
   std::uint64_t start = 0;
 
-  /// Errors: std::invalid_argument for an option that cannot be set, or a value that is no number, below 0,
-  /// infinite or NaN.
+  /// Sets the options in `values`: lr, weight_decay or clip_norm. owner: begins the texts of errors. Errors:
+  /// std::invalid_argument for an option that cannot be set, or a value that is no number, below 0, infinite
+  /// or NaN.
   void set(std::string_view owner, const OptionMap& values);
-  /// Of the group with this pattern of tensors; no decay: the optimizer's. Errors: std::invalid_argument if
-  /// there is none, or as set().
+  /// Sets lr_scale and the weight decay of the group in `made` whose pattern is `tensors`; without `decay`
+  /// the group has the weight decay of the optimizer. Errors: std::invalid_argument if there is no such
+  /// group, or as set().
   void set_group(std::string_view owner, const std::vector<ParameterGroup>& made, std::string_view tensors,
                  double lr_scale, const std::optional<double>& decay);
-  /// The options that hold with them.
+  /// The options `made`, with these values in place of theirs.
   [[nodiscard]] CommonOptions applied_to(CommonOptions made) const;
 
-  /// 20 bits that differ where settings do, but for one case in half a million; 0 where nothing is set.
+  /// A hash of 20 bits, which differs where settings do, but for one case in half a million; 0 where nothing
+  /// is set.
   [[nodiscard]] std::uint32_t fingerprint() const;
-  /// The same of several steps, these settings being those of the last: 32 bits; 0 where none has set
-  /// anything. earlier: of the steps before; 0 of none.
+  /// A hash of 32 bits of the settings of several steps, of which these are the last; 0 where nothing was set
+  /// in any of them. earlier: this hash of the steps before; 0 if there are none.
   [[nodiscard]] std::uint32_t fingerprint_after(std::uint32_t earlier) const;
-  /// Throws std::invalid_argument on all ranks, naming what differs, its values and ranks, if something does.
-  /// Collective.
+  /// Throws std::invalid_argument on all ranks if settings differ between ranks; the text names the setting,
+  /// its values and the ranks. groups: those that the optimizer was made with. Collective.
   void require_equal(Communicator& communicator, std::string_view owner,
                      const std::vector<ParameterGroup>& groups) const;
-  /// Numbers whose names begin so, those of groups with the group's pattern. A state without them leaves them
-  /// as they are.
+  /// Describes the settings as numbers whose names begin with `prefix`; those of groups end with the group's
+  /// pattern. A state without them leaves them as they are.
   void describe_state(StateFields& fields, const std::string& prefix,
                       const std::vector<ParameterGroup>& groups);
 
   friend bool operator==(const Settings&, const Settings&) = default;
 
  private:
+  /// All settings with their names; NaN: not set.
   [[nodiscard]] std::vector<std::pair<std::string, double>> named(
       const std::vector<ParameterGroup>& groups) const;
 };

@@ -19,7 +19,7 @@
 
 namespace kadam {
 
-/// The elements of a vector in a range.
+/// The part of a vector that lies in a range, without a copy.
 template <class T>
 [[nodiscard]] Vector<T> elements_in(const Vector<T>& values, const ElementRange& range) {
   return Kokkos::subview(values, Kokkos::make_pair(range.begin, range.end));
@@ -28,8 +28,8 @@ template <class T>
 /// Parameters in float32, the master, and optionally a model beside them: the same numbers rounded to 16
 /// bits, to nearest even, for a forward pass that works with 16 bits. The model is written, never read.
 ///
-/// A View of float32 is all that is needed where there is no model:
-/// `optimizer->step(exec, x, gradient)`, and with one `optimizer->step(exec, {x, model}, gradient)`.
+/// Without a model, a View of float32 converts to it: `optimizer->step(exec, x, gradient)`; with one:
+/// `optimizer->step(exec, {x, model}, gradient)`.
 class Parameters {
  public:
   /// The master alone. Unmanaged Views of the caller convert too.
@@ -51,7 +51,7 @@ class Parameters {
     if (copy_.format() == NumberFormat::float16) return {master, elements_in(float16_, range)};
     return {master, elements_in(bfloat16_, range)};
   }
-  /// Of the model's View.
+  /// Number of elements of the model's View; 0 without a model.
   [[nodiscard]] std::size_t model_extent() const { return bfloat16_.extent(0) + float16_.extent(0); }
   [[nodiscard]] std::string model_label() const {
     return copy_.format() == NumberFormat::float16 ? float16_.label() : bfloat16_.label();
@@ -77,35 +77,42 @@ struct StepResult {
   bool skipped = false;         ///< a gradient was NaN or Inf on some rank: nothing was changed anywhere
   const char* phase = "dense";  ///< of the algorithm, as in traffic_plan(); "dense" for a skipped step
   bool synchronised = true;  ///< parameters are equal on all ranks now; a skipped step leaves this as it was
-  double learning_rate = 0.0;   ///< gamma; of a skipped step: what it would have had
-  double gradient_norm = 0.0;   ///< root mean square of the ranks' gradient norms, before clipping
+  double learning_rate = 0.0;  ///< gamma; of a skipped step: what it would have had
+  /// Root mean square of the ranks' gradient norms, before clipping. Of an optimizer that agrees in rounds:
+  /// the norm of this rank's own gradient.
+  double gradient_norm = 0.0;
   double gradient_scale = 1.0;  ///< factor that clipping put on the gradient
   std::uint32_t raised = 0;     ///< bits that ranks have raised since their last step: the same on all ranks
-  /// Steps that ranks have skipped each for itself since they last told each other, all ranks together: of
-  /// optimizers that agree in rounds. Such a step counts; the same on all ranks.
+  /// Steps that single ranks have skipped since the last agreement, summed over all ranks: of optimizers that
+  /// agree in rounds, else 0. Such a step counts in `step`. The same on all ranks.
   std::int64_t skipped_alone = 0;
 };
 
-/// One step of an algorithm: what it works with, and what it reports.
+/// One step of an algorithm: its input, and the result that it fills in.
 struct Step {
   const ExecutionSpace& exec;
   const Parameters& parameters;
   const Gradient& gradient;  ///< this rank's own, finite everywhere unless is_finite says otherwise
-  std::int64_t t;            ///< 1, 2, ...
-  StepResult& result;        ///< has learning_rate and gradient_norm; the algorithm sets the rest
+  std::int64_t t;            ///< number of this step: 1, 2, ...
+  /// Has learning_rate and gradient_norm already. The algorithm sets phase, gradient_scale and synchronised
+  /// and, if it agrees in rounds, raised and skipped_alone.
+  StepResult& result;
   const CommonOptions& common;
   const ResolvedGroups& groups;
   const SegmentTable<MemorySpace>& segments;  ///< of the groups, for kernels
   Communicator& communicator;
   Phases& phases;
-  std::uint32_t& raised;     ///< by this rank, and not told yet: where Algorithm::agrees_in_rounds()
-  const Settings& settings;  ///< to be compared with those of others: there as well
-  bool is_finite = true;     ///< false only there
+  /// Bits that this rank has raised and not sent yet; only for algorithms that agree in rounds.
+  std::uint32_t& raised;
+  /// This rank's settings, to be compared with those of other ranks; only for algorithms that agree in
+  /// rounds.
+  const Settings& settings;
+  bool is_finite = true;  ///< may be false only where the algorithm agrees in rounds
 
   [[nodiscard]] const Vector<float>& x() const { return parameters.master(); }
-  /// gamma, of which each segment has its own multiple.
+  /// The learning rate gamma, before the factor lr_scale of a segment.
   [[nodiscard]] double gamma() const { return result.learning_rate; }
-  /// A rule for each segment: rule_of(segment, its factors) makes it, in the kernel.
+  /// A rule for each segment, which a kernel makes by rule_of(segment, its factors).
   template <class RuleOf>
   [[nodiscard]] BySegment<MemorySpace, RuleOf> by_segment(const RuleOf& rule_of) const {
     return {segments, rule_of};
@@ -115,12 +122,13 @@ struct Step {
   [[nodiscard]] double first_correction() const { return common.first_correction(t); }
   [[nodiscard]] double second_correction() const { return common.second_correction(t); }
 
-  /// Adam's update, with the corrections of this step, or with these.
+  /// Adam's update with the bias corrections of this step.
   [[nodiscard]] BySegment<MemorySpace, AdamStepOf> adam_rule() const;
+  /// Adam's update with the bias corrections c1 and c2.
   [[nodiscard]] BySegment<MemorySpace, AdamStepOf> adam_rule(double c1, double c2) const;
   /// The mean of the ranks' gradients; valid until the next call with this mean. Collective.
   [[nodiscard]] Gradient mean_gradient(DenseMean& mean) const;
-  /// Time from here to the end of the scope counts for this phase.
+  /// Counts the time until the end of the scope, in which the result has to be kept, for this phase.
   [[nodiscard]] auto enter(Phase phase) const { return phases.enter(exec, phase); }
 };
 

@@ -30,7 +30,7 @@ WarmupMean::WarmupMean(const ExecutionSpace& exec, const std::string& code, cons
     return;
   }
   coded_ = GroupedMean(exec, in_blocks_of(codec, code), communicator, elements, groups, groups.dense);
-  // The two are never used at the same time.
+  // Both means share their errors, since they are never used at the same time.
   coded_.compressed().state() = later.compressed().state();
 }
 

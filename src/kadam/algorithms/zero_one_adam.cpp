@@ -51,7 +51,8 @@ ZeroOneSteps count_steps(const ZeroOnePolicy::Options& options, std::int64_t ste
   return count;
 }
 
-/// A run of one length is counted once for all phases: it takes a look at each of its steps.
+/// Counts the steps of a run by looking at each of them. Keeps the counts of the last run, because every
+/// phase asks for the same.
 class StepCounter {
  public:
   explicit StepCounter(const ZeroOnePolicy::Options& options) : options_(options) {}

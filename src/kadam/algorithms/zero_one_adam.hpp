@@ -30,18 +30,19 @@ class ZeroOnePolicy {
   ZeroOnePolicy() = default;
   explicit ZeroOnePolicy(const Options& options) : options_(options) {}
 
-  /// Whether step t is one, the next that is taken.
+  /// Whether `step`, the next one to be taken, is a variance step.
   [[nodiscard]] bool is_variance_step(std::int64_t step) const {
     return step == next_variance_step_ && step <= options_.freeze;
   }
-  /// Every variance step, in order.
+  /// Goes on to the next variance step. To be called at every variance step, in order.
   void take_variance_step();
   [[nodiscard]] bool is_sync_step(std::int64_t step) const { return step - last_sync_ >= gap(step); }
-  /// Every variance step is one, too.
+  /// Notes a synchronisation at `step`. To be called at variance steps, too, since each of them synchronises.
   void synchronised_at(std::int64_t step) { last_sync_ = step; }
+  /// Smallest distance, in steps, from the last synchronisation to one at `step`.
   [[nodiscard]] std::int64_t gap(std::int64_t step) const;
 
-  /// As if this policy had been followed up to a step, and that had synchronised.
+  /// Goes on as if all steps up to `step` had followed this policy, and `step` had synchronised.
   void start_after(std::int64_t step);
   void describe_state(StateFields& fields) {
     fields.number("next_variance_step", next_variance_step_);
@@ -56,8 +57,11 @@ class ZeroOnePolicy {
   std::int64_t last_sync_ = 0;
 };
 
-/// x <- (1 - lambda Gamma) x - mean / D;  m <- mean / Gamma;  u <- 0. Where there is no variance, or no
-/// learning rate, nothing comes from the mean.
+/// Updates a coordinate at a synchronisation:
+///
+///   x <- (1 - lambda Gamma) x - mean / D;  parameters <- x;  m <- mean / Gamma;  u <- 0
+///
+/// Without variance m <- 0 and x only decays; where Gamma = 0, x and m stay.
 struct ZeroOneSynchronise {
   Vector<float> x;
   Vector<float> m;
@@ -65,7 +69,7 @@ struct ZeroOneSynchronise {
   Vector<float> u;
   Vector<float> parameters;
 
-  /// Of a segment.
+  /// The factors of a segment.
   struct Rule {
     LocalStep local;
     float inverse_gamma_sum;  ///< 0 where Gamma = 0
@@ -102,7 +106,8 @@ struct ZeroOneSynchronise {
   }
 };
 
-/// The same for tensors kept dense: those of their elements that have no variance were inactive in the code.
+/// The same for tensors kept dense. Their elements without variance are left out: inactive() has updated
+/// them, with the code.
 struct ZeroOneSynchroniseKeptDense {
   ZeroOneSynchronise update;
 
@@ -169,29 +174,31 @@ class ZeroOneAdam final : public Algorithm {
   void variance_step(Step& step);
   void local_step(Step& step);
   void synchronise(const Step& step);
-  /// An update at a synchronisation, with the rule of each segment.
+  /// `update` with the Rule of each segment at a synchronisation now.
   template <class Update>
   [[nodiscard]] UpdateBySegment<MemorySpace, ZeroOneSynchronise::RuleOf, Update> at_synchronisation(
       const Update& update) const;
+  /// The update of a synchronisation, which also writes x to `parameters`.
   [[nodiscard]] ZeroOneSynchronise synchronise_into(const Vector<float>& parameters) const;
-  /// Gamma starts again.
+  /// Gamma <- 0, after a synchronisation.
   void forget_local_steps();
+  /// out <- (1 - lambda Gamma) x - u / D
   void write_working(const ExecutionSpace& exec, const Vector<const float>& u,
                      const Vector<float>& out) const;
-  /// Of what has been gone since the last synchronisation.
+  /// The rule of the local steps since the last synchronisation.
   [[nodiscard]] LocalStepOf local_rule() const;
 
   Options options_;
   ZeroOnePolicy policy_;
   Vector<float> x_;  ///< parameters at the last synchronisation
-  Moments moments_;  ///< m of this rank, v of all
-  Vector<float> u_;  ///< what this rank has gone since
+  Moments moments_;  ///< m of this rank, v the same on all
+  Vector<float> u_;  ///< sum of gamma m of this rank since then
   double gamma_sum_ = 0.0;
   std::int64_t variance_steps_ = 0;  ///< k
   bool momentum_differs_ = false;    ///< between ranks, after a sync step with Gamma = 0
   double gamma_ = 0.0;               ///< of the last step
-  /// Of the first step that cannot update the variance, or before it of the last one; after a state that says
-  /// nothing of it, of the first step.
+  /// Learning rate of the last step up to variance_freeze_step + 1. If that step lies before a state that was
+  /// read and does not hold it: that of the first step after reading.
   double gamma_at_freeze_ = 0.0;
   DenseMean dense_mean_;
   GroupedMean mean_;
