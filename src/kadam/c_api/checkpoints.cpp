@@ -19,7 +19,8 @@ namespace {
 
 constexpr const char* words_key = "words";
 
-/// read(optimizer, parameters): what was restored, if anything.
+/// Restores by read(optimizer, parameters), which returns what it has restored; nothing if there is no
+/// checkpoint.
 template <class Read>
 kadam_status load(const char* call, kadam_optimizer* optimizer, float* parameters, int64_t* step,
                   kadam_error* error, const Read& read) {
@@ -60,7 +61,7 @@ kadam_status kadam_save(kadam_optimizer* optimizer, const float* parameters, con
       throw std::invalid_argument("kadam_save: expected to keep 0 (all) or more checkpoints, got " +
                                   std::to_string(keep));
     }
-    // save() reads them alone.
+    // save() only reads them.
     const kadam::Parameters own = of.in(const_cast<float*>(parameters));
     kadam::checkpoint::save(of.exec, *of.optimizer, own.master(), path, kadam::c_api::program_of(words),
                             keep);

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: The Kadam authors */
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 
-/* Kadam for C, and for all that calls C.
+/* Kadam for C, and for all languages that call C.
  *
  *   kadam_setup* setup = kadam_setup_create("onebit_adam");
  *   kadam_setup_real(setup, "lr", 1e-3);
@@ -14,11 +14,13 @@
  *   ...
  *   kadam_destroy(&optimizer, NULL);
  *
- * What options exist and what they mean: docs/configuration.md, docs/algorithms/. The library initialises
- * neither MPI nor Kokkos, prints nothing, ends no program and keeps nothing outside of the objects here. An
- * object is used by one thread at a time. Functions with "collective" in their description are called by all
- * ranks of the optimizer's communicator; one that fails on a rank may leave others waiting, unless it says
- * that it fails on all.
+ * docs/configuration.md and docs/algorithms/ list the options and say what they mean. The library never
+ * initialises MPI, initialises Kokkos only in kadam_kokkos_initialize(), prints nothing, ends no program and
+ * keeps no state outside of the objects here. Only one thread at a time may use an object.
+ *
+ * A function whose comment says "Collective" must be called by all ranks of the optimizer's communicator. If
+ * such a call fails on one rank, the other ranks may wait for it as long as kadam_setup_timeout_seconds()
+ * says, unless the comment says that it fails on all ranks.
  */
 /* NOLINTBEGIN: this is C, and has its names */
 #ifndef KADAM_H
@@ -39,88 +41,100 @@ extern "C" {
 
 typedef enum kadam_status {
   KADAM_SUCCESS = 0,
-  KADAM_INVALID_ARGUMENT = 1, /* an option, a size or a pointer is not what it has to be */
-  KADAM_NOT_READY = 2,        /* Kokkos is not initialised, or not any more; to initialise it: it has been */
-  KADAM_MPI_FAILURE = 3,      /* MPI refused a call */
-  KADAM_PEER_FAILURE = 4,     /* another rank failed; the reason is there */
-  KADAM_FAILURE = 5,          /* a file, a checkpoint or a state could not be written, read or used */
-  KADAM_NO_CHECKPOINT = 6,    /* kadam_load_newest: there is none at all */
+  KADAM_INVALID_ARGUMENT = 1, /* an option, a size or a pointer is wrong */
+  KADAM_NOT_READY = 2,    /* Kokkos does not run; from kadam_kokkos_initialize(): it was initialised before */
+  KADAM_MPI_FAILURE = 3,  /* an MPI call failed */
+  KADAM_PEER_FAILURE = 4, /* another rank failed, and its own error says why, or did not answer in time */
+  KADAM_FAILURE = 5, /* a file, a checkpoint or a state could not be written, read or used; other errors */
+  KADAM_NO_CHECKPOINT = 6, /* kadam_load_newest(): the folder has no checkpoint */
   KADAM_OUT_OF_MEMORY = 7,
-  KADAM_NOT_BUILT = 8,  /* this library was built without it */
-  KADAM_NO_SNAPSHOT = 9 /* kadam_go_on: none that is whole is left */
+  KADAM_NOT_BUILT = 8,  /* this library was built without the feature */
+  KADAM_NO_SNAPSHOT = 9 /* no snapshot is whole, or kadam_keep_snapshots() was not called */
 } kadam_status;
 
 enum { KADAM_ERROR_LENGTH = 1024 };
 
-/* What went wrong, in words: the last argument of most functions, filled in by every call. NULL if nobody
- * asks. */
+/* The status of a call and its reason in words. It is the last argument of most functions; every call fills
+ * it in, a successful one with KADAM_SUCCESS and an empty text. NULL: the caller does not need it. */
 typedef struct kadam_error {
   kadam_status status;
-  char text[KADAM_ERROR_LENGTH]; /* ends with a zero; longer texts are cut */
+  char text[KADAM_ERROR_LENGTH]; /* the reason, with a zero at its end; longer texts are cut */
 } kadam_error;
 
 /* ---- library ---- */
 
-/* As "0.1.0". */
+/* Returns the version of the library, as in "0.1.0". */
 const char* kadam_version(void);
-/* Where kernels run, as Kokkos names it: "OpenMP", "Cuda", "HIP", "Serial". */
+/* Returns the name that Kokkos has for where kernels run: "OpenMP", "Cuda", "HIP", "Serial". */
 const char* kadam_execution_space(void);
 
-/* Kokkos, for programs that do not use it themselves: once, after MPI_Init, and before MPI_Finalize.
- * threads: of this rank; 0: as OMP_NUM_THREADS and Kokkos have it. */
+/* Initialises Kokkos, for a program that does not do so itself. Call it once, after MPI_Init.
+ * threads: number of host threads of this rank; 0: as OMP_NUM_THREADS and Kokkos' own settings say. */
 kadam_status kadam_kokkos_initialize(int threads, kadam_error* error);
+/* Finalises Kokkos. Call it after the last kadam_destroy() and before MPI_Finalize. */
 kadam_status kadam_kokkos_finalize(kadam_error* error);
 
 /* ---- what to make ---- */
 
-/* The description of an optimizer. These functions do not fail: kadam_create() says what is wrong with it. */
+/* The description of an optimizer. The functions on a setup do not fail: the setup keeps the first mistake,
+ * and kadam_create() reports it. */
 typedef struct kadam_setup kadam_setup;
 
-/* NULL if memory ran out. All other functions accept that NULL; kadam_create() reports it. */
+/* Makes a setup for the optimizer with this name, as in "onebit_adam". Returns NULL if memory ran out; all
+ * other functions accept that NULL, and kadam_create() reports it. */
 kadam_setup* kadam_setup_create(const char* optimizer);
+/* Frees a setup. The optimizers made from it keep copies. */
 void kadam_setup_destroy(kadam_setup* setup);
 
-/* An option by name; the last value counts. Where a number of steps may be "auto", that is a text. */
+/* Set an option by its name; of several values for one option the last one counts. Where an option takes a
+ * number of steps or "auto", set "auto" with kadam_setup_text(). */
 void kadam_setup_real(kadam_setup* setup, const char* option, double value);
 void kadam_setup_integer(kadam_setup* setup, const char* option, int64_t value);
 void kadam_setup_flag(kadam_setup* setup, const char* option, int value);
 void kadam_setup_text(kadam_setup* setup, const char* option, const char* value);
 void kadam_setup_reals(kadam_setup* setup, const char* option, int count, const double* values);
 
-/* The next tensor of the flat vector of parameters. */
+/* Appends a tensor with this number of elements to the flat vector of parameters. */
 void kadam_setup_tensor(kadam_setup* setup, const char* name, int64_t elements);
-/* The same with its extents, the last one varying fastest: optimizers that treat matrices as such see
- * shape[0] rows. spectral: 0 for embeddings and output layers, which muon leaves to Adam; else 1. */
+/* Appends a tensor with the extents shape[0] to shape[dimensions - 1], the last one varying fastest.
+ * Optimizers that treat matrices in their own way see a matrix with shape[0] rows. spectral: 0 for embeddings
+ * and output layers, which muon leaves to Adam; else 1. */
 void kadam_setup_shaped_tensor(kadam_setup* setup, const char* name, int dimensions, const int64_t* shape,
                                int spectral);
-/* Tensors whose names fit a pattern (* stands for any characters; the first group that fits counts) have
- * another learning rate and weight decay (NAN: the optimizer's), and are exchanged as an exact mean if dense
- * is not 0. */
+/* Adds a parameter group: the tensors whose names match the pattern `tensors`, in which * stands for any
+ * characters. A tensor belongs to the first group that it matches. lr_scale: factor on the learning rate.
+ * weight_decay: that of the group; NAN: that of the optimizer. dense: if not 0, the tensors are never
+ * compressed but exchanged as an exact mean. */
 void kadam_setup_group(kadam_setup* setup, const char* tensors, double lr_scale, double weight_decay,
                        int dense);
 
 typedef enum kadam_memory {
-  KADAM_MEMORY_HOST = 0,  /* where kernels run on a device, every call copies there and back */
-  KADAM_MEMORY_DEVICE = 1 /* that of the execution space: nothing is copied */
+  KADAM_MEMORY_HOST = 0,  /* host memory; where kernels run on a device, every call copies there and back */
+  KADAM_MEMORY_DEVICE = 1 /* memory of the execution space; nothing is copied */
 } kadam_memory;
-/* Where all arrays live that are given to the optimizer. Default: host. */
+/* Sets the kind of memory in which all arrays lie that are given to the optimizer. Default:
+ * KADAM_MEMORY_HOST. */
 void kadam_setup_memory(kadam_setup* setup, kadam_memory memory);
 
-/* How to exchange; the same on all ranks. ranks_per_node: 1, the default, is one level; 0 two levels with
- * those that share memory, or so many consecutive ranks in a node. gpu_aware: "auto", "on", "off".
- * piece_bytes: messages are cut into pieces of about this length; 0, the default: 61440 where kernels run on
- * the host's processors, 4194304 where they run on a device. */
+/* Sets the levels of an exchange, the same on all ranks. ranks = 1, the default: one level. ranks = 0: two
+ * levels; the ranks that share memory form a node. ranks > 1: two levels; this number of consecutive ranks
+ * forms a node. */
 void kadam_setup_ranks_per_node(kadam_setup* setup, int ranks);
+/* Says whether MPI takes device memory, the same on all ranks. word: "on"; "off": messages pass through host
+ * memory; "auto", the default: what MPI says of itself. */
 void kadam_setup_gpu_aware(kadam_setup* setup, const char* word);
+/* Sets the length of the pieces that messages are cut into, about `bytes` bytes, the same on all ranks. 0,
+ * the default: 61440 where kernels run on the host's processors, 4194304 where they run on a device. */
 void kadam_setup_piece_bytes(kadam_setup* setup, int64_t bytes);
-/* How long a call waits for other ranks while nothing comes or leaves; then it fails and names those that are
- * missing. 0: for ever. Default: 1800. */
+/* Sets how long a call waits for other ranks while nothing comes or leaves. Then it fails with
+ * KADAM_PEER_FAILURE and names the ranks that are missing. 0: it waits for ever. Default: 1800. */
 void kadam_setup_timeout_seconds(kadam_setup* setup, double seconds);
-/* "mpi", the default, or "tcp": messages travel by TCP connections of Kadam's own, and MPI only brings the
- * ranks together. Then kadam_go_on() works with every MPI. The same on all ranks. */
+/* Sets what carries messages, the same on all ranks. word: "mpi", the default; or "tcp": TCP connections that
+ * Kadam makes itself, for which MPI only brings the ranks together. With "tcp" kadam_go_on() works with every
+ * MPI, and processes can join. */
 void kadam_setup_wire(kadam_setup* setup, const char* word);
-/* 1: one rank is enough. Else kadam_create() fails where MPI has a single rank and the launcher has started
- * several tasks: each would train alone. */
+/* value = 1: lets one rank train alone. value = 0, the default: kadam_create() fails where MPI has a single
+ * rank and the launcher has started several tasks, each of which would train alone. */
 void kadam_setup_allow_alone(kadam_setup* setup, int value);
 
 /* ---- an optimizer ---- */
@@ -128,99 +142,119 @@ void kadam_setup_allow_alone(kadam_setup* setup, int value);
 typedef struct kadam_optimizer kadam_optimizer;
 
 #ifdef KADAM_ENABLE_MPI
-/* Collective over the communicator, of which it keeps a duplicate. A setup that is wrong, or differs between
- * ranks, fails on all. kadam_create_fortran takes the communicator as Fortran has it. */
+/* Makes an optimizer over the ranks of the communicator, of which it makes a duplicate. *optimizer: the new
+ * optimizer; NULL if the call fails. kadam_create_fortran() takes Fortran's handle of a communicator.
+ *
+ * Collective over the communicator. A mistake in the setup, or a difference between the setups of ranks,
+ * fails on all ranks; an argument that is NULL, or Kokkos that does not run, on this rank alone. */
 kadam_status kadam_create(const kadam_setup* setup, MPI_Comm communicator, kadam_optimizer** optimizer,
                           kadam_error* error);
 kadam_status kadam_create_fortran(const kadam_setup* setup, MPI_Fint communicator,
                                   kadam_optimizer** optimizer, kadam_error* error);
 #endif
-/* On one rank, without MPI. */
+/* Makes an optimizer of one rank, without MPI: to train alone, or to join other ranks by kadam_join(). */
 kadam_status kadam_create_alone(const kadam_setup* setup, kadam_optimizer** optimizer, kadam_error* error);
-/* Collective. Writes NULL; of NULL it does nothing. Before Kokkos and MPI end. */
+/* Destroys the optimizer and sets *optimizer to NULL; does nothing if that is NULL already. Call it before
+ * Kokkos and MPI end. Collective. */
 kadam_status kadam_destroy(kadam_optimizer** optimizer, kadam_error* error);
 
-/* The stream that kernels are launched on: a cudaStream_t or hipStream_t, that of the default instance unless
- * told. Fails where kernels run on the host. */
+/* Sets the stream that kernels are launched on: a cudaStream_t or hipStream_t, which must exist until another
+ * is set or the optimizer is destroyed. Default: the stream of Kokkos' default instance. Waits for the stream
+ * used before. Fails with KADAM_NOT_BUILT where kernels run on the host. */
 kadam_status kadam_set_stream(kadam_optimizer* optimizer, void* stream, kadam_error* error);
 
 typedef enum kadam_format { KADAM_FLOAT32 = 0, KADAM_BFLOAT16 = 1, KADAM_FLOAT16 = 2 } kadam_format;
-/* From now on every call that writes parameters writes them there as well, rounded to 16 bits. NULL: nowhere.
- */
+/* From now on every call that writes parameters, or `out` of kadam_consensus(), writes them to `model` as
+ * well, rounded to 16 bits in this format: KADAM_BFLOAT16 or KADAM_FLOAT16. model: an array with as many
+ * elements as the parameters, in the same kind of memory, which must exist until another is set or the
+ * optimizer is destroyed. NULL: no model. */
 kadam_status kadam_set_model(kadam_optimizer* optimizer, void* model, kadam_format format,
                              kadam_error* error);
 
 typedef struct kadam_step_result {
-  int64_t step;      /* steps taken so far; a skipped one does not count */
-  const char* phase; /* "dense", "warm-up", "compressed", ...; valid for ever */
+  int64_t step;      /* number of steps taken so far; a skipped step does not count */
+  const char* phase; /* the kind of step: "dense", "warm-up", "compressed", ...; valid for ever */
   double learning_rate;
-  double gradient_norm;  /* root mean square of the ranks' gradient norms, before clipping */
-  double gradient_scale; /* factor that clipping put on the gradient */
-  int32_t skipped;       /* a gradient was NaN or infinite on some rank: nothing was changed anywhere */
-  int32_t synchronised;  /* parameters are equal on all ranks now; a skipped step leaves this as it was */
-  uint32_t raised;       /* bits given to kadam_raise() on any rank: the same on all */
-  /* Steps that ranks have skipped each for itself since they last told each other, all ranks together: of
-   * local_adam and local_muon. Such a step counts; the same on all ranks. */
+  /* Before clipping: root mean square of the ranks' gradient norms; of local_adam and local_muon, unless
+   * nonfinite = "each_step", the norm of this rank's own gradient. */
+  double gradient_norm;
+  double gradient_scale; /* factor by which clipping multiplied the gradient; 1: not clipped */
+  int32_t skipped;       /* 1: a gradient was NaN or infinite on some rank, and no rank changed anything */
+  int32_t synchronised;  /* 1: parameters are equal on all ranks now; a skipped step leaves this as it was */
+  uint32_t raised;       /* all bits given to kadam_raise() on any rank; the same on all ranks */
+  /* In the last step of a round of local_adam and local_muon: number of steps of the round that ranks skipped
+   * on their own because their gradient was NaN or infinite, summed over all ranks and the same on all of
+   * them; else 0. Such a step counts in `step`. */
   int64_t skipped_alone;
 } kadam_step_result;
 
-/* One step: parameters are updated from this rank's gradient, in the format that the option "gradients" names
- * (float unless told). Both have as many elements as all tensors together. Collective.
+/* Takes one step: updates the parameters in place from this rank's own gradient, the mean over its own batch.
+ * The gradient has the format that the option "gradients" names (default: float). Both arrays have as many
+ * elements as all tensors together. The parameters must be equal on all ranks before the first step.
+ * result may be NULL. Collective.
  *
- * Arrays in host memory are written when it returns; those in device memory when the stream has come there,
- * see kadam_wait(). result may be NULL. A NaN is no error: see skipped. */
+ * Arrays in host memory are written when the call returns; arrays in device memory when the stream has
+ * finished: see kadam_wait(). A NaN in a gradient is not an error: see `skipped`. A step that refuses its
+ * arguments on one rank ends on all ranks, as by kadam_give_up_step(). */
 kadam_status kadam_step(kadam_optimizer* optimizer, float* parameters, const void* gradient,
                         kadam_step_result* result, kadam_error* error);
 
-/* Instead of kadam_step(), for a rank that cannot take it: ends the step on all ranks, whose call fails (of
- * local_adam and local_muon in the next round, which this call then waits for). Nothing can be exchanged
- * afterwards. What kadam_step() itself refuses, it ends so. */
+/* Ends the step on all ranks; a rank that cannot take the step calls this instead of kadam_step(). On the
+ * other ranks kadam_step() fails with KADAM_PEER_FAILURE; with local_adam and local_muon by default
+ * only in the next round, which this call then waits for. Nothing can be exchanged afterwards. */
 kadam_status kadam_give_up_step(kadam_optimizer* optimizer, kadam_error* error);
 
-/* Sets an option from the next step on: "lr" (of every step, in place of a schedule), "weight_decay" or
- * "clip_norm"; the same on all ranks before the same step, which fails on all otherwise (of local_adam and
- * local_muon the next round). It holds until it is set again; checkpoints keep it. */
+/* Sets an option from the next step on: "lr" (for every step, in place of a schedule), "weight_decay" or
+ * "clip_norm". All ranks must set the same before the same step; otherwise that step fails on all ranks (with
+ * local_adam and local_muon by default: the next round). The value holds until it is set again; checkpoints
+ * keep it. */
 kadam_status kadam_set(kadam_optimizer* optimizer, const char* option, double value, kadam_error* error);
-/* The same of a parameter group, by the pattern that kadam_setup_group() was given. weight_decay: NAN for the
- * optimizer's. */
+/* Sets lr_scale and weight_decay of a parameter group in the same way. tensors: the pattern that
+ * kadam_setup_group() was given. weight_decay: NAN for that of the optimizer. */
 kadam_status kadam_set_group(kadam_optimizer* optimizer, const char* tensors, double lr_scale,
                              double weight_decay, kadam_error* error);
 
-/* During the backward pass: elements [begin, end) of the next gradient are final and may be sent. Only a
- * hint, for arrays that kernels can reach; the next kadam_step() has to be given the same gradient. Waits for
- * no other rank. */
+/* Says during the backward pass that elements [begin, end) of the next gradient are final and may be sent.
+ * gradient: the beginning of the whole array; the next kadam_step() must be given the same, and until then
+ * this rank must make no other collective call. Only a hint: it has no effect where kernels cannot reach the
+ * array. Waits for no other rank. */
 kadam_status kadam_gradient_ready(kadam_optimizer* optimizer, const void* gradient, int64_t begin,
                                   int64_t end, kadam_error* error);
-/* Moves on what travels in the background; now and then during the computation of a gradient. */
+/* Moves on messages that travel in the background, and waits for nothing. Call it now and then while the
+ * gradient is computed. */
 kadam_status kadam_progress(kadam_optimizer* optimizer, kadam_error* error);
-/* Bits that all ranks find in the result of the next step: so that all stop after the same one. */
+/* Gives bits to all ranks: each finds them in `raised` of the result of the next step (with local_adam and
+ * local_muon by default: of the last step of the round), so that all can stop after the same step. */
 kadam_status kadam_raise(kadam_optimizer* optimizer, uint32_t bits, kadam_error* error);
-/* Delivers exactly what ranks hold back, local steps and residuals; parameters are then equal on all ranks.
- * At the end of training. Collective. */
+/* Delivers exactly the local steps and residuals that ranks still hold back, and updates the parameters,
+ * which are then equal on all ranks. Call it at the end of training. Collective. */
 kadam_status kadam_flush(kadam_optimizer* optimizer, float* parameters, kadam_error* error);
-/* Writes the parameters that kadam_flush() would leave into out, and changes nothing else. Collective. */
+/* Writes into `out` the parameters that kadam_flush() would leave, and does not change the state: for
+ * evaluation in the middle of training. out: an array with as many elements as the parameters. Collective. */
 kadam_status kadam_consensus(kadam_optimizer* optimizer, const float* parameters, float* out,
                              kadam_error* error);
-/* Waits until the stream has done all that was launched. */
+/* Waits until the stream has done everything that was launched on it. */
 kadam_status kadam_wait(kadam_optimizer* optimizer, kadam_error* error);
 
 /* ---- checkpoints: docs/checkpoints.md ---- */
 
-/* Saves all that is needed to go on to the last bit, in folder/step-..., and keeps so many checkpoints (0:
- * all). words: of the program, to go on with; may be NULL. Collective, fails on all; then nothing has
- * changed. */
+/* Saves in folder/step-... everything that is needed to go on to the last bit. keep: how many checkpoints
+ * stay in the folder, the new one included; 0: all. words: a text that kadam_words() returns after the
+ * checkpoint was loaded; may be NULL. All ranks must see the folder. Collective. Fails on all ranks; then the
+ * optimizer is as before. */
 kadam_status kadam_save(kadam_optimizer* optimizer, const float* parameters, const char* folder, int keep,
                         const char* words, kadam_error* error);
-/* Goes on from a checkpoint, or from the newest whole one in a folder, on any number of ranks. step may be
- * NULL. Collective, fails on all. After a failure the optimizer is to be made anew; KADAM_NO_CHECKPOINT
- * changed nothing. */
+/* Restore the optimizer and write the parameters: from one checkpoint, the path folder/step-..., or from the
+ * newest whole checkpoint in a folder. The number of ranks may differ from that of the run that saved it.
+ * *step: number of steps taken; may be NULL. Collective. Fail on all ranks; the optimizer must then be made
+ * anew, except after KADAM_NO_CHECKPOINT, which changes nothing. */
 kadam_status kadam_load(kadam_optimizer* optimizer, float* parameters, const char* checkpoint, int64_t* step,
                         kadam_error* error);
 kadam_status kadam_load_newest(kadam_optimizer* optimizer, float* parameters, const char* folder,
                                int64_t* step, kadam_error* error);
-/* What was given to kadam_save(), after kadam_load() or kadam_load_newest(), or for the snapshot that
- * kadam_go_on(), kadam_admit() or kadam_join() has restored; else "". Valid until the next call of one of
- * them. */
+/* Returns the words that were saved with the checkpoint or snapshot restored last, by kadam_load(),
+ * kadam_load_newest(), kadam_go_on(), kadam_admit() or kadam_join(); "" if there are none. Valid until the
+ * next of these calls, or kadam_destroy(). */
 const char* kadam_words(const kadam_optimizer* optimizer);
 
 /* ---- ranks that fail: docs/checkpoints.md ----
@@ -232,30 +266,33 @@ const char* kadam_words(const kadam_optimizer* optimizer);
  *   if (status == KADAM_PEER_FAILURE) status = kadam_go_on(optimizer, parameters, &survivors, &error);
  */
 
-/* Takes a snapshot of the state into the memory of the ranks, now and every so many steps from now on. It
- * travels to the rank that keeps it over `spread` steps, 1 to `every`. words: as of kadam_save(). Collective.
- */
+/* Takes a snapshot of the state now, and lets kadam_after_step() take one whenever the number of steps taken
+ * is a multiple of `every`. A snapshot lies in the memory of the ranks: each keeps its own part, and sends a
+ * copy to another rank. spread: number of steps over which that copy travels, 1 to `every`. words: as in
+ * kadam_save(). Collective. */
 kadam_status kadam_keep_snapshots(kadam_optimizer* optimizer, const float* parameters, int64_t every,
                                   int64_t spread, const char* words, kadam_error* error);
-/* To be called after every step: takes a snapshot when one is due, and moves on one that travels. Does
- * nothing without kadam_keep_snapshots(). Collective. */
+/* Takes a snapshot if one is due, and sends the next pieces of one that travels; does nothing without
+ * kadam_keep_snapshots(). Call it after every step. words: of a snapshot that this call takes. Collective. */
 kadam_status kadam_after_step(kadam_optimizer* optimizer, const float* parameters, const char* words,
                               kadam_error* error);
 
-/* Who is there, and where they stand. */
+/* The ranks and the step of an optimizer after kadam_go_on(), kadam_admit() or kadam_join(). */
 typedef struct kadam_survivors {
-  int64_t step; /* that the optimizer has taken: training goes on with the next */
-  int32_t rank; /* this one, now */
-  int32_t ranks;
-  int32_t lost; /* ranks of the snapshot that are no more */
+  int64_t step;  /* number of steps that the optimizer has taken: training goes on with the next one */
+  int32_t rank;  /* number of this rank now, from 0 */
+  int32_t ranks; /* how many ranks there are now */
+  int32_t lost;  /* how many of the ranks that took the snapshot are gone */
 } kadam_survivors;
 
-/* After KADAM_PEER_FAILURE: makes the optimizer anew for the ranks that are left, and goes on from the newest
- * snapshot that is whole. Data are to be dealt anew. survivors may be NULL.
+/* After KADAM_PEER_FAILURE: makes the optimizer anew for the ranks that are left, restores the newest whole
+ * snapshot and writes the parameters. The program must then distribute its data anew. survivors may be NULL.
  *
- * Collective over those who are left. KADAM_NO_SNAPSHOT, on all of them: the optimizer is made anew, and goes
- * on with kadam_load_newest(). KADAM_PEER_FAILURE: over this wire others cannot go on (kadam_setup_wire()),
- * or they have gone on without this rank. */
+ * Collective over the ranks that are left. KADAM_NO_SNAPSHOT, on all of them: no snapshot is whole; the
+ * optimizer is made anew, without a state, which kadam_load_newest() can restore. KADAM_PEER_FAILURE: what
+ * carries messages survives no failure (see kadam_setup_wire()), or the others have gone on without this
+ * rank.
+ */
 kadam_status kadam_go_on(kadam_optimizer* optimizer, float* parameters, kadam_survivors* survivors,
                          kadam_error* error);
 
@@ -270,67 +307,85 @@ kadam_status kadam_go_on(kadam_optimizer* optimizer, float* parameters, kadam_su
  *   status = kadam_join(optimizer, parameters, doors, NULL, 100, 1, &ranks, &error);
  */
 
-/* Where processes ask this rank to join, "HOST:PORT"; "" over MPI. Valid until the next call of it. */
+/* Returns the address at which processes ask this rank to join, "HOST:PORT"; "" over MPI. Valid until the
+ * next call of kadam_door() with this optimizer, or kadam_destroy(). */
 const char* kadam_door(kadam_optimizer* optimizer);
-/* 1: somebody had asked when the last snapshot was whole; else 0. The same on all ranks. */
+/* Returns 1 if a process had asked to join when the last snapshot became whole, else 0. The same on all
+ * ranks. */
 int kadam_has_newcomers(const kadam_optimizer* optimizer);
-/* Takes in those who ask: takes a snapshot now, makes the optimizer anew for these ranks and behind them the
- * newcomers, and restores it: no step is lost. Data are to be dealt anew. Where nobody is left who asks, all
- * is as before. words: as of kadam_save(). ranks, which may be NULL, says who is there now.
+/* Takes in the processes that ask to join: takes a snapshot now, makes the optimizer anew for the present
+ * ranks and, behind them, the newcomers, restores the snapshot, so that no step is lost, and writes the
+ * parameters. The program must then distribute its data anew. If no process asks any more, everything stays
+ * as it is. words: as in kadam_save(). ranks: may be NULL.
  *
- * Collective. KADAM_PEER_FAILURE: as after a step. */
+ * Collective. KADAM_PEER_FAILURE: a rank has failed, as in a step; kadam_go_on() goes on. */
 kadam_status kadam_admit(kadam_optimizer* optimizer, float* parameters, const char* words,
                          kadam_survivors* ranks, kadam_error* error);
-/* Of a process that is not one of the ranks yet: joins them when they next call kadam_admit(), and has their
- * parameters and state then. doors: kadam_door() of some of them, with spaces between; host: where others
- * reach this process, a name or an address, NULL: found out. every, spread: as theirs. Waits as
- * kadam_setup_timeout_seconds() says.
+/* Joins ranks that train. A process that is not one of them yet calls it, with an optimizer made by
+ * kadam_create_alone(). It waits until they call kadam_admit(), at most as long as
+ * kadam_setup_timeout_seconds() says; then the optimizer is one of theirs, with their state, and `parameters`
+ * holds theirs.
  *
- * KADAM_INVALID_ARGUMENT: the setup is not theirs, and the text says in what. KADAM_FAILURE: none of them
- * lets it in. */
+ * doors: kadam_door() of some of the ranks, with spaces between them. host: name or address at which others
+ * reach this process; NULL: Kadam finds it out. every, spread: as in their kadam_keep_snapshots(). ranks: may
+ * be NULL.
+ *
+ * KADAM_INVALID_ARGUMENT: the setup differs from theirs; the text says in what. KADAM_FAILURE: none of the
+ * ranks lets this process in, or for 5 seconds none listens at any door. */
 kadam_status kadam_join(kadam_optimizer* optimizer, float* parameters, const char* doors, const char* host,
                         int64_t every, int64_t spread, kadam_survivors* ranks, kadam_error* error);
 
 /* ---- what can be known ---- */
 
 typedef struct kadam_statistics {
-  int64_t elements;
+  int64_t elements; /* of the flat vector of parameters */
   int64_t steps_taken;
   int64_t steps_skipped;
-  uint64_t state_bytes;     /* held by this rank beside parameters and gradient: what a checkpoint saves */
-  uint64_t workspace_bytes; /* messages and partial results, beside state_bytes */
-  uint64_t sent_bytes;      /* by this rank to others, all in all; of this: */
+  uint64_t state_bytes; /* memory of this rank, without parameters and gradient, that a checkpoint saves */
+  uint64_t workspace_bytes; /* memory of this rank for messages and partial results */
+  uint64_t sent_bytes;      /* bytes that this rank has sent to other ranks: the sum of the next six */
   uint64_t sent_control_bytes;
   uint64_t sent_dense_bytes;
   uint64_t sent_compressed_bytes;
   uint64_t sent_sparse_bytes;
   uint64_t sent_background_bytes;
-  uint64_t sent_node_bytes; /* inside a node, with two levels */
-  /* Of the last step, if kadam_measure_phases() asked for it. */
+  uint64_t sent_node_bytes; /* inside a node, in two levels */
+  /* Seconds of the last step in each of its phases; 0 unless kadam_measure_phases() turned that on. */
   double check_seconds;
   double encode_seconds;
   double exchange_seconds;
   double decode_seconds;
 } kadam_statistics;
 
+/* Writes the figures of this rank to *statistics. Not collective. */
 kadam_status kadam_get_statistics(const kadam_optimizer* optimizer, kadam_statistics* statistics,
                                   kadam_error* error);
-/* Waits for the stream after every phase if on is not 0. */
+/* Turns the measurement of phases on (1) or off (0, the default). While it is on, every phase of a step ends
+ * with a wait for the stream. */
 kadam_status kadam_measure_phases(kadam_optimizer* optimizer, int on, kadam_error* error);
 
-/* NAN where an algorithm, or its present phase, has no such figure. docs/algorithms/ says what is good. */
+/* Figures that say whether compressed training goes well; docs/algorithms/ says which values are good. NAN
+ * where an algorithm, or its present phase, has no such figure. */
 typedef struct kadam_health {
-  double error_ratio;     /* |what compression still owes| / |what the last exchange delivered| */
-  double variance_drift;  /* mean square of the gradients now, over that when the variance was frozen */
-  double variance_spread; /* largest over smallest sum of v among ranks, where each keeps its own */
-  double support_overlap; /* of the coordinates that were sent last, those that several ranks sent: 0 to 1 */
-  double background_hidden;    /* of background seconds, those in which this rank computed; differs by rank */
-  double inactive_fraction;    /* of the coordinates: without variance, so not trained */
-  double largest_step;         /* of a coordinate, over its learning rate, where a variance is frozen */
-  int64_t largest_step_tensor; /* where that is: of the tensors, as they were added, from 0; -1 without one */
+  /* Norm of what compression still owes, divided by the norm of what the last exchange delivered. */
+  double error_ratio;
+  /* Mean square of the gradients now, divided by that at the time when the variance was frozen. */
+  double variance_drift;
+  /* Where each rank keeps a v of its own: the largest sum of v on a rank, divided by the smallest. */
+  double variance_spread;
+  /* Fraction of the coordinates sent in the last sparse exchange that several ranks sent: 0 to 1. */
+  double support_overlap;
+  /* Fraction of the seconds of background exchanges in which this rank computed; differs between ranks. */
+  double background_hidden;
+  /* Fraction of the coordinates that have no variance and are therefore not trained. */
+  double inactive_fraction;
+  /* Where a variance is frozen: the largest step of a coordinate, divided by its learning rate. */
+  double largest_step;
+  /* The tensor of that coordinate, counted from 0 in the order of the setup; -1: no such figure. */
+  int64_t largest_step_tensor;
 } kadam_health;
 
-/* Reads the whole state: not for every step. Collective. */
+/* Writes the figures to *health. Reads the whole state: not for every step. Collective. */
 kadam_status kadam_get_health(kadam_optimizer* optimizer, kadam_health* health, kadam_error* error);
 
 #ifdef __cplusplus

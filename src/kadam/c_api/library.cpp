@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What belongs to no optimizer.
+// Functions of kadam.h that need no optimizer.
 #include <kadam/c_api/guarded.hpp>
 #include <kadam/execution.hpp>
 #include <kadam/version.hpp>

@@ -72,7 +72,7 @@ void create(const kadam_setup* setup, kadam_optimizer** optimizer,
   *optimizer = new kadam_optimizer(*setup, communicator);
 }
 
-/// What can be wrong before there is a communicator.
+/// Throws for arguments that are wrong before there is a communicator; writes NULL to *optimizer.
 void require_creatable(const kadam_setup* setup, kadam_optimizer** optimizer) {
   required(optimizer, "the place for the optimizer") = nullptr;
   (void)required(setup, "the setup");

@@ -14,7 +14,8 @@ using kadam::c_api::required;
 
 namespace {
 
-/// A change of a setup that may go wrong: then the first one that did is remembered.
+/// Changes a setup by apply(setup); if that throws, keeps its text as the setup's mistake, unless there is
+/// one already. Does nothing to NULL.
 template <class Change>
 void change(const char* call, kadam_setup* setup, const Change& apply) noexcept {
   if (setup == nullptr) return;

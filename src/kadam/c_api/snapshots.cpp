@@ -47,7 +47,7 @@ namespace {
 
 using kadam::checkpoint::Snapshots;
 
-/// Makes the optimizer for other ranks.
+/// A function that makes the optimizer anew for other ranks. `of` must outlive it.
 Snapshots::MakeOptimizer maker_for(kadam_optimizer& of) {
   return [&of](const std::shared_ptr<kadam::Communicator>& ranks) -> kadam::Optimizer& {
     of.optimizer = of.setup.make(ranks);
@@ -55,13 +55,14 @@ Snapshots::MakeOptimizer maker_for(kadam_optimizer& of) {
   };
 }
 
+/// Writes to *survivors, unless it is null, which ranks there are now.
 void tell(const kadam_optimizer& of, std::size_t lost, kadam_survivors* survivors) {
   const kadam::Communicator& ranks = of.optimizer->communicator();
   if (survivors != nullptr)
     *survivors = {of.optimizer->steps_taken(), ranks.rank(), ranks.size(), static_cast<std::int32_t>(lost)};
 }
 
-/// All that a call gives back.
+/// Gives the caller what was restored: parameters, words, ranks.
 void adopt(kadam_optimizer& of, const Snapshots::Restored& restored, const kadam::Parameters& own,
            float* parameters, kadam_survivors* survivors) {
   of.give_back(own, parameters);

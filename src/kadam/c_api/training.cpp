@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Steps, what goes with them, and what can be known of them.
+// Functions of kadam.h for steps and whatever belongs to them, and for figures about them.
 #include <kadam/c_api/guarded.hpp>
 #include <kadam/c_api/optimizer.hpp>
 
