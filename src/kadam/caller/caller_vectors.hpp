@@ -11,28 +11,29 @@
 #include <string>
 #include <utility>
 
-// What an optimizer takes, made of pointers that other languages hand over.
+// Makes what an optimizer takes from the pointers that other languages pass.
 
 namespace kadam::caller {
 
-/// An array of the caller for kernels: itself, or a copy where they cannot reach it.
+/// An array of the caller as kernels use it: the array itself, or a copy if kernels cannot reach it.
 ///
-/// copies: whether it is copied; then so are both ways, on exec, and the caller's array must not be touched
-/// until exec is done. The copy's memory is kept for the next call.
+/// copies: whether kernels work on a copy. If so, in() copies to it and give_back() from it, on exec, and the
+/// caller's array must not be touched until exec is done. The memory of the copy is kept for the next call.
+/// label: the name of that memory.
 class CallerArray {
  public:
   CallerArray(std::string label, bool copies) : label_(std::move(label)), copies_(copies) {}
 
   void set_copies(bool copies) { copies_ = copies; }
 
-  /// The elements, with the caller's values.
+  /// A View for kernels, with the caller's values.
   template <class T>
   [[nodiscard]] Vector<T> in(const ExecutionSpace& exec, T* data, std::int64_t elements) {
     const Vector<T> view = out(exec, data, elements);
     if (copies_) Kokkos::deep_copy(exec, view, on_host(data, elements));
     return view;
   }
-  /// The elements, to be written.
+  /// A View for kernels to write; a copy holds any values before.
   template <class T>
   [[nodiscard]] Vector<T> out(const ExecutionSpace& exec, T* data, std::int64_t elements) {
     if (!copies_) return Vector<T>(data, static_cast<std::size_t>(elements));
@@ -40,7 +41,7 @@ class CallerArray {
     if (static_cast<std::int64_t>(copy_.extent(0)) < bytes) copy_ = allocate<std::byte>(exec, label_, bytes);
     return Vector<T>(reinterpret_cast<T*>(copy_.data()), static_cast<std::size_t>(elements));
   }
-  /// Gives the caller what was written.
+  /// Copies what kernels wrote to the View back to the caller, if they work on a copy.
   template <class T>
   void give_back(const ExecutionSpace& exec, const Vector<T>& view, T* data) const {
     if (copies_) Kokkos::deep_copy(exec, on_host(data, static_cast<std::int64_t>(view.extent(0))), view);
@@ -58,25 +59,28 @@ class CallerArray {
   Vector<std::byte> copy_;
 };
 
-/// Parameters of a caller, with their rounded model if there is one.
+/// The parameters of a caller, and their model in 16 bits if there is one.
 class CallerParameters {
  public:
-  /// label: begins the names of copies. copied: whether kernels cannot reach the parameters.
+  /// label: begins the names of copies. copied: whether kernels work on a copy, since they cannot reach the
+  /// parameters.
   CallerParameters(const std::string& label, std::int64_t elements, bool copied);
 
   void set_copied(bool copied) { master_.set_copies(copied); }
 
-  /// From now on a model of bfloat16 or float16 goes with them; nullptr: none.
+  /// From now on a model goes with the parameters: as many numbers, bfloat16 or float16 as format says;
+  /// nullptr: none. copied: as of the parameters.
   void set_model(void* numbers, NumberFormat format, bool copied);
 
-  /// With the caller's values, or to be written from scratch.
+  /// Views for kernels. in(): with the caller's values; out(): to be written from scratch.
   [[nodiscard]] Parameters in(const ExecutionSpace& exec, float* parameters);
   [[nodiscard]] Parameters out(const ExecutionSpace& exec, float* parameters);
-  /// Gives the caller what was written, and the model with it. What was copied is there when exec is done.
+  /// Copies what kernels wrote, parameters and model, back to the caller where they work on copies; complete
+  /// when exec is done.
   void give_back(const ExecutionSpace& exec, const Parameters& written, float* parameters);
 
  private:
-  /// use(numbers): the caller's model, as the numbers it consists of.
+  /// Returns use(numbers), where numbers points to the caller's model in its type, Float16 or Bfloat16.
   template <class Use>
   auto in_model_format(const Use& use) const;
   [[nodiscard]] Parameters with_model(const ExecutionSpace& exec, const Vector<float>& master);
@@ -88,7 +92,7 @@ class CallerParameters {
   NumberFormat model_format_ = NumberFormat::bfloat16;
 };
 
-/// A caller's gradient in an optimizer's format; array holds its copy if kernels cannot reach it.
+/// A View of a caller's gradient in this format; `array` holds its copy if kernels cannot reach it.
 [[nodiscard]] Gradient gradient_in(const ExecutionSpace& exec, CallerArray& array, const void* numbers,
                                    NumberFormat format, std::int64_t elements);
 

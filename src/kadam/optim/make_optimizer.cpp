@@ -23,7 +23,7 @@
 namespace kadam {
 namespace {
 
-/// THE table: whatever lists optimizers, or wants to know of what kind they are, asks it.
+/// THE table: all code that lists optimizers, or asks of what kind they are, asks it.
 std::deque<AlgorithmRow>& algorithms() {
   static std::deque<AlgorithmRow> all = {
       algorithm_row<Adam>("adam", {.dense = true}),

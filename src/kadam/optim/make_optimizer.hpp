@@ -11,20 +11,21 @@
 
 namespace kadam {
 
-/// An optimizer by name, with options by name; what is left out has the paper's default.
+/// Makes the optimizer of this name, with options by name; an option that is left out has the paper's
+/// default.
 ///
 /// Collective: all ranks of the communicator, which agree here on algorithm, tensors and options.
-/// Errors: where a rank has an unknown name or option (lists what exists), or a value out of range (says what
-/// would be right): std::invalid_argument there, PeerFailure on all others. std::invalid_argument on all if
-/// ranks disagree (says on what), and without a communicator. Wire: (n - 1) 64 bytes per rank, once.
+/// Errors: std::invalid_argument on a rank that has an unknown name or option (lists what exists), or a value
+/// out of range (says what would be right), and PeerFailure on all others then; std::invalid_argument on all
+/// ranks if they disagree (says on what), and without a communicator. Wire: (n - 1) 64 bytes per rank, once.
 [[nodiscard]] std::unique_ptr<Optimizer> make_optimizer(std::string_view name, const OptionMap& options,
                                                         TensorLayout layout,
                                                         const std::shared_ptr<Communicator>& communicator,
                                                         const std::vector<ParameterGroup>& groups = {});
 
-/// What an optimizer with these options costs, without making one: rank 0 of these ranks, with a vector of so
-/// many elements, on a GPU. Needs neither MPI nor memory. Bytes are those of Optimizer::traffic_plan(),
-/// memory is that of Optimizer::memory(): both are made from this.
+/// Computes what an optimizer with these options costs, without making one. elements: d, the length of the
+/// vector; ranks: how ranks exchange, and the rank whose cost it is. Kernels run on a GPU. Needs neither MPI
+/// nor memory. Optimizer::traffic_plan() and Optimizer::memory() are made from the same cost.
 ///
 /// Errors: std::invalid_argument as make_optimizer(), and for dense_below, which needs the tensors.
 [[nodiscard]] AlgorithmCost optimizer_cost(std::string_view name, const OptionMap& options,

@@ -32,7 +32,8 @@ std::string text_of(const TensorLayout& layout) {
   throw std::runtime_error("the state of " + source.algorithm() + " " + why);
 }
 
-/// Texts of all ranks, in lines of names and values by turns; not all are equal. Names the first difference.
+/// Throws std::invalid_argument that names the first difference between texts, which are not all equal.
+/// texts: one of each rank, in which lines are by turns a name and its value.
 [[noreturn]] void refuse_different_setups(const std::vector<std::string>& texts) {
   for (std::size_t rank = 1; rank < texts.size(); ++rank) {
     std::istringstream first(texts.front());
@@ -53,7 +54,7 @@ std::string text_of(const TensorLayout& layout) {
   throw std::invalid_argument("kadam::Optimizer: ranks disagree on the tensors of the model");
 }
 
-/// Sends of one class that come at the same steps count as one.
+/// Adds a transfer to the plan; those of one class that come at the same steps are added up in one row.
 void add_traffic(const StepPhase& phase, const PlannedExchange& exchange, const Transfer& transfer,
                  std::vector<PlannedTraffic>& plan) {
   const auto is_same = [&](const PlannedTraffic& other) {
@@ -87,7 +88,7 @@ Optimizer::Optimizer(Setup setup, const std::function<AlgorithmCost(const Proble
   problem.layout = std::move(setup.layout);
   problem.groups =
       resolve_groups(problem.layout, at_->common.groups, at_->common.weight_decay, at_->common.dense_below);
-  // One rank compresses nothing: there is nothing to be kept out of it.
+  // One rank compresses nothing, so no tensor has to be kept out of compression.
   if (communicator().size() == 1) problem.groups.dense.clear();
   problem.ranks = communicator().arrangement();
   problem.threads = host_threads(ExecutionSpace());
@@ -240,7 +241,7 @@ StepResult Optimizer::step(const ExecutionSpace& exec, const Parameters& paramet
     require_apart(parameters, gradient);
     apply_settings();
   });
-  // What ranks have to have the same in this step.
+  // Must be the same on all ranks in this step.
   Settings common = wanted_;
   if (at_->steps == 0) common.start = content_hash(exec, Vector<const float>(parameters.master()));
   phases().start_step();
@@ -512,7 +513,7 @@ Optimizer::Agreement Optimizer::agree_on_gradient(const ExecutionSpace& exec, co
                                                   const Settings& settings, StepResult& result) {
   const auto scope = phases().enter(exec, Phase::check);
   const DenseMean* const mean = algorithm_->next_gradient_mean();
-  // A squared norm has a sign to spare, NaN and all.
+  // A squared norm is not negative, so its sign is free to say something, even that of a NaN.
   at_->communicator->settle();
   const double sign = mean != nullptr && mean->is_under_way() ? -1.0 : 1.0;
   const Notice own{std::copysign(at_->squared_norm(exec, gradient), sign), std::exchange(raised_, 0),
@@ -520,7 +521,7 @@ Optimizer::Agreement Optimizer::agree_on_gradient(const ExecutionSpace& exec, co
   const Notices all = exchange_notices(communicator(), own);
   result.raised |= all.raised;
   Agreement agreement{false, all.settings_are_equal, all.all_leave_out};
-  // A step that is refused tells nobody of them.
+  // A refused step has no result: bits that were raised wait for the next one.
   if (!agreement.settings_are_equal) raised_ |= own.raised;
   double sum = 0.0;
   for (const double of_rank : all.numbers) {

@@ -19,11 +19,12 @@
 
 namespace kadam {
 
-/// Equal where tensors have the same names and lengths in the same order: what tells a checkpoint to be of
-/// another model.
+/// A hash of the tensors' names and lengths in their order, by which a checkpoint of another model is
+/// recognised.
 [[nodiscard]] std::uint64_t hash_of(const TensorLayout& layout);
 
-/// Bytes that this rank sends in the steps of one phase: at every step t with (t - after) mod every = 0.
+/// Bytes of one class of traffic that this rank sends in a step of one phase: in each step t of this phase
+/// with (t - after) mod every = 0.
 struct PlannedTraffic {
   std::string phase;  ///< as in StepResult
   Traffic traffic = Traffic::dense;
@@ -32,36 +33,37 @@ struct PlannedTraffic {
   std::int64_t after = 0;
 };
 
-/// Minimises a loss over n ranks: one object per rank, the same options on all.
+/// Minimises a loss over n ranks. Each rank has one object; all are made with the same options.
 ///
-/// Made by make_optimizer(), which gives it an Algorithm. Parameters are to be equal on all ranks before the
-/// first step. After each step that says so (StepResult::synchronised) they are bitwise equal on all ranks.
-/// Most algorithms synchronise at every step; zero_one_adam, divisible_adam and, with step_ahead > 0,
-/// locally_accumulated_adam let each rank work at a point of its own in between. They keep the common one
-/// themselves, from step 1 or from the end of the warm-up on: parameters are then written, never read.
+/// make_optimizer() makes it, and gives it an Algorithm. The parameters must be equal on all ranks before the
+/// first step. After each step whose result says so (StepResult::synchronised) they are bitwise equal on all
+/// ranks. Most algorithms synchronise at every step. With zero_one_adam, local_adam, local_muon and, where
+/// step_ahead > 0, divisible_adam and locally_accumulated_adam, each rank works at parameters of its own
+/// between two synchronisations. These algorithms keep the common parameters themselves, from step 1 or from
+/// the end of the warm-up on: from then on step() only writes the caller's parameters and does not read them.
 class Optimizer final {
  public:
-  /// What it is made with, beside its algorithm.
+  /// Everything that an optimizer is made with, except its algorithm.
   struct Setup {
     std::string name;
-    OptionMap options;  ///< all of them
+    OptionMap options;  ///< all options, defaults included
     CommonOptions common;
     TensorLayout layout;
     std::shared_ptr<Communicator> communicator;
-    /// Throws std::invalid_argument unless the algorithm can work with these.
+    /// Throws std::invalid_argument unless the algorithm can work with these common options.
     std::function<void(const CommonOptions&)> validate;
   };
-  /// cost_of(problem) and make(workplace) are those of the algorithm. Collective: allocates, exchanges
-  /// nothing.
+  /// cost_of(problem) returns what the algorithm costs, make(workplace) makes it. Collective: allocates,
+  /// exchanges nothing.
   Optimizer(Setup setup, const std::function<AlgorithmCost(const Problem&)>& cost_of,
             const std::function<std::unique_ptr<Algorithm>(Workplace&)>& make);
 
-  /// One step: parameters are updated in place from this rank's gradient (the mean over its own batch). If
-  /// they come with a model in 16 bits, it is written as well: the rounded parameters, to the last bit.
+  /// Takes one step: updates parameters in place from this rank's own gradient, the mean over its own batch.
+  /// If parameters come with a model in 16 bits, writes it as well: the rounded parameters, to the last bit.
   ///
   /// Collective: by all ranks. Async: kernels run on exec; wait for it before reading parameters on the host.
-  /// The instance may change from call to call, of this and all other functions: whoever changes it waits for
-  /// the old one first, since kernels of the last call may still use what the next one does.
+  /// exec may be another instance in each call of this and all other functions: a caller that changes it must
+  /// first wait for the old one, since kernels of the last call may still use what the next call uses.
   /// Shape: all have layout().elements() entries. Errors: std::invalid_argument for another extent, a
   /// gradient in another format than gradient_format(), or another View than gradient_ready() was given, and
   /// on all ranks where they have set different values (set()), or start from different parameters;
@@ -72,12 +74,12 @@ class Optimizer final {
   /// same, in the first step also the same parameters (shards that clip: 8 more); leave_out() adds to them.
   StepResult step(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient);
 
-  /// Instead of step(), where this rank cannot take it: ends the step on all ranks. Theirs throws
-  /// PeerFailure, that of local_adam and local_muon with nonfinite = "round" in the step of the next round,
-  /// which this call then waits for. Nothing can be exchanged afterwards. What step() itself refuses, it ends
-  /// so.
+  /// Ends the step on all ranks; a rank that cannot take the step calls this instead of step(). On the other
+  /// ranks step() throws PeerFailure; with local_adam and local_muon and nonfinite = "round" only the step of
+  /// the next round does, which this call then waits for. Nothing can be exchanged afterwards. step() itself
+  /// calls it where it refuses its arguments.
   void give_up_step() noexcept;
-  /// What make() returns, who prepares a step; where it throws, the step is given up.
+  /// Returns what make() returns, a function that prepares a step; if make() throws, gives up the step.
   template <class Make>
   auto prepare_step(const Make& make) {
     try {
@@ -88,91 +90,97 @@ class Optimizer final {
     }
   }
 
-  /// Says during the backward pass that some elements of this rank's next gradient are final: once what is
-  /// enqueued on exec is done they will not be written before step(). Where the next step takes the dense
-  /// mean of the gradient (adam, lamb, warm-ups, variance steps), on several ranks in one level, what is
-  /// complete is sent at once, and step() waits for the rest; elsewhere this does nothing. Results are the
-  /// same to the last bit.
+  /// Announces during the backward pass that the elements `range` of this rank's next gradient are final:
+  /// once exec has done what is enqueued on it now, nothing writes them before step(). If the next step takes
+  /// the dense mean of the gradient (adam, lamb, warm-ups, variance steps), on several ranks in one level,
+  /// complete slices are sent at once, and step() waits for the rest; otherwise the call does nothing.
+  /// Results are the same to the last bit.
   ///
-  /// Ranks may announce different parts, in any order, or nothing; but whoever does has to take a step next,
-  /// with the same View, and until then nothing else may be exchanged over the communicator. Each call also
-  /// moves on what earlier ones have started; background exchanges need progress(). Waits neither for exec
-  /// nor for another rank: on a device, what exec has not finished leaves in a later call. Errors:
-  /// std::invalid_argument as of step(), and for a range that is not in it.
+  /// Ranks may announce different elements, in any order, or none. But a rank that has announced some must
+  /// take a step next, with the same View, and exchange nothing else over the communicator until then. Each
+  /// call also moves on what earlier calls have started; background exchanges need progress(). Waits neither
+  /// for exec nor for another rank: on a device, elements that exec has not finished leave in a later call.
+  /// Errors: std::invalid_argument as in step(), and for a range outside of the gradient.
   void gradient_ready(const ExecutionSpace& exec, const Gradient& gradient, const ElementRange& range);
 
-  /// Says before a step that this rank has no gradient for these tensors, numbers in layout(); their part of
-  /// the gradient is zeros. A tensor that all ranks name is left alone in that step, as by PyTorch: no
-  /// momentum, no weight decay, and its bias corrections do not count the step. A tensor that some rank does
-  /// not name has the mean gradient, to which this rank adds 0.
+  /// Says before a step that this rank has no gradient for these tensors; their part of the gradient must be
+  /// zeros. tensors: their indices in layout(). A tensor that all ranks name is left alone in that step, as
+  /// by PyTorch: no momentum, no weight decay, and its bias corrections do not count the step. A tensor that
+  /// some rank does not name gets the mean gradient, to which this rank adds 0.
   ///
-  /// By `adam`; other algorithms take the gradient as 0. It holds for one step, also one that is skipped,
-  /// and takes the place of what was named for it before. Checkpoints keep how many steps each tensor was
-  /// left out of. Errors: std::invalid_argument for a number that is none of a tensor. Wire: nothing unless
-  /// all ranks name some; then (n - 1) 8 bytes of control per 52 tensors.
+  /// Only `adam` leaves tensors alone; in other algorithms their gradient is 0. A call holds for one step,
+  /// even if that is skipped, and replaces an earlier call for the same step. Checkpoints keep how many steps
+  /// each tensor was left out of. Errors: std::invalid_argument for an index of no tensor. Wire: nothing
+  /// unless all ranks name some; then (n - 1) 8 bytes of control per 52 tensors.
   void leave_out(std::span<const std::size_t> tensors);
 
   /// Sets options from the next step on, as in set({{"lr", 3e-4}}): "lr" (gamma of every step, in place of a
   /// schedule or a list), "weight_decay", "clip_norm". It holds until it is set again, checkpoints keep it,
   /// and options() goes on to say what the optimizer was made with.
   ///
-  /// On all ranks the same, before the same step: else that step throws std::invalid_argument on all ranks,
-  /// with both values, and leaves everything as it was. Of local_adam and local_muon with nonfinite = "round"
-  /// it is the next round that throws; ranks have gone apart by then, and a checkpoint is what goes on.
+  /// All ranks must set the same before the same step: otherwise that step throws std::invalid_argument on
+  /// all ranks, names both values, and leaves everything as it was. With local_adam and local_muon and
+  /// nonfinite = "round" the next round throws; by then ranks differ, and training can only go on from a
+  /// checkpoint.
   ///
-  /// What has been sent already, or is owed, was made at the rates of its time: step sizes lie in what local
-  /// rounds, zero_one_adam, efficient_adam, locally_accumulated_adam and divisible_adam send, not in
-  /// gradients and momenta. Where ranks take steps of their own (zero_one_adam, local_adam, local_muon), a
-  /// weight decay changes after the next synchronisation. Errors: std::invalid_argument for another option, a
-  /// value below 0 or not finite, or one that this algorithm cannot work with, also not beside a weight decay
-  /// that still holds; nothing is set then.
+  /// What has been sent already, or is owed, keeps the learning rates of its time where they are part of it:
+  /// of the steps that local_adam, local_muon, zero_one_adam, efficient_adam, locally_accumulated_adam and
+  /// divisible_adam send, not of the gradients and momenta that others send. Where ranks take steps of their
+  /// own (zero_one_adam, local_adam, local_muon), a new weight decay holds after the next synchronisation.
+  /// Errors: std::invalid_argument for another option, a value below 0 or not finite, or one that this
+  /// algorithm cannot work with, be it only beside the weight decay that holds until the next
+  /// synchronisation; nothing is set then.
   void set(const OptionMap& values);
-  /// The same of a parameter group that it was made with, by its pattern; no weight_decay: the optimizer's.
-  /// lr_scale changes when a weight decay does. Errors: std::invalid_argument also if a tensor would begin to
-  /// move or stop moving (lr_scale 0), which decides how it is exchanged: set the learning rate to 0 instead,
-  /// or make the optimizer anew.
+  /// Sets lr_scale and weight_decay of the parameter group that was made with the pattern `tensors`, by the
+  /// rules of set(). weight_decay: nothing for that of the optimizer. A new lr_scale holds when a new weight
+  /// decay would. Errors: std::invalid_argument also if a tensor would begin to move or stop moving
+  /// (lr_scale 0), which decides how it is exchanged: set the learning rate to 0 instead, or make the
+  /// optimizer anew.
   void set_group(std::string_view tensors, double lr_scale, const std::optional<double>& weight_decay);
-  /// What set() has set; nothing: as it was made.
+  /// The values that set() and set_group() have set; empty: everything is as the optimizer was made.
   [[nodiscard]] const Settings& settings() const { return wanted_; }
 
-  /// Bits that all ranks are to know of: those of all ranks come back together in the result of the next
-  /// step, with what the ranks tell each other anyway. So a signal that reached one rank, or a clock that
-  /// only one looks at, ends a run on all ranks after the same step.
+  /// Tells all ranks these bits: the result of the next step (StepResult::raised) has those of all ranks
+  /// together; with local_adam and local_muon and nonfinite = "round", that of the last step of the round.
+  /// They travel with what ranks tell each other anyway. So a signal that reached one rank, or a clock that
+  /// only one rank reads, ends a run on all ranks after the same step.
   void raise(std::uint32_t bits) { raised_ |= bits; }
 
-  /// Delivers exactly what ranks hold back: local steps (zero_one_adam) and residuals (divisible_adam,
-  /// locally_accumulated_adam, where parameters may be equal before as well). Parameters are then equal on
-  /// all ranks. What codes left in error feedback stays owed: the other algorithms deliver nothing. A model
-  /// is written in any case. To be called before training ends; a later step goes on from there. Collective.
-  /// Wire: at most one dense mean, in float32.
+  /// Delivers exactly what ranks hold back: local steps (zero_one_adam), local steps and what their code owes
+  /// (local_adam, local_muon), and residuals (divisible_adam, locally_accumulated_adam, where parameters may
+  /// be equal before as well). Parameters are then equal on all ranks. The other algorithms deliver nothing:
+  /// what their codes left in error feedback stays owed. Writes a model in any case. Call it before training
+  /// ends; a later step goes on from there. Collective. Wire: at most one dense mean, in float32.
   void flush(const ExecutionSpace& exec, const Parameters& parameters);
 
   /// Writes the parameters that flush() would leave into `out`, and into its model if there is one, and
-  /// changes nothing else: what to evaluate in the middle of training. Collective. Wire: at most one dense
+  /// changes nothing else: for evaluation in the middle of training. Collective. Wire: at most one dense
   /// mean, in float32.
   void write_consensus(const ExecutionSpace& exec, const Vector<const float>& parameters,
                        const Parameters& out);
 
-  /// Moves on what travels while the program computes: gradients that were announced and, if the option
-  /// `progress` is "poll", background exchanges. To be called between parts of the computation of a gradient,
-  /// every millisecond or so. Waits for nothing; does nothing otherwise.
+  /// Moves on messages that travel while the program computes: those of announced gradients and, if the
+  /// option `progress` is "poll", those of background exchanges; does nothing if there are none. Call it
+  /// between parts of the computation of a gradient, every millisecond or so. Waits for nothing.
   void progress();
 
-  /// All that a continuation to the last bit needs, as it lies on this rank: valid until the next step.
-  /// Collective: waits for what is on its way in the background.
+  /// Lists everything that a continuation to the last bit needs, in place on this rank: valid until the next
+  /// step, as long as parameters exist. Collective. Waits for exchanges that travel in the background.
   [[nodiscard]] StateFields state_to_save(const ExecutionSpace& exec, const Vector<float>& parameters);
 
-  /// Goes on from a state that was saved, on any number of ranks: what ranks owed each other is conserved but
-  /// for rounding. A state of another algorithm is taken over where its moments are those of mean gradients:
-  /// that of adam or lamb, or of any other in a dense warm-up. With the same algorithm, options and ranks all
-  /// that follows is as if there had been no interruption, to the last bit.
+  /// Restores a state that was saved, on any number of ranks: what ranks owed each other is conserved but for
+  /// rounding. With the same algorithm, options and ranks, everything that follows is as if there had been no
+  /// interruption, to the last bit. A state of another algorithm is taken over if its moments are those of
+  /// mean gradients: a state of adam or lamb, or of any other algorithm in a dense warm-up.
   ///
-  /// Writes parameters, and their model. What set() has set is as it was when the state was saved, of groups
-  /// that there are here too; of another algorithm nothing is set. Errors: std::runtime_error if the state is
-  /// of another kind, or lacks something; then this optimizer is to be made anew. Waits for exec.
+  /// Writes parameters, and their model. Also restores what set() had set when the state was saved, for
+  /// groups only where this optimizer has them too; after a state of another algorithm nothing is set.
+  ///
+  /// Collective if reads from the source are. Waits for exec. Errors: std::runtime_error if the state is of
+  /// another kind, or lacks something; then this optimizer must be made anew.
   void restore(const ExecutionSpace& exec, const Parameters& parameters, StateSource& source);
 
-  /// What can be known about whether training goes well. Reads the state; not meant for every step.
+  /// Computes figures that say whether training goes well. Reads the whole state: not for every step.
   /// Collective.
   [[nodiscard]] Health health(const ExecutionSpace& exec);
 
@@ -184,26 +192,28 @@ class Optimizer final {
   [[nodiscard]] NumberFormat gradient_format() const { return at_->common.gradients; }
   [[nodiscard]] std::int64_t steps_taken() const { return at_->steps; }
   [[nodiscard]] std::int64_t steps_skipped() const { return skipped_; }
-  /// Whether the parameters are equal on all ranks. Else flush() delivers what ranks keep to themselves.
+  /// Whether the parameters are equal on all ranks. If not, flush() makes them so.
   [[nodiscard]] bool is_synchronised() const { return synchronised_; }
-  /// Seconds of the last step per phase, if measured.
+  /// The seconds of each phase of the last step, if Phases::measure() has turned that on.
   [[nodiscard]] Phases& phases() { return at_->phases; }
 
   /// All options that it was made with, defaults included.
   [[nodiscard]] const OptionMap& options() const { return options_; }
-  /// The groups that it was made with, as a text: equal for equal groups, empty without any.
+  /// The groups that it was made with, as a text: equal for equal groups, empty without groups.
   [[nodiscard]] std::string groups_text() const;
   [[nodiscard]] const MemoryUse& memory() const { return at_->cost.memory; }
-  /// Everything that is sent, control traffic left out.
+  /// The bytes that this rank sends in each phase, by class of traffic; without control traffic.
   [[nodiscard]] std::vector<PlannedTraffic> traffic_plan() const;
-  /// What traffic_plan() says of step t = 1, 2, ... in this phase.
+  /// The bytes that this rank sends in step t = 1, 2, ... of this phase, all classes of traffic_plan()
+  /// together.
   [[nodiscard]] std::size_t bytes_sent_in(std::int64_t step, std::string_view phase) const;
-  /// How it was made, by names of things: algorithm, d, options, groups, tensors. Equal on all ranks, and on
-  /// ranks that can join them.
+  /// How the optimizer was made, in pairs of a name and a value: algorithm, d, options, groups, tensors.
+  /// Equal on all ranks, and on processes that may join them.
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> made_with() const;
-  /// Throws on every rank unless all ranks hold the same algorithm, tensors and options. Collective.
+  /// Throws std::invalid_argument on every rank, with the first difference, unless made_with(), the length of
+  /// pieces and the version of the messages' layout are equal on all ranks. Collective.
   void require_agreement();
-  /// Coordinates that take no part in compression (0 before it starts).
+  /// The number of coordinates that take no part in compression (0 before it starts).
   [[nodiscard]] std::int64_t inactive_elements() const { return algorithm_->inactive_elements(); }
 
  private:
@@ -215,33 +225,38 @@ class Optimizer final {
   void require_apart(const Parameters& parameters, const Gradient& gradient) const;
   [[nodiscard]] double next_learning_rate() const;
   void write_model(const ExecutionSpace& exec, const Parameters& parameters);
-  /// Throws unless they make sense, for tensors that move as they did.
+  /// The groups that follow from these settings. Errors: std::invalid_argument unless the algorithm can work
+  /// with them, and the same tensors move as before.
   [[nodiscard]] ResolvedGroups groups_with(const Settings& settings) const;
-  /// What of them may hold in the next step: groups wait where Algorithm::may_set_groups() says so.
+  /// These settings as far as they may hold in the next step: without a new weight decay and new groups,
+  /// unless Algorithm::may_set_groups().
   [[nodiscard]] Settings that_may_hold(Settings settings) const;
+  /// Makes them the wanted settings. Errors: as groups_with().
   void want(const Settings& settings);
-  /// Makes what is wanted hold, as far as it may.
+  /// Makes the wanted settings hold, as far as they may.
   void apply_settings();
   void hold(const Settings& next);
-  /// Nothing is set, with a place for what a state has set of each group.
+  /// Drops all settings, and makes a place for each group, which a state is read into.
   void forget_settings();
-  /// After those of a state were read.
+  /// Makes the settings hold that were read from a state. Errors: std::runtime_error if they do not fit.
   void adopt_settings(const StateSource& source, const Restoration& restoration);
   [[noreturn]] void refuse_different_settings(const Settings& settings);
-  /// What all ranks have to have the same, by name.
+  /// Adds the numbers of the state, which are equal on all ranks.
   void describe_numbers(StateFields& fields);
   [[nodiscard]] StateFields describe(const ExecutionSpace& exec, const Vector<float>& parameters,
                                      StateFields::Purpose purpose);
   void restore_vectors(const ExecutionSpace& exec, const Vector<float>& parameters, StateSource& source,
                        const StateFields& fields, bool takes_over);
-  /// Writes this rank's own norm, which is finite exactly when the gradient is.
+  /// Sets result.gradient_norm to the norm of this rank's own gradient, which is finite exactly if the
+  /// gradient is.
   void look_at_own_gradient(const ExecutionSpace& exec, const Gradient& gradient, StepResult& result);
-  /// What ranks have told each other before a step, beside what is in its result.
+  /// What ranks have told each other before a step, except what is in its result.
   struct Agreement {
-    bool is_under_way = false;  ///< the exchange of the gradient, on some rank
+    bool is_under_way = false;  ///< some rank has begun to exchange its gradient
     bool settings_are_equal = true;
     bool all_leave_out = false;
   };
+  /// Exchanges norms and settings with all ranks; sets result.gradient_norm, skipped and raised. Collective.
   [[nodiscard]] Agreement agree_on_gradient(const ExecutionSpace& exec, const Gradient& gradient,
                                             const Settings& settings, StepResult& result);
 
@@ -252,7 +267,7 @@ class Optimizer final {
   CommonOptions made_with_;
   std::function<void(const CommonOptions&)> validate_;
   Settings wanted_;
-  std::unique_ptr<Workplace> at_;  ///< stays where it is when this moves
+  std::unique_ptr<Workplace> at_;  ///< keeps its address when the Optimizer moves: algorithm_ refers to it
   std::unique_ptr<Algorithm> algorithm_;
   std::int64_t skipped_ = 0;
   std::uint32_t raised_ = 0;

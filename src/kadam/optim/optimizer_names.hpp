@@ -8,36 +8,37 @@
 #include <string_view>
 #include <vector>
 
-/// Which optimizers there are, and their options: for files that make none, and need no Kokkos.
+/// The names, traits and options of optimizers, for files that make none and do not need Kokkos.
 namespace kadam {
 
-/// The names that make_optimizer knows, in the order of the documentation.
+/// The names that make_optimizer() takes, in the order of the documentation; those of the program come last.
 [[nodiscard]] std::vector<std::string> optimizer_names();
 
-/// What kind of algorithm an optimizer is: what lists of optimizers ask in place of their names.
+/// The kind of algorithm that an optimizer is. Code that treats some optimizers differently asks for these
+/// traits, and compares no names.
 struct OptimizerTraits {
   /// Every step exchanges the exact mean of the gradients: nothing is compressed.
   bool dense = false;
-  /// The option that says how many steps exchange it before others follow ("": there are none).
+  /// The option that says how many steps of a warm-up exchange the exact mean; "": there is no warm-up.
   std::string warmup = {};
-  /// That option has no default.
+  /// The option `warmup` has no default and must be given.
   bool needs_warmup = false;
   /// Coordinates whose variance is 0 when it is frozen are left out of the code: inactive_elements().
   bool freezes = false;
   /// Sends the largest entries of a residual, as the options density, select_block and exchange say.
   bool sparse = false;
-  /// m and v are of each rank's own gradients.
+  /// Each rank has m and v of its own gradients.
   bool local_moments = false;
-  /// m, v and the mean gradient lie in shards, and clipping goes by the norm of what was averaged.
+  /// Each rank has a shard of m, v and the mean gradient; clipping goes by the norm of the mean gradient.
   bool shards = false;
-  /// Keeps figures of each tensor, whose number adds to the workspace.
+  /// Keeps figures of each tensor: the workspace grows with the number of tensors.
   bool per_tensor = false;
-  /// Treats tensors that are matrices as such: a plan, which knows d alone, takes square ones.
+  /// Treats matrices in another way than other tensors: a plan, which knows only d, assumes square matrices.
   bool matrices = false;
   /// Parameters may differ between ranks until the next synchronisation, at least with some options.
   bool ranks_differ = false;
-  /// When to try it before all others on a slow network, if ever: what decides the loss, of which a plan
-  /// knows nothing.
+  /// When to try this optimizer before all others on a slow network, in words that follow "where"; "": there
+  /// is no such case. It is about the loss, of which a plan knows nothing.
   std::string suits = {};
   /// The codes of scale blocks that its option `code` takes; empty without one.
   std::vector<std::string> codes = {};
@@ -55,7 +56,7 @@ struct OptionHelp {
 
 /// The options of an optimizer with their defaults. Errors: as make_optimizer, for an unknown name.
 [[nodiscard]] std::vector<OptionHelp> optimizer_options(std::string_view name);
-/// Whether it has an option of that name. Errors: as make_optimizer, for an unknown optimizer.
+/// Whether the optimizer has an option of this name. Errors: as make_optimizer, for an unknown optimizer.
 [[nodiscard]] bool has_option(std::string_view optimizer, std::string_view option);
 
 }  // namespace kadam

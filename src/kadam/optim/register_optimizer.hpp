@@ -15,7 +15,8 @@
 
 namespace kadam {
 
-/// A row of the table of algorithms: all that make_optimizer(), plans and lists of optimizers know of it.
+/// A row of the table of algorithms: everything that make_optimizer(), plans and lists of optimizers know of
+/// an algorithm.
 struct AlgorithmRow {
   std::string name;
   OptimizerTraits traits;
@@ -43,7 +44,7 @@ std::vector<OptionHelp> help_of() {
   return help;
 }
 
-/// Those words of the option `code` that are codes of scale blocks; none without it.
+/// The words of the option `code` that are codes of scale blocks; none if there is no such option.
 template <class Options>
 std::vector<std::string> codes_of() {
   Options options;
@@ -97,8 +98,9 @@ AlgorithmCost cost(std::string_view name, const OptionMap& values, std::int64_t 
 
 }  // namespace detail
 
-/// The row of the class `Type`, an Algorithm with all that its comment asks for. Before describe() is called
-/// its Options hold the defaults; common options are validated already. traits.codes follow from the options.
+/// Makes the row of the class `Type`, which must have everything that the comment of Algorithm asks for. A
+/// default-constructed Options holds the defaults; when its validate() is called, its common options have
+/// been validated. traits.codes is set here, from the options.
 template <class Type, class Options = typename Type::Options>
 [[nodiscard]] AlgorithmRow algorithm_row(std::string name, OptimizerTraits traits) {
   traits.codes = detail::codes_of<Options>();
@@ -107,8 +109,8 @@ template <class Type, class Options = typename Type::Options>
 }
 
 /// Adds an algorithm of the program's own to the table. From then on make_optimizer() makes it by its name,
-/// through every interface, and optimizer_names() lists it: see examples/lion/lion.cpp. To be called by all
-/// ranks, before threads look at the table. Errors: std::invalid_argument if there is one of that name.
+/// through every interface, and optimizer_names() lists it: see examples/lion/lion.cpp. Call it on all ranks,
+/// before other threads read the table. Errors: std::invalid_argument if the name is taken.
 void register_optimizer(AlgorithmRow row);
 
 }  // namespace kadam

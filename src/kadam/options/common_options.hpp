@@ -31,11 +31,11 @@ struct LearningRate {
   void describe(OptionFields& fields);
   void validate(std::string_view owner) const;
 
-  /// Errors: std::out_of_range past the end of a list.
+  /// gamma of this step. Errors: std::out_of_range past the end of a list.
   [[nodiscard]] double at(std::int64_t step) const;
 };
 
-/// What every optimizer of the family understands.
+/// The options that all optimizers have.
 struct CommonOptions {
   LearningRate learning_rate;
   double beta1 = 0.9;
@@ -43,34 +43,34 @@ struct CommonOptions {
   double eps = 1e-8;
   double weight_decay = 0.0;  ///< decoupled (AdamW); never compressed
   bool bias_correction = true;
-  double clip_norm = 0.0;  ///< 0: gradients are not clipped
-  std::int64_t dense_below = 0;
-  NumberFormat gradients = NumberFormat::float32;  ///< which gradients step() takes, and dense means send
+  double clip_norm = 0.0;                          ///< 0: gradients are not clipped
+  std::int64_t dense_below = 0;                    ///< tensors with fewer elements are kept dense; 0: none
+  NumberFormat gradients = NumberFormat::float32;  ///< of gradients that step() takes, and dense means send
   std::vector<ParameterGroup> groups;
 
   void describe(OptionFields& fields);
   void validate(std::string_view owner) const;
 
-  /// 1 - beta^t, or 1 without bias correction.
+  /// 1 - beta1^step and 1 - beta2^step; 1 without bias correction.
   [[nodiscard]] double first_correction(std::int64_t step) const;
   [[nodiscard]] double second_correction(std::int64_t step) const;
 };
 
-/// The scale blocks and the code of a compressed mean.
+/// The options of a compressed mean: its scale blocks and its code.
 struct CodecOptions {
-  std::int64_t block = 2048;
+  std::int64_t block = 2048;  ///< elements of a scale block; 0: one block per chunk
   SignScale scale = SignScale::rms;
   std::string code = std::string(SignQuantiser::name);
-  std::vector<std::string> codes = code_names();  ///< those that the algorithm takes
-  NumberFormat errors = NumberFormat::float32;    ///< that they are kept in
+  std::vector<std::string> codes = code_names();  ///< the words that the algorithm takes
+  NumberFormat errors = NumberFormat::float32;    ///< in which errors are kept
   bool can_shorten_errors = false;                ///< whether the algorithm takes `errors`
 
   void describe(OptionFields& fields);
   void validate(std::string_view owner) const;
 };
 
-/// Describes `code`, one of `codes`, and `bits`, another way to set it: the first code of so many bits. Words
-/// that are no codes of scale blocks have no bits.
+/// Adds the option `code`, one of the words `codes`, and its alias `bits`: this number of bits means the
+/// first code that has it. A word that is no code of scale blocks cannot be set by `bits`.
 void describe_code(OptionFields& fields, std::string& code, const std::vector<std::string>& codes);
 
 }  // namespace kadam

@@ -37,7 +37,7 @@ std::string number_text(double value) {
   throw std::invalid_argument(text);
 }
 
-/// The text, and what it may be if there is something to say.
+/// The help, and behind it the range if there is one.
 std::string help_with(std::string help, const std::string& range, const char* separator = "; ") {
   return range.empty() ? help : std::move(help) + separator + range;
 }
@@ -67,7 +67,7 @@ const std::string& to_string(const std::string& name, const OptionValue& value, 
   refuse(name, value, expected);
 }
 
-/// a or b; a, b or c.
+/// The words as a list: "a or b", "a, b or c".
 std::string list_of(const std::vector<std::string>& words) {
   std::string list;
   for (std::size_t k = 0; k < words.size(); ++k) {

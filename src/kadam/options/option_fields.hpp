@@ -21,8 +21,8 @@ struct StepsOrAuto {
   bool automatic = false;
 };
 
-/// The numbers that an option may have: at_least(0), above(0).up_to(1), at_least(0).below(1). No option is
-/// infinite or NaN.
+/// The range of numbers that an option takes, as in at_least(0), above(0).up_to(1), at_least(0).below(1). No
+/// range holds infinity or NaN.
 class Range {
  public:
   static Range at_least(double least) { return {least, false}; }
@@ -33,7 +33,7 @@ class Range {
   [[nodiscard]] Range below(double bound) const { return {least_, is_above_, bound, true}; }
 
   [[nodiscard]] bool holds(double number) const;
-  /// "0 or more", "above 0, at most 1", "0 to 1", "0 to below 1"; nothing for any number.
+  /// The range in words: "0 or more", "above 0, at most 1", "0 to 1", "0 to below 1"; "" for any().
   [[nodiscard]] std::string text() const;
 
  private:
@@ -50,16 +50,17 @@ class Range {
 /// One named option of an Options struct: how to set it, how to show it.
 struct OptionField {
   std::string name;
-  std::string help;  ///< with the range
+  std::string help;  ///< range or words included
   std::function<void(const OptionValue&)> set;
   std::function<OptionValue()> get;
-  std::vector<std::string> words = {};  ///< all that it may be, if it is one of some words
-  std::string alias_of = {};            ///< the option that this is another way to set
+  std::vector<std::string> words = {};  ///< all words that it takes; empty: it is no choice of words
+  std::string alias_of = {};            ///< the option that this one sets in another way; empty: none
 };
 
-/// Collects the fields of an Options struct. The struct describes each option once: its default is the value
-/// that it has, its range or its words and its help are given here. Reading, refusing, showing, hashing and
-/// documentation all follow from that.
+/// Collects the fields of an Options struct, to which it keeps references: the struct must outlive it.
+///
+/// The struct describes each option once, by add...(): its default is the value of its member, its range or
+/// words and its help are arguments. Reading, refusing, showing, hashing and documentation follow from that.
 class OptionFields {
  public:
   void add(const std::string& name, bool& value, std::string help);
@@ -67,12 +68,12 @@ class OptionFields {
   void add(const std::string& name, std::string& value, std::string help);
   void add(const std::string& name, double& value, const Range& range, std::string help);
   void add(const std::string& name, std::int64_t& value, const Range& range, std::string help);
-  /// Any number; whoever uses it looks whether it makes sense.
+  /// Any finite number: the algorithm checks whether it makes sense.
   void add(const std::string& name, double& value, std::string help);
   void add(const std::string& name, std::int64_t& value, std::string help);
-  /// The range is that of the number.
+  /// A number of steps in this range, or "auto".
   void add(const std::string& name, StepsOrAuto& value, const Range& range, std::string help);
-  /// A number, or a list of numbers (one number is a list of one). The range is that of each.
+  /// A list of numbers, each in this range; one number is a list of one.
   void add(const std::string& name, std::vector<double>& value, const Range& range, std::string help);
   void add(const std::string& name, std::vector<std::int64_t>& value, const Range& range, std::string help);
   /// One of some words, each of which stands for a value.
@@ -82,8 +83,8 @@ class OptionFields {
   /// One of some texts.
   void add_choice(const std::string& name, std::string& value, const std::vector<std::string>& words,
                   const std::string& help);
-  /// Another way to set the option `alias_of`, whose value this is, by a whole number that stands for a word.
-  /// A map of options holds one of the two; show() has the other.
+  /// Another way to set the option `alias_of`, whose member is `value`: by a whole number that stands for one
+  /// of its words. read() refuses a map that has both; show() leaves the alias out.
   void add_alias(const std::string& name, const std::string& alias_of, std::string& value,
                  const std::vector<std::pair<std::int64_t, std::string>>& meanings, std::string help);
 
@@ -96,7 +97,7 @@ class OptionFields {
   [[nodiscard]] OptionMap show() const;
 
  private:
-  /// set(k): it is the k-th word; get(): which word it is.
+  /// set(k) sets the option to the k-th word; get() returns the number of its word.
   void add_words(const std::string& name, const std::vector<std::string>& words,
                  std::function<void(std::size_t)> set, std::function<std::size_t()> get, std::string help);
 
@@ -117,8 +118,8 @@ void OptionFields::add_choice(const std::string& name, T& value,
   add_words(name, texts, set, get, help);
 }
 
-/// An Options struct with these values set, not validated yet. One that has choose_preset(values) may first
-/// change its defaults, if one of the values says so. Errors: as OptionFields::read().
+/// Makes an Options struct with these values set, and does not validate it. If the struct has a function
+/// choose_preset(values), calls that first: it may change defaults. Errors: as OptionFields::read().
 template <class Options>
 [[nodiscard]] Options read_options(std::string_view owner, const OptionMap& values) {
   Options options;

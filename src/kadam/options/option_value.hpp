@@ -16,8 +16,9 @@
 
 namespace kadam {
 
-/// The value of an option as configuration files, C and Fortran give it: made of whatever is written in its
-/// place, as in OptionMap{{"lr", 0.001}, {"warmup_steps", 100}, {"scale", "rms"}, {"lr_scale", {0.5, 1.0}}}.
+/// The value of an option, as configuration files, C and Fortran give it. It is made implicitly from a flag,
+/// a number, a text or a list of numbers, as in OptionMap{{"lr", 0.001}, {"warmup_steps", 100}, {"scale",
+/// "rms"}, {"lr_scale", {0.5, 1.0}}}.
 ///
 /// Errors: std::out_of_range for an unsigned number above 2^63 - 1.
 class OptionValue : public std::variant<bool, std::int64_t, double, std::string, std::vector<double>> {

@@ -22,12 +22,14 @@ struct ParameterGroup {
   std::optional<double> weight_decay = {};  ///< instead of the optimizer's
   bool dense = false;                       ///< never compressed: exchanged as an exact mean
 
-  /// Errors: std::invalid_argument for numbers that are no finite ones >= 0.
+  /// Throws std::invalid_argument unless lr_scale and weight_decay are finite and 0 or more. owner: begins
+  /// the message.
   void validate(std::string_view owner) const;
 };
 
-/// Makes a group of its options: tensors (needed), lr_scale, weight_decay, dense. Errors name `owner`:
-/// std::invalid_argument for another option, a value of the wrong type, no tensors or a number below 0.
+/// Makes a group from its options: tensors (needed), lr_scale, weight_decay, dense. Errors, which name
+/// `owner`: std::invalid_argument for another option, a value of the wrong type, no tensors or a number below
+/// 0.
 [[nodiscard]] ParameterGroup read_group(std::string_view owner, const OptionMap& values);
 
 /// Whether a tensor's name fits a pattern in which * stands for any characters.
@@ -44,22 +46,23 @@ struct Segment {
 
 /// What the groups say about each tensor. The first group that matches a tensor counts.
 struct ResolvedGroups {
-  std::vector<Segment> tensors;   ///< one per tensor, in order
-  std::vector<Segment> segments;  ///< neighbours with equal values joined
-  std::vector<ElementRange> dense;
+  std::vector<Segment> tensors;     ///< one per tensor, in the order of the layout
+  std::vector<Segment> segments;    ///< neighbours with equal values joined
+  std::vector<ElementRange> dense;  ///< of the tensors that are never compressed
 
-  /// Whether any weights decay.
+  /// Whether some segment has a weight decay.
   [[nodiscard]] bool decay() const {
     return std::any_of(segments.begin(), segments.end(),
                        [](const Segment& segment) { return segment.weight_decay > 0.0; });
   }
 };
 
-/// Adds a segment behind those before it, or joins it with the last one where both have the same values and
-/// nothing lies between them.
+/// Appends a segment, or joins it with the last one if both have the same values and nothing lies between
+/// them. Drops an empty segment.
 void append_segment(std::vector<Segment>& segments, const Segment& segment);
 
-/// dense_below: tensors with fewer elements are kept dense (0: none).
+/// Finds the group, and so the rate, the decay and the exchange, of each tensor. weight_decay: that of the
+/// optimizer. dense_below: tensors with fewer elements are kept dense (0: none).
 /// Errors: std::invalid_argument for a pattern that matches no tensor (lists the names).
 [[nodiscard]] ResolvedGroups resolve_groups(const TensorLayout& layout,
                                             const std::vector<ParameterGroup>& groups, double weight_decay,
