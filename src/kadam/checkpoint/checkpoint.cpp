@@ -44,7 +44,7 @@ std::vector<std::int64_t> steps_in(const fs::path& folder) {
   return steps;
 }
 
-/// Runs what may fail on one rank alone; then all throw. Collective.
+/// Calls part(), which may fail on one rank alone; then throws on all ranks. Collective.
 template <class Part>
 void on_all(Communicator& communicator, const Part& part) {
   std::exception_ptr failure;
@@ -59,7 +59,7 @@ void on_all(Communicator& communicator, const Part& part) {
   communicator.require_success(failure);
 }
 
-/// The same for what rank 0 does.
+/// Calls part() on rank 0; if it fails, throws on all ranks. Collective.
 template <class Part>
 void on_root(Communicator& communicator, const Part& part) {
   on_all(communicator, [&] {
@@ -104,7 +104,7 @@ void write_manifest(const fs::path& folder, const Manifest& manifest) {
   io::detail::sync_to_disk(folder);
 }
 
-/// A checkpoint of the same step makes way.
+/// Renames partial to place. A checkpoint of the same step, which lies there, is removed.
 void put_in_place(const fs::path& partial, const fs::path& place) {
   const fs::path former = place.string() + ".former";
   fs::remove_all(former);
@@ -114,8 +114,8 @@ void put_in_place(const fs::path& partial, const fs::path& place) {
   fs::remove_all(former);
 }
 
-/// Later ones are of a past that this run has left: it went on from an older one, chosen by hand or because
-/// they are not whole. They count no more, and stay for whoever wants them.
+/// Renames checkpoints of later steps. This run has gone on from an earlier step, chosen by hand or because
+/// the later checkpoints are not whole: they do not count any more, but are not deleted.
 void set_aside_later(const fs::path& folder, std::int64_t step) {
   for (const std::int64_t later : steps_in(folder)) {
     if (later <= step) break;
@@ -133,7 +133,7 @@ void remove_older(const fs::path& folder, int keep) {
   }
 }
 
-/// The state and parameters, into `partial`; rank 0 puts them in place.
+/// Writes state, parameters and manifest into the folder `partial`. Collective.
 void write_all(const ExecutionSpace& exec, Optimizer& optimizer, const Vector<float>& parameters,
                const fs::path& partial, const ProgramState& program) {
   Communicator& communicator = optimizer.communicator();
@@ -157,7 +157,8 @@ void write_all(const ExecutionSpace& exec, Optimizer& optimizer, const Vector<fl
   });
 }
 
-/// That the checkpoint is whole: each rank looks at some of its files. Collective.
+/// Reads the manifest, and throws on all ranks unless the checkpoint is whole: each rank checks some of its
+/// files. Collective.
 Manifest require_whole(Communicator& communicator, const fs::path& path) {
   Manifest manifest;
   on_all(communicator, [&] { manifest = read_manifest(path); });
@@ -245,7 +246,7 @@ std::optional<Restored> restore_newest(const ExecutionSpace& exec, Optimizer& op
       failure = std::current_exception();
     }
     if (failure == nullptr) return restore_whole(exec, optimizer, parameters, path, manifest);
-    // If a rank is gone, nothing is wrong with the checkpoint.
+    // Throws if a rank is gone: then nothing is wrong with the checkpoint.
     (void)communicator.all_gather_values({});
     why = words_of(failure);
     if (communicator.rank() == 0 && passed_over) passed_over(path, why);

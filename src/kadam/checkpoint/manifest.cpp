@@ -28,7 +28,7 @@ std::string hex(std::uint64_t value) {
   return text;
 }
 
-/// Goes through a text word by word and knows where it is.
+/// Reads a text word by word; its errors say at which byte.
 class Words {
  public:
   Words(const io::detail::HostFileReader& file, std::string_view text) : file_(file), text_(text) {}
@@ -41,7 +41,7 @@ class Words {
     at_ += words.size();
   }
 
-  /// All up to the next `end`, which is passed over.
+  /// The characters up to the next `end`, which is passed over.
   std::string_view word(char end, const char* what) {
     const std::size_t found = text_.find(end, at_);
     const std::size_t line = std::min(text_.find('\n', at_), text_.size());

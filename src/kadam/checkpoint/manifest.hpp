@@ -9,10 +9,11 @@
 
 namespace kadam::checkpoint {
 
-/// The version of the format that is written. A reader knows it and the one before (there is none before 1).
+/// The version of the format that is written. A reader takes it and the version before (there is none before
+/// 1).
 inline constexpr std::int64_t format_version = 1;
 
-/// One file of a checkpoint, and what it was when it was written.
+/// One file of a checkpoint, with its length and its hash when it was written.
 struct ManifestFile {
   std::string name;
   std::uint64_t bytes = 0;
@@ -21,7 +22,7 @@ struct ManifestFile {
   friend bool operator==(const ManifestFile&, const ManifestFile&) = default;
 };
 
-/// The last file that is written, by which a checkpoint is whole. Lines of text:
+/// The contents of the file that is written last: a checkpoint with such a file is complete. Lines of text:
 ///
 ///   kadam checkpoint 1
 ///   optimizer onebit_adam
@@ -38,15 +39,16 @@ struct Manifest {
   friend bool operator==(const Manifest&, const Manifest&) = default;
 };
 
-/// The name of that file.
+/// The name of the file that holds a Manifest.
 inline constexpr const char* manifest_name = "MANIFEST";
 
 [[nodiscard]] std::string to_text(const Manifest& manifest);
 
+/// Reads the manifest of the checkpoint in this folder.
 /// Errors: std::runtime_error "<file>: at byte <offset>: expected ...", also for another version.
 [[nodiscard]] Manifest read_manifest(const std::filesystem::path& checkpoint);
 
-/// Throws std::runtime_error, which names the file, unless it is as it was written.
+/// Throws std::runtime_error, which names the file, unless its length and its hash are those in `file`.
 void require_intact(const std::filesystem::path& checkpoint, const ManifestFile& file);
 
 }  // namespace kadam::checkpoint

@@ -12,22 +12,24 @@
 
 namespace kadam::checkpoint {
 
-/// All that one rank holds of an optimizer, parameters included, in memory: for a program that goes back some
-/// steps, or keeps states in files of its own. It goes back to the same optimizer on the same rank of as
-/// many; what save() writes goes to any number of ranks.
+/// A copy in memory of everything that one rank holds of an optimizer, parameters included: for a program
+/// that goes back some steps, or keeps states in its own files. It can be restored into the same kind of
+/// optimizer on the same rank of the same number of ranks; what save() writes, on any number of ranks.
 struct MemoryState {
-  io::Metadata words;  ///< whose it is, its numbers, and where vectors lie among the ranks
+  io::Metadata words;  ///< optimizer, model and rank, the state's numbers, placements of vectors
   std::map<std::string, std::vector<std::byte>> vectors;  ///< float32, or codes of messages
 };
 
-/// Waits for exec. Memory: a copy of the state, and of the parameters.
+/// Copies the state and the parameters into memory. Collective. Waits for exec. Memory: that of both.
 [[nodiscard]] MemoryState save_in_memory(const ExecutionSpace& exec, Optimizer& optimizer,
                                          const Vector<float>& parameters);
 
-/// Goes on from it to the last bit; from one of other options as Optimizer::restore() does.
+/// Restores a state, so that training goes on to the last bit; if options differ, as Optimizer::restore()
+/// does.
 ///
-/// Writes parameters, and their model. Collective. Errors: std::runtime_error, on all ranks, if the state is
-/// of another optimizer, model, rank or number of ranks, or lacks something.
+/// Writes parameters, and their model. Collective: each rank passes its own state. Errors:
+/// std::runtime_error, on all ranks, if the state is of another optimizer, model, rank or number of ranks, or
+/// lacks something.
 void restore_from_memory(const ExecutionSpace& exec, Optimizer& optimizer, const Parameters& parameters,
                          const MemoryState& state);
 

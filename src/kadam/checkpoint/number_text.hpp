@@ -9,15 +9,16 @@
 
 namespace kadam::checkpoint {
 
-/// The value of a number as text that says it to the last bit: true, 12, 1.8p-3 (hexadecimal), none, or a
-/// list of these.
+/// The value of a number as text, exact to the last bit: true, 12, 1.8p-3 (hexadecimal), none, or a list of
+/// these.
 [[nodiscard]] std::string to_text(const StateNumber::Place& place);
-/// Sets it. False, and nothing is set, if the text is no such value, or a list of another length.
+/// Sets the number to the value in such a text. Returns false, and sets nothing, if the text is no such
+/// value, or is a list of another length.
 [[nodiscard]] bool from_text(const std::string& text, const StateNumber::Place& place);
 
-/// "1000 0 256 4 2": elements, begin and end of the range, copies, copy.
+/// A placement as text: "1000 0 256 4 2" for elements, begin and end of the range, copies, copy.
 [[nodiscard]] std::string to_text(const Placement& placement);
-/// Nothing if the text is no possible placement.
+/// The placement in such a text; nothing if the text is no possible placement.
 [[nodiscard]] std::optional<Placement> placement_from(const std::string& text);
 
 }  // namespace kadam::checkpoint

@@ -155,8 +155,8 @@ void SnapshotState::read_copy(const std::string& name, const std::vector<Piece>&
   exchange(moves, held_, into);
 }
 
-/// Rank r works out the mean of chunk r, and all get what they want of it: 8 d bytes to each rank, where all
-/// copies to all ranks would be 4 d for each copy.
+/// Rank r computes the mean of chunk r, and sends each rank the elements that it needs: 8 d bytes to each
+/// rank. To send all copies to all ranks would take 4 d for each copy.
 std::vector<float> SnapshotState::mean_of_copies(const std::string& name, const std::vector<Piece>& pieces,
                                                  const ElementRange& wanted) {
   const Placement& placement = pieces.front().placement;
@@ -203,7 +203,7 @@ void SnapshotState::exchange(const std::vector<Move>& moves, const Sources& sour
   const std::array<ExchangeBuffers, 2> buffers = {{{sources[0], target}, {sources[1], target}}};
   Exchange exchange(communicator_, Traffic::background, buffers);
   const int own = communicator_.rank();
-  // Both ends number the messages between them and from a source in their order.
+  // Sender and receiver number the messages of one source between them alike: in the order of moves.
   std::map<std::pair<int, std::size_t>, std::size_t> numbers;
   const auto next = [&](int other, std::size_t source) {
     return numbers[{other, source}]++ % Exchange::most_numbers;

@@ -12,7 +12,7 @@
 namespace kadam::checkpoint {
 namespace {
 
-/// Of each rank, the first rank on its host. Collective.
+/// The first rank on the host of each rank. Collective.
 std::vector<int> hosts_of(Communicator& communicator) {
   const auto host = communicator.split_by_node();
   const double own = communicator.rank();
@@ -23,8 +23,8 @@ std::vector<int> hosts_of(Communicator& communicator) {
   return hosts;
 }
 
-/// As long as pieces of a few milliseconds on a slow network; of a long part, as many as an exchange can
-/// count.
+/// The length of pieces: a few milliseconds on a slow network; of a long part more, so that an exchange can
+/// number its pieces.
 std::size_t piece_bytes_of(std::size_t bytes) {
   constexpr std::size_t shortest = std::size_t{256} << 10U;
   return std::max(shortest, bytes / (Exchange::most_numbers / 2));
@@ -39,7 +39,7 @@ Piece piece_of(std::size_t number, std::size_t bytes, std::size_t piece_bytes) {
   return {begin, std::min(piece_bytes, bytes - begin)};
 }
 
-/// A struct of doubles of every rank, in their order. Collective.
+/// Gathers a struct of doubles from every rank, in their order. Collective.
 template <class Numbers>
 std::vector<Numbers> all_gather(Communicator& communicator, const Numbers& own) {
   static_assert(sizeof(Numbers) % sizeof(double) == 0);
@@ -56,8 +56,8 @@ std::vector<Numbers> all_gather(Communicator& communicator, const Numbers& own) 
 
 }  // namespace
 
-/// A circle of all ranks, sorted by hosts, in which a partner lies as many places on as the largest host has
-/// ranks.
+/// Ranks stand in a circle, sorted by hosts. A rank's partner stands as many places further as the largest
+/// host has ranks; if that host has more than half of them, the next place.
 Partners Partners::on(const std::vector<int>& hosts) {
   std::vector<int> circle(hosts.size());
   std::iota(circle.begin(), circle.end(), 0);
@@ -185,7 +185,7 @@ void Snapshots::finish() {
     next_->has_ward = to_arrive_ == 0;
   }
   exchange_.reset();
-  // Only when all have this one may the one before go.
+  // The sum waits for all ranks: only when all have this snapshot may the one before go.
   has_newcomers_ = line_->sum_over_ranks(static_cast<double>(line_->newcomers())) > 0.0;
   if (whole_) spare_ = {whole_->own.take_memory(), whole_->of_ward.take_memory()};
   whole_ = std::move(next_);

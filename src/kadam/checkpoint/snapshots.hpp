@@ -24,33 +24,34 @@ struct SnapshotOptions {
   /// Steps over which a snapshot travels to the partner, a part after each; 1: all of it at once. At most
   /// `every`.
   std::int64_t spread = 1;
-  /// What newcomers have to agree to beside these and how the optimizer was made, lines of text: what else
-  /// the program would not do the same on all ranks.
+  /// Lines of text that newcomers must have in common with the ranks, beside these options and
+  /// Optimizer::made_with(): whatever else the program must do alike on all ranks.
   std::string kind = {};
 };
 
-/// No snapshot survives whole: a rank and its partner have failed together. A checkpoint on disk is what is
-/// left.
+/// No snapshot is whole: a rank and its partner have failed together, or none was taken yet. Training can
+/// only go on from a checkpoint on disk.
 class SnapshotLost : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Which rank keeps the part of which.
+/// The partner of each rank: the rank that keeps a copy of its part.
 struct Partners {
-  std::vector<int> of;         ///< of each rank
-  bool survive_hosts = false;  ///< each lies on another host: none has more than half of the ranks
+  std::vector<int> of;         ///< the partner of each rank
+  bool survive_hosts = false;  ///< partners lie on other hosts: no host has more than half of the ranks
 
   /// hosts: a number for the host of each rank.
   [[nodiscard]] static Partners on(const std::vector<int>& hosts);
 };
 
-/// The state of an optimizer in the memory of the ranks: what training goes on from without a rank that has
-/// failed, with no file.
+/// Snapshots of an optimizer's state in the memory of the ranks: if a rank fails, training goes on from one
+/// without that rank, and without any file.
 ///
-/// Each rank keeps its part of the state, the one that it would write into a checkpoint, and that of another
-/// rank, its ward, which lies on another host where there is one. If a rank or a host fails, its part is with
-/// its partner. A snapshot is used when all ranks have all of it; until then the one before is kept.
+/// Each rank keeps its own part of the state, the part that it would write into a checkpoint, and a copy of
+/// the part of another rank, its ward, which is on another host if there is one. If a rank or a host fails,
+/// the partner still has the part. A snapshot is used once all ranks have all of it; until then the one
+/// before is kept.
 ///
 ///   try { optimizer->step(exec, x, gradient); snapshots.after_step(exec, *optimizer, x); }
 ///   catch (const PeerFailure&) {
@@ -60,82 +61,92 @@ struct Partners {
 ///     }).step + 1;
 ///   }
 ///
-/// Memory: on the host, twice the parts of two ranks: for `adam` 4 (12 d/n) bytes, and 16 d more where each
-/// rank has an error of its own. Wire: the part of one rank, (16 d/n + 4 d) bytes of `onebit_adam`, and 24
-/// bytes of control to each rank. Worked number: onebit_adam, d = 3.3 million, n = 4: 26 MB from each rank.
+/// Memory: on the host, two snapshots of two parts: for `adam` 4 (12 d/n) bytes, and 16 d more where each
+/// rank has an error of its own. Wire: for each snapshot one part, of `onebit_adam` (16 d/n + 4 d) bytes, and
+/// 24 bytes of control to each rank. Worked number: onebit_adam, d = 3.3 million, n = 4: 26 MB from each
+/// rank.
 class Snapshots {
  public:
-  /// Collective. Errors: std::invalid_argument for options out of range.
+  /// Connects the ranks of the optimizer; takes no snapshot yet. Collective. Errors: std::invalid_argument
+  /// for options out of range.
   Snapshots(Optimizer& optimizer, const SnapshotOptions& options);
-  /// Of a newcomer: restore_on() comes first.
+  /// For a newcomer, which must call restore_on() before it takes a snapshot. Errors: as above.
   explicit Snapshots(const SnapshotOptions& options);
   Snapshots(const Snapshots&) = delete;
   Snapshots& operator=(const Snapshots&) = delete;
   ~Snapshots();
 
-  /// To be called after every step: takes a snapshot when one is due, and moves on one that travels.
+  /// Takes a snapshot if one is due, and sends the next pieces of one that travels. Call it after every step.
   ///
-  /// program: what the program needs to go on beside the optimizer. Collective in steps in which one is taken
-  /// or has arrived. Errors: PeerFailure.
+  /// program: what the program needs to go on, beside the optimizer. Collective in steps in which a snapshot
+  /// is taken or becomes whole. Errors: PeerFailure.
   void after_step(const ExecutionSpace& exec, Optimizer& optimizer, const Vector<float>& parameters,
                   const ProgramState& program = {});
-  /// Whether the next after_step() takes one, of an optimizer that has taken so many steps.
+  /// Whether after_step() takes a snapshot of an optimizer that has taken this number of steps: a multiple of
+  /// SnapshotOptions::every, and later than the last snapshot.
   [[nodiscard]] bool is_due(std::int64_t steps_taken) const;
-  /// The same after a step where none is due: for whoever has to work for `parameters` or `program`.
+  /// after_step() for a step in which no snapshot is due: for callers to whom `parameters` or `program` cost
+  /// work.
   void after_step();
-  /// Takes one now, and returns when all ranks have it. Collective.
+  /// Takes a snapshot now, and returns when all ranks have all of it. Collective.
   void take(const ExecutionSpace& exec, Optimizer& optimizer, const Vector<float>& parameters,
             const ProgramState& program = {});
 
+  /// The snapshot that was restored.
   struct Restored {
-    std::int64_t step = 0;  ///< that the optimizer has taken
+    std::int64_t step = 0;  ///< number of steps that the optimizer has taken
     ProgramState program;
-    std::vector<int> lost;  ///< ranks of the snapshot that are no more
+    std::vector<int> lost;  ///< ranks that took the snapshot and are gone
   };
-  /// Goes on from the newest snapshot that is whole, on the ranks that are left: `optimizer` is made anew,
-  /// with Communicator::survivors(). What ranks owed each other is conserved as by a checkpoint on another
-  /// number of ranks, to the last bit the same. Then takes a snapshot of these ranks.
+  /// Restores the newest whole snapshot into `optimizer`, which was made anew for the ranks that are left,
+  /// Communicator::survivors(); then takes a snapshot of these ranks. What ranks owed each other is conserved
+  /// as by a checkpoint on another number of ranks, to the last bit the same.
   ///
-  /// Collective. May be called again, with an optimizer of the next survivors, where it failed with
-  /// PeerFailure. Errors: SnapshotLost on all ranks; those of Optimizer::restore().
+  /// Collective. After a PeerFailure it may be called again, with an optimizer made for the next survivors.
+  /// Errors: SnapshotLost on all ranks; those of Optimizer::restore().
   Restored restore(const ExecutionSpace& exec, Optimizer& optimizer, const Parameters& parameters);
 
-  /// Makes the program's optimizer, and all else that belongs to a number of ranks, for these; the one before
-  /// goes. Collective.
+  /// A function of the program that makes its optimizer anew for these ranks, in place of the one before, and
+  /// whatever else depends on the ranks. Collective.
   using MakeOptimizer = std::function<Optimizer&(std::shared_ptr<Communicator> survivors)>;
-  /// After a PeerFailure: asks who is left, makes the optimizer for them and restores it; all again where one
-  /// more fails meanwhile.
+  /// Goes on after a PeerFailure: finds out which ranks are left, makes the optimizer for them by make(), and
+  /// restores the newest whole snapshot; does all of this again if one more rank fails meanwhile. failed: the
+  /// optimizer whose call failed.
   ///
-  /// Collective over those who are left. Errors: those of Communicator::survivors() and of restore(). After
-  /// SnapshotLost all have an optimizer without state, which a checkpoint can be restored into.
+  /// Collective over the ranks that are left. Errors: those of Communicator::survivors() and of restore().
+  /// After SnapshotLost all ranks have an optimizer without a state, into which a checkpoint can be restored.
   Restored go_on(const ExecutionSpace& exec, Optimizer& failed, const Parameters& parameters,
                  const MakeOptimizer& make);
 
-  /// Whether somebody had asked to join when the last snapshot was whole. The same on all ranks.
+  /// Whether a process had asked to join when the last snapshot became whole. The same on all ranks.
   [[nodiscard]] bool has_newcomers() const { return has_newcomers_; }
-  /// Takes in those who ask to join: takes a snapshot now, which no step is lost by, has the optimizer made
-  /// for all, and restores it. Nothing where nobody is left who asks: then all is as before.
+  /// Takes in the processes that ask to join: takes a snapshot now, so that no step is lost, makes the
+  /// optimizer for the present ranks and the newcomers by make(), and restores the snapshot. Returns nothing
+  /// if no process asks any more; then everything is as before.
   ///
-  /// Where a rank fails meanwhile, the others go on as in go_on(). Collective over the ranks of the
-  /// optimizer; newcomers call restore_on(). Errors: PeerFailure before they are in; then those of go_on().
+  /// If a rank fails once newcomers are in, the others go on as in go_on(). Collective over the ranks of the
+  /// optimizer; newcomers call restore_on(). Errors: PeerFailure if a rank fails before newcomers are in;
+  /// after that, those of go_on().
   std::optional<Restored> admit(const ExecutionSpace& exec, Optimizer& optimizer,
                                 const Parameters& parameters, const ProgramState& program,
                                 const MakeOptimizer& make);
-  /// What newcomers have to agree to: join_socket_communicator() takes it, of an optimizer that is made as
-  /// those of the others, on one rank.
+  /// The text that newcomers must have in common with the ranks, for join_socket_communicator(). optimizer:
+  /// of a newcomer, one that was made as theirs, but on one rank.
   [[nodiscard]] std::string kind_of(const Optimizer& optimizer) const;
-  /// Has the optimizer made for these ranks and restores it: a newcomer's part in admit(), on the ranks of
-  /// join_socket_communicator(). Where some of them fail meanwhile, for those who are left.
+  /// Does a newcomer's part of admit(): makes the optimizer by make() for `ranks`, which
+  /// join_socket_communicator() has returned, and restores the snapshot. If some ranks fail meanwhile, goes
+  /// on with those that are left.
   ///
   /// Collective. Errors: those of go_on().
   Restored restore_on(const ExecutionSpace& exec, std::shared_ptr<Communicator> ranks,
                       const Parameters& parameters, const MakeOptimizer& make);
 
-  /// The rank that keeps this rank's part; itself where it is alone.
+  /// The rank that keeps a copy of this rank's part; this rank itself if there is no other.
   [[nodiscard]] int partner() const { return partner_; }
-  /// Whether partners lie on other hosts: then the loss of a host is survived. The same on all ranks.
+  /// Whether partners lie on other hosts, so that the ranks survive the loss of a host. The same on all
+  /// ranks.
   [[nodiscard]] bool survives_hosts() const { return survives_hosts_; }
-  /// Host memory that this rank holds now, and bytes that it has sent for the last snapshot.
+  /// Bytes of host memory that this rank holds for snapshots now; bytes that it has sent for the last one.
   [[nodiscard]] std::size_t bytes() const;
   [[nodiscard]] std::size_t bytes_sent() const { return bytes_sent_; }
 
@@ -145,44 +156,47 @@ class Snapshots {
     int ranks = 0;
     SnapshotPart own;
     SnapshotPart of_ward;
-    bool has_ward = false;  ///< all of it has arrived
+    bool has_ward = false;  ///< all of of_ward has arrived
 
     [[nodiscard]] std::size_t bytes() const { return own.bytes().size() + of_ward.bytes().size(); }
   };
 
-  /// Messages of their own between the ranks of this optimizer, and partners.
+  /// Makes line_ for the ranks of this optimizer, and chooses partners. Collective.
   void connect(Optimizer& optimizer);
+  /// Copies this rank's part to next_, and prepares to send it and to receive that of the ward. Collective.
   void begin(const ExecutionSpace& exec, Optimizer& optimizer, const Vector<float>& parameters,
              const ProgramState& program);
-  /// Sends a step's share of the pieces, or all that are left.
+  /// Sends one step's share of the pieces; if is_last, calls finish().
   void move_on(bool is_last);
-  /// Sends so many more pieces, and takes what has arrived.
+  /// Sends this number of further pieces, and takes those that have arrived. Waits for nobody.
   void move(std::size_t pieces);
+  /// Sends what is left, waits until all of next_ has arrived everywhere, and makes it whole_. Collective.
   void finish();
   struct Choice {
-    int ranks = 0;          ///< of the snapshot
-    std::vector<int> lost;  ///< those of them that are no more
+    int ranks = 0;          ///< number of ranks that took the snapshot
+    std::vector<int> lost;  ///< those of them that are gone
   };
-  /// Makes the newest snapshot that all ranks together have whole_.
+  /// Chooses the newest snapshot of which the ranks together have all parts; it becomes whole_ where this
+  /// rank has some of it. Collective. Errors: SnapshotLost on all ranks.
   [[nodiscard]] Choice choose();
 
   SnapshotOptions options_;
-  std::shared_ptr<Communicator> line_;
+  std::shared_ptr<Communicator> line_;  ///< for messages of snapshots alone
   int partner_ = 0;
   int ward_ = 0;
   bool survives_hosts_ = false;
   bool has_newcomers_ = false;
   std::int64_t taken_ = 0;                       ///< the number of the last snapshot that was begun
-  std::int64_t taken_at_ = 0;                    ///< its step
-  std::int64_t steps_under_way_ = 0;             ///< calls of after_step() since then
+  std::int64_t taken_at_ = 0;                    ///< the step at which that was
+  std::int64_t steps_under_way_ = 0;             ///< calls of after_step() since it was begun
   std::optional<Snapshot> whole_;                ///< all ranks have all of it
-  std::optional<Snapshot> next_;                 ///< on its way
-  std::array<std::vector<std::byte>, 2> spare_;  ///< memory of the one before
+  std::optional<Snapshot> next_;                 ///< the snapshot that travels
+  std::array<std::vector<std::byte>, 2> spare_;  ///< memory of the snapshot before whole_
   std::unique_ptr<Exchange> exchange_;           ///< of next_
   std::size_t piece_bytes_ = 0;
-  std::size_t pieces_ = 0;  ///< to be sent
+  std::size_t pieces_ = 0;  ///< of this rank's part
   std::size_t pieces_sent_ = 0;
-  std::size_t to_arrive_ = 0;
+  std::size_t to_arrive_ = 0;  ///< pieces of the ward that are missing
   std::size_t bytes_sent_ = 0;
 };
 

@@ -13,19 +13,21 @@
 
 namespace kadam::checkpoint {
 
-/// "state-2-of-4.safetensors"
+/// The name of the file with one rank's part of the state: "state-2-of-4.safetensors".
 [[nodiscard]] std::string state_file_name(int rank, int ranks);
 
-/// Writes what this rank has to write of a state: its tensors, with its words as metadata.
-/// Errors: std::runtime_error if it cannot be written.
+/// Writes this rank's part of a state into a file in `folder`: its tensors, with its words as metadata.
+/// Returns what the manifest says of the file. Waits for exec. Errors: std::runtime_error if it cannot be
+/// written.
 [[nodiscard]] ManifestFile write_state_file(const ExecutionSpace& exec, const std::filesystem::path& folder,
                                             const Optimizer& optimizer, const StateFields& state,
                                             const ProgramState& program);
 
-/// The state files of a checkpoint. Each rank reads what it wants.
+/// The state in the files of a checkpoint. Each rank reads the elements that it needs: reads are not
+/// collective.
 class StateFiles final : public StoredState {
  public:
-  /// Reads all headers. Errors: std::runtime_error that names the file.
+  /// Reads the headers of all files. Errors: std::runtime_error that names the file.
   StateFiles(const std::filesystem::path& folder, const Manifest& manifest, const Optimizer& optimizer);
 
   using StoredState::read;
@@ -34,7 +36,8 @@ class StateFiles final : public StoredState {
 
  private:
   [[nodiscard]] std::string whole() const override { return folder_.string(); }
-  /// Elements [range) of one copy into place, from whichever files have them.
+  /// Reads the elements in `range` of one copy, from the files that have them. Shape: into [range] elements,
+  /// as bytes.
   void read_copy(const std::string& name, const std::vector<Piece>& pieces, int copy,
                  const ElementRange& range, std::span<std::byte> into) const;
 

@@ -12,7 +12,7 @@
 namespace kadam::checkpoint {
 namespace {
 
-/// What this rank saves of a vector, and where it lies in the View that the rank has of it.
+/// The placement of what this rank saves of a vector: the chunk of its holder in the range.
 Placement saved_range(const Placement& placement) {
   const std::int64_t first = placement.range.begin;
   const ElementRange own = ChunkLayout(placement.range.elements(), placement.holders).chunk(placement.holder);
@@ -40,7 +40,7 @@ Arrangement Arrangement::of(const Optimizer& optimizer) {
   for (const auto& [name, value] : optimizer.options()) {
     arrangement.options += name + " = " + kadam::to_text(value) + "\n";
   }
-  // Which elements a message holds is up to them as well.
+  // Groups also decide which elements a message holds.
   const std::string groups = optimizer.groups_text();
   if (!groups.empty()) arrangement.options += "groups = " + groups + "\n";
   return arrangement;
@@ -94,7 +94,7 @@ void StoredState::take(const StatePart& part, const std::string& of_part, std::s
   const std::size_t number = names_.size();
   names_.push_back(of_part);
   if (number == 0) take_identity(part, of_part, optimizer);
-  // The words of this rank, or of rank 0 where ranks are not the same.
+  // The program's words of this rank, or of rank 0 if the number of ranks differs.
   const Communicator& communicator = optimizer.communicator();
   const bool has_own = parts == static_cast<std::size_t>(communicator.size());
   if (number == (has_own ? static_cast<std::size_t>(communicator.rank()) : 0)) {

@@ -14,7 +14,7 @@
 
 namespace kadam::checkpoint {
 
-/// What must be the same for StateBytes to mean the same.
+/// What must be equal when a state is saved and when it is read, for its StateBytes to mean the same.
 struct Arrangement {
   int ranks = 1;
   int ranks_per_node = 1;
@@ -24,12 +24,13 @@ struct Arrangement {
   friend bool operator==(const Arrangement&, const Arrangement&) = default;
 };
 
-/// Numbers, and places of vectors, are words with these before their names; so are the program's own.
+/// Prefixes of names among the words of a state: of its numbers, of the placements of its vectors, and of the
+/// program's own words.
 inline const std::string number_prefix = "number.";
 inline const std::string place_prefix = "place.";
 inline const std::string program_prefix = "program.";
 
-/// The words of a state that say whose it is: optimizer, model, options, rank.
+/// The words of a state that say what it belongs to: optimizer, model, options, rank.
 [[nodiscard]] io::Metadata identity_of(const Optimizer& optimizer);
 
 /// The vectors of a state that are saved, common parameters included.
@@ -37,21 +38,22 @@ inline const std::string program_prefix = "program.";
 
 /// What one rank saves of a state: words, and tensors of float32 and bytes.
 struct StatePart {
-  io::Metadata words;  ///< whose it is, its numbers, where vectors lie among the ranks, the program's words
+  io::Metadata words;  ///< identity_of(), and numbers, placements and the program's words
   std::vector<io::StoredTensor> tensors;
 };
 
-/// The same, and where the tensors lie now.
+/// A StatePart, and the memory of its tensors.
 struct LivePart : StatePart {
-  std::vector<Vector<std::byte>> bytes;  ///< of the tensors
+  std::vector<Vector<std::byte>> bytes;  ///< of each tensor, in their order
 };
 
-/// This rank's own vectors, and its part of what several hold: a chunk for each of them. Valid as long as the
-/// state is.
+/// The part of a state that this rank saves: its own vectors, and one chunk of each vector that several ranks
+/// hold. Valid as long as `state` is.
 [[nodiscard]] LivePart part_to_save(const Optimizer& optimizer, const StateFields& state,
                                     const ProgramState& program);
 
-/// The parts of all ranks, one behind the other: what they say. Where their bytes are, derived classes know.
+/// A saved state that consists of the parts of all ranks. It holds what the parts say; derived classes know
+/// where the bytes of their tensors are.
 class StoredState : public StateSource {
  public:
   [[nodiscard]] const std::string& algorithm() const override { return algorithm_; }
@@ -62,36 +64,38 @@ class StoredState : public StateSource {
   void pass_over(const std::string& vector) override { read_.insert(vector); }
 
   [[nodiscard]] const ProgramState& program() const { return program_; }
-  /// Throws std::runtime_error if there are vectors that nobody has asked for.
+  /// Throws std::runtime_error if there are vectors of float32 that were neither read nor passed over.
   void require_all_read() const;
 
  protected:
-  /// Some elements of one copy of a vector: a tensor of a part.
+  /// A tensor of a part: some elements of one copy of a vector.
   struct Piece {
-    std::size_t part = 0;
+    std::size_t part = 0;  ///< its number
     Placement placement;
     io::TensorType type = io::TensorType::f32;
   };
-  /// Elements that lie in one piece.
+  /// Consecutive elements that lie in one piece.
   struct Run {
     const Piece* piece = nullptr;
     ElementRange range;
   };
 
-  /// The parts of the ranks, in their order, one call for each; `of_part` is what messages call it. Errors:
-  /// std::runtime_error where it is not of this model, or lacks something.
+  /// Takes over what one part says. To be called for the part of each rank, in the order of ranks. of_part:
+  /// what messages call this part; parts: how many there are. Errors: std::runtime_error if the part belongs
+  /// to another model, or lacks something.
   void take(const StatePart& part, const std::string& of_part, std::size_t parts, const Optimizer& optimizer);
-  /// Null if there is none. Errors: std::runtime_error for another type or length.
+  /// The pieces of the vector `name`, which counts as read from now on; null if there is no such vector.
+  /// Errors: std::runtime_error for another type or length.
   [[nodiscard]] const std::vector<Piece>* pieces_for(const std::string& name, const Placement& wanted,
                                                      io::TensorType type);
-  /// Elements [range) of one copy, in their order, each as far as a piece reaches.
-  /// Errors: std::runtime_error if some are nowhere.
+  /// Divides the elements in `range` of one copy into runs, in the order of elements, each as long as its
+  /// piece reaches. Errors: std::runtime_error if some elements are in no piece.
   [[nodiscard]] std::vector<Run> runs_of(const std::string& name, const std::vector<Piece>& pieces, int copy,
                                          const ElementRange& range) const;
-  /// Writes values, or adds them to what is there, as vector.if_missing says.
+  /// Writes values to vector.values, or adds them if vector.if_missing says so. Waits for exec.
   static void put(const ExecutionSpace& exec, const StateVector& vector, const std::vector<float>& values);
 
-  /// What messages call all of it.
+  /// What messages call the whole state.
   [[nodiscard]] virtual std::string whole() const = 0;
 
  private:
@@ -106,7 +110,8 @@ class StoredState : public StateSource {
   std::set<std::string> read_;
 };
 
-/// The sum of copies, in their order and in double, divided by their number: what counts of them.
+/// The mean of the copies of a vector: their sum, in the order of add() and in double, divided by their
+/// number.
 class MeanOfCopies {
  public:
   explicit MeanOfCopies(std::size_t elements) : sum_(elements, 0.0) {}
