@@ -22,7 +22,7 @@ std::string type_of(nb::handle value) {
                               nb::repr(got).c_str());
 }
 
-/// Of Python's int, and of NumPy's and other integers; nothing for what is none, or too large.
+/// The value of an integer of Python, NumPy or another library; nothing if it is no integer, or too large.
 std::optional<std::int64_t> integer_in(nb::handle value) {
   if (PyIndex_Check(value.ptr()) == 0) return std::nullopt;
   const long long number = PyLong_AsLongLong(nb::steal(PyNumber_Index(value.ptr())).ptr());
@@ -75,7 +75,7 @@ void add_tensor(TensorLayoutBuilder& layout, const std::string& name, nb::handle
   layout.add(name, std::move(shape));
 }
 
-/// None stands for a field that is not given.
+/// A group from a dict, in which None stands for a field that is not given.
 ParameterGroup group_of(nb::handle description) {
   if (!nb::isinstance<nb::dict>(description)) refuse("groups", "a list of dicts", description);
   OptionMap values;

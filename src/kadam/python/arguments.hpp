@@ -14,17 +14,18 @@ namespace kadam::python {
 
 namespace nb = nanobind;
 
-/// What an optimizer is made from, as Python says it. Errors of all: std::invalid_argument with the name of
-/// what is wrong.
-///
-/// Options by name: a truth value, a number, a text or a list of numbers, of Python or NumPy.
+// Converts what an optimizer is made from between Python and C++. Errors of all ..._from():
+// std::invalid_argument that names the argument.
+
+/// Options from a dict of names and values: a truth value, a number, a text or a list of numbers, of Python
+/// or NumPy.
 [[nodiscard]] OptionMap options_from(const nb::dict& options);
-/// Tensors by name, in the order of the flat vector: a number of elements, or a shape.
+/// Tensors from a dict, in the order of the flat vector: of names, and numbers of elements or shapes.
 [[nodiscard]] TensorLayout tensors_from(nb::handle tensors);
-/// A list of dicts with the fields of ParameterGroup.
+/// Groups from a list of dicts with the fields of ParameterGroup.
 [[nodiscard]] std::vector<ParameterGroup> groups_from(nb::handle groups);
 
-/// And back.
+/// The same for Python; of tensors, the first and the last + 1 element by name.
 [[nodiscard]] nb::object to_python(const OptionValue& value);
 [[nodiscard]] nb::dict to_python(const OptionMap& options);
 [[nodiscard]] nb::list to_python(const std::vector<ParameterGroup>& groups);

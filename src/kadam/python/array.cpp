@@ -65,7 +65,8 @@ bool is_contiguous(const nb::ndarray<nb::ro>& array) {
   return true;
 }
 
-/// Of an object, or of a capsule that it gave; nothing for what is no array.
+/// The array in an object, or in a capsule of DLPack; nothing if it is no array. Errors:
+/// std::invalid_argument for an array that is to be written and is read-only.
 std::optional<nb::ndarray<nb::ro>> array_of(nb::handle exported, const ArrayUse& use) {
   nb::ndarray<> writable;
   if (use.is_written && nb::try_cast(exported, writable, false)) return nb::ndarray<nb::ro>(writable);
@@ -76,7 +77,7 @@ std::optional<nb::ndarray<nb::ro>> array_of(nb::handle exported, const ArrayUse&
                               " is read-only, and is written in place: pass an array that may be written");
 }
 
-/// Where an array says that it is. What says nothing is taken for memory of the host.
+/// The device that an array says it is on; the host if it says nothing.
 DeviceType device_of(nb::handle source) {
   nb::tuple device;
   if (!nb::hasattr(source, "__dlpack_device__") ||
@@ -85,11 +86,11 @@ DeviceType device_of(nb::handle source) {
   return static_cast<DeviceType>(nb::cast<int>(device[0]));
 }
 
-/// An array that its producer has ready for a stream; nothing if it takes no such wish: older ones have no
-/// argument for it, and some know nothing but None.
+/// An array that its producer makes ready for a stream. Nothing if the producer cannot be asked for that:
+/// older ones have no argument for it, and some take nothing but None.
 std::optional<nb::ndarray<nb::ro>> array_ready_for(std::int64_t stream, nb::handle source,
                                                    const ArrayUse& use) {
-  // A tensor of PyTorch that requires a gradient gives nothing away; the same without that requirement does.
+  // PyTorch does not export a tensor that requires a gradient, but exports a detached one.
   const bool has_graph = nb::getattr(source, "requires_grad", nb::none()).is(nb::handle(Py_True));
   const nb::object data =
       has_graph && nb::hasattr(source, "detach") ? source.attr("detach")() : nb::borrow(source);

@@ -16,40 +16,40 @@ namespace kadam::python {
 
 namespace nb = nanobind;
 
-/// What an array of a call is for.
+/// What a call expects of an array.
 struct ArrayUse {
-  const char* name = "";
+  const char* name = "";  ///< in messages
   std::int64_t elements = 0;
   bool is_written = false;
 };
 
-/// What an optimizer copies from and to arrays that kernels cannot reach: kept from call to call.
+/// Copies of arrays that kernels cannot reach, whose memory an optimizer keeps from call to call.
 struct ArrayCopies {
   explicit ArrayCopies(std::int64_t elements) : parameters("kadam::python", elements, false) {}
 
   caller::CallerParameters parameters;
-  caller::CallerArray read{"kadam::python::read", false};  ///< a gradient, or parameters that are read alone
+  caller::CallerArray read{"kadam::python::read", false};  ///< a gradient, or parameters that are only read
 };
 
-/// An array of Python's in the memory of the host, or of the device that Kadam runs on. Keeps it alive. On a
-/// device kernels of `stream` find it ready: its producer is asked for that, as DLPack says; where that takes
-/// no such wish the whole device is waited for.
+/// An array of Python in the memory of the host, or of the device that Kadam runs on; keeps it alive. On a
+/// device it asks the array's producer, by DLPack, to make the array ready for kernels on `stream`; if the
+/// producer does not support that, it waits for the whole device.
 ///
-/// Errors: nb::type_error for what is no array, std::invalid_argument for one that is read-only, not
-/// contiguous, of another size, or elsewhere.
+/// Errors: nb::type_error for an object that is no array, std::invalid_argument for one that is read-only,
+/// not contiguous, of another size, or elsewhere.
 class Array {
  public:
   Array(nb::handle source, const ArrayUse& use, StreamHandle stream);
 
   [[nodiscard]] void* data() const { return data_; }
-  /// Kernels cannot reach it.
+  /// Whether kernels cannot reach it.
   [[nodiscard]] bool needs_copy() const;
   [[nodiscard]] bool is_on_host() const { return on_host_; }
   /// Errors: std::invalid_argument unless it holds float32.
   void require_float32() const;
   /// Errors: std::invalid_argument unless it holds this format; bfloat16 may also be given as its bits.
   void require_gradients(NumberFormat format) const;
-  /// Errors: std::invalid_argument unless it holds bfloat16 or float16.
+  /// Its format, bfloat16 or float16. Errors: std::invalid_argument if it holds another one.
   [[nodiscard]] NumberFormat half_format() const;
 
  private:
@@ -61,17 +61,18 @@ class Array {
   bool on_host_ = true;
 };
 
-/// Parameters of a call, with their model if there is one.
+/// The parameters of a call, and their model if there is one.
 class ParameterArrays {
  public:
   /// model may be None. Errors: as Array has them.
   ParameterArrays(const char* name, nb::handle parameters, nb::handle model, std::int64_t elements,
                   StreamHandle stream);
 
-  /// With the caller's values, or to be written from scratch.
+  /// Views for kernels. in(): with the caller's values; out(): to be written from scratch.
   [[nodiscard]] Parameters in(const ExecutionSpace& exec, ArrayCopies& copies) const;
   [[nodiscard]] Parameters out(const ExecutionSpace& exec, ArrayCopies& copies) const;
-  /// Gives the caller what was written; memory of the host has it when this returns.
+  /// Copies what kernels wrote back to the caller where they work on copies. Arrays in host memory are
+  /// complete when it returns: it waits for exec then.
   void give_back(const ExecutionSpace& exec, ArrayCopies& copies, const Parameters& written) const;
 
  private:
@@ -82,10 +83,11 @@ class ParameterArrays {
   std::optional<Array> model_;
 };
 
-/// Parameters that are read alone.
+/// Parameters that a call only reads.
 class ReadParameters {
  public:
   ReadParameters(const char* name, nb::handle parameters, std::int64_t elements, StreamHandle stream);
+  /// A View for kernels. Waits for exec if they work on a copy.
   [[nodiscard]] Vector<float> in(const ExecutionSpace& exec, ArrayCopies& copies) const;
 
  private:
@@ -93,7 +95,7 @@ class ReadParameters {
   Array array_;
 };
 
-/// A gradient in an optimizer's format.
+/// The gradient of a call, in the optimizer's format. Errors: as Array::require_gradients().
 class GradientArray {
  public:
   GradientArray(nb::handle gradient, NumberFormat format, std::int64_t elements, StreamHandle stream);

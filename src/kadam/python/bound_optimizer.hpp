@@ -28,7 +28,8 @@
 
 namespace kadam::python {
 
-/// Claims an object for one call, without waiting for another that has it.
+/// Claims an object for one call. Throws std::runtime_error, and does not wait, if another call has claimed
+/// it.
 class Claim {
  public:
   explicit Claim(std::atomic<bool>& is_busy) : is_busy_(is_busy) {
@@ -44,21 +45,22 @@ class Claim {
   std::atomic<bool>& is_busy_;
 };
 
-/// What load() and load_newest() went on from.
+/// The checkpoint that load() or load_newest() has restored.
 struct LoadedCheckpoint {
   std::int64_t step = 0;
   std::filesystem::path path;
   std::map<std::string, std::string> words;
 };
 
-/// What go_on() went on from.
+/// The snapshot that go_on(), admit() or join() has restored.
 struct RestoredSnapshot {
   std::int64_t step = 0;
   std::map<std::string, std::string> words;
   std::vector<int> lost;
 };
 
-/// kadam.Optimizer: an Optimizer that takes arrays of Python's. Other threads of Python run while it works.
+/// The class kadam.Optimizer of Python: an Optimizer that takes arrays of Python. It releases Python's lock
+/// while it works. What its functions do is in their texts for Python: bind_optimizer.cpp.
 ///
 /// Collective where Optimizer is. Errors: as Optimizer and Array have them; std::runtime_error after close(),
 /// or while another thread is in a call.
@@ -90,16 +92,16 @@ class BoundOptimizer final : public KokkosUser {
   void keep_snapshots(nb::handle x, std::int64_t every, std::int64_t spread, const Words& words,
                       nb::object stream);
   void after_step(nb::handle x, const Words& words, nb::object stream);
-  /// After a PeerFailure.
+  /// To be called after a PeerFailure.
   RestoredSnapshot go_on(nb::handle x, nb::handle model, nb::object stream);
-  /// Whether somebody asks to join.
+  /// Whether a process had asked to join when the last snapshot became whole.
   [[nodiscard]] bool has_newcomers() const;
   std::optional<RestoredSnapshot> admit(nb::handle x, const Words& words, nb::handle model,
                                         nb::object stream);
-  /// Of a newcomer, whose optimizer is one of one rank until then.
+  /// For a newcomer, whose optimizer has one rank until then.
   RestoredSnapshot join(nb::handle x, const std::vector<std::string>& doors, std::int64_t every,
                         std::int64_t spread, const std::string& host, nb::handle model, nb::object stream);
-  /// A checkpoint::MemoryState: words, and vectors as arrays of bytes.
+  /// Returns a checkpoint::MemoryState in a tuple: its words, and its vectors as arrays of bytes.
   [[nodiscard]] nb::tuple state(nb::handle x, nb::object stream);
   void set_state(nb::handle x, const Words& words, const nb::dict& vectors, nb::handle model,
                  nb::object stream);
@@ -112,19 +114,20 @@ class BoundOptimizer final : public KokkosUser {
   /// Errors: std::runtime_error after close().
   [[nodiscard]] Optimizer& get() const;
 
+  /// Ends the optimizer, after a warning if flush() would deliver something. Collective.
   void close();
   void let_go() noexcept override;
 
  private:
   /// The stream of a call.
   struct OnStream {
-    nb::object stream;  ///< as it was given
-    std::optional<StreamHandle> given;
-    StreamHandle handle;  ///< what arrays are to be ready on
+    nb::object stream;                  ///< as it was given
+    std::optional<StreamHandle> given;  ///< its handle; nothing for None
+    StreamHandle handle;                ///< of the stream that arrays must be ready on
   };
   [[nodiscard]] OnStream on(nb::object stream) const;
 
-  /// What goes with an optimizer while Kokkos runs.
+  /// What an optimizer has besides, and must give up before Kokkos ends.
   struct Places {
     explicit Places(std::int64_t elements) : copies(elements) {}
 
@@ -132,15 +135,16 @@ class BoundOptimizer final : public KokkosUser {
     ArrayCopies copies;
   };
 
-  /// call(optimizer, exec, copies), without Python's lock, and with no other call beside it.
+  /// Returns call(optimizer, exec, copies), run on the stream `on`, without Python's lock, and with no other
+  /// call at the same time.
   template <class Call>
   auto alone_on(const OnStream& on, const Call& call);
-  /// call(optimizer), on the stream of the call before.
+  /// Returns call(optimizer), run in the same way; exec() is that of the call before.
   template <class Call>
   auto alone(const Call& call);
   [[nodiscard]] std::int64_t elements() const { return get().layout().elements(); }
 #ifdef KADAM_ENABLE_CHECKPOINT
-  /// Makes the optimizer for other ranks.
+  /// A function that makes the optimizer anew for other ranks, in place of this one.
   [[nodiscard]] std::function<Optimizer&(std::shared_ptr<Communicator>)> maker();
 #endif
   [[nodiscard]] const ExecutionSpace& exec() const {
@@ -148,16 +152,16 @@ class BoundOptimizer final : public KokkosUser {
   }
 
   std::string name_;
-  OptionMap options_;  ///< that were given
+  OptionMap options_;  ///< as the program gave them
   std::vector<ParameterGroup> groups_;
   ExchangeOptions exchange_;
   std::unique_ptr<Optimizer> optimizer_;
 #ifdef KADAM_ENABLE_CHECKPOINT
-  std::optional<checkpoint::Snapshots> snapshots_;  ///< if they are wanted
+  std::optional<checkpoint::Snapshots> snapshots_;  ///< if they are kept
 #endif
   std::optional<Places> places_;
-  nb::object announced_;  ///< the gradient that is under way: alive until the step that takes it
-  nb::object stream_;     ///< of the last call: alive until work on it is waited for
+  nb::object announced_;  ///< the gradient of gradient_ready(): kept alive until the step that takes it
+  nb::object stream_;     ///< of the last call: kept alive until its work has been waited for
   std::atomic<bool> is_busy_ = false;
 };
 
@@ -179,7 +183,7 @@ auto BoundOptimizer::alone(const Call& call) {
   return call(optimizer);
 }
 
-/// Tells Python of kadam.Optimizer.
+/// Adds kadam.Optimizer to the module.
 void bind_optimizer(nb::module_& module);
 
 }  // namespace kadam::python

@@ -36,7 +36,7 @@ Staging staging_of(std::string_view word) {
                               '"');
 }
 
-/// Of MpiOptions or SocketOptions.
+/// Sets the options of MpiOptions or SocketOptions from words.
 template <class Options>
 void set(Options& options, const ExchangeWords& words) {
   if (words.ranks_per_node < 0) {
@@ -47,7 +47,8 @@ void set(Options& options, const ExchangeWords& words) {
   options.exchange = exchange_options(words);
 }
 
-/// What one rank alone said wrong is to end on all: with require_success().
+/// The exception that call() throws; null if it throws none. A mistake on one rank then ends the call on all,
+/// by require_success().
 template <class Call>
 std::exception_ptr mistake_of(const Call& call) {
   try {
@@ -58,7 +59,7 @@ std::exception_ptr mistake_of(const Call& call) {
   return nullptr;
 }
 
-/// A kadam.Ranks.
+/// Whether comm is a kadam.Ranks.
 bool brings_ranks_together(nb::handle comm) {
   return nb::hasattr(comm, "gather") && nb::hasattr(comm, "host");
 }
@@ -116,7 +117,8 @@ bool mpi_was_initialised() {
 
 namespace {
 
-/// mpi4py has initialised the library that it loads; if Kadam's is another, that one does not run.
+/// Throws unless Kadam's MPI library is that of mpi4py. mpi4py has initialised the library that it loads: if
+/// Kadam's is another one, that is not initialised.
 void require_same_library() {
   if (mpi_was_initialised()) return;
   throw std::invalid_argument(

@@ -15,7 +15,7 @@ namespace kadam::python {
 
 namespace nb = nanobind;
 
-/// How to exchange, as Python says it.
+/// The arguments of Python that say how to exchange: see ExchangeOptions and MpiOptions.
 struct ExchangeWords {
   int ranks_per_node = 1;
   std::string_view gpu_aware = "auto";
@@ -24,20 +24,23 @@ struct ExchangeWords {
   bool allow_alone = false;
 };
 
-/// Errors: std::invalid_argument for words that mean nothing.
+/// The options that these arguments mean. Errors: std::invalid_argument for a word or a number that means
+/// nothing.
 [[nodiscard]] ExchangeOptions exchange_options(const ExchangeWords& words);
 
-/// A communicator over a duplicate of mpi4py's; over TCP for a kadam.Ranks; of one rank for None, unless the
-/// launcher has started several tasks.
+/// Makes the communicator that `comm` stands for. A communicator of mpi4py: over a duplicate of it. A
+/// kadam.Ranks: over TCP. None: one rank, which is refused if the launcher has started several tasks, unless
+/// words.allow_alone.
 ///
-/// Collective. Errors: nb::type_error for what is no communicator; std::invalid_argument for words that mean
-/// nothing, a null communicator, or one of another MPI library than Kadam's; else as make_mpi_communicator().
+/// Collective. Errors: nb::type_error for an object that is no communicator; std::invalid_argument for words
+/// that mean nothing, a null communicator, or one of another MPI library than Kadam's; else as
+/// make_mpi_communicator().
 [[nodiscard]] std::shared_ptr<Communicator> communicator_of(nb::handle comm, const ExchangeWords& words);
 
-/// The first words that Kadam's MPI library says of itself, whether it runs or not; none without MPI.
+/// The name that Kadam's MPI library gives itself, whether it is initialised or not; nothing without MPI.
 [[nodiscard]] std::optional<std::string> mpi_library();
 
-/// Whether Kadam's MPI library was initialised: by mpi4py, if that has the same one.
+/// Whether Kadam's MPI library was initialised; mpi4py has done so if it uses the same library.
 [[nodiscard]] bool mpi_was_initialised();
 
 }  // namespace kadam::python

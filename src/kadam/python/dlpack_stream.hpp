@@ -10,7 +10,7 @@ namespace kadam::python {
 /// A cudaStream_t or hipStream_t as a number; 0 is the default stream.
 using StreamHandle = std::uintptr_t;
 
-/// As DLPack numbers them.
+/// The types of devices, as DLPack numbers them.
 enum class DeviceType : int {
   cpu = 1,
   cuda = 2,
@@ -20,12 +20,12 @@ enum class DeviceType : int {
   cuda_managed = 13,
 };
 
-/// The stream that a producer is asked to have an array ready on, as __dlpack__() of the Python array API
-/// numbers it. Nothing where there is no number: for memory of the host, and for HIP's default stream per
-/// thread.
+/// The number of a stream for __dlpack__() of the Python array API, which asks the producer of an array to
+/// make it ready on this stream. Nothing where there is no number: for memory of the host, and for HIP's
+/// default stream per thread.
 ///
-/// CUDA: 1 is the legacy default stream, 2 that per thread, as its own handles are; 0 would be ambiguous.
-/// ROCm: 0 is the default stream, 1 and 2 are none.
+/// CUDA: 1 is the legacy default stream, 2 the default stream per thread, the same as CUDA's special handles;
+/// 0 would be ambiguous. ROCm: 0 is the default stream, 1 and 2 are no streams.
 [[nodiscard]] constexpr std::optional<std::int64_t> dlpack_stream(DeviceType device, StreamHandle handle) {
   constexpr StreamHandle legacy = 1;
   constexpr StreamHandle per_thread = 2;

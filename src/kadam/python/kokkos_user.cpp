@@ -10,11 +10,11 @@
 namespace kadam::python {
 namespace {
 
-/// Python's lock guards it: objects come and go under it.
+/// Who uses Kokkos in this process. Guarded by Python's lock, under which objects come and go.
 struct KokkosHere {
   std::vector<KokkosUser*> users;
   bool is_ours = false;      ///< initialised here
-  bool is_attended = false;  ///< whoever finalises, users let go first
+  bool is_attended = false;  ///< let_all_go() is called before Kokkos ends, whoever ends it
 };
 
 /// Never destroyed: Python may end after C++ has destroyed what is static.

@@ -30,7 +30,7 @@ ExecutionSpace instance_on(StreamHandle handle) {
 #endif
 }
 
-/// The number of a stream that a library of Python's holds.
+/// The handle in a stream object of PyTorch or CuPy; another object is returned as it is.
 nb::object number_of(nb::handle stream) {
   for (const char* const name : {"cuda_stream", "ptr"}) {
     if (nb::hasattr(stream, name)) return stream.attr(name);
