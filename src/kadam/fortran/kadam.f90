@@ -15,8 +15,9 @@
 !>   ...
 !>   call optimizer%destroy(stat)
 !>
-!> stat is 0 (kadam_success), or one of the other codes; errmsg then says why. What each call does, and which are
-!> collective, stands in kadam.h. Handles are destroyed by hand: an assignment copies the handle, not the object.
+!> stat is 0 (kadam_success), or one of the other codes; errmsg then says why. kadam.h says what each call does, and
+!> which calls are collective. Destroy each setup and each optimizer by a call of destroy(), once: an assignment copies
+!> the handle, not the object.
 module kadam
   use kadam_c_interface, only: kadam_statistics, kadam_health, kadam_survivors, kadam_success, kadam_invalid_argument, &
     kadam_not_ready, kadam_mpi_failure, kadam_peer_failure, kadam_failure, kadam_no_checkpoint, kadam_out_of_memory, &

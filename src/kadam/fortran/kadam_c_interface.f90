@@ -1,7 +1,7 @@
 ! SPDX-FileCopyrightText: The Kadam authors
 ! SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-!> What the modules use of kadam.h. Programs use the module kadam.
+!> The part of kadam.h that the other modules use. Programs use the module kadam.
 module kadam_c_interface
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: real32, real64
@@ -40,15 +40,15 @@ module kadam_c_interface
   type, bind(c) :: kadam_health
     real(c_double) :: error_ratio, variance_drift, variance_spread, support_overlap
     real(c_double) :: background_hidden, inactive_fraction, largest_step
-    integer(c_int64_t) :: largest_step_tensor !< from 0; -1 without one
+    integer(c_int64_t) :: largest_step_tensor !< counted from 0 in the order of the setup; -1: no such figure
   end type
 
-  !> Who is left after a failure, and where they stand.
+  !> The ranks and the step of an optimizer after go_on(), admit() or join().
   type, bind(c) :: kadam_survivors
-    integer(c_int64_t) :: step !< that the optimizer has taken
-    integer(c_int32_t) :: rank !< this one, now, from 0
-    integer(c_int32_t) :: ranks
-    integer(c_int32_t) :: lost !< ranks of the snapshot that are no more
+    integer(c_int64_t) :: step !< number of steps that the optimizer has taken
+    integer(c_int32_t) :: rank !< number of this rank now, from 0
+    integer(c_int32_t) :: ranks !< how many ranks there are now
+    integer(c_int32_t) :: lost !< how many of the ranks that took the snapshot are gone
   end type
 
   interface
@@ -378,14 +378,15 @@ module kadam_c_interface
 
 contains
 
-  !> As C has it: without blanks at the end, with a zero.
+  !> The text as a string of C: without the blanks at its end, with a zero behind it.
   function c_text(text) result(characters)
     character(len=*), intent(in) :: text
     character(kind=c_char, len=:), allocatable :: characters
     characters = trim(text)//c_null_char
   end function
 
-  !> The number that was written: 0.001, not the single precision number beside it.
+  !> The decimal number of seven digits that a single precision number stands for: 0.001, and not 0.001 in single
+  !> precision, which differs from it.
   function as_written(value) result(number)
     real(real32), intent(in) :: value
     real(real64) :: number
@@ -394,6 +395,7 @@ contains
     read (digits, *) number
   end function
 
+  !> The string of C at this address; '' for a null pointer.
   function text_at(place) result(text)
     type(c_ptr), intent(in) :: place
     character(len=:), allocatable :: text
@@ -410,6 +412,7 @@ contains
     end do
   end function
 
+  !> The text of an error.
   function text_of(error) result(text)
     type(c_error), intent(in) :: error
     character(len=:), allocatable :: text
@@ -425,7 +428,7 @@ contains
     end do
   end function
 
-  !> What a call of C gave, as stat and errmsg.
+  !> Sets stat and errmsg to what a call of C has returned.
   subroutine report(status, error, stat, errmsg)
     integer(c_int), intent(in) :: status
     type(c_error), intent(in) :: error
@@ -435,7 +438,7 @@ contains
     if (present(errmsg)) errmsg = text_of(error)
   end subroutine
 
-  !> What is refused before C is called.
+  !> Sets stat to kadam_invalid_argument and errmsg to this sentence, for arguments refused before C is called.
   subroutine refuse(sentence, stat, errmsg)
     character(len=*), intent(in) :: sentence
     integer, intent(out) :: stat

@@ -1,7 +1,7 @@
 ! SPDX-FileCopyrightText: The Kadam authors
 ! SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-!> The optimizer itself.
+!> The optimizer, and the result of its steps.
 module kadam_optimizers
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int16, int32, int64, real32, real64
@@ -16,18 +16,19 @@ module kadam_optimizers
 
   !> What a step did.
   type :: kadam_step_result
-    integer(int64) :: step = 0 !< steps taken so far; a skipped one does not count
-    character(len=16) :: phase = ''
+    integer(int64) :: step = 0 !< number of steps taken so far; a skipped step does not count
+    character(len=16) :: phase = '' !< the kind of step: 'dense', 'warm-up', 'compressed', ...
+    !> gradient_norm: before clipping, as in kadam.h; gradient_scale: factor by which clipping multiplied the gradient
     real(real64) :: learning_rate = 0, gradient_norm = 0, gradient_scale = 1
-    logical :: skipped = .false. !< a gradient was NaN or infinite on some rank: nothing was changed
+    logical :: skipped = .false. !< a gradient was NaN or infinite on some rank, and no rank changed anything
     logical :: synchronised = .true. !< parameters are equal on all ranks now; a skipped step leaves this as it was
-    integer(int32) :: raised = 0 !< bits that any rank gave to raise()
-    !> Steps that ranks have skipped each for itself since they last told each other, all ranks together: of
-    !> local_adam and local_muon. Such a step counts.
+    integer(int32) :: raised = 0 !< all bits given to raise() on any rank; the same on all ranks
+    !> In the last step of a round of local_adam and local_muon: number of steps of the round that ranks skipped on
+    !> their own because their gradient was NaN or infinite, summed over all ranks; else 0. Such a step counts.
     integer(int64) :: skipped_alone = 0
   end type
 
-  !> One per rank, with the same setup on all.
+  !> An optimizer: each rank has one, made with the same setup.
   type :: kadam_optimizer
     private
     type(c_ptr) :: handle = c_null_ptr
@@ -35,7 +36,8 @@ module kadam_optimizers
   contains
     procedure :: create => optimizer_create
     procedure :: destroy => optimizer_destroy
-    !> step(x, gradient, stat [, errmsg] [, result]): gradients of real32, or of 16 bits in an integer(int16).
+    !> Takes one step: updates x from this rank's own gradient, of real32, or of 16 bits in an integer(int16).
+    !> Collective. step(x, gradient, stat [, errmsg] [, result])
     generic :: step => step_real32, step_int16, step_device
     !> Sets 'lr', 'weight_decay' or 'clip_norm' from the next step on; a number of real32 or real64.
     generic :: set => set_real32, set_real64
@@ -48,7 +50,8 @@ module kadam_optimizers
     procedure :: consensus => optimizer_consensus
     procedure :: wait => optimizer_wait
     procedure :: set_stream => optimizer_set_stream
-    !> From now on parameters are written there as well, rounded to 16 bits; the array has to live on.
+    !> From now on parameters are written to this array as well, rounded to 16 bits; it must exist until another is set
+    !> or the optimizer is destroyed.
     procedure :: set_model => optimizer_set_model
     procedure :: save => optimizer_save
     procedure :: load => optimizer_load
@@ -60,7 +63,7 @@ module kadam_optimizers
     procedure :: has_newcomers => optimizer_has_newcomers
     procedure :: admit => optimizer_admit
     procedure :: join => optimizer_join
-    !> What was given to save(), or for the snapshot that go_on(), admit() or join() has restored.
+    !> Returns the words that were saved with the checkpoint or snapshot restored last; '' if there are none.
     procedure :: words => optimizer_words
     procedure :: statistics => optimizer_statistics
     procedure :: measure_phases => optimizer_measure_phases
@@ -70,7 +73,7 @@ module kadam_optimizers
 
 contains
 
-  !> Collective.
+  !> Makes the optimizer over the ranks of comm, of which a duplicate is made. Collective.
   subroutine optimizer_create(this, setup, comm, stat, errmsg)
     class(kadam_optimizer), intent(inout) :: this
     class(kadam_setup), intent(in) :: setup
@@ -86,7 +89,7 @@ contains
     this%elements = figures%elements
   end subroutine
 
-  !> Collective.
+  !> Destroys the optimizer, if there is one. Call it before Kokkos and MPI end. Collective.
   subroutine optimizer_destroy(this, stat, errmsg)
     class(kadam_optimizer), intent(inout) :: this
     integer, intent(out) :: stat
@@ -159,7 +162,8 @@ contains
     call this%set_real64(option, as_written(value), stat, errmsg)
   end subroutine
 
-  !> Of a group that setup%group() was given, by its pattern. weight_decay: default that of the optimizer.
+  !> Sets lr_scale and weight_decay of a parameter group from the next step on. tensors: the pattern that setup%group()
+  !> was given. weight_decay: default that of the optimizer.
   subroutine optimizer_set_group(this, tensors, lr_scale, stat, errmsg, weight_decay)
     class(kadam_optimizer), intent(inout) :: this
     character(len=*), intent(in) :: tensors
@@ -175,7 +179,8 @@ contains
                 error, stat, errmsg)
   end subroutine
 
-  !> Elements first to last (as Fortran counts) of the next gradient are final; gradients of real32 alone.
+  !> Says that elements first to last of the next gradient, counted from 1, are final and may be sent. The next step()
+  !> must be given the same gradient. Only for gradients of real32, which must be contiguous.
   subroutine optimizer_gradient_ready(this, gradient, first, last, stat, errmsg)
     class(kadam_optimizer), intent(inout) :: this
     real(real32), intent(in), target :: gradient(:)
@@ -184,7 +189,7 @@ contains
     character(len=*), intent(out), optional :: errmsg
     type(c_error) :: error
     if (.not. fits(this, 'gradient', size(gradient, kind=int64), stat, errmsg)) return
-    ! Of an array that is not contiguous a call would get a copy, which is gone when it returns.
+    ! A contiguous argument would be a copy of an array that is not, gone when this returns.
     if (.not. is_contiguous(gradient)) then
       call refuse('the gradient of gradient_ready() has to be contiguous', stat, errmsg)
       return
@@ -193,6 +198,7 @@ contains
       error, stat, errmsg)
   end subroutine
 
+  !> Ends the step on all ranks, and their step() fails. A rank that cannot take the step calls this instead of step().
   subroutine optimizer_give_up_step(this, stat, errmsg)
     class(kadam_optimizer), intent(inout) :: this
     integer, intent(out) :: stat
@@ -201,6 +207,7 @@ contains
     call report(c_give_up_step(this%handle, error), error, stat, errmsg)
   end subroutine
 
+  !> Moves on messages that travel in the background. Call it now and then while the gradient is computed.
   subroutine optimizer_progress(this, stat, errmsg)
     class(kadam_optimizer), intent(inout) :: this
     integer, intent(out) :: stat
@@ -209,6 +216,7 @@ contains
     call report(c_progress(this%handle, error), error, stat, errmsg)
   end subroutine
 
+  !> Gives bits to all ranks: each finds them in the result of the next step.
   subroutine optimizer_raise(this, bits, stat, errmsg)
     class(kadam_optimizer), intent(inout) :: this
     integer(int32), intent(in) :: bits
@@ -218,6 +226,8 @@ contains
     call report(c_raise(this%handle, bits, error), error, stat, errmsg)
   end subroutine
 
+  !> Delivers exactly what ranks still hold back; x is then equal on all ranks. Call it at the end of training.
+  !> Collective.
   subroutine optimizer_flush(this, x, stat, errmsg)
     class(kadam_optimizer), intent(inout) :: this
     real(real32), intent(inout), contiguous, target :: x(:)
@@ -228,6 +238,7 @@ contains
     call report(c_flush(this%handle, c_loc(x), error), error, stat, errmsg)
   end subroutine
 
+  !> Writes the x that flush() would leave to consensus, and does not change the state. Collective.
   subroutine optimizer_consensus(this, x, consensus, stat, errmsg)
     class(kadam_optimizer), intent(inout) :: this
     real(real32), intent(in), contiguous, target :: x(:)
@@ -240,6 +251,7 @@ contains
     call report(c_consensus(this%handle, c_loc(x), c_loc(consensus), error), error, stat, errmsg)
   end subroutine
 
+  !> Waits until the stream has done everything that was launched on it.
   subroutine optimizer_wait(this, stat, errmsg)
     class(kadam_optimizer), intent(inout) :: this
     integer, intent(out) :: stat
@@ -248,6 +260,7 @@ contains
     call report(c_wait(this%handle, error), error, stat, errmsg)
   end subroutine
 
+  !> Sets the stream that kernels are launched on: a cudaStream_t or hipStream_t.
   subroutine optimizer_set_stream(this, stream, stat, errmsg)
     class(kadam_optimizer), intent(inout) :: this
     type(c_ptr), intent(in) :: stream
@@ -257,7 +270,7 @@ contains
     call report(c_set_stream(this%handle, stream, error), error, stat, errmsg)
   end subroutine
 
-  !> model_format: kadam_bfloat16 or kadam_float16. A null pointer (pointer is not associated): nowhere.
+  !> model_format: kadam_bfloat16 or kadam_float16. A pointer that is not associated: no model any more.
   subroutine optimizer_set_model(this, model, model_format, stat, errmsg)
     class(kadam_optimizer), intent(inout) :: this
     integer(int16), pointer, contiguous, intent(in) :: model(:)
@@ -276,7 +289,8 @@ contains
 
   ! ---- checkpoints ------------------------------------------------------------------------------------------
 
-  !> Collective. keep: how many checkpoints stay (default 2; 0: all). words: of the program, to go on with.
+  !> Saves everything that is needed to go on to the last bit in folder/step-... Collective. keep: how many checkpoints
+  !> stay (default 2; 0: all). words: a text that words() returns after the checkpoint was loaded.
   subroutine optimizer_save(this, x, folder, stat, errmsg, keep, words)
     class(kadam_optimizer), intent(inout) :: this
     real(real32), intent(in), contiguous, target :: x(:)
@@ -296,7 +310,7 @@ contains
     call report(c_save(this%handle, c_loc(x), c_text(folder), count, c_text(text), error), error, stat, errmsg)
   end subroutine
 
-  !> Collective. From the checkpoint of this path.
+  !> Restores the optimizer and x from the checkpoint of this path. step: number of steps taken. Collective.
   subroutine optimizer_load(this, x, checkpoint, stat, errmsg, step)
     class(kadam_optimizer), intent(inout) :: this
     real(real32), intent(inout), contiguous, target :: x(:)
@@ -311,7 +325,8 @@ contains
     if (stat == kadam_success .and. present(step)) step = taken
   end subroutine
 
-  !> Collective. From the newest whole checkpoint in a folder; stat is kadam_no_checkpoint if there is none at all.
+  !> Restores the optimizer and x from the newest whole checkpoint in a folder. stat is kadam_no_checkpoint if there is
+  !> no checkpoint at all. Collective.
   subroutine optimizer_load_newest(this, x, folder, stat, errmsg, step)
     class(kadam_optimizer), intent(inout) :: this
     real(real32), intent(inout), contiguous, target :: x(:)
@@ -328,8 +343,9 @@ contains
 
   ! ---- ranks that fail --------------------------------------------------------------------------------------
 
-  !> Collective. Takes a snapshot into the memory of the ranks, now and every so many steps from now on. spread:
-  !> steps over which it travels to the rank that keeps it (default 1).
+  !> Takes a snapshot into the memory of the ranks now, and lets after_step() take one whenever the number of steps
+  !> taken is a multiple of `every`. spread: number of steps over which a rank's part travels to the rank that keeps a
+  !> copy of it (default 1). Collective.
   subroutine optimizer_keep_snapshots(this, x, every, stat, errmsg, spread, words)
     class(kadam_optimizer), intent(inout) :: this
     real(real32), intent(in), contiguous, target :: x(:)
@@ -350,7 +366,8 @@ contains
                 error, stat, errmsg)
   end subroutine
 
-  !> Collective. After every step: takes a snapshot when one is due, and moves on one that travels.
+  !> Takes a snapshot if one is due, and sends the next pieces of one that travels. Call it after every step.
+  !> Collective.
   subroutine optimizer_after_step(this, x, stat, errmsg, words)
     class(kadam_optimizer), intent(inout) :: this
     real(real32), intent(in), contiguous, target :: x(:)
@@ -365,8 +382,8 @@ contains
     call report(c_after_step(this%handle, c_loc(x), c_text(text), error), error, stat, errmsg)
   end subroutine
 
-  !> After kadam_peer_failure: goes on from the newest whole snapshot, on the ranks that are left. Collective over
-  !> those. stat is kadam_no_snapshot if none is whole: load_newest() goes on then.
+  !> After kadam_peer_failure: makes the optimizer anew for the ranks that are left, and restores the newest whole
+  !> snapshot. Collective over these ranks. stat is kadam_no_snapshot if none is whole: load_newest() can go on then.
   subroutine optimizer_go_on(this, x, stat, errmsg, survivors)
     class(kadam_optimizer), intent(inout) :: this
     real(real32), intent(inout), contiguous, target :: x(:)
@@ -380,21 +397,21 @@ contains
     if (present(survivors) .and. (stat == kadam_success .or. stat == kadam_no_snapshot)) survivors = left
   end subroutine
 
-  !> Where processes ask this rank to join, 'HOST:PORT'; '' over MPI.
+  !> Returns the address at which processes ask this rank to join, 'HOST:PORT'; '' over MPI.
   function optimizer_door(this) result(text)
     class(kadam_optimizer), intent(in) :: this
     character(len=:), allocatable :: text
     text = text_at(c_door(this%handle))
   end function
 
-  !> Whether somebody had asked when the last snapshot was whole. The same on all ranks.
+  !> Whether a process had asked to join when the last snapshot became whole. The same on all ranks.
   logical function optimizer_has_newcomers(this)
     class(kadam_optimizer), intent(in) :: this
     optimizer_has_newcomers = c_has_newcomers(this%handle) /= 0
   end function
 
-  !> Collective. Takes in those who ask to join: the optimizer is made anew for these ranks and them, and goes on
-  !> where it stands. Where nobody is left who asks, all is as before.
+  !> Takes in the processes that ask to join: takes a snapshot now, makes the optimizer anew for the present ranks and
+  !> the newcomers, and restores that snapshot. If no process asks any more, everything stays as it is. Collective.
   subroutine optimizer_admit(this, x, stat, errmsg, words, ranks)
     class(kadam_optimizer), intent(inout) :: this
     real(real32), intent(inout), contiguous, target :: x(:)
@@ -412,9 +429,9 @@ contains
     if (present(ranks) .and. stat == kadam_success) ranks = all
   end subroutine
 
-  !> Of a process that is not one of the ranks yet, with an optimizer made as theirs over MPI_COMM_SELF: joins them
-  !> when they next call admit(). doors: door() of some of them, with spaces between. host: where others reach this
-  !> process (default: found out). every, spread: as theirs.
+  !> Joins ranks that train. A process that is not one of them yet calls it, with an optimizer made as theirs over
+  !> MPI_COMM_SELF; it waits until they call admit(). doors: door() of some of them, with spaces between. host: where
+  !> others reach this process (default: found out). every, spread: as in their keep_snapshots().
   subroutine optimizer_join(this, x, doors, every, stat, errmsg, spread, host, ranks)
     class(kadam_optimizer), intent(inout) :: this
     real(real32), intent(inout), contiguous, target :: x(:)
@@ -465,7 +482,7 @@ contains
     call report(c_measure_phases(this%handle, merge(1_c_int, 0_c_int, on), error), error, stat, errmsg)
   end subroutine
 
-  !> Collective. A NaN where there is no such figure.
+  !> Computes figures that say whether training goes well; a NaN where there is no such figure. Collective.
   subroutine optimizer_health(this, health, stat, errmsg)
     class(kadam_optimizer), intent(inout) :: this
     type(kadam_health), intent(out) :: health
@@ -484,7 +501,7 @@ contains
     character(len=*), intent(out), optional :: errmsg
     character(len=160) :: sentence
     stat = kadam_success
-    ! Without an optimizer the call itself says so.
+    ! Without an optimizer, the call of C reports that there is none.
     fits = elements == this%elements .or. .not. c_associated(this%handle)
     if (fits) return
     write (sentence, '(3a, i0, a, i0)') 'kadam_optimizer: ', name, ' has ', elements, &

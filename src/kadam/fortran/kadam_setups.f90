@@ -1,7 +1,7 @@
 ! SPDX-FileCopyrightText: The Kadam authors
 ! SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-!> What is to be made.
+!> The description of an optimizer.
 module kadam_setups
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int32, int64, real32, real64
@@ -12,19 +12,20 @@ module kadam_setups
 
   public :: kadam_setup
 
-  !> What to make. Its procedures do not fail: kadam_optimizer%create() says what is wrong.
+  !> The description of an optimizer. Its procedures do not fail: it keeps the first mistake, and
+  !> kadam_optimizer%create() reports it.
   type :: kadam_setup
     private
     type(c_ptr) :: handle = c_null_ptr
   contains
     procedure :: create => setup_create
     procedure :: destroy => setup_destroy
-    !> Its kadam_setup of kadam.h.
+    !> The kadam_setup of kadam.h that it holds.
     procedure :: c_handle => setup_c_handle
-    !> An option by name: a number, a logical, a text, or a rank-1 array of real64.
+    !> Sets an option by its name: to a number, a logical, a text, or a rank-1 array of real64.
     generic :: set => set_real32, set_real64, set_int32, set_int64, set_logical, set_text, set_reals
-    !> The next tensor of the flat vector of parameters.
-    !> It has so many elements, or this shape, as shape() says it.
+    !> Appends a tensor to the flat vector of parameters, with this number of elements, or with this shape, as the
+    !> intrinsic shape() returns it.
     generic :: tensor => tensor_int32, tensor_int64, tensor_shape_int32, tensor_shape_int64
     procedure :: group => setup_group
     procedure :: ranks_per_node => setup_ranks_per_node
@@ -33,7 +34,7 @@ module kadam_setups
     procedure :: piece_bytes => setup_piece_bytes
     procedure :: timeout_seconds => setup_timeout_seconds
     procedure :: allow_alone => setup_allow_alone
-    !> Arrays will be device memory: step() then takes type(c_ptr); other procedures take an array that
+    !> Says that all arrays lie in device memory: step() then takes type(c_ptr); other procedures take an array that
     !> c_f_pointer() made of the device pointer, which is passed on and never read here.
     procedure :: use_device_memory => setup_use_device_memory
     procedure, private :: set_real32, set_real64, set_int32, set_int64, set_logical, set_text, set_reals
@@ -117,8 +118,8 @@ contains
     call this%tensor_int64(name, int(elements, int64))
   end subroutine
 
-  !> Extents go to C in reverse: there the last one varies fastest. spectral: .false. for embeddings and output
-  !> layers, which muon leaves to Adam.
+  !> Passes the extents to C in reverse order, since in C the last one varies fastest. spectral: .false. for
+  !> embeddings and output layers, which muon leaves to Adam (default .true.).
   subroutine tensor_shape_int64(this, name, shape, spectral)
     class(kadam_setup), intent(inout) :: this
     character(len=*), intent(in) :: name
@@ -139,8 +140,9 @@ contains
     call this%tensor_shape_int64(name, int(shape, int64), spectral)
   end subroutine
 
-  !> Tensors whose names fit a pattern (* stands for any characters) have another learning rate or weight decay,
-  !> or are exchanged exactly.
+  !> Adds a parameter group: the tensors whose names match the pattern `tensors`, in which * stands for any characters;
+  !> a tensor belongs to the first group that it matches. lr_scale: factor on the learning rate (default 1).
+  !> weight_decay: default that of the optimizer. dense: whether they are exchanged exactly (default .false.).
   subroutine setup_group(this, tensors, lr_scale, weight_decay, dense)
     class(kadam_setup), intent(inout) :: this
     character(len=*), intent(in) :: tensors
@@ -157,39 +159,45 @@ contains
     call c_setup_group(this%handle, c_text(tensors), scale, decay, merge(1_c_int, 0_c_int, exact))
   end subroutine
 
+  !> Sets the levels of an exchange. 1: one level, the default; 0: two levels, with the ranks that share memory in a
+  !> node; more: two levels, with this number of consecutive ranks in a node.
   subroutine setup_ranks_per_node(this, ranks)
     class(kadam_setup), intent(inout) :: this
     integer, intent(in) :: ranks
     call c_setup_ranks_per_node(this%handle, int(ranks, c_int))
   end subroutine
 
+  !> Says whether MPI takes device memory: 'on', 'off', or 'auto', the default: what MPI says of itself.
   subroutine setup_gpu_aware(this, word)
     class(kadam_setup), intent(inout) :: this
     character(len=*), intent(in) :: word
     call c_setup_gpu_aware(this%handle, c_text(word))
   end subroutine
 
-  !> 'mpi', the default, or 'tcp': connections of Kadam's own, over which go_on() works with every MPI.
+  !> Sets what carries messages: 'mpi', the default, or 'tcp': connections that Kadam makes itself, over which go_on()
+  !> works with every MPI, and processes can join.
   subroutine setup_wire(this, word)
     class(kadam_setup), intent(inout) :: this
     character(len=*), intent(in) :: word
     call c_setup_wire(this%handle, c_text(word))
   end subroutine
 
+  !> Sets the length of the pieces that messages are cut into; 0, the default: chosen by where kernels run.
   subroutine setup_piece_bytes(this, bytes)
     class(kadam_setup), intent(inout) :: this
     integer, intent(in) :: bytes
     call c_setup_piece_bytes(this%handle, int(bytes, c_int64_t))
   end subroutine
 
-  !> How long a call waits for other ranks while nothing comes or leaves; 0: for ever.
+  !> Sets how long a call waits for other ranks while nothing comes or leaves, before it fails; 0: it waits for ever.
+  !> Default: 1800.
   subroutine setup_timeout_seconds(this, seconds)
     class(kadam_setup), intent(inout) :: this
     real(real64), intent(in) :: seconds
     call c_setup_timeout_seconds(this%handle, real(seconds, c_double))
   end subroutine
 
-  !> Whether one rank is enough where the launcher has started several tasks.
+  !> Says whether one rank may train alone where the launcher has started several tasks (default .false.).
   subroutine setup_allow_alone(this, value)
     class(kadam_setup), intent(inout) :: this
     logical, intent(in) :: value
