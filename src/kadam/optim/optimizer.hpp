@@ -79,7 +79,8 @@ class Optimizer final {
   /// the next round does, which this call then waits for. Nothing can be exchanged afterwards. step() itself
   /// calls it where it refuses its arguments.
   void give_up_step() noexcept;
-  /// Returns what make() returns, a function that prepares a step; if make() throws, gives up the step.
+  /// Calls make(), which prepares the arguments of a step, and returns its result. If make() throws, gives up
+  /// the step.
   template <class Make>
   auto prepare_step(const Make& make) {
     try {
@@ -123,13 +124,13 @@ class Optimizer final {
   /// nonfinite = "round" the next round throws; by then ranks differ, and training can only go on from a
   /// checkpoint.
   ///
-  /// What has been sent already, or is owed, keeps the learning rates of its time where they are part of it:
-  /// of the steps that local_adam, local_muon, zero_one_adam, efficient_adam, locally_accumulated_adam and
-  /// divisible_adam send, not of the gradients and momenta that others send. Where ranks take steps of their
-  /// own (zero_one_adam, local_adam, local_muon), a new weight decay holds after the next synchronisation.
-  /// Errors: std::invalid_argument for another option, a value below 0 or not finite, or one that this
-  /// algorithm cannot work with, be it only beside the weight decay that holds until the next
-  /// synchronisation; nothing is set then.
+  /// Steps that have been sent already, or are owed, keep the learning rate that they were made with:
+  /// local_adam, local_muon, zero_one_adam, efficient_adam, locally_accumulated_adam and divisible_adam send
+  /// steps; the others send gradients and momenta, which contain no learning rate. Where ranks take steps of
+  /// their own (zero_one_adam, local_adam, local_muon), a new weight decay holds after the next
+  /// synchronisation. Errors: std::invalid_argument for another option, a value below 0 or not finite, or one
+  /// that this algorithm cannot work with, also in combination with the weight decay that still holds;
+  /// nothing is set then.
   void set(const OptionMap& values);
   /// Sets lr_scale and weight_decay of the parameter group that was made with the pattern `tensors`, by the
   /// rules of set(). weight_decay: nothing for that of the optimizer. A new lr_scale holds when a new weight
