@@ -15,12 +15,11 @@
 
 namespace kadam {
 
-/// Tensors of a flat vector cut in tiles, so that per-tensor sums are parallel and have a fixed order.
+/// The tiles of all tensors of a flat vector: sums over a tensor are parallel and have a fixed order.
 /// Memory: 24 B per tile, 8 B per tensor.
 template <class MemorySpace>
 struct TensorTiles {
-  /// CPU: four float arrays of a tile stay in a core's cache. GPU: long enough that a team seldom waits for
-  /// itself.
+  /// CPU: four float arrays of a tile fit in a core's cache. GPU: a long tile has few barriers per element.
   static constexpr std::int64_t tile_elements =
       detail::one_thread_per_block<typename MemorySpace::execution_space> ? 1024 : 8192;
 
@@ -38,7 +37,7 @@ struct TensorTiles {
     return static_cast<std::int64_t>(first_tile.extent(0)) - 1;
   }
 
-  /// Tiles of tensors between these boundaries.
+  /// Returns the number of tiles of the tensors between these boundaries.
   [[nodiscard]] static std::int64_t count(const std::vector<std::int64_t>& boundaries) {
     std::int64_t tiles = 0;
     for (std::size_t tensor = 0; tensor + 1 < boundaries.size(); ++tensor)
@@ -49,7 +48,7 @@ struct TensorTiles {
     return tiles * sizeof(Tile) + (tensors + 1) * sizeof(std::int64_t);
   }
 
-  /// boundaries: the first element of each tensor, and d.
+  /// boundaries: the first element of each tensor, and d. Waits for its copies.
   static TensorTiles make(const std::vector<std::int64_t>& boundaries) {
     std::vector<Tile> list;
     std::vector<std::int64_t> first;
@@ -66,7 +65,7 @@ struct TensorTiles {
   }
 };
 
-/// What a LAMB step does to one coordinate, but for the trust ratio of its tensor.
+/// The rule of a LAMB step for one coordinate, without the trust ratio of its tensor.
 struct LambStep {
   Ema first;
   Ema second;
@@ -82,7 +81,7 @@ struct LambStep {
   }
 };
 
-/// Per tensor: factor on the learning rate, weight decay, and what the kernel finds out.
+/// The numbers of each tensor: factor on the learning rate, weight decay, and the results of the kernels.
 template <class MemorySpace>
 struct LambTensors {
   Kokkos::View<float*, MemorySpace> lr_scale;
@@ -167,8 +166,8 @@ void lamb_moments(const Exec& exec, const LambStep& rule, const TensorTiles<Memo
 
 namespace detail {
 
-/// Sums of the shares of one tensor's tiles: by one thread of a CPU in the order of tiles, by a team in an
-/// order of its own, which is always the same.
+/// Sums the shares of one tensor's tiles: one thread of a CPU in the order of tiles, a team in another order
+/// that is always the same.
 template <class MemorySpace>
 struct SumOfTiles {
   TensorTiles<MemorySpace> tiles;

@@ -8,15 +8,15 @@
 
 #include <cstdint>
 
-/// What a step with a frozen variance does to one coordinate, before and after the exchange: fused into the
-/// encoding and the decoding of messages.
+/// The rules of a step with a frozen variance for one coordinate, before and after the exchange: kernels that
+/// encode and decode messages apply them in the same pass.
 ///
-/// After a compressed step the momentum is what all ranks decoded, so it lives in the message of that step:
-/// it is read from there, bits/8 bytes per element, and not written as float32. Only the first compressed
-/// step starts from the float32 momentum of the warm-up.
+/// After a compressed step the momentum is the vector that all ranks have decoded. It stays in the message of
+/// that step and is read from there, bits/8 bytes per element; it is not written as float32. Only the first
+/// compressed step starts from the float32 momentum of the warm-up.
 namespace kadam {
 
-/// y = ema(m, g, beta1), a rule of OfNumbers: g is the gradient of element i.
+/// y = ema(m, g, beta1), a rule of OfNumbers: g is the gradient of element i, m the decoded momentum.
 struct LocalMomentum {
   Ema first;
   float gradient_scale;
@@ -25,7 +25,7 @@ struct LocalMomentum {
   }
 };
 
-/// y / (sqrt(v) + eps): legal, because v is frozen and equal on all ranks. So is m here: what was decoded.
+/// y / (sqrt(v) + eps). Valid: v and the decoded m are the same on all ranks.
 struct PreconditionedMomentum {
   LocalMomentum y;
   Vector<const float> v;
@@ -55,7 +55,7 @@ struct PreconditionedFromMomentum {
   }
 };
 
-/// x <- AdamApply(x, mean of y, v), by the rule of the segment. Coordinates without variance only decay.
+/// x <- AdamApply(x, mean of y, v), with the rule of the segment. Coordinates without variance only decay.
 struct FrozenUpdate {
   struct Loaded {
     float x;
@@ -72,7 +72,7 @@ struct FrozenUpdate {
                                          const Loaded& loaded) const {
     x(i) = apply(loaded.x, mean, loaded.v);
   }
-  /// What is kept out of compression has variance, and its own exact mean.
+  /// Inactive coordinates with variance belong to tensors kept dense, which KeptDenseUpdate updates.
   KOKKOS_FORCEINLINE_FUNCTION void inactive(const std::int64_t i, const AdamApply& apply) const {
     if (!(v(i) > 0.0F)) x(i) *= apply.decay;
   }
@@ -91,7 +91,7 @@ struct PreconditionedUpdate {
   }
 };
 
-/// For tensors kept dense, whose momentum stays float32: m <- mean of y as well, where there is variance.
+/// For tensors kept dense, whose momentum stays float32: m <- mean of y, then FrozenUpdate, where v > 0.
 struct KeptDenseUpdate {
   WithCopy<MemorySpace, FrozenUpdate> update;
   Vector<float> m;

@@ -18,7 +18,7 @@
 
 namespace kadam::detail {
 
-/// Calls apply with the values of those elements of one block that lie in [begin, end).
+/// Calls apply(i, value) for the elements of one block that lie in [begin, end).
 template <Quantiser Q, class Apply, class MemorySpace>
 struct DecodeBlock {
   Q quantiser;
@@ -29,7 +29,7 @@ struct DecodeBlock {
   std::int64_t end;
   Apply apply;
 
-  /// By one thread, in tiles, or word by word where not all of one is wanted.
+  /// One thread works in tiles, and word by word in a tile that has elements outside of [begin, end).
   KOKKOS_FUNCTION void operator()(const HostBlockMember& member, const std::int64_t index) const {
     const BlockMap::Block block = map.block(index);
     const float scale = scale_of(block);
@@ -39,7 +39,7 @@ struct DecodeBlock {
                    });
   }
 
-  /// By a team: threads that share a word read it together.
+  /// A team works element by element; threads whose elements share a word read it together.
   template <class Team>
   KOKKOS_FUNCTION void operator()(const TeamBlockMember<Team>& member, const std::int64_t index) const {
     const BlockMap::Block block = map.block(index);
@@ -67,8 +67,8 @@ struct DecodeBlock {
     return Kokkos::min(end, block.first_element + block.elements);
   }
 
-  /// Where an update says what it loads, several elements are loaded before the first is stored: their loads
-  /// are under way at the same time.
+  /// If the update has load() and store(), a thread loads several elements before it stores the first: their
+  /// loads are under way at the same time.
   template <class Member, class TypedApply>
   KOKKOS_FORCEINLINE_FUNCTION void decode_whole(const Member& member, const TypedApply& typed_apply,
                                                 const BlockMap::Block& block, float scale) const {
@@ -93,7 +93,7 @@ struct DecodeBlock {
     }
   }
 
-  /// Element by element of [from, to).
+  /// Decodes the elements [from, to) one by one.
   template <class Member, class TypedApply>
   KOKKOS_FORCEINLINE_FUNCTION void decode_some(const Member& member, const TypedApply& typed_apply,
                                                const BlockMap::Block& block, float scale, std::int64_t from,
@@ -108,7 +108,7 @@ struct DecodeBlock {
     });
   }
 
-  /// The elements [from, to) of a block.
+  /// Decodes the elements [from, to) of a block in tiles.
   template <class TypedApply>
   KOKKOS_FORCEINLINE_FUNCTION void decode_tiles(const HostBlockMember& member, const TypedApply& typed_apply,
                                                 const BlockMap::Block& block, float scale, std::int64_t from,
@@ -131,7 +131,7 @@ struct DecodeBlock {
     });
   }
 
-  /// What becomes of an inactive element.
+  /// Calls the update for an inactive element, if it has such a function.
   template <class TypedApply>
   KOKKOS_FORCEINLINE_FUNCTION static void leave(const TypedApply& typed_apply, const std::int64_t i) {
     if constexpr (requires { typed_apply.inactive(i); }) typed_apply.inactive(i);

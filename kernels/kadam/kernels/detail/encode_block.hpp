@@ -20,8 +20,8 @@
 
 namespace kadam::detail {
 
-/// Encodes one block with error feedback: source + error; its scale; its codes into the message; what they do
-/// not say back into the error. Error: a View of float, or Bfloat16Errors.
+/// Encodes one block with error feedback: adds source and error, computes the scale, writes the codes to the
+/// message and the rounding error to `error`. Error: a View of float, or Bfloat16Errors.
 template <Quantiser Q, class Source, class MemorySpace, class Error>
 struct EncodeBlock {
   Q quantiser;
@@ -31,8 +31,8 @@ struct EncodeBlock {
   Error error;
   Words<MemorySpace> message;
 
-  /// By one thread, in tiles that stay in cache: all inputs first, which wait for the scale where the error
-  /// is, or in the innermost cache if that has no room for them.
+  /// One thread works in tiles that stay in cache. It computes all inputs first; they wait for the scale in
+  /// `error`, or, if errors are short, in the innermost cache.
   KOKKOS_FUNCTION void operator()(const HostBlockMember& member, const std::int64_t index) const {
     const BlockMap::Block block = map.block(index);
     if constexpr (is_short) {
@@ -45,9 +45,8 @@ struct EncodeBlock {
     }
   }
 
-  /// By a team, which holds the inputs in registers until there is a scale: the error is read once and
-  /// written once. Those of a block longer than held() wait in the error, or in the team's memory if that has
-  /// no room for them.
+  /// A team holds the inputs in registers until it knows the scale: the error is read once and written once.
+  /// The inputs of a block longer than held() wait in `error`, or, if errors are short, in the team's memory.
   template <class Team>
   KOKKOS_FUNCTION void operator()(const TeamBlockMember<Team>& member, const std::int64_t index) const {
     const BlockMap::Block block = map.block(index);
@@ -72,7 +71,7 @@ struct EncodeBlock {
 
  private:
   static constexpr bool is_short = !Kokkos::is_view_v<Error>;
-  /// Whether every team holds every block whose inputs have no room in the error: on a GPU.
+  /// Whether a team holds every block with short errors in its registers: on a GPU.
   static constexpr bool team_holds_inputs = [] {
     if constexpr (is_short) return held_by_any_team >= Error::longest_block;
     return false;
@@ -136,8 +135,8 @@ struct EncodeBlock {
     });
   }
 
-  /// From what each thread knows; writes it into the message. All threads have read their inputs then, also
-  /// those from a message that the new one replaces.
+  /// Computes the scale from the statistic of each thread and writes it to the message. When it returns, all
+  /// threads have read their inputs, also those from a message that the new one overwrites.
   template <class Member>
   KOKKOS_FORCEINLINE_FUNCTION float scale_of_team(const Member& member, const BlockMap::Block& block,
                                                   double own) const {
@@ -157,7 +156,7 @@ struct EncodeBlock {
     }
   }
 
-  /// h: the errors of the block, in whose place come first the inputs and then the new errors.
+  /// h: the errors of the block; the inputs replace them, then the new errors replace the inputs.
   KOKKOS_FORCEINLINE_FUNCTION void encode(const HostBlockMember& member, const BlockMap::Block& block,
                                           float* h) const {
     const float scale = compensate(member, block, h);
@@ -165,7 +164,7 @@ struct EncodeBlock {
     pack(member, block, scale, h);
   }
 
-  /// h <- what is to be sent; its scale.
+  /// h <- input + error. Returns the scale.
   KOKKOS_FORCEINLINE_FUNCTION float compensate(const HostBlockMember& member, const BlockMap::Block& block,
                                                float* h) const {
     using Statistic = std::conditional_t<Q::reduces_by_max, HostBlockMember::Max, HostBlockMember::Sum>;
@@ -214,7 +213,7 @@ struct EncodeBlock {
     }
   }
 
-  /// Codes of h into words; what they do not say stays in h.
+  /// Writes the codes of h to the message; h <- the rounding error.
   KOKKOS_FORCEINLINE_FUNCTION void pack(const HostBlockMember& member, const BlockMap::Block& block,
                                         float scale, float* h) const {
     constexpr std::int64_t width = elements_per_word<Q>;
@@ -233,7 +232,7 @@ struct EncodeBlock {
     });
   }
 
-  /// Asks for a part of the next block while this one is worked on in cache.
+  /// Prefetches a part of the next block.
   KOKKOS_FORCEINLINE_FUNCTION void prefetch_next(std::int64_t first, std::int64_t count) const {
     if (first + count > map.elements) return;
     if constexpr (!is_short) prefetch(error.data() + first, count);
