@@ -175,6 +175,33 @@ TEST(SocketTransport, ASynchronousSendIsDoneWhenAllOfItHasLeft) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/// The message has come before its receive, which has no room for it.
+TEST(SocketTransport, RefusesAMessageThatIsLongerThanItsReceive) {
+  if (ranks_of_world() == 1) GTEST_SKIP() << "nobody to send to";
+  const auto communicator = test::Wire{true, Staging::automatic}.connect();
+  const int last = communicator->size() - 1;
+  std::vector<std::byte> message(200);
+  std::vector<std::byte> arrives(200, std::byte{1});
+  const ExchangeBuffers buffers{message, arrives};
+  {
+    Exchange exchange(*communicator, Traffic::background, std::span(&buffers, 1));
+    if (communicator->rank() == 0) {
+      exchange.send(0, last, 0, {0, 150});
+      exchange.send(0, last, 1, {0, 50});
+    } else if (communicator->rank() == last) {
+      exchange.receive(0, 0, 1, {150, 50}, 1);
+      while (exchange.arrivals(true).empty()) {
+      }
+      const std::string said = refusal<std::runtime_error>([&] { exchange.receive(0, 0, 0, {0, 100}, 0); });
+      EXPECT_EQ(
+          said,
+          "kadam::SocketConnections: a message of 150 bytes from rank 0 is longer than its receive of 100");
+      EXPECT_EQ(std::count(arrives.begin(), arrives.end(), std::byte{1}), 150);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);  // what has been sent stays until then
+  }
+}
+
 /// Its end is found out by a send: a receive that was there before must hear of it.
 TEST(SocketTransport, AnEndedRankThatASendFindsEndsReceives) {
   if (ranks_of_world() == 1) GTEST_SKIP() << "nobody to send to";

@@ -87,7 +87,8 @@ void SocketConnections::receive(Lane lane, int from, const Posted& posted) {
   const auto found =
       std::find_if(kept.begin(), kept.end(), [&](const Kept& one) { return matches(one.header); });
   if (found != kept.end()) {
-    std::copy_n(found->bytes.data(), std::min(posted.bytes, found->bytes.size()), posted.data);
+    require_room(from, found->header, posted);
+    std::copy_n(found->bytes.data(), found->bytes.size(), posted.data);
     if (found->header.kind == Kind::message_to_be_answered) answer(from, found->header);
     posted.owner->has_arrived(posted.id, found->header.tag);
     kept.erase(found);
@@ -95,9 +96,11 @@ void SocketConnections::receive(Lane lane, int from, const Posted& posted) {
   }
   Incoming& incoming = sender.incoming;
   const bool is_being_kept = incoming.header_read == sizeof(Header) && !incoming.receive &&
-                             incoming.header.kind != Kind::answer && matches(incoming.header);
+                             incoming.header.kind != Kind::answer && !is_dropped(incoming.header) &&
+                             matches(incoming.header);
   if (is_being_kept) {
-    std::copy_n(incoming.kept.bytes.data(), std::min(posted.bytes, incoming.read), posted.data);
+    require_room(from, incoming.header, posted);
+    std::copy_n(incoming.kept.bytes.data(), incoming.read, posted.data);
     incoming.receive = posted;
     if (incoming.header.kind == Kind::message_to_be_answered) answer(from, incoming.header);
     return;
@@ -144,7 +147,7 @@ void SocketConnections::forget(const SocketMessages& owner) {
     if (one.incoming.receive && one.incoming.receive->owner == &owner) {
       one.incoming.kept.bytes.resize(one.incoming.header.bytes);
       one.incoming.receive.reset();
-      one.incoming.header.tag = -1;
+      one.incoming.header.tag = dropped;
     }
     std::erase_if(one.outgoing,
                   [&](const Outgoing& message) { return message.owner == &owner && message.written == 0; });
@@ -237,15 +240,17 @@ void SocketConnections::begin_message(int rank) {
     incoming.kept.bytes.resize(incoming.header.bytes);
     return;
   }
-  if (found->bytes < incoming.header.bytes) {
-    throw std::runtime_error("kadam::SocketConnections: a message of " +
-                             std::to_string(incoming.header.bytes) + " bytes from rank " +
-                             std::to_string(rank) + " is longer than its receive of " +
-                             std::to_string(found->bytes));
-  }
+  require_room(rank, incoming.header, *found);
   incoming.receive = *found;
   posted.erase(found);
   if (incoming.header.kind == Kind::message_to_be_answered) answer(rank, incoming.header);
+}
+
+void SocketConnections::require_room(int from, const Header& header, const Posted& posted) {
+  if (header.bytes <= posted.bytes) return;
+  throw std::runtime_error("kadam::SocketConnections: a message of " + std::to_string(header.bytes) +
+                           " bytes from rank " + std::to_string(from) + " is longer than its receive of " +
+                           std::to_string(posted.bytes));
 }
 
 void SocketConnections::end_message(int rank) {
@@ -255,7 +260,7 @@ void SocketConnections::end_message(int rank) {
     complete(done.header.number, &Unanswered::is_answered);
   } else if (done.receive) {
     done.receive->owner->has_arrived(done.receive->id, done.header.tag);
-  } else if (done.header.tag >= 0) {
+  } else if (!is_dropped(done.header)) {
     done.kept.header = done.header;
     from.kept[static_cast<std::size_t>(done.header.lane)].push_back(std::move(done.kept));
   }

@@ -51,6 +51,9 @@ class SocketConnections {
     std::uint64_t bytes = 0;
     std::uint64_t number = 0;  ///< identifies a message that is to be answered, and its answer
   };
+  /// The tag of a message whose receive was given up: its rest is read and dropped. Other tags are >= 0.
+  static constexpr std::int32_t dropped = -1;
+  [[nodiscard]] static bool is_dropped(const Header& header) { return header.tag == dropped; }
 
   /// A receive that waits for its message. No tag: it takes any message.
   struct Posted {
@@ -113,6 +116,8 @@ class SocketConnections {
   /// the others have not come yet.
   bool read_into(int rank, std::byte* data, std::size_t bytes, std::size_t& read);
   void begin_message(int rank);
+  /// Errors: std::runtime_error if the message is longer than its receive.
+  static void require_room(int from, const Header& header, const Posted& posted);
   void end_message(int rank);
   void answer(int rank, const Header& header);
   void complete(std::uint64_t number, bool Unanswered::*half);
