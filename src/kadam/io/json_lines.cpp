@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <kadam/io/host_file.hpp>
 #include <kadam/io/json_lines.hpp>
 
 #include <nlohmann/json.hpp>
@@ -35,9 +36,12 @@ std::string lines_up_to(const std::filesystem::path& path, std::int64_t last_ste
 }  // namespace
 
 JsonLinesWriter::JsonLinesWriter(const std::filesystem::path& path, std::int64_t last_step) : path_(path) {
-  const std::string kept = lines_up_to(path, last_step);
-  stream_.open(path);
-  stream_ << kept << std::flush;
+  if (std::filesystem::is_regular_file(path)) {
+    detail::HostFileWriter kept(path);
+    kept.write(lines_up_to(path, last_step));
+    kept.commit();
+  }
+  stream_.open(path, std::ios::app);
   if (!stream_) throw std::runtime_error(path.string() + ": cannot be written: " + std::strerror(errno));
 }
 
