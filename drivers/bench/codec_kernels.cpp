@@ -3,8 +3,6 @@
 #include <bench/kernel_cases.hpp>
 #include <kadam/algorithms/algorithm.hpp>
 #include <kadam/algorithms/frozen_momentum.hpp>
-#include <kadam/codec/block_codec.hpp>
-#include <kadam/wire/block_message.hpp>
 
 #include <fmt/format.h>
 
@@ -12,21 +10,6 @@
 
 namespace kadam::bench {
 namespace {
-
-constexpr std::int64_t block = 2048;
-constexpr int ranks_of_step = 4;
-
-/// The codec of a vector in one chunk per rank; shared by the cases of a code.
-struct Code {
-  Code(const std::string& name, std::int64_t elements, int ranks)
-      : codec(make_quantiser(name), ChunkLayout(elements, ranks), block),
-        chunk_elements(ChunkLayout(elements, ranks).chunk(0).elements()),
-        bytes(code_bits(name) / 8.0 + 4.0 / block) {}
-
-  BlockCodec codec;
-  std::int64_t chunk_elements;
-  double bytes;  ///< of a message, per element
-};
 
 using Momentum = OfNumbers<MemorySpace, LocalMomentum>;
 using Update = UpdateBySegment<MemorySpace, AdamApplyOf, WithCopy<MemorySpace, FrozenUpdate>>;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/codec/block_codec.hpp>
 #include <kadam/execution.hpp>
 #include <kadam/kernels/byte_moments.hpp>
 #include <kadam/kernels/number_format.hpp>
@@ -54,6 +55,22 @@ struct Vectors {
   Vector<float> error;
   ByteMoments<MemorySpace> byte_moments;  ///< of one tensor
   Vector<std::uint32_t> words;            ///< messages: room for d float32 words
+};
+
+/// Ranks of the exchanges that cases take part in.
+inline constexpr int ranks_of_step = 4;
+
+/// The codec of a vector in one chunk per rank, in blocks of 2048; shared by the cases of a code.
+struct Code {
+  Code(const std::string& name, std::int64_t elements, int ranks)
+      : codec(make_quantiser(name), ChunkLayout(elements, ranks), block),
+        chunk_elements(ChunkLayout(elements, ranks).chunk(0).elements()),
+        bytes(code_bits(name) / 8.0 + 4.0 / block) {}
+
+  static constexpr std::int64_t block = 2048;
+  BlockCodec codec;
+  std::int64_t chunk_elements;
+  double bytes;  ///< of a message, per element
 };
 
 /// Numbers of both signs whose sizes spread over some decades, as gradients do: element i has the same value

@@ -42,9 +42,10 @@ struct Comparison {
   const char* with;
 };
 
-constexpr std::array<Comparison, 8> comparisons = {{{"lamb_update", "adam_update"},
+constexpr std::array<Comparison, 9> comparisons = {{{"lamb_update", "adam_update"},
                                                     {"adam_update, 8-bit moments", "adam_update"},
                                                     {"onebit_adam step, n = 4", "adam_update"},
+                                                    {"onebit_lamb step, n = 4", "adam_update"},
                                                     {"top-k per 4096, 1 %", update_limit_kernel},
                                                     {"top-k per 4096, 0.1 %", update_limit_kernel},
                                                     {"top-k of all, 1 %", read_limit_kernel},

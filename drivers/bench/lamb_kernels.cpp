@@ -1,10 +1,13 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <bench/kernel_cases.hpp>
+#include <kadam/algorithms/algorithm.hpp>
 #include <kadam/kernels/lamb_update.hpp>
 #include <kadam/kernels/onebit_lamb_update.hpp>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 /// LAMB and 1-bit LAMB, over a vector of four tensors.
 namespace kadam::bench {
@@ -23,10 +26,20 @@ Vector<double> partial_sums(const TensorTiles<MemorySpace>& tiles, std::int64_t 
   return Vector<double>("kadam-bench::partial", static_cast<std::size_t>(per_tile * tiles.tile_count()));
 }
 
-/// What both algorithms know of the tensors; shared by their cases.
+std::vector<std::int64_t> boundaries_of_quarters(std::int64_t d) {
+  return {0, d / 4, d / 2, 3 * (d / 4), d};
+}
+
+std::vector<Segment> quarters(std::int64_t d) {
+  const std::vector<std::int64_t> boundaries = boundaries_of_quarters(d);
+  std::vector<Segment> tensors;
+  for (std::size_t k = 0; k < 4; ++k) tensors.push_back({{boundaries[k], boundaries[k + 1]}});
+  return tensors;
+}
+
+/// The tables of four tensors; shared by the cases of both algorithms.
 struct FourTensors {
-  explicit FourTensors(std::int64_t d)
-      : tiles(TensorTiles<MemorySpace>::make({0, d / 4, d / 2, 3 * (d / 4), d})) {
+  explicit FourTensors(std::int64_t d) : tiles(TensorTiles<MemorySpace>::make(boundaries_of_quarters(d))) {
     dense.lr_scale = ones_of_tensors("kadam-bench::lr_scale");
     dense.lambda = ones_of_tensors("kadam-bench::lambda");  // without decay, some norms are not taken
     dense.trust_ratio = ones_of_tensors("kadam-bench::trust_ratio");
@@ -35,19 +48,13 @@ struct FourTensors {
     frozen.trust_ratio = dense.trust_ratio;
     frozen.ratio = ones_of_tensors("kadam-bench::ratio");
     frozen.partial = partial_sums(tiles, 3);
+    frozen.is_kept = Vector<std::uint8_t>("kadam-bench::is_kept", 4);
   }
 
   TensorTiles<MemorySpace> tiles;
   LambTensors<MemorySpace> dense;
   OnebitLambTensors<MemorySpace> frozen;
 };
-
-OnebitLambStep onebit_step() {
-  OnebitLambStep rule;
-  rule.eps = static_cast<float>(lamb_eps);
-  rule.gamma = static_cast<float>(lamb_gamma);
-  return rule;
-}
 
 /// Both passes.
 KernelCase lamb(const Vectors& vectors, const FourTensors& tensors) {
@@ -66,14 +73,6 @@ KernelCase lamb(const Vectors& vectors, const FourTensors& tensors) {
           }};
 }
 
-KernelCase scaled_momentum(const Vectors& vectors, const FourTensors& tensors) {
-  return {
-      "add_scaled_momentum", 16.0, vectors.elements, Limit::update, [&vectors, tensors](const auto& exec) {
-        add_scaled_momentum<ExecutionSpace, MemorySpace>(exec, tensors.tiles, tensors.frozen, Ema::make(0.9),
-                                                         1.0F, vectors.m, vectors.gradient, vectors.error);
-      }};
-}
-
 KernelCase norms(const Vectors& vectors, const FourTensors& tensors) {
   return {"momentum_norms", 8.0, vectors.elements, Limit::read, [&vectors, tensors](const auto& exec) {
             momentum_norms<ExecutionSpace, MemorySpace>(exec, tensors.tiles, vectors.m, vectors.v,
@@ -81,30 +80,90 @@ KernelCase norms(const Vectors& vectors, const FourTensors& tensors) {
           }};
 }
 
-KernelCase ratios(const Vectors& vectors, const FourTensors& tensors) {
-  const Vector<float> fresh("kadam-bench::fresh", static_cast<std::size_t>(vectors.elements));
-  Kokkos::deep_copy(fresh, 1e-6F);
-  return {"onebit_lamb_ratios", 16.0, vectors.elements, Limit::read,
-          [&vectors, tensors, fresh](const auto& exec) {
-            onebit_lamb_ratios<ExecutionSpace, MemorySpace>(exec, onebit_step(), tensors.tiles, tensors.dense,
-                                                            tensors.frozen, vectors.x, vectors.m, vectors.v,
-                                                            fresh);
-          }};
-}
+/// The kernels of a compressed step of 1-bit LAMB on 4 ranks.
+struct OnebitLambKernels {
+  OnebitLambKernels(const Vectors& of_all, const FourTensors& of_tensors)
+      : vectors(of_all),
+        tensors(of_tensors),
+        code("sign", of_all.elements, ranks_of_step),
+        table(segment_table(quarters(of_all.elements))),
+        fresh("kadam-bench::fresh", static_cast<std::size_t>(of_all.elements)),
+        before("kadam-bench::message_before", code.codec.message().total_bytes() / sizeof(std::uint32_t)),
+        reply("kadam-bench::reply", code.codec.message().piece(0).bytes / sizeof(std::uint32_t)) {
+    Kokkos::deep_copy(fresh, 1e-6F);
+    rule.fresh = FreshVariance::make(0.9, 0.999);
+    rule.eps = static_cast<float>(lamb_eps);
+    rule.gamma = static_cast<float>(lamb_gamma);
+  }
 
-KernelCase onebit_apply(const Vectors& vectors, const FourTensors& tensors) {
-  return {"onebit_lamb_apply", 16.0, vectors.elements, Limit::update, [&vectors, tensors](const auto& exec) {
-            onebit_lamb_apply<ExecutionSpace, MemorySpace>(exec, onebit_step(), tensors.tiles, tensors.dense,
-                                                           tensors.frozen, vectors.x, vectors.m, vectors.v);
-          }};
+  void encode(const ExecutionSpace& exec) const {
+    using Input = OfNumbers<MemorySpace, ScaledMomentum>;
+    using Load = LoadBySegment<MemorySpace, MomentumScaleOf<MemorySpace>, Input>;
+    const Load load{{table, {tensors.frozen.momentum_scale}}, {vectors.gradient, {Ema::make(0.9), 1.0F}}};
+    code.codec.encode<SignCode>(exec, code.codec.message().map(),
+                                ContinuedLoad<Load, MemorySpace>{load, vectors.words}, {}, vectors.error,
+                                vectors.words);
+  }
+  void reduce(const ExecutionSpace& exec) const {
+    code.codec.reduce(exec, 0, code.codec.message().chunk_map(0), ranks_of_step, vectors.words, {},
+                      vectors.error, reply);
+  }
+  void ratios(const ExecutionSpace& exec) const {
+    onebit_lamb_ratios<ExecutionSpace, SignQuantiser, MemorySpace>(
+        exec, rule, tensors.tiles, tensors.dense, tensors.frozen, momentum(), vectors.x, vectors.v, fresh);
+  }
+  void apply(const ExecutionSpace& exec) const {
+    onebit_lamb_apply<ExecutionSpace, SignQuantiser, MemorySpace>(
+        exec, rule, tensors.tiles, tensors.dense, tensors.frozen, momentum(), vectors.x, vectors.v);
+  }
+  void keep_message(const ExecutionSpace& exec) const {
+    Kokkos::deep_copy(exec, before,
+                      Kokkos::subview(vectors.words, Kokkos::make_pair(std::size_t{0}, before.extent(0))));
+  }
+
+  const Vectors& vectors;
+  FourTensors tensors;
+  Code code;
+  SegmentTable<MemorySpace> table;
+  Vector<float> fresh;
+  Words<MemorySpace> before;
+  Words<MemorySpace> reply;
+  OnebitLambStep rule;
+
+ private:
+  [[nodiscard]] OnebitLambMomentum<SignQuantiser, MemorySpace> momentum() const {
+    return {{SignQuantiser{}, code.codec.message().map(), vectors.words}, before, vectors.m};
+  }
+};
+
+std::vector<KernelCase> onebit_lamb(const Vectors& vectors, const FourTensors& tensors) {
+  const OnebitLambKernels kernels(vectors, tensors);
+  const std::int64_t d = vectors.elements;
+  const double bytes = kernels.code.bytes;
+  const double reduced = (8.0 + (ranks_of_step + 1) * bytes) / ranks_of_step;
+  return {
+      {"encode sign, scaled momentum", 12.0 + 2 * bytes, d, Limit::update,
+       [kernels](const auto& exec) { kernels.encode(exec); }},
+      {"onebit_lamb_ratios", 16.0 + 2 * bytes, d, Limit::update,
+       [kernels](const auto& exec) { kernels.ratios(exec); }},
+      {"onebit_lamb_apply", 12.0 + bytes, d, Limit::update,
+       [kernels](const auto& exec) { kernels.apply(exec); }},
+      {"onebit_lamb step, n = 4", 40.0 + 7 * bytes + reduced, d, Limit::update, [kernels](const auto& exec) {
+         kernels.keep_message(exec);
+         kernels.encode(exec);
+         kernels.reduce(exec);
+         kernels.ratios(exec);
+         kernels.apply(exec);
+       }}};
 }
 
 }  // namespace
 
 std::vector<KernelCase> lamb_cases(const Vectors& vectors) {
   const FourTensors tensors(vectors.elements);
-  return {lamb(vectors, tensors), scaled_momentum(vectors, tensors), norms(vectors, tensors),
-          ratios(vectors, tensors), onebit_apply(vectors, tensors)};
+  std::vector<KernelCase> cases = {lamb(vectors, tensors), norms(vectors, tensors)};
+  for (KernelCase& one : onebit_lamb(vectors, tensors)) cases.push_back(std::move(one));
+  return cases;
 }
 
 }  // namespace kadam::bench

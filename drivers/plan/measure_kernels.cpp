@@ -42,7 +42,7 @@ std::vector<Source> all_sources() {
       {cost::dense_mean, "ordered_mean of 4", messages},
       {cost::accumulate_direction, "accumulate_adam_direction"},
       {cost::local_step, "local step of 0/1 Adam"},
-      {cost::onebit_lamb_update, "add_scaled_momentum"},
+      {cost::onebit_lamb_update, "onebit_lamb_ratios"},
       {cost::loco_mean, "decode_mean of 4, uniform4", messages},
       {cost::top_k_percent, "top-k per 4096, 1 %"},
       {cost::top_k_permille, "top-k per 4096, 0.1 %"},
@@ -80,8 +80,7 @@ std::string reduction_of_4(const std::string& code) {
 }
 
 /// Kernels that make up one of a plan's together with others.
-constexpr std::array<const char*, 5> sums_of_others = {"onebit_lamb_ratios", "onebit_lamb_apply",
-                                                       "subtract_message, 1 %", "clear_kept, 1 %",
+constexpr std::array<const char*, 3> sums_of_others = {"subtract_message, 1 %", "clear_kept, 1 %",
                                                        "reduce sign of 64"};
 
 double timing_of(const Timings& timings, const std::string& name) {
@@ -131,9 +130,6 @@ plan::KernelCosts costs_of(const Timings& timings) {
   plan::KernelCosts costs;
   for (const Source& source : sources())
     costs.set(source.kernel, timing_of(timings, source.name) / source.elements);
-  costs.set(cost::onebit_lamb_update, timing_of(timings, "add_scaled_momentum") +
-                                          timing_of(timings, "onebit_lamb_ratios") +
-                                          timing_of(timings, "onebit_lamb_apply"));
   const double came_back =
       timing_of(timings, "subtract_message, 1 %") + timing_of(timings, "clear_kept, 1 %");
   costs.set(cost::sparse_apply, came_back / percent);

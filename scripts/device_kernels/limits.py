@@ -37,6 +37,7 @@ LIMITS = {
     "EncodeBlock gauss2 MeanOfMessages": Limit(96),
     "EncodeBlock sign AlreadyAdded": Limit(80),
     "EncodeBlock sign ContinuedSource bf16": Limit(128),
+    "EncodeBlock sign ContinuedSource by tensor": Limit(96),
     "EncodeBlock sign ContinuedSource": Limit(120),
     "EncodeBlock sign ElementSource bf16": Limit(112),
     "EncodeBlock sign ElementSource": Limit(104),
@@ -65,8 +66,8 @@ LIMITS = {
     "MomentUpdate": Limit(56),
     "MomentsAndDirectionOf": Limit(72),
     "MomentumNorms": Limit(56),
-    "OnebitLambApply": Limit(48),
-    "OnebitLambNorms": Limit(56),
+    "OnebitLambApply sign": Limit(88),
+    "OnebitLambNorms sign": Limit(96),
     "OnebitLambRatios": Limit(48),
     "OrderedMeanOfElement": Limit(32),
     "RaiseVarianceOfBlock": Limit(48),
@@ -123,7 +124,7 @@ HOT = [
     Hot("AdamStepOf", r"AdamStepOf>, kadam::detail::ElementArrays<(kadam::ElementArray<float, true>, ){3}"
         r"kadam::ElementArray<float const, true> ?>", {128: 1}, {128: 0.75}, read_bytes=16, written_bytes=12),
     # error, gradient, the word of the code before, and, where there is a mask, its two words
-    Hot("EncodeBlock sign ContinuedSource", ENCODE + "ContinuedSource", {32: 5 + SCALE}, {32: 1 + SCALE}, held=HELD),
+    Hot("EncodeBlock sign ContinuedSource", ENCODE + "ContinuedSource(?!.*MomentumScaleOf)", {32: 5 + SCALE}, {32: 1 + SCALE}, held=HELD),
     Hot("EncodeBlock sign ContinuedSource bf16", ENCODE_BF16 + "ContinuedSource", {16: 1, 32: 4 + SCALE}, {16: 1, 32: 2 * SCALE},
         held=HELD),
     # error and mask

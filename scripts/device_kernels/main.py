@@ -97,6 +97,8 @@ def short_name(demangled):
         words.append(part.group())
     if "Bfloat16Errors" in demangled:
         words.append("bf16")
+    if "MomentumScaleOf" in demangled:
+        words.append("by tensor")
     if "NarrowTeam" in demangled:
         words.append("narrow")
     return " ".join(words)

@@ -173,7 +173,8 @@ void launch_vectors(const Exec& exec, const Vectors& at) {
   (void)ordered_sum(exec, at.map.elements, SquareOf<Space>{at.x}, SumSpace<Space>());
   (void)ordered_sum(exec, at.map.elements, MagnitudeOf<Space>{at.x}, SumSpace<Space>());
   (void)ordered_sum(exec, at.map.elements,
-                    DecodedSquare<SignQuantiser, Space>{{}, at.map, at.sent(), at.active}, SumSpace<Space>());
+                    DecodedSquare<SignQuantiser, Space>{{{}, at.map, at.sent()}, at.active},
+                    SumSpace<Space>());
   step_ahead(exec, 0.5F, x, ConstFloats(at.m), at.error);
   step_ahead(exec, 0.5F, x, ConstFloats(at.m), ConstFloats(at.v), at.error);
 }
@@ -191,8 +192,14 @@ void launch_lamb(const Exec& exec, const Vectors& at) {
   lamb_apply(exec, LambStep{}, tiles, tensors, at.x, m, v);
   add_scaled_momentum(exec, tiles, frozen, Ema::make(0.9), 1.0F, m, at.gradient(), at.error);
   momentum_norms(exec, tiles, m, v, frozen.partial);
-  onebit_lamb_ratios(exec, OnebitLambStep{}, tiles, tensors, frozen, x, m, v, v);
-  onebit_lamb_apply(exec, OnebitLambStep{}, tiles, tensors, frozen, at.x, m, v);
+  const OnebitLambMomentum<SignQuantiser, Space> momentum{{{}, at.map, at.sent()}, at.sent(), m};
+  onebit_lamb_ratios(exec, OnebitLambStep{}, tiles, tensors, frozen, momentum, x, v, at.error);
+  onebit_lamb_apply(exec, OnebitLambStep{}, tiles, tensors, frozen, momentum, at.x, v);
+  const LoadBySegment<Space, MomentumScaleOf<Space>, OfNumbers<Space, ScaledMomentum>> input{
+      {{}, {frozen.momentum_scale}}, {at.gradient(), {Ema::make(0.9), 1.0F}}};
+  encode_continued(exec, SignQuantiser{}, at.map,
+                   ContinuedLoad<std::remove_const_t<decltype(input)>, Space>{input, at.sent()}, at.active,
+                   at.error, at.message);
 }
 
 /// moving_average_error.hpp

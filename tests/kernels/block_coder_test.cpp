@@ -193,6 +193,57 @@ TYPED_TEST(BlockCoderTest, AnInputThatGoesOnFromTheMessageIsThatOfTheDecodedVect
   }
 }
 
+/// An input with a rule for each segment: the same bits as from the vector that it makes.
+template <class Space>
+struct ContinueScaled {
+  test::Continue<Space> load;
+  KOKKOS_FUNCTION float operator()(const std::int64_t i, const float before, const float scale) const {
+    return scale * load(i, before);
+  }
+};
+
+TYPED_TEST(BlockCoderTest, AnInputBySegmentsIsThatOfEachSegment) {
+  using Space = typename TypeParam::memory_space;
+  const std::int64_t n = 20001;
+  const auto segments = test::HostSegments::of(n);
+  const SignQuantiser quantiser;
+  for (const std::int64_t block : {0, 50, 2048}) {
+    for (const bool with_inactive : {false, true}) {
+      const BlockMessage message(ChunkLayout(n, 3), block, SignQuantiser::bits, SignQuantiser::has_scale);
+      const auto mask = test::mask_for<TypeParam>(n, with_inactive);
+      const auto y = test::to_device<Space>(test::random_vector(n, 5));
+      const TypeParam exec;
+      const auto error = test::to_device<Space>(test::random_vector(n, 6));
+      const auto words = TestFixture::words_for(message.total_bytes());
+      encode_with_error_feedback(exec, quantiser, message.map(), ElementOf<Space>{y}, mask, error, words);
+
+      const Kokkos::View<float*, Space> said("said", static_cast<std::size_t>(n));
+      decode_and_apply(exec, quantiser, message.map(), ConstWords<Space>(words), mask, 0, n,
+                       Store<Space>{said});
+      auto input = test::to_host(said);
+      const auto y_on_host = test::to_host(y);
+      segments.for_each_element([&](const std::int64_t segment, const std::size_t i) {
+        const auto scale = static_cast<float>(segments.factors[static_cast<std::size_t>(segment)].lr_scale);
+        input[i] = scale * (0.5F * input[i] + y_on_host[i]);
+      });
+      const auto other_error = test::to_device<Space>(test::to_host(error));
+      const auto other_words = TestFixture::words_for(message.total_bytes());
+      encode_with_error_feedback(exec, quantiser, message.map(),
+                                 ElementOf<Space>{test::to_device<Space>(input)}, mask, other_error,
+                                 other_words);
+
+      using Load = LoadBySegment<Space, ScaleOf, ContinueScaled<Space>>;
+      encode_continued(
+          exec, quantiser, message.map(),
+          ContinuedLoad<Load, Space>{{test::by_segment<Space>(segments, ScaleOf{}), {{y}}}, words}, mask,
+          error, words);
+      Kokkos::fence();
+      EXPECT_EQ(test::to_host(words), test::to_host(other_words)) << "block " << block;
+      EXPECT_EQ(test::to_host(error), test::to_host(other_error)) << "block " << block;
+    }
+  }
+}
+
 #ifdef KOKKOS_ENABLE_SERIAL
 template <class Exec, class Q>
 std::vector<std::uint32_t> encoded_by(const Q& quantiser, const BlockMessage& message, std::int64_t n) {

@@ -1,11 +1,15 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/kernels/onebit_lamb_update.hpp>
+#include <kadam/layout/chunk_layout.hpp>
+#include <kadam/wire/block_message.hpp>
 #include <kernels/execution_spaces.hpp>
 #include <kernels/kernel_cases.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>
@@ -126,6 +130,62 @@ double plain_ratio(const LambModel& model, std::size_t k, const OnebitLambStep& 
   return std::clamp(wanted, (1.0 - rule.ratio_change) * before, (1.0 + rule.ratio_change) * before);
 }
 
+/// Messages of a vector in three chunks, in blocks that tensors do not begin with.
+constexpr std::int64_t block = 100;
+
+BlockMap map_of(std::size_t elements, int bits, bool has_scale) {
+  return BlockMessage(ChunkLayout(static_cast<std::int64_t>(elements), 3), block, bits, has_scale).map();
+}
+std::size_t words_of(const BlockMap& map) {
+  return static_cast<std::size_t>(map.blocks * (map.scale_words + map.words_per_block));
+}
+
+/// The message that says sigma m of each tensor; of tensors kept dense it says something else.
+std::vector<std::uint32_t> exact_message(const LambModel& model, const std::vector<float>& sigma,
+                                         const std::vector<std::uint8_t>& kept) {
+  const BlockMap map = map_of(model.m.size(), 32, false);
+  std::vector<std::uint32_t> words(words_of(map), 0);
+  for (std::size_t k = 0; k < sigma.size(); ++k) {
+    for (std::size_t i = model.first(k); i < model.last(k); ++i) {
+      const auto element = static_cast<std::int64_t>(i);
+      const BlockMap::Block in = map.block(map.block_of(element));
+      words[static_cast<std::size_t>(in.first_word + element - in.first_element)] =
+          std::bit_cast<std::uint32_t>(kept[k] != 0 ? 1e3F : sigma[k] * model.m[i]);
+    }
+  }
+  return words;
+}
+
+/// Any signs, and scales that differ from block to block.
+struct SignMessage {
+  BlockMap map;
+  std::vector<std::uint32_t> words;
+
+  SignMessage(std::size_t elements, std::uint32_t seed)
+      : map(map_of(elements, 1, true)), words(words_of(map)) {
+    std::uint32_t state = seed;
+    for (std::uint32_t& word : words) word = state = 1664525U * state + 1013904223U;
+    for (std::int64_t b = 0; b < map.blocks; ++b) {
+      words[static_cast<std::size_t>(map.block(b).scale_word)] =
+          std::bit_cast<std::uint32_t>(0.5F + 0.01F * static_cast<float>(b % 37));
+    }
+  }
+  /// Element i.
+  [[nodiscard]] float said(std::size_t i) const {
+    const auto element = static_cast<std::int64_t>(i);
+    const BlockMap::Block in = map.block(map.block_of(element));
+    const auto k = static_cast<std::uint64_t>(element - in.first_element);
+    const auto scale = std::bit_cast<float>(words[static_cast<std::size_t>(in.scale_word)]);
+    const std::uint32_t word = words[static_cast<std::size_t>(in.first_word) + k / 32];
+    return ((word >> (k % 32)) & 1U) != 0 ? scale : -scale;
+  }
+};
+
+/// A fresh variance that stays what it is.
+OnebitLambStep rule_without_average() {
+  return {FreshVariance::make(0.9, 1.0), lamb_eps, 0.01F, 0.5, 4.0, 0.1};
+}
+
 template <class Exec>
 class OnebitLambUpdateTest : public testing::Test {
  public:
@@ -137,12 +197,19 @@ class OnebitLambUpdateTest : public testing::Test {
   const TensorTiles<Memory> tiles = TensorTiles<Memory>::make(tensors_of_cases.ends);
   const Kokkos::View<double*, Memory> partial =
       test::to_device<Memory>(std::vector<double>(3 * static_cast<std::size_t>(tiles.tile_count()), -7.0));
-  const OnebitLambTensors<Memory> frozen{Floats("sigma", tensor_count), Floats("c", tensor_count),
-                                         test::to_device<Memory>(tensors_of_cases.ratio), partial};
+  const OnebitLambTensors<Memory> frozen{
+      test::to_device<Memory>(factors(tensor_count, 0.5F)), Floats("c", tensor_count),
+      test::to_device<Memory>(tensors_of_cases.ratio), partial, test::to_device<Memory>(kept(tensor_count))};
   const LambTensors<Memory> tensors{Floats("lr_scale", tensor_count),
                                     test::to_device<Memory>(tensors_of_cases.lambda),
                                     Floats("phi", tensor_count), Kokkos::View<double*, Memory>{}};
 
+  /// Every fourth tensor is kept dense.
+  static std::vector<std::uint8_t> kept(std::size_t count) {
+    std::vector<std::uint8_t> is_kept(count, 0);
+    for (std::size_t k = 3; k < count; k += 4) is_kept[k] = 1;
+    return is_kept;
+  }
   /// Different for all tensors.
   static std::vector<float> factors(std::size_t count, float first) {
     std::vector<float> values;
@@ -152,13 +219,19 @@ class OnebitLambUpdateTest : public testing::Test {
 };
 TYPED_TEST_SUITE(OnebitLambUpdateTest, test::ExecutionSpaces);
 
+/// Of tensors kept dense from m, of others from the message.
 TYPED_TEST(OnebitLambUpdateTest, RatiosAreEquivalentToReference) {
   using Space = typename TypeParam::memory_space;
   const LambModel& model = this->tensors_of_cases;
-  const OnebitLambStep rule{lamb_eps, 0.01F, 0.5, 4.0, 0.1};
-  onebit_lamb_ratios<TypeParam, Space>(TypeParam{}, rule, this->tiles, this->tensors, this->frozen,
-                                       test::to_device<Space>(model.x), test::to_device<Space>(model.m),
-                                       test::to_device<Space>(model.v), test::to_device<Space>(model.fresh));
+  const OnebitLambStep rule = rule_without_average();
+  const auto words = test::to_device<Space>(exact_message(
+      model, TestFixture::factors(this->tensor_count, 0.5F), TestFixture::kept(this->tensor_count)));
+  const OnebitLambMomentum<IdentityQuantiser, Space> momentum{
+      {{}, map_of(model.m.size(), 32, false), words}, {}, test::to_device<Space>(model.m)};
+  const Kokkos::View<const float*, Space> x = test::to_device<Space>(model.x);
+  const Kokkos::View<const float*, Space> v = test::to_device<Space>(model.v);
+  onebit_lamb_ratios(TypeParam{}, rule, this->tiles, this->tensors, this->frozen, momentum, x, v,
+                     test::to_device<Space>(model.fresh));
   Kokkos::fence();
   const auto got = test::to_host(this->frozen.ratio);
   for (std::size_t k = 0; k < got.size(); ++k) {
@@ -207,7 +280,6 @@ TYPED_TEST(OnebitLambUpdateTest, ScaledMomentumIsEquivalentToReference) {
   using Space = typename TypeParam::memory_space;
   const LambModel& model = this->tensors_of_cases;
   const auto sigma = TestFixture::factors(this->tensor_count, 0.5F);
-  Kokkos::deep_copy(this->frozen.momentum_scale, test::to_device<Space>(sigma));
   const auto n = static_cast<std::int64_t>(model.m.size());
   const auto gradient = test::random_gradient(n, 0, 1);
   test::for_each_format<Space>(gradient, [&](const auto& numbers, const auto& values, const char* format) {
@@ -226,24 +298,68 @@ TYPED_TEST(OnebitLambUpdateTest, ScaledMomentumIsEquivalentToReference) {
   });
 }
 
+/// m before the step is in a message, or, before the first exchange, in m.
+TYPED_TEST(OnebitLambUpdateTest, TheFreshVarianceIsEquivalentToReference) {
+  using Space = typename TypeParam::memory_space;
+  const LambModel& model = this->tensors_of_cases;
+  const std::size_t n = model.m.size();
+  const OnebitLambStep rule{FreshVariance::make(0.9, 0.99), lamb_eps, 0.01F, 0.5, 4.0, 0.1};
+  const auto sigma = TestFixture::factors(this->tensor_count, 0.5F);
+  const auto kept = TestFixture::kept(this->tensor_count);
+  const SignMessage after(n, 1);
+  const SignMessage before(n, 2);
+  const Kokkos::View<const float*, Space> x = test::to_device<Space>(model.x);
+  const Kokkos::View<const float*, Space> v = test::to_device<Space>(model.v);
+  const ConstWords<Space> before_words = test::to_device<Space>(before.words);
+  for (const bool has_message_before : {true, false}) {
+    std::vector<float> wanted = model.fresh;
+    for (std::size_t k = 0; k < sigma.size(); ++k) {
+      if (kept[k] != 0) continue;
+      const float inverse = 1.0F / sigma[k];
+      for (std::size_t i = model.first(k); i < model.last(k); ++i) {
+        if (model.v[i] == 0.0F) continue;
+        const float m = has_message_before ? inverse * before.said(i) : model.m[i];
+        const float g = (inverse * after.said(i) - 0.9F * m) * static_cast<float>(1.0 / (1.0 - 0.9));
+        wanted[i] = 0.99F * wanted[i] + static_cast<float>(1.0 - 0.99) * (g * g);
+      }
+    }
+    const OnebitLambMomentum<SignQuantiser, Space> momentum{
+        {{}, after.map, test::to_device<Space>(after.words)},
+        has_message_before ? before_words : ConstWords<Space>{},
+        test::to_device<Space>(model.m)};
+    const auto fresh = test::to_device<Space>(model.fresh);
+    onebit_lamb_ratios(TypeParam{}, rule, this->tiles, this->tensors, this->frozen, momentum, x, v, fresh);
+    Kokkos::fence();
+    test::expect_same_numbers(test::to_host(fresh), wanted, has_message_before ? "message" : "m");
+  }
+}
+
 TYPED_TEST(OnebitLambUpdateTest, TheUpdateIsEquivalentToReference) {
   using Space = typename TypeParam::memory_space;
   const LambModel& model = this->tensors_of_cases;
-  const OnebitLambStep rule{lamb_eps, 0.01F, 0.5, 4.0, 0.1};
+  const OnebitLambStep rule = rule_without_average();
   const auto lr_scale = TestFixture::factors(this->tensor_count, 0.0F);
   const auto trust = TestFixture::factors(this->tensor_count, 2.0F);
+  const auto sigma = TestFixture::factors(this->tensor_count, 0.5F);
+  const auto kept = TestFixture::kept(this->tensor_count);
   Kokkos::deep_copy(this->tensors.lr_scale, test::to_device<Space>(lr_scale));
   Kokkos::deep_copy(this->frozen.trust_ratio, test::to_device<Space>(trust));
+  const SignMessage after(model.m.size(), 1);
   std::vector<float> wanted = model.x;
   for (std::size_t k = 0; k < trust.size(); ++k) {
     const float step = 0.01F * lr_scale[k] * model.ratio[k] * trust[k];
+    const float inverse = 1.0F / sigma[k];
     for (std::size_t i = model.first(k); i < model.last(k); ++i) {
-      wanted[i] -= step * (model.m[i] / (std::sqrt(model.v[i]) + lamb_eps) + model.lambda[k] * model.x[i]);
+      const float m = kept[k] != 0 ? model.m[i] : inverse * after.said(i);
+      const float p = model.v[i] > 0.0F ? m / (std::sqrt(model.v[i]) + lamb_eps) : 0.0F;
+      wanted[i] -= step * (p + model.lambda[k] * model.x[i]);
     }
   }
   const auto x = test::to_device<Space>(model.x);
-  onebit_lamb_apply<TypeParam, Space>(TypeParam{}, rule, this->tiles, this->tensors, this->frozen, x,
-                                      test::to_device<Space>(model.m), test::to_device<Space>(model.v));
+  const OnebitLambMomentum<SignQuantiser, Space> momentum{
+      {{}, after.map, test::to_device<Space>(after.words)}, {}, test::to_device<Space>(model.m)};
+  const Kokkos::View<const float*, Space> v = test::to_device<Space>(model.v);
+  onebit_lamb_apply(TypeParam{}, rule, this->tiles, this->tensors, this->frozen, momentum, x, v);
   Kokkos::fence();
   test::expect_same_numbers(test::to_host(x), wanted, "x");
 }

@@ -5,9 +5,9 @@
 #include <kadam/kernels/active_mask.hpp>
 #include <kadam/kernels/bfloat16_errors.hpp>
 #include <kadam/kernels/block_map.hpp>
+#include <kadam/kernels/coded_vector.hpp>
 #include <kadam/kernels/detail/block_loop.hpp>
 #include <kadam/kernels/detail/block_source.hpp>
-#include <kadam/kernels/detail/code_word.hpp>
 #include <kadam/kernels/detail/decode_block.hpp>
 #include <kadam/kernels/detail/encode_block.hpp>
 #include <kadam/kernels/detail/mean_of_messages.hpp>
@@ -21,11 +21,10 @@
 
 /// Encode with error feedback, decode, and decode-and-reduce, for every Quantiser.
 ///
-/// On a CPU a thread owns the words of a block and the elements in them, on a GPU a team does, neighbouring
-/// threads with neighbouring elements: no atomics, and results that do not depend on the number of threads.
-/// Codes with a maximum for a statistic (uniform, float8) make the same messages on both, bit for bit; the
-/// sum behind the scale of a sign code or of gauss2 has another order, and the scale may differ in its last
-/// bit.
+/// One thread of a CPU, or one team of a GPU, works on a block: its words and its elements. No kernel needs
+/// atomics, and no result depends on the number of threads. Codes whose statistic is a maximum (uniform,
+/// float8) make the same messages on CPU and GPU, bit for bit. The scale of a sign code or of gauss2 comes
+/// from a sum, whose order differs between CPU and GPU: it may differ in its last bit.
 namespace kadam {
 
 namespace detail {
@@ -53,15 +52,15 @@ void encode_blocks(const char* label, const Exec& exec, const Q& quantiser, cons
 
 }  // namespace detail
 
-/// The compensated input of a block in place of its error, its code in the message, the rest in the error:
+/// Encodes load + error; writes the codes to `message`; keeps the rounding error in `error`:
 /// h = load(i) + error(i); q = C(h); error(i) <- h - q; message <- code of q.
 ///
-/// error: a View of float, or Bfloat16Errors, whose new ones are rounded by chance.
-/// load(i) gives the input of element i; load.with_format(f), if there is such a function, calls f with a
-/// load for one number format. An inactive element sends nothing and its error becomes 0. Shape: error has
-/// map.elements entries, message the words of all chunks. Memory: reads and writes error, writes message:
-/// 8 B + bits/8 per element and what load reads, 4 B less with errors in bf16, 4 B per block, in one pass
-/// when a block fits in cache.
+/// error: a View of float, or Bfloat16Errors, which rounds new errors by chance.
+/// load: load(i) returns the input of element i. Optional: load.with_format(f) calls f with a load for one
+/// number format; a LoadBySegment differs from segment to segment. An inactive element sends nothing; its
+/// error becomes 0. Shape: error has map.elements entries, message the words of all chunks. Memory: reads and
+/// writes error, writes message: 8 B + bits/8 per element and what load reads, 4 B less with errors in bf16;
+/// 4 B per block. One pass when a block fits in cache.
 /// Deterministic: independent of the number of threads. Worked number: one block, error 0, load (3, -4),
 /// sign code, rms: scale 3.5355, codes (1, 0), error (-0.5355, -0.4645).
 template <class Exec, Quantiser Q, class Load, class MemorySpace, class Error>
@@ -72,18 +71,18 @@ void encode_with_error_feedback(const Exec& exec, const Q& quantiser, const Bloc
                         detail::ElementSource<Load>{load}, active, error, message);
 }
 
-/// An input that goes on from the last exchange: load(i, value of element i in `previous`), the message of
-/// that exchange. What was decoded need not be kept as float32: a momentum that is what all ranks decoded
-/// costs bits/8 bytes per element instead of 4.
+/// The input load(i, element i of `previous`): it continues the result of the last exchange, whose message is
+/// `previous`. A momentum that all ranks have decoded needs no copy in float32: reading it costs bits/8 bytes
+/// per element instead of 4.
 template <class Load, class MemorySpace>
 struct ContinuedLoad {
   Load load;
   ConstWords<MemorySpace> previous;
 };
 
-/// The same with an input that goes on from the last exchange. message may be input.previous itself: a block
-/// is read before it is written. An inactive element has no meaningful value there; it sends nothing in any
-/// case. Memory: 8 B + 2 bits/8 per element and what load reads.
+/// Encodes as encode_with_error_feedback() does, an input that continues the last exchange. message may be
+/// input.previous itself: a block is read before it is written. input.previous has no meaningful value for an
+/// inactive element, which sends nothing. Memory: 8 B + 2 bits/8 per element and what load reads.
 template <class Exec, Quantiser Q, class Load, class MemorySpace, class Error>
 void encode_continued(const Exec& exec, const Q& quantiser, const BlockRange& blocks,
                       const ContinuedLoad<Load, MemorySpace>& input, const ActiveMask<MemorySpace>& active,
@@ -93,7 +92,8 @@ void encode_continued(const Exec& exec, const Q& quantiser, const BlockRange& bl
                         Source{quantiser, input.load, input.previous}, active, error, message);
 }
 
-/// The same with an input that a kernel before has added to the error. Memory: 8 B + bits/8 per element.
+/// Encodes as encode_with_error_feedback() does, an input that another kernel has already added to `error`.
+/// Memory: 8 B + bits/8 per element.
 template <class Exec, Quantiser Q, class MemorySpace>
 void encode_accumulated(const Exec& exec, const Q& quantiser, const BlockRange& blocks,
                         const ActiveMask<MemorySpace>& active, const Kokkos::View<float*, MemorySpace>& error,
@@ -102,11 +102,11 @@ void encode_accumulated(const Exec& exec, const Q& quantiser, const BlockRange& 
                         error, message);
 }
 
-/// The mean of n messages (decoded, summed in rank order, times 1/n) encoded again with error feedback: what
-/// the owner of a chunk does. p = (1/n) sum q_r + error; r = C(p); error <- p - r; reply <- code of r. On a
-/// CPU signs are summed four ranks at a time, and these sums in rank order.
+/// Decodes n messages, takes their mean and encodes it with error feedback: the work of a chunk's owner.
+/// p = (1/n) sum q_r + error; r = C(p); error <- p - r; reply <- code of r. Messages are summed in rank
+/// order; a CPU sums signs four ranks at a time, and these sums in rank order.
 ///
-/// Shape: messages holds n messages of this chunk, stride_words apart; blocks are those of the one chunk.
+/// Shape: messages holds n messages of this chunk, stride_words apart; blocks are blocks of this chunk.
 /// Memory: n bits/8 + 8 B + bits/8 per element.
 template <class Exec, Quantiser Q, class MemorySpace, class Error>
 void reduce_and_encode(const Exec& exec, const Q& quantiser, const BlockRange& blocks,
@@ -118,13 +118,14 @@ void reduce_and_encode(const Exec& exec, const Q& quantiser, const BlockRange& b
   detail::encode_blocks("kadam::reduce_and_encode", exec, quantiser, blocks, source, active, error, reply);
 }
 
-/// apply(i, value of element i) for every active element in [begin, end), apply.inactive(i), if there is such
-/// a function, for every other: decode fused with what comes next. apply.with_format(f), if there is such a
-/// function, calls f with an apply that has no choice of format left. apply.load(i) and store(i, value,
-/// loaded), if there are such functions, say what apply reads: on a GPU several elements are then read before
-/// one is written.
+/// Calls apply(i, value of element i) for every active element in [begin, end): decoding and the update that
+/// follows it in one pass.
 ///
-/// Memory: bits/8 per element and what apply touches.
+/// Optional functions of apply: inactive(i) is called for every inactive element. with_format(f) calls f with
+/// an apply for one number format. load(i) returns the numbers that apply reads, and store(i, value, loaded)
+/// updates element i with them: a GPU then reads several elements before it writes one.
+///
+/// Memory: bits/8 per element and the bytes that apply reads and writes.
 template <class Exec, Quantiser Q, class Apply, class MemorySpace>
 void decode_and_apply(const Exec& exec, const Q& quantiser, const BlockMap& map,
                       const ConstWords<MemorySpace>& message, const ActiveMask<MemorySpace>& active,
@@ -135,24 +136,16 @@ void decode_and_apply(const Exec& exec, const Q& quantiser, const BlockMap& map,
       detail::DecodeBlock<Q, Apply, MemorySpace>{quantiser, map, message, active, begin, end, apply});
 }
 
-/// f(i) = (value of element i)^2, 0 for an inactive one: with ordered_sum, the squared norm of what messages
-/// say. For figures that are looked at now and then: it finds its place in the message anew for each element.
+/// f(i) = (element i)^2, 0 for an inactive one: with ordered_sum, the squared norm of a coded vector. For
+/// health figures: each element looks up its block.
 template <Quantiser Q, class MemorySpace>
 struct DecodedSquare {
-  Q quantiser;
-  BlockMap map;
-  ConstWords<MemorySpace> message;
+  CodedVector<Q, MemorySpace> vector;
   ActiveMask<MemorySpace> active;
 
   KOKKOS_FORCEINLINE_FUNCTION double operator()(const std::int64_t i) const {
     if (!active(i)) return 0.0;
-    constexpr std::int64_t width = detail::elements_per_word<Q>;
-    const BlockMap::Block block = map.block(map.block_of(i));
-    const std::int64_t in_block = i - block.first_element;
-    const float scale = Q::has_scale ? number_in(message(block.scale_word)) : 0.0F;
-    const std::uint32_t word = message(block.first_word + in_block / width);
-    const auto value =
-        static_cast<double>(quantiser.decode(detail::code_at<Q>(word, in_block % width), scale));
+    const auto value = static_cast<double>(vector(i));
     return value * value;
   }
 };

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <kadam/kernels/detail/block_loop.hpp>
-#include <kadam/kernels/detail/with_format.hpp>
+#include <kadam/kernels/segments.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -22,10 +22,10 @@ struct ContinueValues {
   KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t block) const {
     const std::int64_t first = block * block_elements;
     const auto elements = static_cast<std::int64_t>(values.extent(0));
-    with_format(load, [&](const auto& typed_load) {
-      member.for_each(Kokkos::min(std::int64_t{block_elements}, elements - first), [&](const std::int64_t k) {
-        values(first + k) = typed_load(first + k, values(first + k));
-      });
+    const std::int64_t last = Kokkos::min(first + std::int64_t{block_elements}, elements);
+    for_each_apply(load, first, last, [&](const auto& known, const std::int64_t from, const std::int64_t to) {
+      member.for_each(to - from,
+                      [&](const std::int64_t k) { values(from + k) = known(from + k, values(from + k)); });
     });
   }
 };
@@ -34,8 +34,8 @@ struct ContinueValues {
 
 /// values(i) <- load(i, values(i)): makes the input of an exchange from the result of the last one, in place.
 ///
-/// load.with_format(f), if there is such a function, calls f with a load for one number format. Memory: reads
-/// and writes values, 8 B per element, and what load reads.
+/// load: as encode_continued() takes it. Memory: reads and writes values, 8 B per element, and what load
+/// reads.
 template <class Exec, class Load, class MemorySpace>
 void continue_values(const Exec& exec, const Load& load, const Kokkos::View<float*, MemorySpace>& values) {
   using Continue = detail::ContinueValues<Load, MemorySpace>;

@@ -13,20 +13,20 @@
 
 namespace kadam {
 
-/// What a segment has of its own: consecutive elements of tensors in one parameter group.
+/// The factors of a segment: consecutive elements of tensors in one parameter group.
 struct SegmentFactors {
   double lr_scale = 1.0;      ///< factor on the learning rate
   double weight_decay = 0.0;  ///< lambda
 };
 
-/// The segments of a vector where kernels find them, so that one launch does for all of them.
+/// The segments of a vector, in the memory of kernels: one launch works on all of them.
 ///
-/// A kernel asks which segments a few thousand neighbours lie in, and computes the rule of each once.
-/// Hundreds of alternating groups (decay for matrices, none for biases) cost a kernel what one group does.
-/// Memory: 24 B per segment, 4 B per 2048 elements.
+/// A kernel looks up the segments of a few thousand neighbouring elements and computes the rule of each
+/// segment once. Hundreds of alternating groups (decay for matrices, none for biases) cost a kernel no more
+/// than one. Memory: 24 B per segment, 4 B per 2048 elements.
 template <class MemorySpace>
 struct SegmentTable {
-  /// Elements between two entries of `nearest`: no more than the bisection of an element has to look at.
+  /// Elements between two entries of `nearest`: they bound the bisection for an element.
   static constexpr std::int64_t stride = 2048;
 
   Kokkos::View<const std::int64_t*, MemorySpace> ends;  ///< of each segment; the first one begins at 0
@@ -34,7 +34,7 @@ struct SegmentTable {
   Kokkos::View<const std::int32_t*, MemorySpace>
       nearest;  ///< the segment of element 0, stride, 2 stride, ...
 
-  /// Shape: ends ascend, one for each of factors; the last is d. Segments may be empty. Waits for its copies.
+  /// Shape: one of ends for each of factors; ends ascend to d. A segment may be empty. Waits for its copies.
   [[nodiscard]] static SegmentTable make(const std::vector<std::int64_t>& ends,
                                          const std::vector<SegmentFactors>& factors) {
     std::vector<std::int32_t> nearest;
@@ -56,7 +56,7 @@ struct SegmentTable {
            strides(elements) * sizeof(std::int32_t);
   }
 
-  /// Which segment element i lies in.
+  /// Returns the segment of element i.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t segment_of(std::int64_t i) const {
     std::int64_t low = nearest(i / stride);
     std::int64_t high = nearest(i / stride + 1);
@@ -71,7 +71,8 @@ struct SegmentTable {
     return low;
   }
 
-  /// visit(segment, first element, end) for the parts of [begin, end) that lie in one segment each, in order.
+  /// Calls visit(segment, first, last) for the elements [first, last) of [begin, end) in each segment, in
+  /// order.
   template <class Visit>
   KOKKOS_FORCEINLINE_FUNCTION void for_each_in(std::int64_t begin, std::int64_t end,
                                                const Visit& visit) const {
@@ -91,18 +92,17 @@ struct SegmentTable {
   }
 };
 
-/// A rule that differs from segment to segment: `rule_of(segment, its factors)` makes that of one, in a
-/// kernel.
+/// A rule for each segment: rule_of(segment, factors of the segment) returns it, in a kernel.
 template <class MemorySpace, class RuleOf>
 struct BySegment {
   SegmentTable<MemorySpace> segments;
   RuleOf rule_of;
-  std::int64_t offset = 0;  ///< element of the table that is this vector's element 0
+  std::int64_t offset = 0;  ///< element of the table where the vector of the kernel begins
 
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION auto rule_at(std::int64_t segment) const {
     return rule_of(segment, segments.factors(segment));
   }
-  /// visit(rule, first element, end) for the parts of [begin, end) that have one rule each, in order.
+  /// Calls visit(rule, first, last) for the elements [first, last) of [begin, end) in each segment, in order.
   template <class Visit>
   KOKKOS_FORCEINLINE_FUNCTION void for_each_in(std::int64_t begin, std::int64_t end,
                                                const Visit& visit) const {
@@ -113,28 +113,37 @@ struct BySegment {
   }
 };
 
-/// update(i, value, rule of the segment of element i): what decode_and_apply() takes where an update differs
-/// from segment to segment. update.inactive(i, rule), if there is such a function, is for inactive elements.
+/// The update update(i, value, rule of the segment of element i), for decode_and_apply(). Optional:
+/// update.inactive(i, rule) is called for inactive elements.
 template <class MemorySpace, class RuleOf, class Update>
 struct UpdateBySegment {
   BySegment<MemorySpace, RuleOf> rules;
   Update update;
 
-  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float value) const {
-    update(i, value, rules.rule_at(rules.segments.segment_of(i + rules.offset)));
+  KOKKOS_FORCEINLINE_FUNCTION auto operator()(const std::int64_t i, const float value) const {
+    return update(i, value, rules.rule_at(rules.segments.segment_of(i + rules.offset)));
   }
+  KOKKOS_FORCEINLINE_FUNCTION void prefetch(std::int64_t first, std::int64_t count) const requires
+      requires(const Update& known) {
+    known.prefetch(std::int64_t{}, std::int64_t{});
+  }
+  { update.prefetch(first, count); }
 };
+
+/// The input load(i, value, rule of the segment of element i), for encode_continued().
+template <class MemorySpace, class RuleOf, class Load>
+using LoadBySegment = UpdateBySegment<MemorySpace, RuleOf, Load>;
 
 namespace detail {
 
-/// An update whose rule is known.
+/// An update, or a load, with the rule of one segment.
 template <class Update, class Rule>
 struct UpdateByRule {
   const Update& update;
   const Rule& rule;
 
-  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float value) const {
-    update(i, value, rule);
+  KOKKOS_FORCEINLINE_FUNCTION auto operator()(const std::int64_t i, const float value) const {
+    return update(i, value, rule);
   }
   KOKKOS_FORCEINLINE_FUNCTION void inactive(const std::int64_t i) const requires
       requires(const Update& known, const Rule& its) {
@@ -159,8 +168,8 @@ KOKKOS_FORCEINLINE_FUNCTION UpdateByRule<Update, Rule> with_rule(const Update& u
   return {update, rule};
 }
 
-/// function(update with the format and the rule at hand, first element, end) for the parts of [begin, end)
-/// that have one rule each.
+/// Calls function(apply for one format and one rule, first, last) for the elements [first, last) of
+/// [begin, end) in each segment. An apply without segments is called once for all of them.
 template <class Apply, class Function>
 KOKKOS_FORCEINLINE_FUNCTION void for_each_apply(const Apply& apply, std::int64_t begin, std::int64_t end,
                                                 const Function& function) {
@@ -177,6 +186,11 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_apply(const UpdateBySegment<MemorySpac
                             });
   });
 }
+
+template <class Apply>
+inline constexpr bool differs_by_segment = false;
+template <class MemorySpace, class RuleOf, class Update>
+inline constexpr bool differs_by_segment<UpdateBySegment<MemorySpace, RuleOf, Update>> = true;
 
 }  // namespace detail
 }  // namespace kadam

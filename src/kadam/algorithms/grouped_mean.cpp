@@ -100,6 +100,10 @@ StepPhase GroupedMean::phase(const char* name, const CodecOptions& codec, const 
   return phase;
 }
 
+std::size_t GroupedMean::message_bytes(const CodecOptions& codec, const Problem& problem) {
+  return layout_of(codec, problem).codec().message().total_bytes();
+}
+
 void GroupedMean::add(const CodecOptions& codec, const Problem& problem, StepPhase& phase, MemoryUse& use) {
   const CompressedMeanLayout layout = layout_of(codec, problem);
   phase.add(layout.cost(), Hiding::pieces);

@@ -17,23 +17,23 @@
 
 namespace kadam {
 
-/// Which coordinates are compressed: those that have variance, where the algorithm needs it, and lie in no
-/// tensor that is kept dense.
+/// The set of coordinates that are compressed: all but tensors kept dense and, where the algorithm requires
+/// it, coordinates without variance.
 ///
 /// Memory: d/8 bytes.
 class CompressedCoordinates {
  public:
   CompressedCoordinates() = default;
-  /// All but the dense ranges.
+  /// Compresses all but the dense ranges.
   CompressedCoordinates(const ExecutionSpace& exec, std::int64_t elements,
                         const std::vector<ElementRange>& dense);
 
-  /// All with v > 0 but the dense ranges. Reads v; waits for exec.
+  /// From now on compresses all with v > 0 but the dense ranges. Reads v; waits for exec.
   void require_variance(const ExecutionSpace& exec, const Vector<float>& v);
 
   /// Empty when all coordinates are compressed.
   [[nodiscard]] const ActiveMask<MemorySpace>& active() const { return active_; }
-  /// Coordinates without variance when it was last required, kept dense or not.
+  /// Number of coordinates that had no variance at the last require_variance(), kept dense or not.
   [[nodiscard]] std::int64_t inactive_elements() const { return inactive_; }
   [[nodiscard]] static std::size_t memory_bytes(std::int64_t elements) {
     return static_cast<std::size_t>(ActiveMask<MemorySpace>::words_for(elements)) * sizeof(std::uint32_t);
@@ -47,30 +47,30 @@ class CompressedCoordinates {
   std::int64_t inactive_ = 0;
 };
 
-/// What no code is asked for where steps are compressed: tensors kept dense, and those that do not move,
-/// which one bit could not say.
+/// Returns the ranges of tensors kept dense and of tensors with learning rate 0. One bit per element cannot
+/// say that an element does not move.
 [[nodiscard]] std::vector<ElementRange> still_or_kept_dense(const ResolvedGroups& groups);
 
-/// The mean of a vector over ranks, compressed but for its exceptions: tensors kept dense have an exact mean,
+/// The mean of a vector over ranks: compressed, except that tensors kept dense have an exact mean and
 /// coordinates that are left out have none.
 ///
-/// An exchange has three steps: exchange_kept(); one of CompressedMean's exchanges, which calls `arrived` for
-/// what is there to decode(); decode_kept().
+/// An exchange has three steps: exchange_kept(); one of CompressedMean's exchanges, which calls `arrived`
+/// with the elements that decode() may be called for; decode_kept().
 ///
 /// Memory and wire: CompressedMean's, DenseSubset's and CompressedCoordinates'; see phase().
 class GroupedMean {
  public:
   GroupedMean() = default;
-  /// left_out: what is not compressed; it holds groups.dense.
+  /// left_out: the ranges that are not compressed, groups.dense among them.
   GroupedMean(const ExecutionSpace& exec, const CodecOptions& codec, Communicator& communicator,
               std::int64_t elements, const ResolvedGroups& groups, const std::vector<ElementRange>& left_out);
 
   [[nodiscard]] CompressedMean& compressed() { return compressed_; }
   [[nodiscard]] const CompressedMean& compressed() const { return compressed_; }
-  /// Which elements are compressed.
+  /// The elements that are compressed.
   [[nodiscard]] const ActiveMask<MemorySpace>& active() const { return coordinates_.active(); }
 
-  /// Leaves out what has no variance, from now on. Reads v; waits for exec.
+  /// Leaves out coordinates with v = 0 from now on. Reads v; waits for exec.
   void require_variance(const ExecutionSpace& exec, const Vector<float>& v) {
     coordinates_.require_variance(exec, v);
   }
@@ -81,13 +81,13 @@ class GroupedMean {
   void exchange_kept(const Step& step, const Load& load) {
     kept_.exchange(step.exec, step.phases, load);
   }
-  /// CompressedMean::exchange(), exchange_continued(), exchange_accumulated() of what is compressed.
+  /// CompressedMean::exchange(), exchange_continued() and exchange_accumulated(), of compressed elements.
   void exchange(const Step& step, const Vector<const float>& values, const CompressedMean::Arrived& arrived) {
     compressed_.exchange(step.exec, step.phases, values, active(), arrived);
   }
-  template <class Load>
+  template <class Codes = AnyQuantiser, class Load>
   void exchange_continued(const Step& step, const Load& load, const CompressedMean::Arrived& arrived) {
-    compressed_.exchange_continued(step.exec, step.phases, load, active(), arrived);
+    compressed_.exchange_continued<Codes>(step.exec, step.phases, load, active(), arrived);
   }
   void exchange_accumulated(const Step& step, const CompressedMean::Arrived& arrived) {
     compressed_.exchange_accumulated(step.exec, step.phases, active(), arrived);
@@ -109,14 +109,18 @@ class GroupedMean {
     kept_.decode(step.exec, update);
   }
 
-  /// Adds one such exchange and the decoding to a phase, and to `use` what the mean holds.
+  /// Adds the cost of an exchange and of decoding to `phase`, and the memory of the mean to `use`.
   static void add(const CodecOptions& codec, const Problem& problem, StepPhase& phase, MemoryUse& use);
-  /// The same of an exchange that starts in one phase, travels as `when` says, and is finished in another.
+  /// The same for an exchange that starts in phase `start`, travels as `when` says and ends in phase
+  /// `finish`.
   static void add(const CodecOptions& codec, const Problem& problem, StepPhase& start, StepPhase& finish,
                   const PlannedExchange& when, MemoryUse& use);
-  /// A step with one such exchange: what else there is, is the algorithm's.
+  /// Returns a phase of this name with the check of the gradient and one exchange; adds the memory to `use`.
+  /// The algorithm adds its own work.
   [[nodiscard]] static StepPhase phase(const char* name, const CodecOptions& codec, const Problem& problem,
                                        MemoryUse& use);
+  /// Bytes of CompressedMean::message().
+  [[nodiscard]] static std::size_t message_bytes(const CodecOptions& codec, const Problem& problem);
 
  private:
   CompressedMean compressed_;

@@ -1,57 +1,80 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/algorithms/onebit_lamb.hpp>
-#include <kadam/kernels/element_of.hpp>
+#include <kadam/kernels/on_device.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <utility>
 
 namespace kadam {
 namespace {
 
-/// m' = mean / sigma;  g' = (m' - beta1 m) / (1 - beta1);  w <- ema(w, g'^2, beta2);  m <- m'.
-struct FreshMoments {
+/// m' = mean / sigma;  w <- FreshVariance;  m <- m', of tensors kept dense.
+struct KeptDenseMoments {
   Vector<float> m;
   Vector<float> v;
   Vector<float> w;
-  Ema second;
-  float beta1;
-  float inverse_rest;  ///< 1 / (1 - beta1)
-
-  /// 1 / sigma of each tensor.
-  struct InverseSigma {
-    Vector<const float> sigma;
-    KOKKOS_FORCEINLINE_FUNCTION float operator()(std::int64_t tensor,
-                                                 const SegmentFactors& /*factors*/) const {
-      return 1.0F / sigma(tensor);
-    }
-  };
+  FreshVariance fresh;
 
   KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean,
-                                              const float inverse_sigma) const {
-    // A choice of values, not of branches: it vectorises.
-    const bool active = v(i) > 0.0F;
-    const float m_new = mean * inverse_sigma;
-    const float g = (m_new - beta1 * m(i)) * inverse_rest;
-    const float w_new = second(w(i), g * g);
-    w(i) = active ? w_new : w(i);
-    m(i) = active ? m_new : m(i);
+                                              const ScaledMomentum::Scale& scale) const {
+    if (!(v(i) > 0.0F)) return;
+    const float m_new = mean * scale.inverse;
+    w(i) = fresh(w(i), m(i), m_new);
+    m(i) = m_new;
   }
 };
 
-/// g(i) <- element i of the mean
-OnebitLambTensors<MemorySpace> allocate_frozen_tensors(const TensorTiles<MemorySpace>& tiles) {
+/// y = sigma ema(m, g, beta1), of tensors kept dense.
+struct KeptDenseInput {
+  SegmentTable<MemorySpace> tensors;
+  Vector<const float> sigma;
+  Vector<const float> m;
+  Numbers<MemorySpace> gradient;
+  ScaledMomentum y;
+
+  KOKKOS_FORCEINLINE_FUNCTION float operator()(const std::int64_t i) const {
+    return sigma(tensors.segment_of(i)) * y.first(m(i), y.gradient_scale * gradient(i));
+  }
+};
+
+/// m(i) <- mean / sigma, of active elements.
+struct WriteMomentum {
+  Vector<float> m;
+  KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean,
+                                              const ScaledMomentum::Scale& scale) const {
+    m(i) = mean * scale.inverse;
+  }
+};
+
+/// 1 for each tensor that is kept dense.
+std::vector<std::uint8_t> kept_dense(const ResolvedGroups& groups) {
+  std::vector<std::uint8_t> is_kept;
+  for (const Segment& tensor : groups.tensors) {
+    const auto holds = [&](const ElementRange& dense) {
+      return dense.begin <= tensor.range.begin && tensor.range.end <= dense.end;
+    };
+    is_kept.push_back(std::any_of(groups.dense.begin(), groups.dense.end(), holds) ? 1 : 0);
+  }
+  return is_kept;
+}
+
+OnebitLambTensors<MemorySpace> allocate_frozen_tensors(const TensorTiles<MemorySpace>& tiles,
+                                                       const ResolvedGroups& groups) {
   const auto tensors = static_cast<std::size_t>(tiles.tensor_count());
   return {Vector<float>("kadam::OnebitLamb::momentum_scale", tensors),
           Vector<float>("kadam::OnebitLamb::trust_ratio", tensors),
           Vector<float>("kadam::OnebitLamb::ratio", tensors),
-          Vector<double>("kadam::OnebitLamb::partial", 3 * static_cast<std::size_t>(tiles.tile_count()))};
+          Vector<double>("kadam::OnebitLamb::partial", 3 * static_cast<std::size_t>(tiles.tile_count())),
+          on_device<MemorySpace>("kadam::OnebitLamb::is_kept", kept_dense(groups))};
 }
 
 std::size_t frozen_tensor_bytes(const TensorLayout& layout) {
   const auto tiles = static_cast<std::size_t>(DenseLambStep::tile_count(layout));
-  return 3 * (layout.tensors().size() * sizeof(float) + tiles * sizeof(double));
+  return layout.tensors().size() * (3 * sizeof(float) + sizeof(std::uint8_t)) + tiles * 3 * sizeof(double);
 }
 
 /// c <- average(c, phi), per tensor.
@@ -90,13 +113,12 @@ AlgorithmCost OnebitLamb::cost(const Options& options, const Problem& problem) {
   StepPhase warmup = WarmupMean::phase(options.variance.warmup_code, options.codec, options.common, problem,
                                        cost::lamb_update, {cost::lamb_update, problem.all()}, cost.memory);
   StepPhase compressed = GroupedMean::phase("compressed", options.codec, problem, cost.memory);
-  // The fresh variance is read and written where others update the parameters: 20 B instead of 12.
   compressed.add({cost::onebit_lamb_update, problem.all()});
-  compressed.add({cost::scale, problem.all()});
   options.variance.divide(warmup, compressed);
   cost.phases = {std::move(warmup), std::move(compressed)};
   cost.memory +=
-      {problem.vectors(3), DenseLambStep::memory_bytes(problem.layout) + frozen_tensor_bytes(problem.layout)};
+      {problem.vectors(3), DenseLambStep::memory_bytes(problem.layout) + frozen_tensor_bytes(problem.layout) +
+                               GroupedMean::message_bytes(options.codec, problem)};
   return cost;
 }
 
@@ -105,7 +127,7 @@ OnebitLamb::OnebitLamb(const Options& options, Workplace& at)
       options_(options),
       variance_(options.variance, options.common),
       lamb_step_(options.trust, layout(), groups()),
-      tensors_(allocate_frozen_tensors(lamb_step_.tiles())),
+      tensors_(allocate_frozen_tensors(lamb_step_.tiles(), groups())),
       tensor_table_(segment_table(groups().tensors)) {
   const ExecutionSpace exec;
   moments_ = Moments::zeros(exec, "kadam::OnebitLamb", elements());
@@ -113,6 +135,8 @@ OnebitLamb::OnebitLamb(const Options& options, Workplace& at)
   mean_ = GroupedMean(exec, options.codec, communicator(), elements(), groups(), groups().dense);
   warmup_mean_ = WarmupMean(exec, options.variance.warmup_code, options.codec, common(), communicator(),
                             elements(), groups(), mean_);
+  previous_ = allocate<std::uint32_t>(exec, "kadam::OnebitLamb::previous_message",
+                                      static_cast<std::int64_t>(mean_.compressed().message().extent(0)));
   exec.fence("kadam::OnebitLamb");
 }
 
@@ -195,39 +219,57 @@ void OnebitLamb::set_momentum_scales(const ExecutionSpace& exec) {
 void OnebitLamb::compressed_step(Step& step) {
   step.result.phase = "compressed";
   step.result.gradient_scale = clip_factor(step.result.gradient_norm);
-  const Vector<float>& input = mean_.compressed().accumulator();
-  {
-    const auto scope = step.enter(Phase::encode);
-    add_scaled_momentum<ExecutionSpace, MemorySpace>(step.exec, lamb_step_.tiles(), tensors_,
-                                                     Ema::make(common().beta1), step.gradient_scale(),
-                                                     moments_.m, step.gradient, input);
-  }
-  const UpdateBySegment<MemorySpace, FreshMoments::InverseSigma, FreshMoments> update{
-      {tensor_table_, {tensors_.momentum_scale}},
-      {moments_.m, moments_.v, fresh_, Ema::make(common().beta2), static_cast<float>(common().beta1),
-       static_cast<float>(1.0 / (1.0 - common().beta1))}};
-  mean_.exchange_kept(step, ElementOf<MemorySpace>{input});
-  mean_.exchange_accumulated(
-      step, [&](const ElementRange& arrived) { mean_.decode<SignCode>(step, arrived, update); });
-  mean_.decode_kept(step, update);
+  const Vector<float>& m = moments_.m;
+  const Vector<float>& v = moments_.v;
+  const ScaledMomentum y{Ema::make(common().beta1), step.gradient_scale()};
+  const FreshVariance fresh = FreshVariance::make(common().beta1, common().beta2);
+
+  const Vector<const float> sigma = tensors_.momentum_scale;
+  mean_.exchange_kept(step, KeptDenseInput{tensor_table_, sigma, m, step.gradient, y});
+  exchange(step, y);
+  mean_.decode_kept(step, by_tensor(KeptDenseMoments{m, v, fresh_, fresh}));
 
   const auto scope = step.enter(Phase::decode);
   OnebitLambStep rule;
+  rule.fresh = fresh;
   rule.eps = static_cast<float>(common().eps);
   rule.gamma = static_cast<float>(step.result.learning_rate);
   rule.ratio_min = options_.ratio_min;
   rule.ratio_max = options_.ratio_max;
   rule.ratio_change = options_.ratio_change;
-  const auto& [m, v] = moments_;
-  onebit_lamb_ratios<ExecutionSpace, MemorySpace>(step.exec, rule, lamb_step_.tiles(), lamb_step_.tensors(),
-                                                  tensors_, step.x(), m, v, fresh_);
-  onebit_lamb_apply<ExecutionSpace, MemorySpace>(step.exec, rule, lamb_step_.tiles(), lamb_step_.tensors(),
-                                                 tensors_, step.x(), m, v);
+  const Words<MemorySpace> before = momentum_is_in_message_ ? previous_ : Words<MemorySpace>{};
+  mean_.compressed().visit_result<SignCode>([&](const auto& after) {
+    const OnebitLambMomentum<decltype(after.quantiser), MemorySpace> momentum{after, before, m};
+    onebit_lamb_ratios(step.exec, rule, lamb_step_.tiles(), lamb_step_.tensors(), tensors_, momentum,
+                       Vector<const float>(step.x()), Vector<const float>(v), fresh_);
+    onebit_lamb_apply(step.exec, rule, lamb_step_.tiles(), lamb_step_.tensors(), tensors_, momentum, step.x(),
+                      Vector<const float>(v));
+  });
+  momentum_is_in_message_ = true;
+}
+
+/// C-AR(y): continues the last exchange; the first one starts from the momentum of the warm-up.
+void OnebitLamb::exchange(const Step& step, const ScaledMomentum& y) {
+  if (momentum_is_in_message_) {
+    Kokkos::deep_copy(step.exec, previous_, mean_.compressed().message());
+    mean_.exchange_continued<SignCode>(
+        step, by_tensor(OfNumbers<MemorySpace, ScaledMomentum>{step.gradient, y}), {});
+    return;
+  }
+  {
+    const auto scope = step.enter(Phase::encode);
+    add_scaled_momentum<ExecutionSpace, MemorySpace>(step.exec, lamb_step_.tiles(), tensors_, y.first,
+                                                     y.gradient_scale, moments_.m, step.gradient,
+                                                     mean_.compressed().accumulator());
+  }
+  mean_.exchange_accumulated(step, {});
 }
 
 void OnebitLamb::describe_state(const ExecutionSpace& exec, StateFields& fields) {
   variance_.describe_state(fields);
   fields.number("has_trust_ratio", has_trust_ratio_);
+  fields.number_if_there("momentum_is_in_message", momentum_is_in_message_);
+  if (fields.saves() && momentum_is_in_message_) write_momentum(exec);
   moments_.describe_state(fields);
   fields.equal("trust_ratio", tensors_.trust_ratio);
   if (!variance_.is_frozen()) {
@@ -238,11 +280,19 @@ void OnebitLamb::describe_state(const ExecutionSpace& exec, StateFields& fields)
   fields.equal("momentum_scale", tensors_.momentum_scale);
   fields.equal("ratio", tensors_.ratio);
   mean_.compressed().describe_state(exec, fields);
+  if (momentum_is_in_message_) mean_.compressed().describe_message(fields);
+}
+
+/// m <- the result of the last exchange, of all but tensors kept dense.
+void OnebitLamb::write_momentum(const ExecutionSpace& exec) const {
+  const WriteMomentum write{moments_.m};
+  mean_.compressed().decode<SignCode>(exec, mean_.active(), 0, elements(), by_tensor(write));
 }
 
 void OnebitLamb::adopt_state(const ExecutionSpace& exec, const StateFields& /*fields*/,
-                             const Restoration& /*restoration*/) {
+                             const Restoration& restoration) {
   if (variance_.is_frozen()) variance_.adopt_state(exec, moments_, mean_);
+  momentum_is_in_message_ = momentum_is_in_message_ && restoration.to_the_last_bit;
 }
 
 void OnebitLamb::add_health(const ExecutionSpace& exec, Health& health) {
@@ -252,6 +302,7 @@ void OnebitLamb::add_health(const ExecutionSpace& exec, Health& health) {
   }
   health.variance_drift = variance_.drift();
   health.error_ratio = error_ratio(exec, mean_);
+  if (momentum_is_in_message_) write_momentum(exec);
   health.largest_step = largest_step(exec, moments_, 1.0);
 }
 

@@ -24,11 +24,12 @@ namespace kadam {
 ///              w <- ema(w, g'^2, beta2);  m <- m';  u = m / (sqrt(v) + eps) + lambda x
 ///              r: see onebit_lamb_ratios;  x <- x - gamma r c u
 ///
-/// One C-AR serves the whole model; sigma brings all tensors to one size, so that a scale block may hold
-/// parts of several. Clipping, inactive coordinates, tensors kept dense: as FrozenVarianceAdam.
+/// One C-AR exchanges the whole model; sigma brings all tensors to one size, so that a scale block may hold
+/// parts of several tensors. Clipping, inactive coordinates, tensors kept dense: as FrozenVarianceAdam.
 ///
-/// Coordinates of very little variance, as those of units that are nearly dead, would throw a run off at
-/// once: variance_floor bounds their steps, as in FrozenVarianceAdam.
+/// Coordinates of very little variance, such as those of nearly dead units, would make a run diverge at once:
+/// variance_floor bounds their steps, as in FrozenVarianceAdam. After the first exchange m stays in its
+/// message, as there; one more message is kept, for g'.
 ///
 /// Memory: 16 d + 4 d/n state bytes for n > 1. Wire: as onebit_adam: d = 10^6, n = 4, block 2048: 6 MB per
 /// step in the warm-up, 190 kB after it.
@@ -72,6 +73,14 @@ class OnebitLamb final : public Algorithm {
   void freeze(const Step& step);
   void set_momentum_scales(const ExecutionSpace& exec);
   void compressed_step(Step& step);
+  void exchange(const Step& step, const ScaledMomentum& y);
+  void write_momentum(const ExecutionSpace& exec) const;
+  /// An update, or a load, with the scale of each tensor.
+  template <class Update>
+  [[nodiscard]] UpdateBySegment<MemorySpace, MomentumScaleOf<MemorySpace>, Update> by_tensor(
+      const Update& update) const {
+    return {{tensor_table_, {tensors_.momentum_scale}}, update};
+  }
 
   Options options_;
   Moments moments_;
@@ -81,6 +90,8 @@ class OnebitLamb final : public Algorithm {
   OnebitLambTensors<MemorySpace> tensors_;
   SegmentTable<MemorySpace> tensor_table_;  ///< each tensor a segment
   bool has_trust_ratio_ = false;            ///< c has been averaged over a step at least
+  bool momentum_is_in_message_ = false;     ///< of all tensors but those kept dense
+  Words<MemorySpace> previous_;             ///< message of the last exchange but one
   GroupedMean mean_;
   WarmupMean warmup_mean_;
 };

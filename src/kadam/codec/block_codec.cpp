@@ -61,7 +61,7 @@ void BlockCodec::encode(const ExecutionSpace& exec, const BlockRange& blocks,
                         const Numbers<MemorySpace>& gradient, float gradient_scale,
                         const ActiveMask<MemorySpace>& active, const ByteError<MemorySpace>& error,
                         const Ema& average, const Words<MemorySpace>& messages) const {
-  visit_one_of(static_cast<const UniformCode*>(nullptr), [&](const auto& quantiser) {
+  visit<UniformCode>([&](const auto& quantiser) {
     encode_with_moving_average_error(exec, quantiser, blocks, gradient, gradient_scale, active, error,
                                      average, messages);
   });
@@ -80,7 +80,7 @@ template <class Error>
 void BlockCodec::reduce_with(const ExecutionSpace& exec, int chunk, const BlockRange& blocks, int ranks,
                              const ConstWords<MemorySpace>& messages, const ActiveMask<MemorySpace>& active,
                              const Error& error, const Words<MemorySpace>& reply) const {
-  visit_one_of(static_cast<const CodesWith<Error>*>(nullptr), [&](const auto& quantiser) {
+  visit<CodesWith<Error>>([&](const auto& quantiser) {
     reduce_and_encode(exec, quantiser, blocks, messages, ranks, stride_words(chunk), active, error, reply);
   });
 }
@@ -103,8 +103,8 @@ double BlockCodec::squared_norm(const ExecutionSpace& exec, const ConstWords<Mem
   return std::visit(
       [&](const auto& quantiser) {
         using Square = DecodedSquare<std::decay_t<decltype(quantiser)>, MemorySpace>;
-        return ordered_sum(exec, message_.map().elements, Square{quantiser, message_.map(), messages, active},
-                           space);
+        return ordered_sum(exec, message_.map().elements,
+                           Square{{quantiser, message_.map(), messages}, active}, space);
       },
       quantiser_);
 }

@@ -16,7 +16,7 @@
 
 namespace kadam {
 
-/// A Quantiser with its message layout. Stateless: errors and messages are arguments.
+/// A Quantiser with its message layout. It has no state: errors and messages are arguments.
 class BlockCodec {
  public:
   BlockCodec() = default;
@@ -24,33 +24,34 @@ class BlockCodec {
 
   [[nodiscard]] const BlockMessage& message() const { return message_; }
 
-  /// The blocks of elements [range.begin, range.end) of the whole vector, whole blocks of one chunk.
+  /// Returns the blocks of a range of elements of the whole vector. The range holds whole blocks of one
+  /// chunk.
   [[nodiscard]] BlockRange blocks_of(const ElementRange& range) const {
     return BlockRange::of_elements(message_.map(), range.begin, range.end);
   }
-  /// The same blocks, seen from the start of their chunk.
+  /// Returns the same blocks, numbered from the start of their chunk.
   [[nodiscard]] BlockRange blocks_in_chunk(int chunk, const ElementRange& range) const;
 
-  /// The codes that errors of this kind go with: Vector<float> or Bfloat16Errors.
-  template <class Error>
-  using CodesWith = std::conditional_t<std::is_same_v<Error, Vector<float>>, AnyQuantiser, ShortErrorCode>;
+  /// The codes that allow errors of this kind: Codes for a Vector<float>, fewer for Bfloat16Errors.
+  template <class Error, class Codes = AnyQuantiser>
+  using CodesWith = std::conditional_t<std::is_same_v<Error, Vector<float>>, Codes, ShortErrorCode>;
 
-  /// encode_with_error_feedback. Errors: std::logic_error if this code does not go with such errors.
+  /// encode_with_error_feedback. Errors: std::logic_error if this code does not allow such errors.
   template <class Load, class Error>
   void encode(const ExecutionSpace& exec, const BlockRange& blocks, const Load& load,
               const ActiveMask<MemorySpace>& active, const Error& error,
               const Words<MemorySpace>& messages) const {
-    visit_one_of(static_cast<const CodesWith<Error>*>(nullptr), [&](const auto& quantiser) {
+    visit<CodesWith<Error>>([&](const auto& quantiser) {
       encode_with_error_feedback(exec, quantiser, blocks, load, active, error, messages);
     });
   }
 
-  /// encode_continued. Errors: as encode().
-  template <class Load, class Error>
+  /// encode_continued, compiled for each of Codes. Errors: as encode().
+  template <class Codes = AnyQuantiser, class Load, class Error>
   void encode(const ExecutionSpace& exec, const BlockRange& blocks,
               const ContinuedLoad<Load, MemorySpace>& input, const ActiveMask<MemorySpace>& active,
               const Error& error, const Words<MemorySpace>& messages) const {
-    visit_one_of(static_cast<const CodesWith<Error>*>(nullptr), [&](const auto& quantiser) {
+    visit<CodesWith<Error, Codes>>([&](const auto& quantiser) {
       encode_continued(exec, quantiser, blocks, input, active, error, messages);
     });
   }
@@ -77,24 +78,31 @@ class BlockCodec {
               const ConstWords<MemorySpace>& messages, const ActiveMask<MemorySpace>& active,
               const Bfloat16Errors<MemorySpace>& error, const Words<MemorySpace>& reply) const;
 
-  /// decode_and_apply on elements [begin, end) of the whole vector. A kernel is compiled for each of Codes.
+  /// Calls function(quantiser of this code); it is compiled for each of Codes.
   /// Errors: std::logic_error if this code is none of Codes.
+  template <class Codes = AnyQuantiser, class Function>
+  void visit(const Function& function) const {
+    visit_one_of(static_cast<const Codes*>(nullptr), function);
+  }
+
+  /// decode_and_apply on elements [begin, end) of the whole vector, compiled for each of Codes. Errors: as
+  /// visit().
   template <class Codes = AnyQuantiser, class Apply>
   void decode(const ExecutionSpace& exec, const ConstWords<MemorySpace>& messages,
               const ActiveMask<MemorySpace>& active, std::int64_t begin, std::int64_t end,
               const Apply& apply) const {
-    visit_one_of(static_cast<const Codes*>(nullptr), [&](const auto& quantiser) {
+    visit<Codes>([&](const auto& quantiser) {
       decode_and_apply(exec, quantiser, message_.map(), messages, active, begin, end, apply);
     });
   }
 
-  /// Sum of the squares of what all messages say of the active elements. Waits for exec.
+  /// Returns the sum of squares of the active elements of the vector that `messages` hold. Waits for exec.
   [[nodiscard]] double squared_norm(const ExecutionSpace& exec, const ConstWords<MemorySpace>& messages,
                                     const ActiveMask<MemorySpace>& active,
                                     const SumSpace<MemorySpace>& space) const;
 
  private:
-  /// function(this code), compiled for codes Q alone.
+  /// Calls function(quantiser of this code), compiled for each of the codes Q.
   template <class... Q, class Function>
   void visit_one_of(const std::variant<Q...>* /*codes*/, const Function& function) const {
     const auto visits = [&]<class Code>(const Code* quantiser) {
@@ -111,7 +119,7 @@ class BlockCodec {
                    const ConstWords<MemorySpace>& messages, const ActiveMask<MemorySpace>& active,
                    const Error& error, const Words<MemorySpace>& reply) const;
 
-  /// Between the messages of consecutive ranks, where a chunk's owner has received them.
+  /// Words between the messages of consecutive ranks in the buffer of the chunk's owner.
   [[nodiscard]] std::int64_t stride_words(int chunk) const {
     return static_cast<std::int64_t>(message_.piece(chunk).bytes / sizeof(std::uint32_t));
   }

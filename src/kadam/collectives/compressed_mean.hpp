@@ -9,6 +9,7 @@
 #include <kadam/collectives/sliced_chunks.hpp>
 #include <kadam/comm/communicator.hpp>
 #include <kadam/kernels/bfloat16_errors.hpp>
+#include <kadam/kernels/coded_vector.hpp>
 #include <kadam/kernels/continue_values.hpp>
 #include <kadam/kernels/number_format.hpp>
 #include <kadam/state/state_fields.hpp>
@@ -18,11 +19,12 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <variant>
 
 namespace kadam {
 
-/// What CompressedMean exchanges and holds, without its buffers.
+/// The layout of a CompressedMean: its messages, memory and cost, without its buffers.
 class CompressedMeanLayout {
  public:
   CompressedMeanLayout() = default;
@@ -31,21 +33,22 @@ class CompressedMeanLayout {
                        std::int64_t block_elements, NumberFormat errors = NumberFormat::float32);
 
   [[nodiscard]] const NodeLevelLayout& node() const { return node_; }
-  /// Of the whole vector.
+  /// Codec of the whole vector.
   [[nodiscard]] const BlockCodec& codec() const { return codec_; }
-  /// Of what this rank compresses: with one level the whole vector, else its shard.
+  /// Codec of the elements that this rank compresses: with one level the whole vector, else its shard.
   [[nodiscard]] const BlockCodec& codec_of_chunks() const { return codec_of_chunks_; }
   [[nodiscard]] const ChunkLayout& chunks() const { return codec_of_chunks_.message().chunks(); }
-  /// This rank among those who own these chunks.
+  /// This rank's number among the owners of chunks(), which is the number of its own chunk.
   [[nodiscard]] int owner() const { return owner_; }
-  /// Whether there is somebody to send to: else the code is the identity, which leaves no error.
+  /// Whether other ranks own chunks. If not, nothing is sent: the code is the identity, and there is no
+  /// error.
   [[nodiscard]] bool compresses() const { return chunks().ranks() > 1; }
-  /// That errors are kept in; float32 where there are none.
+  /// The format of the errors; float32 if there are none.
   [[nodiscard]] NumberFormat errors() const { return compresses() ? errors_ : NumberFormat::float32; }
 
-  /// Of an exchange, without the decoding, which is the caller's; the memory is all that is held.
+  /// The cost of an exchange without decoding, which the caller does, and all memory of the mean.
   [[nodiscard]] Cost cost() const;
-  /// Of decoding an element of the vector.
+  /// The work of decoding the whole vector.
   [[nodiscard]] Work decoding() const;
 
  private:
@@ -70,16 +73,16 @@ class CompressedMeanLayout {
 /// Every rank, the owner too, then decodes the same bytes of r. Law, per coordinate and from zero errors:
 /// sum_t out + (1/n) sum we + se = sum_t (1/n) sum y. One rank: the identity, without error.
 ///
-/// Errors in bf16 are rounded by chance (Bfloat16Errors), a rounding for each exchange: the law then holds in
-/// the mean over the roundings. Ranks still decode the same bytes.
+/// Errors in bf16 are rounded at random (Bfloat16Errors), differently in each exchange: the law then holds
+/// for the expected value. Ranks still decode the same bytes.
 ///
-/// Chunks travel in slices of about Communicator::piece_bytes(): encoding, reducing and decoding some while
-/// others are on the wire changes no bit of the result.
+/// Chunks travel in slices of about Communicator::piece_bytes(): a rank encodes, reduces and decodes some
+/// slices while others are on the wire. That changes no bit of the result.
 ///
-/// In two levels (N nodes of g ranks; the hierarchical form of 1-bit Adam's section 6): the exact mean of y
-/// inside each node, shard by shard; C-AR of the shard between the N ranks that hold it; the codes of r to
-/// all of the node. Errors then exist once per node: with we of a node spread over its ranks, and N for n,
-/// the law is the same.
+/// In two levels (N nodes of g ranks; the hierarchical form of 1-bit Adam's section 6): each node takes the
+/// exact mean of y, shard by shard; the N ranks that hold a shard exchange it by C-AR; each rank sends the
+/// codes of r to its node. There is one error per node, spread over its ranks; with N for n the law is the
+/// same.
 ///
 /// Memory: errors 4 d + 4 d/n, half of it in bf16, messages about 3 d bits/8; in two levels errors 4 d/g + 4
 /// d/n, messages about d (1 + 2/g) bits/8, and 8 d + 4 d/g for dense parts. Wire: (n - 1)/n 2 (d bits/8 + 4
@@ -88,7 +91,7 @@ class CompressedMeanLayout {
 /// bytes, 31.5 times less than the dense mean; with g = 2: 66 560 bytes between nodes.
 class CompressedMean {
  public:
-  /// In the format of the errors.
+  /// An error in its format.
   using Error = std::variant<Vector<float>, Vector<Bfloat16>>;
   struct State {
     Error worker_error;  ///< [d] on every rank; in two levels its shard
@@ -96,41 +99,44 @@ class CompressedMean {
   };
 
   CompressedMean() = default;
-  /// The communicator has to live on.
+  /// The communicator must outlive this object. errors: as for CompressedMeanLayout.
   CompressedMean(const ExecutionSpace& exec, const AnyQuantiser& quantiser, Communicator& communicator,
                  std::int64_t elements, std::int64_t block_elements,
                  NumberFormat errors = NumberFormat::float32);
 
-  /// Called with elements whose out can be decoded, slice by slice, while others travel; in the end with all.
+  /// A function that is called for each slice of `out` as soon as decode() may be called for its elements,
+  /// while other slices travel; each element is in one call.
   using Arrived = std::function<void(const ElementRange&)>;
 
-  /// Compresses y and exchanges it. Inactive elements are sent as nothing. Collective.
+  /// Compresses y and exchanges it. Inactive elements add nothing; their error becomes 0. Collective.
   void exchange(const ExecutionSpace& exec, Phases& phases, const Vector<const float>& y,
                 const ActiveMask<MemorySpace>& active, const Arrived& arrived = {});
 
-  /// Makes what start() needs beside exchange(): the first start() does it else. Collective.
+  /// Makes the communicator and the buffers of start(). Without this call the first start() makes them.
+  /// Collective.
   void prepare_background();
-  /// The exchange() of y in the background, of which all goes on its way that can: y may change afterwards.
-  /// From here to finish() nothing else may be asked of this mean; communicator and exec are free. In two
-  /// levels the mean inside the node comes first, and is waited for. Collective. Bytes between nodes count as
-  /// background traffic.
+  /// Starts the exchange() of y in the background and sends all that can be sent; y may change afterwards.
+  /// Until finish() only poll() may be called; the communicator and exec are free for other work. In two
+  /// levels it first takes the mean inside the node, and waits for it. Bytes between nodes count as
+  /// background traffic. Collective.
   void start(const ExecutionSpace& exec, Phases& phases, const Vector<const float>& y,
              const ActiveMask<MemorySpace>& active);
-  /// Moves on what start() has started, without waiting.
+  /// Continues the exchange that start() has started, without waiting.
   void poll() {
     if (under_way_ != nullptr) under_way_->poll();
   }
-  /// Waits for what start() has started; then its out can be decoded. Collective.
+  /// Waits for the exchange that start() has started; then `out` can be decoded. Collective.
   void finish(const ExecutionSpace& exec, Phases& phases);
 
-  /// Multiplies what ranks and owners keep. This and the next, accumulator() and exchange_accumulated() want
-  /// errors in float32: std::bad_variant_access else.
+  /// Multiplies all errors by `factor`. This function, add_owed(), accumulator() and exchange_accumulated()
+  /// need errors in float32. Errors: std::bad_variant_access for errors in bf16.
   void scale_errors(const ExecutionSpace& exec, float factor) const;
-  /// Adds to `target` of this rank so much that the mean over ranks grows by what is owed: (1/n) sum we + se.
+  /// Adds the errors to `target`, so that the mean of all ranks' targets grows by (1/n) sum we + se.
   void add_owed(const ExecutionSpace& exec, const Vector<float>& target) const;
 
-  /// The same for a y that goes on from the last exchange: load(i, out of element i of that exchange).
-  template <class Load>
+  /// Exchanges a y that continues the last exchange: y = load(i, out of element i of that exchange). Compiled
+  /// for each of Codes. Collective.
+  template <class Codes = AnyQuantiser, class Load>
   void exchange_continued(const ExecutionSpace& exec, Phases& phases, const Load& load,
                           const ActiveMask<MemorySpace>& active, const Arrived& arrived = {}) {
     if (node_.exists()) {
@@ -145,29 +151,38 @@ class CompressedMean {
     }
     run(exec, phases, active, arrived, [&](const BlockRange& blocks) {
       visit_error(state_.worker_error, Side::worker, [&](const auto& error) {
-        layout_.codec().encode(exec, blocks, ContinuedLoad<Load, MemorySpace>{load, replies_}, active, error,
-                               outgoing());
+        layout_.codec().encode<Codes>(exec, blocks, ContinuedLoad<Load, MemorySpace>{load, replies_}, active,
+                                      error, outgoing());
       });
     });
   }
 
-  /// What this rank owes: of the whole vector, in two levels of its shard.
+  /// The worker error of this rank: of the whole vector, in two levels of its shard.
   [[nodiscard]] const Vector<float>& worker_error() const {
     return std::get<Vector<float>>(state_.worker_error);
   }
-  /// Where to add y for exchange_accumulated(): the worker error, or in two levels a vector of zeros.
+  /// The vector that y is added to before exchange_accumulated(): the worker error, in two levels zeros.
   [[nodiscard]] const Vector<float>& accumulator() const { return node_.exists() ? input_ : worker_error(); }
-  /// The same for a y that has been added to accumulator() already.
+  /// Exchanges a y that has been added to accumulator(). Collective.
   void exchange_accumulated(const ExecutionSpace& exec, Phases& phases, const ActiveMask<MemorySpace>& active,
                             const Arrived& arrived = {});
 
-  /// apply(i, out of element i) for every active element in [begin, end), after exchange(). Who can have a
-  /// few codes only says which: fewer kernels are compiled.
+  /// Calls apply(i, out of element i) for every active element in [begin, end), after an exchange. Compiled
+  /// for each of Codes: an algorithm with one code names it and compiles fewer kernels.
   template <class Codes = AnyQuantiser, class Apply>
   void decode(const ExecutionSpace& exec, const ActiveMask<MemorySpace>& active, std::int64_t begin,
               std::int64_t end, const Apply& apply) const {
     layout_.codec().decode<Codes>(exec, replies_, active, begin, end, apply);
   }
+  /// Calls function(out of the last exchange as a CodedVector), compiled for each of Codes.
+  template <class Codes = AnyQuantiser, class Function>
+  void visit_result(const Function& function) const {
+    layout_.codec().visit<Codes>([&](const auto& quantiser) {
+      function(CodedVector<std::decay_t<decltype(quantiser)>, MemorySpace>{quantiser, map(), replies_});
+    });
+  }
+  /// The message of the last exchange: codes of out, of the whole vector.
+  [[nodiscard]] const Words<MemorySpace>& message() const { return replies_; }
   /// values(i) <- out of element i of the last exchange, for active elements.
   void write_mean(const ExecutionSpace& exec, const ActiveMask<MemorySpace>& active,
                   const Vector<float>& values) const;
@@ -178,28 +193,29 @@ class CompressedMean {
     return layout_.codec().squared_norm(exec, replies_, active, space);
   }
 
-  /// |we|^2, as a share: its mean over ranks is that over those who compress. Waits for exec.
+  /// This rank's share of |we|^2: the mean of the shares over all ranks is the mean of |we|^2 over the ranks,
+  /// in two levels over the nodes. Waits for exec.
   [[nodiscard]] double squared_error(const ExecutionSpace& exec, const SumSpace<MemorySpace>& space) const;
 
   /// The kernels' view of the scale blocks.
   [[nodiscard]] const BlockMap& map() const { return layout_.codec().message().map(); }
   [[nodiscard]] const CompressedMeanLayout& layout() const { return layout_; }
   [[nodiscard]] State& state() { return state_; }
-  /// What is there of the state whether errors are or not.
+  /// Adds the numbers of the state, which exist with and without errors, to `fields`.
   void describe_numbers(StateFields& fields);
-  /// The errors, in float32 whatever they are kept in. One rank, which compresses nothing, has no server
-  /// error: it adds that of a checkpoint to its own error, and delivers it all with the next exchange.
+  /// Adds the errors to `fields`, always in float32. One rank compresses nothing and has no server error: it
+  /// adds the server error of a checkpoint to its worker error, and the next exchange delivers both.
   void describe_state(const ExecutionSpace& exec, StateFields& fields) const;
   /// Takes over the errors that were loaded into `fields`.
   void adopt_state(const ExecutionSpace& exec, const StateFields& fields) const;
-  /// What was decoded last, for exchange_continued().
+  /// Adds the message of the last exchange to `fields`, for exchange_continued().
   void describe_message(StateFields& fields) const;
 
  private:
   void exchange_in_two_levels(const ExecutionSpace& exec, Phases& phases, const Vector<const float>& y,
                               const ActiveMask<MemorySpace>& active, const Arrived& arrived);
 
-  /// Which elements of this rank's shard are active.
+  /// The active elements of this rank's shard.
   [[nodiscard]] ActiveMask<MemorySpace> in_shard(ActiveMask<MemorySpace> active) const {
     active.offset += node_.shard().begin;
     return active;
@@ -207,12 +223,12 @@ class CompressedMean {
   void gather_in_node(const ExecutionSpace& exec, Phases& phases) const;
 
   [[nodiscard]] const ChunkLayout& chunks_of_all() const { return layout_.codec().message().chunks(); }
-  /// One rank decodes what it encoded.
+  /// The message that this rank encodes. A single rank decodes the same one.
   [[nodiscard]] const Words<MemorySpace>& outgoing() const {
     return layout_.compresses() ? messages_ : own_replies_;
   }
   enum class Side : std::uint8_t { worker, server };
-  /// function(the error as encoders take it)
+  /// Calls function(error) with the error as encoders take it.
   template <class Function>
   void visit_error(const Error& error, Side side, const Function& function) const {
     if (const auto* const floats = std::get_if<Vector<float>>(&error)) {
@@ -221,14 +237,14 @@ class CompressedMean {
       function(Bfloat16Errors<MemorySpace>{std::get<Vector<Bfloat16>>(error), rounding(side)});
     }
   }
-  /// Of the exchange under way.
+  /// The seed of the rounding of errors in the present exchange.
   [[nodiscard]] std::uint32_t rounding(Side side) const;
-  /// Zeros in the format of the errors.
+  /// Allocates zeros in the format of the errors.
   [[nodiscard]] Error allocate_error(const ExecutionSpace& exec, const std::string& label,
                                      std::int64_t elements) const;
 
   using Encode = std::function<void(const BlockRange&)>;
-  /// Of values, one for each element of the chunks.
+  /// Returns the function that encodes blocks of `values`, which have an element for each one of the chunks.
   [[nodiscard]] Encode encoding(const ExecutionSpace& exec, const Vector<const float>& values,
                                 const ActiveMask<MemorySpace>& active);
   [[nodiscard]] ReductionSteps steps_of(const ExecutionSpace& exec, Phases& phases,
@@ -243,15 +259,15 @@ class CompressedMean {
   Communicator* communicator_ = nullptr;
   NodeLevel node_;
   State state_;
-  std::int64_t exchanges_ = 0;  ///< begun; each rounds errors in bf16 in a way of its own
+  std::int64_t exchanges_ = 0;  ///< exchanges begun: part of the seed of rounding
   SlicedChunks slices_;
-  Vector<float> input_;                       ///< y, of two levels
-  Vector<float> node_mean_;                   ///< and the shard of its mean
+  Vector<float> input_;                       ///< y, in two levels
+  Vector<float> node_mean_;                   ///< this rank's shard of the node's mean of y
   Words<MemorySpace> messages_;               ///< codes of h, of the chunks that this rank compresses
   Words<MemorySpace> received_;               ///< codes of h of the own chunk, from all its ranks
   Words<MemorySpace> replies_;                ///< codes of r, of the whole vector
-  Words<MemorySpace> own_replies_;            ///< of these, those of the same chunks
-  std::shared_ptr<Communicator> background_;  ///< of those who own chunks; from the first start() on
+  Words<MemorySpace> own_replies_;            ///< the part of replies_ for the chunks of messages_
+  std::shared_ptr<Communicator> background_;  ///< of the owners of chunks; null before prepare_background()
   std::unique_ptr<OverlappedReduction> under_way_;
 };
 

@@ -45,7 +45,7 @@ inline constexpr Kernel dense_mean{"dense_mean", 5.0};  ///< the owner's sum; pe
 inline constexpr Kernel accumulate_direction{"accumulate_direction",
                                              28.0};      ///< moments; residual += direction
 inline constexpr Kernel local_step{"local_step", 36.0};  ///< of a rank alone: 0/1 Adam, local rounds
-inline constexpr Kernel onebit_lamb_update{"onebit_lamb_update", 48.0};  ///< beside encoding and decoding
+inline constexpr Kernel onebit_lamb_update{"onebit_lamb_update", 16.25};  ///< fresh variance and ratios
 inline constexpr Kernel reply{"reply", 8.13};  ///< the owner encodes the mean; per element of its chunk
 inline constexpr Kernel loco_mean{"loco_mean", 1.5};            ///< LoCo's sum; per element and message
 inline constexpr Kernel top_k_percent{"top_k_percent", 4.0};    ///< the largest 1 % of every select block

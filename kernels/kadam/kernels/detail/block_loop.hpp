@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <type_traits>
 
@@ -94,6 +95,26 @@ struct HostBlockMember {
     }
     [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float value(const HostBlockMember& /*member*/) const {
       return Kokkos::bit_cast<float>(largest);
+    }
+  };
+
+  /// Smallest of numbers >= 0, infinity if there is none. Compared as integers, as Max.
+  struct Min {
+    float smallest = std::numeric_limits<float>::infinity();
+
+    template <class Function>
+    KOKKOS_FORCEINLINE_FUNCTION void add(const HostBlockMember& /*member*/, std::int64_t count,
+                                         const Function& function) {
+      auto so_far = Kokkos::bit_cast<std::int32_t>(smallest);
+      KADAM_SIMD
+      for (std::int64_t k = 0; k < count; ++k) {
+        const auto value = Kokkos::bit_cast<std::int32_t>(static_cast<float>(function(k)));
+        so_far = value < so_far ? value : so_far;
+      }
+      smallest = Kokkos::bit_cast<float>(so_far);
+    }
+    [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float value(const HostBlockMember& /*member*/) const {
+      return smallest;
     }
   };
 

@@ -7,6 +7,7 @@
 #include <kadam/kernels/detail/code_tile.hpp>
 #include <kadam/kernels/detail/held_codes.hpp>
 #include <kadam/kernels/detail/with_format.hpp>
+#include <kadam/kernels/segments.hpp>
 #include <kadam/kernels/words.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -15,10 +16,10 @@
 
 /// Sources of the input of a block that is encoded with error feedback.
 ///
-/// compensate(), by one thread: adds the input to the errors h of the block, part by part, and calls
-/// finish(first, length) for each part while it is still in cache. hold(), by a team: held[j] <- error +
-/// input of the elements that this thread holds from element `first` of the block on; the error stays as it
-/// is. One more source, the mean of messages, is in mean_of_messages.hpp.
+/// compensate(), for one thread: adds the input to the errors h of the block, part by part, and calls
+/// finish(first, length) for each part while it is still in cache. hold(), for a team: held[j] <- error +
+/// input, for the elements that this thread holds from element `first` of the block on; the error is not
+/// changed. One more source, the mean of messages, is in mean_of_messages.hpp.
 namespace kadam::detail {
 
 /// A source of input, element by element: error(i) <- load(i) + error(i).
@@ -70,8 +71,8 @@ struct AlreadyAdded {
   }
 };
 
-/// An input that goes on from what the message said before: error(i) <- load(i, decoded i) + error(i). A
-/// block is read before its new codes are written.
+/// An input that continues the vector that `message` holds: error(i) <- load(i, decoded i) + error(i). A
+/// block is read before its new codes are written. Load may be a LoadBySegment.
 template <Quantiser Q, class Load, class MemorySpace>
 struct ContinuedSource {
   Q quantiser;
@@ -86,12 +87,19 @@ struct ContinuedSource {
       const std::int64_t first = block.first_element + in_block;
       const std::int64_t first_word = block.first_word + in_block / elements_per_word<Q>;
       float* const of_part = h + in_block;
-      with_format(load, [&](const auto& typed_load) {
-        for_each_value(member, quantiser, &message(first_word), count, scale,
-                       [of_part, first, typed_load](const std::int64_t k, const float value) {
-                         of_part[k] += typed_load(first + k, value);
-                       });
-      });
+      for_each_apply(
+          load, first, first + count, [&](const auto& known, const std::int64_t from, const std::int64_t to) {
+            if (to - from == count) {
+              for_each_value(member, quantiser, &message(first_word), count, scale,
+                             [of_part, first, known](const std::int64_t k, const float value) {
+                               of_part[k] += known(first + k, value);
+                             });
+            } else {
+              for (std::int64_t k = from - first; k < to - first; ++k) {
+                of_part[k] += known(first + k, value_at(quantiser, &message(first_word), k, scale));
+              }
+            }
+          });
       finish(in_block, count);
     });
   }
@@ -102,10 +110,15 @@ struct ContinuedSource {
     const float scale = Q::has_scale ? number_in(message(block.scale_word)) : 0.0F;
     const HeldValues<Q, Member> said(member, quantiser, &message(block.first_word), first, scale);
     member.for_each_held(first, block.elements, [&](const int j, const std::int64_t) { held[j] = said[j]; });
-    with_format(load, [&](const auto& typed_load) {
+    const std::int64_t begin = block.first_element + first;
+    const std::int64_t end = block.first_element + Kokkos::min(first + member.held(), block.elements);
+    for_each_apply(load, begin, end, [&](const auto& known, const std::int64_t from, const std::int64_t to) {
       member.for_each_held(first, block.elements, [&](const int j, const std::int64_t k) {
         const std::int64_t i = block.first_element + k;
-        held[j] = error(i) + typed_load(i, held[j]);
+        if constexpr (differs_by_segment<Load>) {
+          if (i < from || i >= to) return;
+        }
+        held[j] = error(i) + known(i, held[j]);
       });
     });
   }
