@@ -14,7 +14,7 @@ namespace {
 
 namespace tools = Kokkos::Tools::Experimental;
 
-/// Kokkos calls plain functions: what they write to.
+/// State of the callbacks, which are plain functions.
 Calls counted;
 Kokkos::Timer since_launch;
 std::map<const void*, std::uint64_t> held;
@@ -28,7 +28,7 @@ void count_launch(const char* /*label*/, std::uint32_t /*device*/, std::uint64_t
 void count_end(std::uint64_t /*id*/) {
   counted.kernel_seconds += since_launch.seconds();
 }
-/// Kokkos fences around kernels because somebody listens: that is no part of a step.
+/// Leaves out the fences around kernels that Kokkos adds for a tool: they are not part of a step.
 void count_fence(const char* label, std::uint32_t /*device*/, std::uint64_t* /*id*/) {
   if (!std::string_view(label).starts_with("Kokkos::Tools::")) ++counted.fences;
 }

@@ -7,16 +7,16 @@
 
 namespace kadam::bench {
 
-/// What costs a device a launch or a wait, whatever its size.
+/// Counts of calls that cost a device a launch or a wait, whatever their size.
 struct Calls {
   std::int64_t launches = 0;  ///< of kernels
   std::int64_t copies = 0;
-  std::int64_t fences = 0;      ///< those inside copies included
+  std::int64_t fences = 0;      ///< fences inside copies included
   double kernel_seconds = 0.0;  ///< from the begin of each kernel to its end, without copies
 };
 
-/// Counts this process' calls of Kokkos as a Kokkos Tools library would, as long as it lives: one at a time.
-/// Errors: std::runtime_error beside another tool.
+/// Counts this process' calls of Kokkos while it lives, as a Kokkos Tools library would. One object at a
+/// time. Errors: std::runtime_error beside another tool.
 class CallCounter {
  public:
   CallCounter();
@@ -24,11 +24,12 @@ class CallCounter {
   CallCounter(const CallCounter&) = delete;
   CallCounter& operator=(const CallCounter&) = delete;
 
-  /// Since it was made.
+  /// The calls since the construction.
   [[nodiscard]] Calls calls() const;
 };
 
-/// Bytes of the Views that were made since and are alive, but for Kokkos' own: one at a time.
+/// Adds up the Views that are made while it lives and still exist, without those of Kokkos itself. One object
+/// at a time. Errors: std::runtime_error beside another tool.
 class HeldMemory {
  public:
   HeldMemory();

@@ -18,23 +18,23 @@
 
 namespace kadam::bench {
 
-/// --only TEXT, several times: whether a name holds one of the texts. All are wanted when there is none.
+/// Whether a name contains one of the texts of --only; true without texts.
 [[nodiscard]] inline bool is_wanted(const std::string& name, const std::vector<std::string>& only) {
   return only.empty() || std::any_of(only.begin(), only.end(), [&](const std::string& text) {
            return name.find(text) != std::string::npos;
          });
 }
 
-/// Prints a part of a table that others still wait for.
+/// Prints a part of a table at once, although more rows follow.
 inline void print_now(const std::string& text) {
   fmt::print("{}", text);
   std::fflush(stdout);
 }
 
-/// The optimizers that --only asks for. Errors: launch::UsageError if there are none.
+/// The optimizers whose names contain a text of --only. Errors: launch::UsageError if there are none.
 [[nodiscard]] std::vector<std::string> wanted_optimizers(const std::vector<std::string>& only);
 
-/// kadam-bench kernels: what the kernels reach of the memory's speed.
+/// kadam-bench kernels: the fraction of the memory's speed that each kernel reaches.
 class KernelsCommand {
  public:
   /// The program writes into this object when it reads its command line.
@@ -43,10 +43,11 @@ class KernelsCommand {
   KernelsCommand& operator=(const KernelsCommand&) = delete;
 
   [[nodiscard]] bool is_chosen() const;
-  /// The exit code. Errors: launch::UsageError on more than one rank.
+  /// Returns the exit code. Errors: launch::UsageError on more than one rank.
   [[nodiscard]] int run(const launch::Session& session) const;
 
-  /// Kokkos starts its threads before the command line is read. What is no number is refused there.
+  /// Reads --threads before the session exists, because Kokkos starts its threads before the command line is
+  /// read. A value that is not a number is refused later, there.
   static void set_threads(int argc, char** argv);
 
  private:
@@ -58,7 +59,7 @@ class KernelsCommand {
   bool json_ = false;
 };
 
-/// kadam-bench exchange: what the exchanges between ranks take, beside what their bytes take on a wire.
+/// kadam-bench exchange: the time of exchanges between ranks, beside the time of their bytes on a wire.
 class ExchangeCommand {
  public:
   /// The program writes into this object when it reads its command line.
@@ -67,12 +68,12 @@ class ExchangeCommand {
   ExchangeCommand& operator=(const ExchangeCommand&) = delete;
 
   [[nodiscard]] bool is_chosen() const;
-  /// The exit code. Errors: launch::Refused on one rank, or when nothing is wanted. Collective.
+  /// Returns the exit code. Errors: launch::Refused on one rank, or if --only matches nothing. Collective.
   [[nodiscard]] int run(const launch::Session& session) const;
 
  private:
   [[nodiscard]] std::vector<ExchangeCase> wanted_cases() const;
-  /// Errors: launch::UsageError.
+  /// The wire of --rate and --latency; nothing without --rate. Errors: launch::UsageError.
   [[nodiscard]] std::optional<WireLimit> wire() const;
   void measure_all(const launch::Session& session, const std::vector<ExchangeCase>& cases,
                    const std::vector<std::int64_t>& sizes, const std::optional<WireLimit>& limit) const;
@@ -88,7 +89,7 @@ class ExchangeCommand {
   bool json_ = false;
 };
 
-/// kadam-bench steps: what a whole step of each optimizer takes, and how often it calls Kokkos.
+/// kadam-bench steps: the time of a whole step of each optimizer, and its calls of Kokkos.
 class StepsCommand {
  public:
   /// The program writes into this object when it reads its command line.
@@ -97,8 +98,8 @@ class StepsCommand {
   StepsCommand& operator=(const StepsCommand&) = delete;
 
   [[nodiscard]] bool is_chosen() const;
-  /// The exit code. Errors: launch::Refused when nothing is wanted, or more tensors than elements.
-  /// Collective.
+  /// Returns the exit code. Errors: launch::Refused if --only matches nothing, or for more tensors than
+  /// elements. Collective.
   [[nodiscard]] int run(const launch::Session& session) const;
 
  private:
@@ -111,7 +112,8 @@ class StepsCommand {
   bool json_ = false;
 };
 
-/// kadam-bench growth: what one rank of many sends, holds and computes, without the others.
+/// kadam-bench growth: the bytes that one rank of many sends and holds, and its kernels' time, without the
+/// others.
 class GrowthCommand {
  public:
   /// The program writes into this object when it reads its command line.
@@ -120,8 +122,8 @@ class GrowthCommand {
   GrowthCommand& operator=(const GrowthCommand&) = delete;
 
   [[nodiscard]] bool is_chosen() const;
-  /// The exit code. Errors: launch::Refused on several ranks or a device, when nothing is wanted, or where
-  /// nodes are not full.
+  /// Returns the exit code. Errors: launch::Refused on several ranks or a device, if --only matches nothing,
+  /// or if ranks_per_node does not divide a number of ranks.
   [[nodiscard]] int run(const launch::Session& session) const;
 
  private:

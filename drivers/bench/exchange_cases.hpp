@@ -15,36 +15,37 @@
 
 namespace kadam::bench {
 
-/// An exchange with its buffers, between all ranks and as the optimizers use it.
+/// An exchange between all ranks, as an optimizer does it, with its buffers.
 struct Exchange {
   std::function<void(const ExecutionSpace&, Communicator&, Phases&)> run;
   std::function<void(const ExecutionSpace&)> prepare = {};  ///< before each run, not timed
 };
 
-/// How much is exchanged, and between whom.
+/// Length of the exchanged vector, and the ranks.
 struct Place {
   std::int64_t elements;
   Communicator& communicator;
 };
 
-/// An exchange that is timed. Its buffers are there only while it is.
+/// An exchange to time. make() allocates its buffers, which live as long as its result. exchange: its name.
 struct ExchangeCase {
   std::string exchange;
   std::function<Exchange(const Place&)> make;
 };
 
-/// Bytes that no exchange needs more of, per element and rank.
+/// Bound on the memory of any exchange case: bytes per element and rank.
 inline constexpr double exchange_bytes_per_element = 32.0;
 
 /// All exchanges: dense ones, compressed ones, sparse ones.
 [[nodiscard]] std::vector<ExchangeCase> exchange_cases();
 
-/// 10^3 to 10^8 elements and 2.5 10^7, as far as they take no more than half of the memory when all ranks are
-/// on one machine; up to 10^7 where nothing is known of the memory. The smallest one always.
+/// Vector lengths to measure: 10^3, 10^4, ..., 10^8 and 2.5 10^7, as long as all ranks together, on one
+/// machine, take at most half of the available memory; up to 10^7 if that is not known. 10^3 is always there.
 /// Worked number: 4 ranks of 32 bytes per element in 16 GB: up to 2.5 10^7.
 [[nodiscard]] std::vector<std::int64_t> default_sizes(std::optional<std::size_t> available_bytes, int ranks);
 
-/// What programs may still take; nothing where the system does not tell.
+/// Bytes of memory of this machine that programs may still take; nothing where the system does not tell
+/// (Linux does).
 [[nodiscard]] std::optional<std::size_t> available_memory_bytes();
 
 /// default_sizes() of the rank with the least memory. Collective.

@@ -74,7 +74,7 @@ class Planned {
   std::size_t piece_bytes_;
 };
 
-/// Of exchanges: inside nodes and between them.
+/// Messages of exchanges, inside nodes and between them; agreements left out.
 Tally exchanged_by(const SentMessages& sent) {
   Tally all = sent.of(SentMessages::Kind::exchange);
   return all += sent.of(SentMessages::Kind::in_node);

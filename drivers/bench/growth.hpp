@@ -11,20 +11,21 @@
 
 namespace kadam::bench {
 
-/// Which rank of how many is played, and how far.
+/// A measurement of rank 0 of `ranks`, without the others.
 struct GrowthCase {
   std::string optimizer;
   std::int64_t elements = 0;
   int ranks = 2;
-  int ranks_per_node = 1;  ///< two levels above 1
-  int steps = 8;           ///< that are counted, after a warm-up of two; one run of them
-  int runs = 3;            ///< the one with the least time in kernels counts
+  int ranks_per_node = 1;  ///< above 1: exchanges have two levels
+  int steps = 8;           ///< steps of one run; all runs come after the warm-up
+  int runs = 3;            ///< the least time in kernels counts, and the mean over runs of all else
 };
 
-/// What one rank sends, holds and computes, beside what the plan says: per step, the mean of several.
+/// Measured figures of one rank beside the planned ones. Bytes, messages, launches and seconds are per step,
+/// means over steps.
 struct GrowthResult {
   GrowthCase what;
-  double bytes = 0.0;  ///< handed to the transport, without what ranks agree with
+  double bytes = 0.0;  ///< in messages of exchanges; agreements have their own figures
   double planned_bytes = 0.0;
   double messages = 0.0;
   double planned_messages = 0.0;
@@ -34,15 +35,15 @@ struct GrowthResult {
   std::size_t held_bytes = 0;  ///< by the optimizer, beside parameters and gradient
   std::size_t planned_held_bytes = 0;
   double kernel_seconds = 0.0;        ///< of kernels alone, without copies
-  double planned_kernel_bytes = 0.0;  ///< that these must move, as the plan counts them
+  double planned_kernel_bytes = 0.0;  ///< bytes that these kernels must move, as the plan counts them
   double launches = 0.0;              ///< of kernels
 };
 
-/// The messages of a transfer to so many other ranks: of equal lengths, in pieces of about piece_bytes.
-/// Worked number: 450 kB to 3 ranks in pieces of 60 KiB are 9.
+/// Number of messages of a transfer to `receivers` ranks: equal lengths, each in pieces of at most
+/// piece_bytes. Worked number: 450 kB to 3 ranks in pieces of 60 KiB are 9.
 [[nodiscard]] std::size_t messages_of(const Transfer& transfer, int receivers, std::size_t piece_bytes);
 
-/// Takes steps as rank 0, alone: see LoneRankTransport. Rounds of local steps are of 4 steps.
+/// Takes steps as rank 0 over a LoneRankTransport. Options: a warm-up of 2 steps, rounds of 4 local steps.
 [[nodiscard]] GrowthResult measure_growth(const GrowthCase& one);
 
 /// For people.

@@ -14,30 +14,31 @@
 
 namespace kadam::bench {
 
-/// What a kernel could at best be as fast as, byte for byte: on a device, a deep copy.
+/// The reference kernel that a kernel is compared with, byte for byte. On a device it is a deep copy, for
+/// `update` and for `read`.
 enum class Limit : std::uint8_t {
-  none,    ///< bound by something else than memory: a small problem
+  none,    ///< no reference: memory does not limit the kernel
   update,  ///< reads and writes: an in-place scale
   read,    ///< reads alone: a sum
 };
 
-/// A piece of work that is timed.
+/// A kernel, or several, to time.
 struct KernelCase {
   std::string kernel;
-  double bytes_per_element = 0.0;  ///< read and written, by an algorithm that keeps nothing between passes
+  double bytes_per_element = 0.0;  ///< bytes read and written if passes share no cache
   std::int64_t elements = 0;
   Limit limit = Limit::update;
   std::function<void(const ExecutionSpace&)> run;
   std::function<void(const ExecutionSpace&)> prepare = {};  ///< before each run, not timed
 };
 
-/// The in-place scale, the sum and the copies: the limits themselves.
+/// Names of the reference kernels: in-place scale, sum, copies.
 inline constexpr const char* update_limit_kernel = "limit: in-place scale";
 inline constexpr const char* read_limit_kernel = "limit: sum";
 inline constexpr const char* device_limit_kernel = "limit: deep_copy";
 inline constexpr const char* copy_kernel = "copy";
 
-/// The orthogonalised momentum of such a matrix.
+/// Name of the case that orthogonalises the momentum of a matrix.
 [[nodiscard]] std::string orthogonalise_kernel(std::int64_t rows, std::int64_t columns);
 
 /// The vectors that all cases share, so that large sizes fit in memory. Memory: 32 B per element.
@@ -54,7 +55,7 @@ struct Vectors {
   Vector<Bfloat16> model;  ///< a rounded copy of x
   Vector<float> error;
   ByteMoments<MemorySpace> byte_moments;  ///< of one tensor
-  Vector<std::uint32_t> words;            ///< messages: room for d float32 words
+  Vector<std::uint32_t> words;            ///< room for a message of `elements` words
 };
 
 /// Ranks of the exchanges that cases take part in.
@@ -73,21 +74,21 @@ struct Code {
   double bytes;  ///< of a message, per element
 };
 
-/// Numbers of both signs whose sizes spread over some decades, as gradients do: element i has the same value
-/// in every run.
+/// Fills `values` with numbers of both signs around `size` whose magnitudes spread over some decades, as
+/// those of gradients do. Element i has the same value in every run with the same seed.
 void fill(const ExecutionSpace& exec, const Vector<float>& values, float size, std::uint32_t seed);
 
-/// The deep copy on a device alone.
+/// The reference kernels; the deep copy only on a device.
 [[nodiscard]] std::vector<KernelCase> limit_cases(const Vectors& vectors);
 [[nodiscard]] std::vector<KernelCase> dense_cases(const Vectors& vectors);
 [[nodiscard]] std::vector<KernelCase> lamb_cases(const Vectors& vectors);
 [[nodiscard]] std::vector<KernelCase> codec_cases(const Vectors& vectors);
 [[nodiscard]] std::vector<KernelCase> loco_cases(const Vectors& vectors);
 [[nodiscard]] std::vector<KernelCase> low_rank_cases(const Vectors& vectors);
-/// Muon's products. Their elements are multiplications.
+/// Muon's products. KernelCase::elements is their number of multiplications.
 [[nodiscard]] std::vector<KernelCase> spectral_cases(const Vectors& vectors);
 [[nodiscard]] std::vector<KernelCase> sparse_cases(const Vectors& vectors);
-/// What is done once, when a warm-up ends.
+/// Kernels that run once, at the end of a warm-up.
 [[nodiscard]] std::vector<KernelCase> freeze_cases(const Vectors& vectors);
 /// Whole steps of a small problem on one rank.
 [[nodiscard]] std::vector<KernelCase> small_step_cases();

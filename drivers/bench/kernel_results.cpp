@@ -14,7 +14,7 @@ namespace {
 
 using Work = std::function<void(const ExecutionSpace&)>;
 
-/// Of one run in a group between two fences.
+/// Seconds of one run: a group of `runs` between two fences, divided by `runs`.
 double seconds_of(const ExecutionSpace& exec, const Work& work, int runs) {
   exec.fence("kadam-bench: ready");
   const Kokkos::Timer timer;
@@ -36,7 +36,7 @@ double seconds_of(const ExecutionSpace& exec, const KernelCase& one, int runs) {
   return std::max(seconds_of(exec, both, runs) - preparations, 1e-9);
 }
 
-/// Two kernels whose times are compared: what a compressed step does instead of something else.
+/// Two kernels whose times the table compares.
 struct Comparison {
   const char* kernel;
   const char* with;

@@ -14,36 +14,36 @@ namespace kadam::bench {
 
 using launch::Timing;
 
-/// Seconds that a group of runs takes at least: a host's clock and, on a device, launches and fences are
-/// little beside it, as they are beside groups between two events.
+/// Least seconds of a group of runs between two fences: the clock, and on a device launches and fences, are
+/// short beside it.
 inline constexpr double shortest_group_seconds = kernels_run_on_host ? 1e-3 : 1e-2;
 
-/// How many runs make a group, when one alone takes `seconds`.
+/// Number of runs in a group if one run takes `seconds`.
 [[nodiscard]] int runs_in_group(double seconds);
 
-/// Runs all cases in turn, `repetitions` times, after one run that is not counted: what disturbs the machine
-/// for a while disturbs all of them, and ratios stay true. Short runs are timed in groups, but for those that
-/// need a preparation, on a host: on a device the time of as many preparations is taken off.
-/// progress(repetition) is called before each turn.
+/// Runs all cases in turn, `repetitions` times, so that a disturbance of the machine meets all cases and
+/// ratios stay true. Runs before that are not counted. Short runs are timed in groups. A case with a
+/// preparation is timed run by run on a host; on a device in groups, less the time of the same number of
+/// preparations. progress(repetition) is called before each turn. Returns a timing of one run for each case.
 [[nodiscard]] std::vector<Timing> measure(const std::vector<KernelCase>& cases, int repetitions,
                                           const std::function<void(int)>& progress);
 
-/// A case with what was measured.
+/// The measurement of a case.
 struct KernelResult {
   std::string kernel;
   std::int64_t elements = 0;
   double bytes_per_element = 0.0;
   Timing seconds;
-  std::optional<double> ratio_to_limit;  ///< 1: as fast as the limit lets its bytes be
+  std::optional<double> ratio_to_limit;  ///< bytes per second / those of its Limit; 1: as fast
 };
 
-/// Ratios to the limits that lie among the cases themselves: to the deep copy, where there is one.
+/// Results with their ratios to the limits, which are among the cases: to the deep copy if it is there.
 [[nodiscard]] std::vector<KernelResult> results_of(const std::vector<KernelCase>& cases,
                                                    const std::vector<Timing>& timings);
 
-/// For people: a line per kernel, and what is to be compared with another kernel of the same run.
+/// Text for people: a line per kernel, and comparisons between kernels of the same run.
 [[nodiscard]] std::string table_of(const std::vector<KernelResult>& results);
-/// For programs: a JSON object a line.
+/// Text for programs: one JSON object per line.
 [[nodiscard]] std::string json_lines_of(const std::vector<KernelResult>& results);
 
 }  // namespace kadam::bench

@@ -12,7 +12,7 @@
 namespace kadam::bench {
 namespace {
 
-/// Answers a send at once, into the memory of the receive that waits for it: nothing is kept.
+/// Answers a send at once: copies it into the memory of the receive that waits for it.
 class MirroredMessages final : public Messages {
  public:
   MirroredMessages(int ranks, SentMessages::Kind kind, std::shared_ptr<SentMessages> sent)
@@ -45,8 +45,8 @@ class MirroredMessages final : public Messages {
     throw std::logic_error("kadam-bench: a lone rank stages nothing");
   }
 
-  /// A rank that has nothing left to do gets zeros for what it sends nothing for. Who polls is known to have
-  /// nothing left when it has asked in vain for a while.
+  /// Answers receives without a matching send with zeros, once the rank has nothing left to do: it waits, or
+  /// it has polled in vain for a while.
   void progress(Seconds patience, Done& done) override {
     constexpr int in_vain = 64;
     idle_ = done_.empty() ? idle_ + 1 : 0;

@@ -14,7 +14,7 @@
 namespace kadam::bench {
 namespace {
 
-/// Of one run, over all ranks.
+/// Figures of one run: the largest or the mean over all ranks.
 struct Sample {
   double seconds = 0.0;
   double encode = 0.0;
@@ -93,7 +93,7 @@ Sample run_once(const ExecutionSpace& exec, const Exchange& exchange, Communicat
   return sample;
 }
 
-/// Seconds of each, as the rank that begins sees them.
+/// Seconds of each round trip, measured on this rank.
 std::vector<double> round_trips(Communicator& communicator, int other, int repetitions) {
   const ExecutionSpace exec;
   const auto numbers = allocate_zeros<double>(exec, "kadam-bench::round_trip", 2);

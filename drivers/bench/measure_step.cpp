@@ -28,7 +28,7 @@ OptionMap step_options(const std::string& optimizer) {
   return options;
 }
 
-/// An optimizer and what it works on.
+/// An optimizer with its parameters and gradient.
 class Steps {
  public:
   Steps(const std::string& optimizer, const TensorLayout& layout,
@@ -52,7 +52,7 @@ class Steps {
   Vector<float> gradient_;
 };
 
-/// From here on the most that this process has held counts anew, where the system can do that (Linux).
+/// Resets this process' peak of memory, where the system can do that (Linux).
 void forget_peak_memory() {
   std::ofstream("/proc/self/clear_refs") << '5';
 }
@@ -73,7 +73,7 @@ double most_of(Communicator& communicator, double own) {
   return *std::max_element(all.begin(), all.end());
 }
 
-/// The same on all ranks: the slowest one decides.
+/// Number of steps in a group, the same on all ranks: the slowest one decides.
 int steps_in_group(const ExecutionSpace& exec, Steps& steps, Communicator& communicator) {
   exec.fence("kadam-bench: ready");
   const Kokkos::Timer timer;

@@ -15,35 +15,35 @@
 
 namespace kadam::bench {
 
-/// Parameters as networks have them: tensor 0 is a matrix, tensor 1 a bias of at most 1024 elements, and so
-/// on in turn. Matrices decay, biases do not: no two neighbours are in one group. Errors:
-/// std::invalid_argument for more tensors than elements.
+/// Tensors as networks have them: matrices and biases of at most 1024 elements in turn, beginning with a
+/// matrix. alternating_groups() gives decay to matrices and none to biases, so no two neighbours share a
+/// group. Errors: std::invalid_argument for more tensors than elements.
 [[nodiscard]] TensorLayout alternating_tensors(std::int64_t elements, std::int64_t tensors);
 [[nodiscard]] std::vector<ParameterGroup> alternating_groups(const TensorLayout& layout);
 
-/// A step of an optimizer, past its warm-up.
+/// Measured figures of a step of an optimizer after its warm-up. Hides kadam::StepResult in this namespace.
 struct StepResult {
   std::string optimizer;
   std::int64_t elements = 0;
   std::int64_t tensors = 1;
   int ranks = 1;
   Timing seconds;         ///< of the slowest rank
-  double launches = 0.0;  ///< of kernels by this rank in a step, mean of several; so are the others
+  double launches = 0.0;  ///< of kernels by this rank in a step, mean of several; likewise the next three
   double copies = 0.0;
   double fences = 0.0;
   double bytes_sent = 0.0;
-  double spent_seconds = 0.0;  ///< of all runs
+  double spent_seconds = 0.0;  ///< on all runs
   double needed_bytes = 0.0;   ///< step_memory_bytes()
-  double peak_bytes = 0.0;     ///< of the process that took most; 0 where the system does not tell
+  double peak_bytes = 0.0;     ///< of the process that took most memory; 0 where the system does not tell
 };
 
-/// Memory that a rank needs for parameters, gradient and the optimizer with its defaults, known before it is
-/// made.
+/// Bytes of memory that a rank needs for parameters, gradient and the optimizer of measure_step(), computed
+/// before anything is allocated.
 [[nodiscard]] std::size_t step_memory_bytes(const std::string& optimizer, std::int64_t elements,
                                             const Communicator& communicator);
 
-/// Makes the optimizer with its defaults and a warm-up of one step, and takes steps with it: short ones in
-/// groups. progress(repetition) is called before each. Collective.
+/// Makes the optimizer with its defaults, weight decay and a warm-up of one step, and times its steps, short
+/// ones in groups. progress(repetition) is called before each run. Collective.
 [[nodiscard]] StepResult measure_step(const std::string& optimizer, const TensorLayout& layout,
                                       const std::shared_ptr<Communicator>& communicator, const Effort& effort,
                                       const std::function<void(int)>& progress);

@@ -29,8 +29,8 @@ std::vector<double> numbers(const std::string& key, const std::vector<TomlNode>&
   return list;
 }
 
-/// What a key is set to. Errors: std::runtime_error with the key for tables, dates and lists of anything but
-/// numbers.
+/// The value of `node` as an option's. Errors: std::runtime_error with the key for tables, dates and lists of
+/// anything but numbers.
 OptionValue option_value(const std::string& key, const TomlNode& node) {
   if (node.kind == TomlNode::Kind::value)
     return std::visit([](const auto& value) -> OptionValue { return value; }, node.value);
@@ -62,7 +62,8 @@ std::vector<ParameterGroup> to_groups(const TomlNode& node) {
   return groups;
 }
 
-/// That `key`, optimizer.ALGORITHM.OPTION, names what there is, even if that algorithm is not run.
+/// Checks that `key`, optimizer.ALGORITHM.OPTION, names an algorithm and an option that exist, even if that
+/// algorithm is not run.
 void require_option_of(const std::string& key, const std::string& algorithm, const std::string& option) {
   const std::vector<std::string> names = optimizer_names();
   if (std::find(names.begin(), names.end(), algorithm) == names.end()) {

@@ -10,23 +10,24 @@
 
 namespace kadam::configuration {
 
-/// TOML as a tree of plain values. Only toml_tree.cpp includes the parser, and it is compiled as C++ even
-/// where everything else is compiled for a device: CUDA's compiler does not get through it.
+/// TOML as a tree of plain values. Only toml_tree.cpp includes the parser. It is compiled as C++ even where
+/// everything else is compiled for a device, because CUDA's compiler cannot compile the parser.
 struct TomlNode {
   enum class Kind : std::uint8_t { value, table, array, other };  // other: dates and times
   using Value = std::variant<bool, std::int64_t, double, std::string>;
 
-  std::string key;  ///< in a table; empty in an array
+  std::string key;  ///< its key in a table; empty in an array and at the root
   Kind kind = Kind::other;
-  Value value = false;             ///< of Kind::value
-  std::vector<TomlNode> children;  ///< of a table or an array
+  Value value = false;             ///< if kind is Kind::value
+  std::vector<TomlNode> children;  ///< entries of a table or an array
 };
 
-/// The table that a file holds. Errors: std::runtime_error that names the file, and the line if it has one.
+/// Reads a file; returns its root table. Errors: std::runtime_error that names the file, and the line if it
+/// has one.
 [[nodiscard]] TomlNode read_toml(const std::filesystem::path& file);
 
-/// The value that a text stands for. A word that needs no quotation marks on a command line stands for
-/// itself.
+/// Parses a TOML value, as after key= on a command line. A text that is not TOML is taken as a string, so
+/// that words need no quotation marks: adam is "adam".
 [[nodiscard]] TomlNode parse_toml_value(const std::string& text);
 
 }  // namespace kadam::configuration

@@ -17,17 +17,18 @@ class App;
 class Option;
 }  // namespace CLI
 
-/// Command lines of all programs. They hide CLI11, whose headers take seconds in every file.
+/// Command lines of all programs. They hide CLI11, whose headers take seconds to compile in every file.
 namespace kadam::launch {
 
-/// An option with a value, as Options::add() made it. Its rules are checked when the command line is read.
+/// An option with a value, from Options::add(). Each rule is checked when the command line is read. Valid as
+/// long as its Options.
 class Option {
  public:
   explicit Option(CLI::Option& option) : option_(&option) {}
 
-  /// Refuses a command line without it.
+  /// Refuses a command line without this option.
   Option& needed();
-  /// Refuses other values.
+  /// Refuses values other than these words.
   Option& one_of(const std::vector<std::string>& words);
   /// Refuses values below least or above most.
   template <std::integral T>
@@ -51,23 +52,24 @@ class Option {
 /// The options of a program or of one of its commands.
 class Options {
  public:
-  /// Of a program, with --help and --version. `usage` is the line after the description, as in
+  /// Options of a program, --help and --version among them. `usage` is the line after the description, as in
   /// "mpirun -n RANKS kadam-train [OPTIONS]".
   Options(const std::string& program, const std::string& description, const std::string& usage);
 
-  /// An option whose value is written into `value`, which keeps its default if the option is not given. The
-  /// help shows "name UNIT  help". A name without "--" is a word without a name of its own.
+  /// Adds an option. parse() writes its value into `value`, which must live until then and keeps its default
+  /// if the option is not given. The help shows "name UNIT  help". A name without "--" makes a positional
+  /// argument.
   ///
   /// T: std::string, std::filesystem::path, int, std::int64_t, double, a std::optional of
   /// double, std::size_t or std::string, or a std::vector of text, paths or std::int64_t.
   template <class T>
   Option add(const std::string& name, const std::string& unit, T& value, const std::string& help);
-  /// An option without a value: true if it is given.
+  /// Adds an option without a value: parse() sets `value` to true if it is given.
   void add_flag(const std::string& name, bool& value, const std::string& help);
-  /// Text behind the options.
+  /// Sets the text after the options in the help.
   void set_footer(const std::string& text);
 
-  /// A command: it has options and a help of its own.
+  /// Adds a command; returns its options, which have their own --help.
   [[nodiscard]] Options add_command(const std::string& name, const std::string& description,
                                     const std::string& usage);
   /// Refuses a command line without exactly one command.
@@ -76,9 +78,9 @@ class Options {
   [[nodiscard]] bool is_chosen() const;
 
   /// Reads the command line on every rank; rank 0 alone prints the help, the version or an error.
-  /// Returns the exit code when the program is to end here, on all ranks the same.
+  /// Returns an exit code if the program ends here, the same on all ranks; nothing: go on.
   [[nodiscard]] std::optional<int> parse(const Session& session, int argc, char** argv);
-  /// The same in a program of one process, which has no session.
+  /// parse() of a program of one process, which has no session.
   [[nodiscard]] std::optional<int> parse(int argc, char** argv);
 
  private:

@@ -6,15 +6,16 @@
 #include <string>
 #include <vector>
 
-/// Commands that start other programs: run here, or shown to somebody who runs them.
+/// Commands of other programs, to be run or to be shown.
 namespace kadam::launch {
 
-/// Runs words[0], a program beside this one or in PATH, with the other words, and returns true if it ends
-/// with exit code 0 before so much time has passed; then it is killed. It reads and prints nothing, and gets
-/// no variable of MPI's launchers: it is no rank. Errors: none; false where it cannot be started.
+/// Runs the program words[0], which lies beside this one or in PATH, with the other words as arguments.
+/// Waits, and kills it after `longest`. Returns true if it ends with exit code 0 before; false otherwise,
+/// also if it cannot be started. The program has no input and no output, and none of the variables by which
+/// MPI's launchers mark ranks.
 [[nodiscard]] bool run_quietly(const std::vector<std::string>& words, std::chrono::milliseconds longest);
 
-/// A text as one word for a shell, whatever is in it: as it is, or between apostrophes where need be.
+/// Quotes any text so that a shell reads it as one word; a text that needs no quotes stays.
 /// it's -> 'it'\''s'
 [[nodiscard]] std::string shell_word(const std::string& text);
 

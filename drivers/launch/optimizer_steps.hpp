@@ -8,21 +8,24 @@
 
 #include <cstdint>
 
-/// What programs do beside the steps of an optimizer.
+/// Parts of programs around the steps of an optimizer: rounding gradients, checks.
 namespace kadam::launch {
 
-/// A float32 gradient as an optimizer wants it: itself, or rounded by one kernel to the 16 bits of the option
-/// `gradients`. For programs whose models work in float32. Memory: 2 B per element, none for float32.
+/// Turns a float32 gradient into the format of the option `gradients`: the gradient itself, or its rounding
+/// to 16 bits by one kernel. For programs whose models work in float32. Memory: 2 B per element, none for
+/// float32.
 class RoundedGradient {
  public:
   RoundedGradient() = default;
   RoundedGradient(const ExecutionSpace& exec, NumberFormat format, std::int64_t elements);
 
-  /// Valid until the next call. Memory: 6 B per element.
+  /// Rounds a gradient. The result is valid until the next call, and for float32 as long as `gradient`.
+  /// Enqueued on exec. Memory: reads and writes 6 B per element, nothing for float32.
   [[nodiscard]] Gradient operator()(const ExecutionSpace& exec, const Vector<const float>& gradient) const;
 
-  /// The same in parts: where the rounded gradient lies, and the rounding of some of its elements.
+  /// Where the rounded gradient lies, for callers that round() it in parts.
   [[nodiscard]] Gradient view(const Vector<const float>& gradient) const;
+  /// Rounds the elements of `range`. Enqueued on exec.
   void round(const ExecutionSpace& exec, const Vector<const float>& gradient,
              const ElementRange& range) const;
 
@@ -32,13 +35,13 @@ class RoundedGradient {
   Vector<Float16> float16_;
 };
 
-/// Throws UsageError when lr is a list that ends before `steps`: said before the first step, not at the one
-/// that has no rate.
+/// Throws UsageError if lr is a list that ends before `steps`. So a program fails before its first step, not
+/// at the first one without a rate.
 void require_learning_rates(const Optimizer& optimizer, std::int64_t steps);
 
-/// All ranks decode the same bytes: if their parameters ever differ, something is broken and nothing that
-/// follows means anything. Compares the parameters of all ranks bit by bit, through a hash of 8 bytes, and
-/// returns it. Collective. Errors: std::runtime_error on all ranks where they differ.
+/// Compares the parameters of all ranks by a hash of their bits, 8 bytes, and returns it. All ranks decode
+/// the same bytes: if their parameters differ, something is broken, and later results mean nothing.
+/// Collective. Errors: std::runtime_error on all ranks where they differ.
 std::uint64_t require_equal_replicas(Communicator& communicator, const ExecutionSpace& exec,
                                      const Vector<float>& parameters);
 

@@ -9,14 +9,16 @@
 
 namespace kadam::launch {
 
-/// Says how far a run is: a bar that redraws itself on a terminal, at most ten lines in a file.
+/// Shows on standard output how far a run is: a bar that redraws itself on a terminal, at most ten lines in a
+/// file.
 class Progress {
  public:
+  /// steps: of the whole run. enabled: false on ranks that print nothing.
   Progress(std::string title, std::int64_t steps, bool enabled);
 
-  /// The run goes on after this step: the time left is reckoned from those that follow.
+  /// For a run that goes on after this step: the time left is estimated from later steps only.
   void start_after(std::int64_t step);
-  /// After a step; words is what is worth saying now.
+  /// Shows a step that has ended, followed by `words`.
   void update(std::int64_t step, const std::string& words);
   /// Clears the bar.
   void finish();
@@ -24,7 +26,7 @@ class Progress {
  private:
   std::string title_;
   std::int64_t steps_;
-  std::int64_t first_ = 0;  ///< the step before the first
+  std::int64_t first_ = 0;  ///< the step before the first one of this start
   bool enabled_;
   bool terminal_;
   double shown_at_ = 0.0;
@@ -32,11 +34,12 @@ class Progress {
   Kokkos::Timer timer_;
 };
 
-/// A line of standard error that is there for a moment, on a terminal alone: what is done now.
+/// A line on standard error that says what is done now, until it is cleared. Only on a terminal.
 class TransientLine {
  public:
   explicit TransientLine(bool enabled);
 
+  /// Replaces the line.
   void says(const std::string& words);
   void clear();
 

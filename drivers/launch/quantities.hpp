@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-/// Figures as people write them. Errors: UsageError "OPTION TEXT: expected ...".
+/// Reads quantities as people write them, and writes them. `option` is for the message. Errors: UsageError
+/// "OPTION TEXT: expected ...".
 namespace kadam::launch {
 
 /// "250ms", "50us", "1.5s", "0.25": seconds; 0 or more.
@@ -22,7 +23,7 @@ namespace kadam::launch {
 [[nodiscard]] double bytes_of(const std::string& option, const std::string& text);
 /// "110M", "1.3B" and "1.3G", "340000000": a whole number; 1 or more.
 [[nodiscard]] std::int64_t count_of(const std::string& option, const std::string& text);
-/// "2,4,64": whole numbers, in the order of their size.
+/// "2,4,64": whole numbers, sorted.
 [[nodiscard]] std::vector<int> counts_of(const std::string& option, const std::string& text);
 
 /// "1,234,567"
@@ -34,7 +35,8 @@ namespace kadam::launch {
 /// "512 B", "6.0 kB", "1.36 GB": decimal units, as networks are sold.
 [[nodiscard]] std::string bytes_text(double bytes);
 
-/// "64.0 kB in a warm-up step, 2.1 kB in a compressed step": what a rank sends in each phase, in their order.
+/// "64.0 kB in a warm-up step, 2.1 kB in a compressed step": the bytes that a rank sends in each phase, in
+/// the order of the plan.
 [[nodiscard]] std::string traffic_text(const std::vector<PlannedTraffic>& plan);
 
 }  // namespace kadam::launch

@@ -34,7 +34,7 @@ bool reads(std::string_view text, Number& number) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-/// What depends on the machine, not on what is trained: from the environment.
+/// Exchange options, which depend on the machine and not on the training, from the environment.
 ExchangeOptions exchange_options() {
   ExchangeOptions options;
   if (const char* text = std::getenv("KADAM_GPU_AWARE")) {
@@ -59,7 +59,7 @@ ExchangeOptions exchange_options() {
 
 void start_transport(int& argc, char**& argv) {
   int provided = 0;
-  // For background exchanges with a thread of their own; the library says so if it does not get it.
+  // Background exchanges use a thread of their own; without this level the library reports it.
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
 }
 
@@ -75,7 +75,7 @@ void end_transport() {
   MPI_Finalize();
 }
 
-/// An MPI that does not tolerate faults waits in its end for ranks that have failed.
+/// Whether MPI_Finalize() returns if ranks have failed: an MPI that does not tolerate faults waits for them.
 bool ends_without_ranks() {
   MpiOptions alone;
   alone.allow_alone = true;
@@ -94,7 +94,7 @@ int ranks_per_node() {
   return ranks;
 }
 
-/// The same ranks by TCP, in place of MPI, if KADAM_WIRE says so.
+/// A communicator of the same ranks over TCP if KADAM_WIRE is tcp, else `mpi`.
 std::shared_ptr<Communicator> by_wanted_wire(std::shared_ptr<Communicator> mpi,
                                              const ExchangeOptions& exchange) {
   const char* const wire = std::getenv("KADAM_WIRE");
@@ -159,7 +159,7 @@ int ranks_on_this_node() {
 
 #endif
 
-/// As if the process had been killed: nothing that would wait for other ranks.
+/// Ends the process without anything that would wait for other ranks.
 [[noreturn]] void end_alone(int code) {
   std::fflush(nullptr);
   std::_Exit(code);
@@ -185,7 +185,7 @@ Session::Session(std::string program, int& argc, char**& argv) : program_(std::m
 
 Session::~Session() {
   try {
-    // A launcher may end those who are not done yet.
+    // A launcher may end ranks that are not done yet.
     if (has_other_ranks_) (void)communicator_->all_gather_values({});
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): one more is gone, and all is done
   }

@@ -9,11 +9,12 @@
 
 namespace kadam::launch {
 
-/// Seconds of one run: the middle one, and how far apart the quarters around it are.
+/// Median of measured seconds, and their relative spread.
 struct Timing {
   double median = 0.0;
   double spread = 0.0;  ///< (third quartile - first) / median
 
+  /// Shape: seconds [runs], one or more, in any order.
   static Timing of(std::vector<double> seconds);
 };
 

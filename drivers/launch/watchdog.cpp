@@ -68,7 +68,7 @@ class Watchdog::Watch {
     std::int64_t step;
   };
 
-  /// Whether this rank hears of another.
+  /// Whether the other rank sends its steps to this one.
   [[nodiscard]] bool hears(std::size_t peer) const { return rank_ == 0 ? peer > 0 : rank_ == 1 && peer == 0; }
 
   void watch() {
@@ -82,7 +82,8 @@ class Watchdog::Watch {
     if (request_ != MPI_REQUEST_NULL) MPI_Request_free(&request_);
   }
 
-  /// To rank 0, from that to rank 1. Nothing while the last one is still on its way.
+  /// Sends this rank's step to rank 0, or from rank 0 to rank 1; does nothing while the last message is on
+  /// its way.
   void send() {
     int is_done = 1;
     if (request_ != MPI_REQUEST_NULL) MPI_Test(&request_, &is_done, MPI_STATUS_IGNORE);
@@ -107,7 +108,7 @@ class Watchdog::Watch {
     const Clock::time_point now = Clock::now();
     const Peer& own = peers_[static_cast<std::size_t>(rank_)];
     const bool stands_still = rank_ == 0 && seconds_between(own.heard, now) > patience_;
-    // Once steps have ended, whoever has been silent about as long is why.
+    // If this rank stands still, a rank that has been silent for about as long is the cause.
     const double longest_silence = stands_still ? patience_ / 2.0 : patience_;
     std::string reason;
     for (std::size_t peer = 0; peer < peers_.size(); ++peer) {

@@ -17,26 +17,26 @@ namespace kadam::plan_program {
 /// A speed-up that somebody measured and published.
 struct Published {
   std::string algorithm;
-  std::string over;       ///< what it is compared with
+  std::string over;       ///< name of the contestant that it is compared with
   int ranks = 0;          //
-  bool settled = false;   ///< of the steps after the warm-up, not of the whole run
+  bool settled = false;   ///< speed-up of the steps after the warm-up, not of the whole run
   double low = 0.0;       ///< the speed-up, or the smallest of a range
-  double high = 0.0;      //
-  std::string statement;  ///< what the source says, and where it leaves something open
+  double high = 0.0;      ///< the same speed-up, or the largest of the range
+  std::string statement;  ///< statement of the source, and what it leaves open
 };
 
-/// A figure that nobody gave or measured.
+/// A figure that a prediction needs and that was neither given nor measured.
 struct Assumption {
-  std::string option;  ///< that gives it
-  std::string value;   ///< that is taken, as the option would have it
+  std::string option;  ///< command-line option that would give it
+  std::string value;   ///< value assumed, as text for this option
 };
 
-/// All that predictions follow from: a file, the command line and what is measured fill it in.
+/// All inputs of predictions. A file, the command line and measurements fill them in.
 struct Figures {
   std::string title;
-  std::string source;   ///< of what was published
-  std::string assumed;  ///< what the source leaves open
-  std::string machine;  ///< where the kernels' figures come from, in words
+  std::string source;   ///< source of the published speed-ups
+  std::string assumed;  ///< assumptions where the source leaves something open, in words
+  std::string machine;  ///< origin of the kernels' figures, in words
   std::optional<plan::KernelCosts> kernels;
   plan::Network network;  ///< a rate of 0: not known
   std::int64_t elements = 0;
@@ -45,30 +45,31 @@ struct Figures {
   double warmup = 0.15;  ///< share of the run that is a dense warm-up, where one is needed
   plan::Overlap overlap{0.6, 1.0, automatic_piece_bytes(true)};
   plan::Levels levels = plan::Levels::best;
-  std::optional<double> memory_bytes;  ///< of a rank, for parameters, gradient and optimizer
-  std::vector<int> ranks;
+  std::optional<double> memory_bytes;        ///< of a rank, for parameters, gradient and optimizer
+  std::vector<int> ranks;                    ///< numbers of ranks to predict
   std::map<std::string, OptionMap> options;  ///< of each optimizer
   std::vector<Published> published;
-  /// Options whose figure somebody gave, on the command line or in a file, or that was measured.
+  /// Command-line options whose figure was measured, or given in a file or on the command line.
   std::set<std::string, std::less<>> known;
 
   [[nodiscard]] bool has_link() const { return network.link_bytes_per_second > 0.0; }
-  /// What ranks of a node reach inside it is missing.
+  /// Whether the rate inside a node is missing although nodes have several ranks.
   [[nodiscard]] bool lacks_node_rate() const {
     return network.ranks_per_node > 1 && network.node_bytes_per_second <= 0.0;
   }
-  /// Of the figures that predictions need, those that are not known.
+  /// Figures that predictions need and `known` lacks, with the values assumed for them.
   [[nodiscard]] std::vector<Assumption> assumptions() const;
 };
 
-/// Reads figures from a JSON file (docs/planning.md) over those that are there. What the file leaves out
-/// stays. Errors: launch::UsageError with the file's name, for unknown keys too.
+/// Reads a JSON file (docs/planning.md) into `figures`; figures that the file leaves out stay. Errors:
+/// launch::UsageError with the file's name, for unknown keys too.
 void read_figures(const std::filesystem::path& file, Figures& figures);
 
-/// Writes the machine and the network as such a file. Errors: std::runtime_error.
+/// Writes the machine and the network into a file that read_figures() reads. Errors: std::runtime_error.
 void write_figures(const std::filesystem::path& file, const Figures& figures);
 
-/// "best", "flat" or "two". Errors: launch::UsageError.
+/// The levels that a text names: "best", "flat" or "two". option: for the message. Errors:
+/// launch::UsageError.
 [[nodiscard]] plan::Levels levels_of(const std::string& option, const std::string& text);
 [[nodiscard]] const char* name_of(plan::Levels levels);
 

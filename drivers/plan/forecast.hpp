@@ -19,41 +19,43 @@ struct Contestant {
   OptionMap options;
 };
 
-/// All optimizers, and dense Adam in bf16; with the options of the figures. The warm-ups that must be given
-/// are the figures' share of the run, unless the options say otherwise.
+/// All optimizers, and dense Adam with bf16 gradients, each with figures.options. A warm-up that an
+/// optimizer needs takes the share figures.warmup of the run unless the options give it.
 [[nodiscard]] std::vector<Contestant> contestants(const Figures& figures);
 
-/// What is predicted for one number of ranks.
+/// The predictions for one number of ranks.
 struct Column {
   int ranks = 0;
-  std::vector<plan::Candidate> candidates;  ///< as the contestants
+  std::vector<plan::Candidate> candidates;  ///< in the order of the contestants
   plan::Verdict verdict;
 };
 
-/// Of a rank, with parameters and gradient in float32.
+/// Bytes of memory of a rank: parameters and gradient in float32, and the optimizer of the prediction.
 [[nodiscard]] double memory_of(const plan::Prediction& prediction, const Figures& figures);
 
-/// nullptr: there is none of this name.
+/// The candidate of a column with this name; nullptr if there is none.
 [[nodiscard]] const plan::Candidate* find(const Column& column, const std::string& name);
 
+/// Predicts all contestants on one number of ranks, and judges them.
 [[nodiscard]] Column predict_column(const Figures& figures, const std::vector<Contestant>& all, int ranks);
-/// The same with links of another rate.
+/// predict_column() with links of another rate.
 [[nodiscard]] Column predict_column_at(Figures figures, const std::vector<Contestant>& all, int ranks,
                                        double link_bytes_per_second);
 
-/// The rate of a host's link below which compression pays on so many ranks, in bytes per second, to 2 %;
-/// nothing if it never does between 1 Mbit/s and 10 Tbit/s, or if no dense optimizer fits into memory.
+/// The rate of a host's link, in bytes per second and within 2 %, below which compression pays on this number
+/// of ranks; nothing if it never pays between 1 Mbit/s and 10 Tbit/s, or if no dense optimizer fits into
+/// memory.
 [[nodiscard]] std::optional<double> pays_below(const Figures& figures, const std::vector<Contestant>& all,
                                                int ranks);
 
-/// A published speed-up beside the prediction.
+/// A published speed-up beside the predicted one.
 struct Reproduction {
   Published published;
   double predicted = 0.0;
-  /// predicted over the nearest published value, minus 1; 0 inside a range.
+  /// predicted / nearest value in [low, high] - 1; 0 inside the range.
   [[nodiscard]] double deviation() const;
 };
-/// Errors: launch::UsageError for a name that is no contestant.
+/// Predicts every published speed-up. Errors: launch::UsageError for a name that is not a contestant's.
 [[nodiscard]] std::vector<Reproduction> reproduce(const Figures& figures, const std::vector<Contestant>& all);
 
 /// Everything that was predicted.
@@ -64,17 +66,17 @@ struct Forecast {
   std::vector<Reproduction> published;
 };
 
-/// For people: the figures, a table over ranks, one for the largest number of ranks, and the verdict.
+/// Text for people: the figures, a table over numbers of ranks, a table for the largest one, and the verdict.
 [[nodiscard]] std::string tables_of(const Forecast& forecast);
-/// For programs: one JSON object.
+/// Text for programs: one JSON object.
 [[nodiscard]] std::string json_of(const Forecast& forecast);
 
-/// Draws the step time over ranks and over the links' rate into an SVG or PNG file, by kadam-report; its
-/// curves stay in curves_of(file). False where kadam-report does not draw. Errors: launch::UsageError for
-/// another kind of file, or one that cannot be written.
+/// Draws the step time over ranks and over the links' rate into an SVG or PNG file. It writes the curves to
+/// curves_of(file), which stays, and starts kadam-report; returns false if that does not draw. Errors:
+/// launch::UsageError for another kind of file, or one that cannot be written.
 [[nodiscard]] bool draw(const std::filesystem::path& file, const Forecast& forecast,
                         const std::vector<Contestant>& all);
-/// plan.svg -> plan.curves.json
+/// The file of the curves of a picture: plan.svg -> plan.curves.json
 [[nodiscard]] std::filesystem::path curves_of(std::filesystem::path picture);
 
 }  // namespace kadam::plan_program

@@ -12,12 +12,12 @@
 namespace kadam::plan_program {
 namespace {
 
-/// To the owners of chunks and back to all, cut into pieces and without a kernel: what compressed and dense
-/// means consist of.
+/// The exchanges of a compressed or dense mean without its kernels: to the owners of chunks and back to all,
+/// in pieces.
 class TwoWayExchange {
  public:
   /// message_bytes: from one rank to another in one direction; a multiple of shortest_message_bytes.
-  /// together: who starts at the same time, this communicator and others like it.
+  /// together: all ranks that start at the same time, in this communicator and others like it.
   TwoWayExchange(Communicator& communicator, Communicator& together, std::size_t message_bytes)
       : communicator_(communicator),
         together_(together),
@@ -28,16 +28,16 @@ class TwoWayExchange {
   }
   static constexpr std::size_t shortest_message_bytes = sizeof(float) * ChunkLayout::alignment_elements;
 
-  /// Seconds of one of the two, the slowest rank's of all that start together, in the mean of `times` runs.
+  /// Seconds of one direction, mean of `times` runs: those of the slowest of all ranks that start together.
   double seconds(int times) {
-    (void)slowest(0.0);  // all start now: one that is alone with a link finds it too fast
+    (void)slowest(0.0);  // all start now: a rank that has a link to itself finds it too fast
     const Kokkos::Timer timer;
     for (int k = 0; k < times; ++k) run();
     return slowest(timer.seconds()) / (2.0 * times);
   }
 
  private:
-  /// Device memory where there is a device: what training sends.
+  /// In device memory where there is a device, as in training.
   struct Buffers {
     Buffers(const ExecutionSpace& exec, std::size_t size)
         : sent(allocate_zeros<std::byte>(exec, "kadam-plan::sent", static_cast<std::int64_t>(size))),
@@ -72,7 +72,7 @@ class TwoWayExchange {
   Phases phases_;
 };
 
-/// Of an exchange of next to nothing.
+/// Seconds of an exchange of the shortest messages.
 double empty_seconds(Communicator& communicator, Communicator& together) {
   constexpr int rounds = 9;
   TwoWayExchange exchange(communicator, together, TwoWayExchange::shortest_message_bytes);
@@ -85,15 +85,15 @@ double empty_seconds(Communicator& communicator, Communicator& together) {
   return launch::Timing::of(std::move(seconds)).median;
 }
 
-/// A share of so many bytes, rounded up.
+/// The bytes for one of `ranks` ranks, rounded up to shortest_message_bytes.
 std::size_t message_bytes(std::size_t bytes, std::size_t ranks) {
   constexpr std::size_t unit = TwoWayExchange::shortest_message_bytes;
   const auto share = static_cast<std::int64_t>(bytes / ranks);
   return static_cast<std::size_t>(ceil_divide(share, unit)) * unit;
 }
 
-/// Twice longer and longer, until one takes long enough: the first time finds out which does, and lets
-/// connections open their windows.
+/// Measures longer and longer exchanges, up to one that takes long enough. A first pass finds out which does,
+/// and lets connections open their windows.
 std::vector<TimedExchange> measure_longer(Communicator& communicator, Communicator& together) {
   constexpr double long_enough = 0.25;
   constexpr int rounds = 5;
@@ -127,8 +127,8 @@ ExchangeTimes measure(Communicator& all, Communicator& pair, Communicator& progr
   return times;
 }
 
-/// Seconds per byte between the two longest: what shorter ones take longer is no matter of the rate. Noise
-/// may not make it much more or less than what the longest needs for a byte in all.
+/// Seconds per byte between the two longest exchanges: in shorter ones other costs than the rate show.
+/// Against noise it is clamped to seconds / bytes of the longest, and half of that.
 double slope_of(const std::vector<TimedExchange>& points) {
   constexpr double noise = 2.0;
   const TimedExchange& longest = points.back();
@@ -139,7 +139,8 @@ double slope_of(const std::vector<TimedExchange>& points) {
   return std::clamp(between, in_all / noise, in_all);
 }
 
-/// The beginning of a line of this slope from which all points deviate least, in squares of their shares.
+/// Seconds at 0 bytes of the line with this slope that fits all points best: least squares of relative
+/// errors.
 double begin_of(const std::vector<TimedExchange>& points, double slope) {
   double weights = 0.0;
   double weighted = 0.0;

@@ -13,47 +13,50 @@
 
 namespace kadam::plan_program {
 
-/// The ranks of the program, level by level.
+/// Communicators of the two levels: inside a node, and between nodes.
 struct NodeLevels {
   std::shared_ptr<Communicator> node;    ///< ranks that share this node's memory
-  std::shared_ptr<Communicator> across;  ///< one rank of each node: those with this rank's number in its node
-  std::shared_ptr<Communicator> pair;    ///< two of these; of one rank for all others
-  bool equal_nodes = true;               ///< every node has as many ranks
+  std::shared_ptr<Communicator> across;  ///< one rank of each node: all with this rank's number in its node
+  std::shared_ptr<Communicator> pair;    ///< the first two ranks of `across`; this rank alone on all others
+  bool equal_nodes = true;               ///< all nodes have the same number of ranks
 };
 
 /// Asks MPI which ranks share memory. Collective, by all ranks of the program.
 [[nodiscard]] NodeLevels find_node_levels(Communicator& communicator);
 
-/// An exchange in which each rank sends so many bytes to all others together.
+/// Time of an exchange in which each rank sends `bytes` to all others together.
 struct TimedExchange {
   double bytes = 0.0;
   double seconds = 0.0;
 };
 
-/// What figures are made from.
+/// Measured times of the exchanges of one level, from which fit() makes its figures.
 struct ExchangeTimes {
   int ranks = 1;
   double pair_seconds = 0.0;          ///< of an empty exchange between two ranks; 0: not measured
-  double empty_seconds = 0.0;         ///< between all
-  std::vector<TimedExchange> longer;  ///< between all, of several lengths
+  double empty_seconds = 0.0;         ///< of an empty exchange between all
+  std::vector<TimedExchange> longer;  ///< exchanges between all, longer and longer
 };
 
-/// What transfer_seconds() knows of one level.
+/// The figures of one level that transfer_seconds() uses.
 struct WireFigures {
   double latency_seconds = 0.0;
   double message_seconds = 0.0;
-  double bytes_per_second = 0.0;  ///< of each rank, all of them sending
+  double bytes_per_second = 0.0;  ///< of each rank, while all of them send
 };
 
-/// seconds = latency + (n - 1) message + bytes / rate: the rate is that between the two longest exchanges,
-/// the rest as near to all of them as can be, and no less than an empty one takes. The message is what an
-/// empty exchange takes longer between all than between two, or a tenth of that between two, if these are
-/// all.
+/// Fits the figures of a level:
+///
+///   seconds = latency + (n - 1) message + bytes / rate
+///
+/// 1 / rate is the slope between the two longest exchanges. latency + (n - 1) message fits all exchanges best
+/// with this slope, and is at least empty_seconds. message is (empty_seconds - pair_seconds) / (n - 2); with
+/// two ranks, or without pair_seconds, pair_seconds / 10.
 [[nodiscard]] WireFigures fit(const ExchangeTimes& times);
 
-/// Measures the links between nodes and the memory inside them, all ranks at once. What there is not (one
-/// node, one rank on each) stays as it is; on one node the link rate stays 0. Collective. Takes at most
-/// about 3 seconds on any network that is faster than 1 Mbit/s.
+/// Measures the links between nodes and the memory inside them, all ranks at once, and writes the results of
+/// rank 0 into figures.network and figures.known. A level that does not exist (one node, or one rank on each)
+/// keeps its figures. Collective. Takes at most about 3 seconds on any network that is faster than 1 Mbit/s.
 void measure_network(Communicator& communicator, const NodeLevels& levels, Figures& figures);
 
 /// Measures the kernels of kadam-bench on all ranks at once, as in training: ranks of one node share its
@@ -63,7 +66,8 @@ void measure_network(Communicator& communicator, const NodeLevels& levels, Figur
 
 /// Seconds per element of a kernel of kadam-bench by its name.
 using Timings = std::map<std::string, double, std::less<>>;
-/// The kernels of a plan from those of kadam-bench. Errors: std::logic_error for a name that is not there.
+/// The costs of a plan's kernels, from the timings of kadam-bench. Errors: std::logic_error for a name that
+/// `timings` lacks.
 [[nodiscard]] plan::KernelCosts costs_of(const Timings& timings);
 
 }  // namespace kadam::plan_program

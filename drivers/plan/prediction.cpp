@@ -10,7 +10,7 @@
 namespace kadam::plan {
 namespace {
 
-/// Who takes part in a transfer, and over which network.
+/// Says for each transfer which ranks take part, and over which network.
 class Wires {
  public:
   Wires(const Scenario& scenario, int ranks, bool two_levels)
@@ -27,7 +27,7 @@ class Wires {
     return sum_of(message_seconds, exchange);
   }
 
-  /// That its longest message is cut into.
+  /// Number of pieces of the longest message.
   [[nodiscard]] double pieces(const PlannedExchange& exchange) const {
     double longest = 0.0;
     for (const Transfer& transfer : exchange.transfers) {
@@ -46,7 +46,7 @@ class Wires {
       sum += seconds(goes_between(transfer) ? between_ : network_, ranks_of(transfer), transfer);
     return sum;
   }
-  /// One rank of each node, all places at once.
+  /// Whether one rank of each node exchanges with those of the other nodes, all places at once.
   [[nodiscard]] bool goes_between(const Transfer& transfer) const {
     return two_levels_ && !transfer.has_one_level && transfer.traffic != Traffic::node;
   }
@@ -67,8 +67,7 @@ bool has_two_levels(const Scenario& scenario, int ranks) {
   return on_node > 1 && ranks > on_node && ranks % on_node == 0;
 }
 
-/// All ranks agree that the gradient is finite, and on raised bits: 16 bytes of each to all, which nothing
-/// hides.
+/// The agreement of all ranks that the gradient is finite, and on raised bits: 16 bytes of each to all.
 Transfer agreement_of(int ranks) {
   return {Pattern::all_gather, Traffic::control, 2 * sizeof(double) * static_cast<std::size_t>(ranks - 1)};
 }
@@ -79,7 +78,7 @@ double work_seconds(const StepPhase& phase, const KernelCosts& kernels) {
   return sum;
 }
 
-/// Of the steps from one background exchange to the next, those in which it may travel.
+/// Fraction of the steps between two background exchanges in which one may travel.
 double travelling_share(const PlannedExchange& exchange) {
   if (exchange.wanted_after == 0) return 1.0;
   return static_cast<double>(exchange.wanted_after) / static_cast<double>(exchange.every);
@@ -114,7 +113,7 @@ AlgorithmCost cost_of(const std::string& algorithm, const OptionMap& options, co
                                    : Arrangement::flat(ranks));
 }
 
-/// The option that says when the warm-up ends is a number, and something of the run is left.
+/// Checks that the end of the warm-up is a number of steps, and that steps are left after it.
 void require_warmup(const std::string& algorithm, const OptionMap& options, const Scenario& scenario,
                     double settled_steps) {
   const std::string& warmup = optimizer_traits(algorithm).warmup;

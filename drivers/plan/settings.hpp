@@ -11,7 +11,7 @@
 
 namespace kadam::plan_program {
 
-/// The command line, as text; an empty one was not given.
+/// The command line of kadam-plan as text; an empty text: the option was not given.
 struct CommandLine {
   std::string machine;
   std::string save;
@@ -41,11 +41,12 @@ struct CommandLine {
   bool json = false;
 };
 
-/// The exit code when the program is to end here.
+/// Reads the command line into `line`. Returns an exit code if the program ends here (--help, --version, an
+/// error); nothing: go on.
 [[nodiscard]] std::optional<int> parse(launch::Session& session, int argc, char** argv, CommandLine& line);
 
-/// What the command line says of network, machine and steps, over what is there.
-/// Errors: launch::UsageError.
+/// Writes the figures of the command line (network, machine, steps) into `figures`, over those that are
+/// there. Errors: launch::UsageError.
 void apply(const CommandLine& line, Figures& figures);
 
 }  // namespace kadam::plan_program

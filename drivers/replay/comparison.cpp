@@ -17,12 +17,13 @@ double square(double value) {
   return value * value;
 }
 
-/// Whether a way is no longer than what the sum of y and x - y loses: x stays where sparse messages leave it.
+/// Whether a way is no longer than the rounding error of y + (x - y). With sparse messages x may not move at
+/// all.
 bool is_rounding(double way, float y, float start) {
   return std::fabs(way) <= 2e-7 * std::max(std::fabs(y), std::fabs(start));
 }
 
-/// Of two of them; nothing if the second is 0.
+/// value / reference; nothing if the reference is 0.
 std::optional<double> ratio(double value, double reference) {
   if (reference == 0.0) return std::nullopt;
   return value / reference;
@@ -87,7 +88,7 @@ void Comparison::note_apart(std::span<const float> own, std::span<const float> d
   }
 }
 
-/// mean_ is still that of the step before.
+/// Call before mean_ is updated: it still holds x of the step before.
 void Comparison::note_largest_step(std::size_t tensor, std::span<const float> dense) {
   double largest = 0.0;
   for (std::size_t i = index(tensors_[tensor].begin); i < index(tensors_[tensor].end); ++i) {

@@ -17,39 +17,42 @@
 
 namespace kadam::replay {
 
-/// How one tensor went beside dense steps, from the first step on that was not one. Ranks may be at points of
-/// their own: x is the mean over them. y are the parameters of the dense optimizer, s where both began.
+/// Figures that compare the way of one tensor with that of a dense optimizer, from the first step on that is
+/// not dense. x: the parameters, mean over ranks, which may differ. y: those of the dense optimizer. s: those
+/// of the dense optimizer before the first step that is compared.
 enum class Figure : std::uint8_t {
-  distance,      ///< |x - y| / |y - s| at the end
-  length,        ///< |x - s| / |y - s| at the end
-  signs,         ///< of the coordinates that both moved, those in which x moved in y's direction, at the end
+  distance,  ///< |x - y| / |y - s| at the end
+  length,    ///< |x - s| / |y - s| at the end
+  signs,  ///< fraction of the coordinates moved by both in which x and y moved in one direction, at the end
   largest_step,  ///< the largest change of a coordinate of x in a step, over the largest learning rate
-  apart,         ///< root mean square of the ranks' distances from x, over |y - s|: the largest of all steps
+  apart,  ///< root mean square of the ranks' distances from x, largest of all steps, over |y - s| at the end
 };
 inline constexpr std::size_t figure_count = 5;
 inline constexpr std::array<const char*, figure_count> figure_names = {"distance", "length", "signs",
                                                                        "largest_step", "apart"};
-/// By Figure; nothing where it would be a division by 0.
+/// One value for each Figure; nothing where it would be a division by 0.
 using Figures = std::array<std::optional<double>, figure_count>;
 
-/// Compares two trajectories of the same recording as they come: one on all ranks, and a dense one beside it.
+/// Compares two trajectories over the same recording step by step: that of an optimizer, and that of a dense
+/// one.
 ///
 /// Memory: 12 B per parameter, and on a device 4 B of host memory. Wire: a sum of d floats over ranks and
 /// 8 B per tensor and rank, each step.
 class Comparison {
  public:
-  /// rates: of each tensor, the factor on the learning rate.
+  /// rates: lr_scale of each tensor. start: the parameters before the first step.
   Comparison(const ExecutionSpace& exec, std::shared_ptr<Communicator> communicator,
              const TensorLayout& tensors, std::vector<double> rates, std::span<const float> start);
 
-  /// Takes in a step. is_dense: it was a step of the dense optimizer, and nothing has been compressed yet.
-  /// own: of this rank. Collective.
+  /// Adds a step. is_dense: the optimizer exchanged dense means only, or skipped the step; dense steps before
+  /// the first other one are not compared. own, dense: this rank's parameters after the step, of the
+  /// optimizer and of the dense one. Collective.
   void add(const ExecutionSpace& exec, const StepResult& result, bool is_dense, std::span<const float> own,
            std::span<const float> dense);
 
-  /// Of all tensors, in their order, and then of all of them together. dense: as in the last add().
+  /// Figures of each tensor, in their order, then of all together. dense: as in the last add().
   [[nodiscard]] std::vector<Figures> figures(std::span<const float> dense) const;
-  /// Steps from the first one on that was not dense.
+  /// Number of steps from the first one on that is not dense.
   [[nodiscard]] std::int64_t compared_steps() const { return compared_; }
 
  private:
@@ -66,8 +69,8 @@ class Comparison {
   std::vector<float> mean_;            ///< x
   Vector<float> difference_;           ///< x - y
   Vector<float>::HostMirror host_;     ///< the same, on the host
-  std::vector<double> largest_steps_;  ///< of each tensor, over its factor on the learning rate
-  std::vector<double> largest_apart_;  ///< of each tensor and of all: squares
+  std::vector<double> largest_steps_;  ///< of each tensor, divided by its lr_scale
+  std::vector<double> largest_apart_;  ///< of each tensor, then of all: mean squares
   double largest_rate_ = 0.0;
   std::int64_t compared_ = 0;
 };

@@ -7,7 +7,7 @@
 #include <array>
 #include <string_view>
 
-/// What figures are where training goes well.
+/// Ranges of the figures where training goes well.
 namespace kadam::replay {
 
 struct Range {
@@ -15,17 +15,18 @@ struct Range {
   double most = 0.0;
 };
 
-/// The smallest and the largest of each figure that any tensor had; by Figure.
+/// Smallest and largest value of each figure over all tensors; indexed by Figure.
 struct NormalRanges {
   std::string_view algorithm;
   std::array<Range, figure_count> ranges;
 };
 
-/// As scripts/replay_ranges.sh measured them on three networks; null for an optimizer that it does not know.
+/// Ranges that scripts/replay_ranges.sh measured on three networks; null for an algorithm that it did not
+/// measure.
 [[nodiscard]] const NormalRanges* normal_ranges(std::string_view algorithm);
 
-/// Whether a figure is far from what is normal: above twice the most; of the length also below half the
-/// least; of the signs, which agree by chance in half of the coordinates, nearer to a half than to the least.
+/// Whether a figure is far from its normal range: above 2 most; length also below least / 2. signs only if it
+/// is nearer to 1/2, where signs agree by chance, than to least.
 [[nodiscard]] bool is_far(Figure figure, double value, const Range& range);
 
 }  // namespace kadam::replay

@@ -25,14 +25,14 @@ class Output {
   Output(const std::filesystem::path& path, const Communicator& communicator, std::int64_t steps,
          std::int64_t elements);
 
-  /// Writes what ranks have after step t = 0, 1, ... Collective.
+  /// Writes the parameters of all ranks after step t = 0, 1, ... own: those of this rank. Collective.
   void write(const ExecutionSpace& exec, Communicator& communicator, std::int64_t t,
              std::span<const float> own);
-  /// After the last step.
+  /// Completes the file; call after the last step.
   void commit();
 
  private:
-  std::optional<io::NpyWriter> file_;  ///< of rank 0
+  std::optional<io::NpyWriter> file_;  ///< on rank 0 only
   std::int64_t steps_ = 0;
   Vector<float> own_;
   Vector<float> all_;  ///< [ranks][d] on rank 0

@@ -14,17 +14,17 @@ namespace kadam::replay {
 /// The file of one rank's gradients: "gradients.rank0.npy".
 [[nodiscard]] std::string own_gradients_name(int rank);
 
-/// The gradients of one rank of a case, read step by step.
+/// Reads the gradients of one rank of a case step by step.
 ///
-/// Format: gradients.npy (float32 [ranks][steps][d]), or a file of each rank, gradients.rank0.npy and so on
-/// (float32 [steps][d]), which may be longer than its header says: a recording that was cut off. Memory:
-/// none.
+/// Format: gradients.npy (float32 [ranks][steps][d]), or one file per rank, gradients.rank0.npy and so on
+/// (float32 [steps][d]). A file of one rank may be longer than its header says: its recording was cut off.
+/// Memory: none.
 class RecordedGradients {
  public:
   /// Errors: std::runtime_error that names the file and what was expected.
   RecordedGradients(const ReplayCase& recorded, int rank);
 
-  /// Of this rank: those of another may be fewer where a recording was cut off.
+  /// Steps of this rank; other ranks may have fewer if their recordings were cut off.
   [[nodiscard]] std::int64_t steps() const { return steps_; }
   /// Reads the gradient of step t = 0, 1, ..., d elements.
   void read(std::int64_t t, std::span<float> gradient);
@@ -33,7 +33,7 @@ class RecordedGradients {
   bool is_common_ = false;  ///< one file of all ranks
   io::NpyReader file_;
   std::int64_t elements_ = 0;
-  std::int64_t first_ = 0;  ///< element of the file with which this rank's begin
+  std::int64_t first_ = 0;  ///< index in the file of this rank's first element
   std::int64_t steps_ = 0;
 };
 

@@ -12,25 +12,25 @@
 
 namespace kadam::replay {
 
-/// Writes a case without an algorithm, as a training goes on: each rank its own gradients, rank 0 the rest.
+/// Writes a case without an algorithm during a training: each rank writes its gradients, rank 0 the rest.
 ///
 /// Memory: on a device 4 B per parameter of host memory. Disk: 4 B per parameter, step and rank.
 class Recording {
  public:
-  /// folder: there is one, and all ranks see it. parameters: those that the first gradient is taken at.
-  /// Errors: std::runtime_error that names the file.
+  /// folder: exists, and all ranks see it. parameters: those at which the first gradient is taken. steps: the
+  /// number of steps of the whole training. Errors: std::runtime_error that names the file.
   Recording(const ExecutionSpace& exec, const std::filesystem::path& folder, const Communicator& communicator,
             const TensorLayout& tensors, const Vector<const float>& parameters, std::int64_t steps);
 
   /// Writes the gradient of the next step.
   void add(const ExecutionSpace& exec, const Vector<const float>& gradient);
-  /// After the last step; without it there is no recording.
+  /// Completes the file; call after the last step. Without it there is no recording.
   void commit() { gradients_.commit(); }
 
  private:
   io::NpyWriter gradients_;
   HostVector<float> host_;
-  std::int64_t steps_ = 0;  ///< so far
+  std::int64_t steps_ = 0;  ///< recorded so far
 };
 
 }  // namespace kadam::replay

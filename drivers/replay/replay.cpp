@@ -9,7 +9,7 @@
 namespace kadam::replay {
 namespace {
 
-/// Those in which dense means travel, and nothing else does.
+/// Phases that exchange dense means and nothing else.
 std::set<std::string, std::less<>> dense_phases_of(const Optimizer& optimizer) {
   std::set<std::string, std::less<>> dense;
   std::set<std::string, std::less<>> others;

@@ -16,7 +16,7 @@
 
 namespace kadam::replay {
 
-/// An optimizer over a recording, and a dense one beside it.
+/// Runs an optimizer over a recording, and a dense one beside it, and compares them.
 ///
 /// Memory: beside the optimizers' own 28 B per parameter, on a device also 16 B of host memory; of the
 /// recording one step of this rank.
@@ -26,11 +26,11 @@ class Replay {
 
   /// Takes step t = 0, 1, ... of the recording, in this order. Collective.
   void step(RecordedGradients& gradients, std::int64_t t);
-  /// Of this rank, after the last step.
+  /// The optimizer's parameters on this rank after the last step.
   [[nodiscard]] std::span<const float> parameters() const { return own_.parameters(); }
-  /// Over which what is no traffic of the optimizers is exchanged.
+  /// Communicator for all exchanges that are not the optimizers'.
   [[nodiscard]] Communicator& own_communicator() { return *aside_; }
-  /// Of the steps so far. Collective.
+  /// Summary of the steps so far. Collective.
   [[nodiscard]] Summary summary();
 
  private:

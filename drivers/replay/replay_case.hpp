@@ -14,22 +14,23 @@
 
 namespace kadam::replay {
 
-/// What was recorded beside gradients: where the parameters began, and the optimizer that is to run, if any.
+/// A recorded case without its gradients: ranks, tensors, initial parameters, and the optimizer to run, if
+/// any.
 ///
 /// Format: a folder with case.json (ranks, tensors; algorithm, steps, options, groups), parameters.npy
 /// (float32 [d]) and gradients, which RecordedGradients reads. docs/replay.md. Memory: 4 B per parameter.
 struct ReplayCase {
   std::filesystem::path folder;
-  std::string algorithm;  ///< empty: somebody else says it
+  std::string algorithm;  ///< empty: the file or the command line names it
   int ranks = 1;
-  std::optional<std::int64_t> steps;  ///< nothing: as many as all ranks have recorded
+  std::optional<std::int64_t> steps;  ///< nothing: all steps that all ranks have recorded
   OptionMap options;                  ///< of `algorithm`
   std::vector<ParameterGroup> groups;
   TensorLayout tensors;
   std::vector<float> parameters;
 };
 
-/// Reads the case for a run of so many ranks.
+/// Reads a case. ranks: those of this run, which must be those of the case.
 /// Errors: std::runtime_error that names the file and what was expected.
 [[nodiscard]] ReplayCase read_case(const std::filesystem::path& folder, int ranks);
 

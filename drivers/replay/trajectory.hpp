@@ -12,16 +12,16 @@
 
 namespace kadam::replay {
 
-/// The way that one optimizer takes over a recording, step by step.
+/// Runs one optimizer over recorded gradients, step by step.
 ///
-/// Memory: parameters, 4 B each, and on a device 4 B of host memory; the optimizer's own.
+/// Memory: beside the optimizer's 4 B per parameter, and on a device 4 B of host memory.
 class Trajectory {
  public:
   Trajectory(const ExecutionSpace& exec, std::unique_ptr<Optimizer> optimizer, std::span<const float> start);
 
-  /// Takes a step; parameters() are those after it. Collective.
+  /// Takes a step with a float32 gradient, rounded to the optimizer's format. Collective.
   StepResult step(const ExecutionSpace& exec, const Vector<const float>& gradient);
-  /// Of this rank. Valid until the next step.
+  /// This rank's parameters after the last step. Valid until the next step.
   [[nodiscard]] std::span<const float> parameters() const { return {host_.data(), host_.size()}; }
   [[nodiscard]] Optimizer& optimizer() { return *optimizer_; }
 
@@ -29,7 +29,7 @@ class Trajectory {
   std::unique_ptr<Optimizer> optimizer_;
   launch::RoundedGradient rounded_;
   Vector<float> parameters_;
-  Vector<float>::HostMirror host_;  ///< where kernels run on the host, the same memory
+  Vector<float>::HostMirror host_;  ///< the same memory as parameters_ where kernels run on the host
 };
 
 }  // namespace kadam::replay

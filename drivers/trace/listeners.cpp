@@ -14,19 +14,19 @@ namespace {
 
 namespace tools = Kokkos::Tools::Experimental;
 
-/// What has begun and not ended, innermost last.
+/// A region, kernel or copy that has begun and not ended.
 struct Open {
   std::string name;
   double begin = 0.0;
   bool is_phase = false;
 };
 
-/// Kokkos calls plain functions: what they write to. Kernels, copies and regions come from one thread.
+/// State of the callbacks, which are plain functions. Kernels, copies and regions come from one thread.
 struct Listening {
   std::shared_ptr<Recorder> recorder;
   std::vector<Open> regions;
   std::vector<Open> work;
-  int phases = 0;  ///< of the regions
+  int phases = 0;  ///< number of open regions that are phases
 };
 Listening* listening = nullptr;
 

@@ -8,14 +8,15 @@
 #include <array>
 #include <memory>
 
-/// What a recorder is told of: Kokkos and exchanges.
+/// Sources of a recorder's events: Kokkos and exchanges.
 namespace kadam::trace {
 
-/// Records every kernel, copy and profiling region of Kokkos while it lives: what lies in a phase of
-/// an optimizer, or is a kernel of the library, on the track of the codec, the rest on that of computation.
+/// Records every kernel, copy and profiling region of Kokkos while it lives. Those in a phase of an
+/// optimizer, and kernels of the library, go to Track::codec, all others to Track::compute.
 ///
-/// On a GPU Kokkos then waits for each kernel: lengths are true, and less overlaps than without. At most one
-/// at a time, and none beside a tool of KOKKOS_TOOLS_LIBS. Errors: std::runtime_error where there is one.
+/// On a GPU Kokkos then waits for each kernel: lengths are true, but less overlaps than without a recorder.
+/// One object at a time, and none beside a tool of KOKKOS_TOOLS_LIBS. Errors: std::runtime_error if there is
+/// another.
 class KokkosEvents {
  public:
   explicit KokkosEvents(std::shared_ptr<Recorder> recorder);
@@ -24,9 +25,9 @@ class KokkosEvents {
   KokkosEvents& operator=(const KokkosEvents&) = delete;
 };
 
-/// Records every exchange: those in the background on a track of their own. Inside an exchange each message
-/// that arrives lasts since the one before, so that a busy wire is a row without gaps; each that is sent is a
-/// point.
+/// Records every exchange: background exchanges on Track::background, others on Track::network. A message
+/// that arrives is drawn from the arrival before it, so that a busy wire is a row without gaps; one that is
+/// sent is a point.
 class ExchangeEvents final : public ExchangeObserver {
  public:
   explicit ExchangeEvents(std::shared_ptr<Recorder> recorder);
@@ -37,7 +38,7 @@ class ExchangeEvents final : public ExchangeObserver {
   void exchange_ends(Traffic traffic) override;
 
  private:
-  /// One thread at a time works on each.
+  /// The exchange of a track that is under way. One thread at a time works on each track.
   struct Queue {
     double begin = 0.0;
     double last_arrival = 0.0;

@@ -15,10 +15,9 @@
 /// Timelines of runs: what each rank computed, encoded and sent, and when.
 namespace kadam::trace {
 
-// What a trace's file says in words and numbers, for those who write it and those who read it:
-// docs/timeline.md.
+// Numbers and names in a trace's file, for code that writes and code that reads it: docs/timeline.md.
 
-/// What works beside each other on a rank: its threads in the file, by these numbers.
+/// Activities of a rank that run side by side. In the file each is a thread with this number.
 enum class Track : std::uint8_t { compute, codec, network, background };
 inline constexpr std::size_t track_count = 4;
 
@@ -28,21 +27,22 @@ inline constexpr const char* gradient_region = "kadam-train::gradient";
 inline constexpr const char* message_leaves = "send";
 inline constexpr const char* message_arrives = "receive";
 
-/// Something that took a while, or happened at once.
+/// An event with a length, or at a point in time.
 struct Event {
   static constexpr double at_once = -1.0;
 
   double begin = 0.0;    ///< seconds by this rank's clock
-  double length = 0.0;   ///< seconds; at_once
-  std::size_t name = 0;  ///< of Recorder::names()
+  double length = 0.0;   ///< seconds, or at_once: a point in time
+  std::size_t name = 0;  ///< index in Recorder::names()
   Track track = Track::compute;
-  std::int64_t bytes = 0;  ///< of a message; 0: it is none
-  int peer = -1;           ///< the other rank of a message
+  std::int64_t bytes = 0;  ///< of a message, or sent in an exchange; 0: neither
+  int peer = -1;           ///< the other rank of a message; -1: not a message
 };
 
-/// The events of one rank. May be told by several threads at the same time.
+/// Keeps the events of one rank. Several threads may add events at the same time, but not while events(),
+/// names() or left_out() are read.
 ///
-/// Memory: 48 B per event, up to `most_events` of them: what comes later is counted and left out.
+/// Memory: 48 B per event. Later events than the first `most_events` are counted in left_out() and not kept.
 class Recorder {
  public:
   explicit Recorder(std::size_t most_events = std::size_t{1} << 20U) : most_events_(most_events) {}
@@ -51,7 +51,7 @@ class Recorder {
   [[nodiscard]] double now() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - zero_).count();
   }
-  /// Whether events are kept; from the beginning on they are.
+  /// Switches keeping events on or off; at first it is on.
   void keep(bool wanted) { keeps_ = wanted; }
 
   void add(Track track, std::string_view name, double begin, double end);

@@ -19,7 +19,7 @@ namespace kadam::trace {
 namespace {
 
 void append(const std::filesystem::path& path, const std::string& text, bool is_first) {
-  // Only the first makes the file: another host that does not see it has to say so.
+  // Only the first rank makes the file: if a rank on another host does not see it, opening must fail.
   std::ofstream stream(
       path, is_first ? std::ios::out | std::ios::trunc : std::ios::in | std::ios::out | std::ios::ate);
   stream << text;
@@ -31,7 +31,7 @@ void append(const std::filesystem::path& path, const std::string& text, bool is_
   }
 }
 
-/// Which part of a file a rank writes.
+/// The part of the file that one rank writes.
 struct Part {
   int rank = 0;
   int ranks = 1;
@@ -87,8 +87,8 @@ std::string line(const Event& event, const std::string& name, const CommonClock&
                      track, begin, length, arguments(event));
 }
 
-/// The events of a rank in the JSON object format of Chrome traces, times in microseconds: the parts of all
-/// ranks one after the other are the file.
+/// The events of a rank in the JSON object format of Chrome traces, times in microseconds. The file is the
+/// parts of all ranks, one after the other.
 std::string chrome_trace(const Recorder& recorder, const CommonClock& clock, const Part& part) {
   std::vector<std::string> names;
   names.reserve(recorder.names().size());

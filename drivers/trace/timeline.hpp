@@ -14,30 +14,34 @@
 
 namespace kadam::trace {
 
-/// How far this rank's clock is behind that of rank 0, in seconds, and by how much that may be wrong.
+/// How far this rank's clock is behind that of rank 0, with a bound on the error.
 struct ClockOffset {
   double seconds = 0.0;
-  double error = 0.0;  ///< at most, either way
-  double at = 0.0;     ///< by this rank's clock: when that was so
+  double error = 0.0;  ///< largest error of `seconds`, in either direction
+  double at = 0.0;     ///< time of the measurement by this rank's clock
 };
 
-/// What the moments before and after exchanges that nobody leaves before all have come say of two clocks:
-/// rank 0 was there before this rank left, and this rank before rank 0 left. [round]; of the same rounds.
+/// Times before and after exchanges that no rank leaves before all have come: rank 0 came before this rank
+/// left, and this rank came before rank 0 left. Shape: all [rounds].
 struct Meetings {
   std::vector<double> own_before, own_after;    ///< by this rank's clock
   std::vector<double> root_before, root_after;  ///< by that of rank 0
 };
 
-/// Every round bounds the offset from both sides: max(root_before - own_after) <= offset <= min(root_after -
-/// own_before). The middle of what is left. Worked number: own 1.0 to 1.4, root 5.1 to 5.3: the offset is
+/// The offset in the middle of its bounds, which all rounds give:
+///
+///   max(root_before - own_after) <= offset <= min(root_after - own_before)
+///
+/// Worked number: own 1.0 to 1.4, root 5.1 to 5.3: the offset is
 /// between 3.7 and 4.3, 4.0 +- 0.3.
 [[nodiscard]] ClockOffset offset_from(const Meetings& meetings);
 
-/// Meets a few dozen times. clock(): seconds by this rank's clock. Collective.
+/// Measures the offset in a few dozen small exchanges. clock() returns seconds by this rank's clock.
+/// Collective.
 [[nodiscard]] ClockOffset measure_offset(Communicator& communicator, const std::function<double()>& clock);
 
-/// Times of this rank as rank 0 would have read them, between two moments at which the offset was measured:
-/// clocks of computers drift by some microseconds a second.
+/// Turns times of this rank's clock into times of rank 0's clock. It interpolates between two measured
+/// offsets, because clocks of computers drift by some microseconds a second.
 class CommonClock {
  public:
   CommonClock(const ClockOffset& first, const ClockOffset& last) : first_(first), last_(last) {}
@@ -54,22 +58,24 @@ struct StepRange {
   std::int64_t last = std::numeric_limits<std::int64_t>::max();
 };
 
-/// Records a run on all ranks, from its construction on, and writes it as a Chrome trace: what
-/// chrome://tracing, Perfetto and Speedscope open. One process per rank, one thread per Track, all by the
+/// Records events on all ranks from its construction on, and writes them as a Chrome trace, which
+/// chrome://tracing, Perfetto and Speedscope open: one process per rank, one thread per Track, times by the
 /// clock of rank 0.
 class Timeline {
  public:
-  /// Collective. Errors: as KokkosEvents.
+  /// Observes the exchanges of `communicator` until its destruction. steps: the steps that are recorded if
+  /// at_step() is called. Collective. Errors: as KokkosEvents.
   explicit Timeline(std::shared_ptr<Communicator> communicator, const StepRange& steps = {});
   ~Timeline();
   Timeline(const Timeline&) = delete;
   Timeline& operator=(const Timeline&) = delete;
 
-  /// Before each step, if not all are wanted.
+  /// Call before each step if not all steps are recorded.
   void at_step(std::int64_t step) { recorder_->keep(steps_.first <= step && step <= steps_.last); }
 
-  /// Rank after rank appends to one file, which all ranks have to see. Returns how many events found no room,
-  /// of all ranks. Collective. Errors: std::runtime_error on all ranks where one cannot write.
+  /// Ends the recording and writes the file: rank after rank appends its part, so all ranks have to see the
+  /// folder. Returns the number of events of all ranks that found no room in memory. Collective. Errors:
+  /// std::runtime_error on all ranks if one cannot write.
   std::size_t write(const std::filesystem::path& path);
 
  private:

@@ -89,7 +89,7 @@ std::optional<int> parse(launch::Session& session, int argc, char** argv, Comman
 
 namespace {
 
-/// Throws UsageError for what knows of one number of ranks alone.
+/// Throws UsageError for options that cannot go with --snapshot-every, which lets the number of ranks change.
 void require_snapshots(const CommandLine& line) {
   if (line.trace || !line.record.empty())
     throw launch::UsageError("--snapshot-every lets ranks fail; --trace and --record want all to the end");
@@ -122,7 +122,7 @@ CheckpointOptions checkpoint_options(const CommandLine& line) {
   if (!line.walltime.empty()) options.walltime_seconds = launch::duration_of("--walltime", line.walltime);
   options.goes_on_unsaved = line.on_failure == "continue";
   if (options.snapshots.every > 0) require_snapshots(line);
-  // One training from its begin to its end: who joins knows of no other.
+  // With --compare there are several trainings, and a newcomer joins only one.
   options.admits = options.snapshots.every > 0 && line.compare.empty();
   options.joins = line.join;
   if (line.join) require_join(line);
@@ -130,7 +130,7 @@ CheckpointOptions checkpoint_options(const CommandLine& line) {
   return options;
 }
 
-/// Where ranks may fail, who waits in vain says so, and the others go on: nothing ends the job.
+/// With snapshots nothing may end the job: a rank that waits in vain reports it, and the others go on.
 double watchdog_seconds(const CommandLine& line) {
   if (line.checkpoints.snapshots.every > 0) return 0.0;
   const std::string time = line.watchdog.value_or("30min");

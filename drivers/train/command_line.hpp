@@ -13,7 +13,7 @@
 
 namespace kadam::train {
 
-/// The words of a command line of kadam-train, as they were given.
+/// The command line of kadam-train as text: values as they were typed, not yet checked against each other.
 struct CommandLine {
   std::string config;
   std::vector<std::string> assignments;
@@ -32,19 +32,23 @@ struct CommandLine {
   std::string record;
 };
 
-/// Returns the exit code when the program is to end here, on all ranks the same.
+/// Reads the command line into `line`. Returns an exit code if the program ends here (--help, --version, an
+/// error), the same on all ranks; nothing: go on.
 [[nodiscard]] std::optional<int> parse(launch::Session& session, int argc, char** argv, CommandLine& line);
 
-/// What the words mean. Errors: UsageError.
+/// The checkpoint, snapshot and join options of a command line, checked. Errors: UsageError.
 [[nodiscard]] CheckpointOptions checkpoint_options(const CommandLine& line);
-/// 0: there is none. Errors: UsageError.
+/// Seconds without a step after which the watchdog ends the job; 0: no watchdog, as always with snapshots.
+/// Errors: UsageError.
 [[nodiscard]] double watchdog_seconds(const CommandLine& line);
-/// Throws UsageError if a trace is wanted that cannot be had.
+/// Throws UsageError if --trace or --trace-steps cannot be honoured: another Kokkos tool is loaded, or the
+/// options contradict each other.
 void require_trace(const CommandLine& line);
-/// Throws UsageError if a recording is wanted that cannot be had.
+/// Throws UsageError if --record cannot be honoured: with --compare or --checkpoint, or into a folder that
+/// holds a recording.
 void require_record(const CommandLine& line);
 
-/// The same run again, from the configuration that lies with the results.
+/// Command line that repeats the run from the config.toml in its results folder.
 [[nodiscard]] std::vector<std::string> repetition_of(const std::string& program,
                                                      const std::filesystem::path& folder,
                                                      const CommandLine& line);

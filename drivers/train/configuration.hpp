@@ -14,7 +14,10 @@
 
 namespace kadam::train {
 
-/// How long, how much at a time, how often to look.
+/// Section [training]: the length of a run, its batches, and how often it logs and evaluates. describe() says
+/// what each key means.
+///
+/// validate() throws std::invalid_argument for values out of range.
 struct TrainingOptions {
   std::int64_t steps = 500;
   std::int64_t batch = 32;
@@ -28,18 +31,18 @@ struct TrainingOptions {
   void validate() const;
 };
 
-/// All that defines a run. A TOML file with the sections data, model, training and optimizer; every key can
-/// be given as section.key=value too, which counts more.
+/// All that defines a run: a TOML file with the sections data, model, training and optimizer. Each key can
+/// also be given as section.key=value, which overrides the file.
 struct Configuration {
   workloads::DataOptions data;
   workloads::ModelOptions model;
   TrainingOptions training;
   configuration::OptimizerSettings optimizer;
 
-  /// The keys of data, model and training with their help.
+  /// Adds the keys of data, model and training, with their help, to `fields`, which write into this object.
   void describe(OptionFields& fields);
-  /// That these algorithms can be compared: none twice, and no option in [optimizer] that only some of them
-  /// know. Errors: std::runtime_error, std::invalid_argument for an unknown algorithm.
+  /// Checks that these algorithms can be compared: none is named twice, and all of them know every option in
+  /// [optimizer]. Errors: std::runtime_error; std::invalid_argument for an unknown algorithm.
   void require_honoured_by(const std::vector<std::string>& algorithms) const;
 };
 
@@ -49,16 +52,16 @@ struct Configuration {
 [[nodiscard]] Configuration read_configuration(const std::filesystem::path& file,
                                                const std::vector<std::string>& assignments);
 
-/// As TOML, with the defaults of data, model and training.
+/// TOML of a configuration, with the defaults of data, model and training written out.
 [[nodiscard]] std::string to_toml(const Configuration& of);
 
-/// What one run was made of: the same with one algorithm and its resolved options. Read back, it makes the
+/// TOML of one run: the configuration with one algorithm and its resolved options. Read back, it makes the
 /// same run.
 [[nodiscard]] std::string to_toml(const Configuration& of, const std::string& algorithm,
                                   const OptionMap& resolved_options);
 
-/// All keys of the configuration with their meaning and default, in lines of at most 100 characters. What all
-/// optimizers have in common is listed once.
+/// Help on all keys of the configuration, with meaning and default, in lines of at most 100 characters.
+/// Options that all optimizers share are listed once.
 [[nodiscard]] std::string key_help();
 
 }  // namespace kadam::train

@@ -14,13 +14,13 @@
 
 namespace kadam::train {
 
-/// Words of command lines.
+/// Two command lines, word by word.
 struct Commands {
-  std::vector<std::string> given;
-  std::vector<std::string> repetition;  ///< makes the same runs from what this one writes
+  std::vector<std::string> given;       ///< started this program
+  std::vector<std::string> repetition;  ///< repeats the run from the config.toml that it writes
 };
 
-/// What a run is, and what started it.
+/// Facts about a run that are known before its first step, for run.json.
 struct RunFacts {
   std::string optimizer;
   std::string model;
@@ -28,12 +28,12 @@ struct RunFacts {
   std::int64_t parameters = 0;
   std::int64_t steps = 0;
   std::int64_t examples_per_step = 0;  ///< of all ranks
-  double dense_bytes_per_step = 0.0;
-  std::int64_t after_step = 0;  ///< that it goes on from
+  double dense_bytes_per_step = 0.0;   ///< of a dense float32 mean of the gradients
+  std::int64_t after_step = 0;         ///< the step after which this start goes on; 0: from the beginning
   Commands commands;
 };
 
-/// What a finished run was like.
+/// Results of a run that has ended.
 struct RunSummary {
   std::string algorithm;
   double training_loss = 0.0;              ///< nats; mean over ranks and the last tenth of the steps
@@ -47,24 +47,25 @@ struct RunSummary {
   double wall_seconds = 0.0;
   std::int64_t steps = 0;
   std::int64_t skipped_steps = 0;  ///< of these: a gradient was NaN or infinite on some rank
-  bool was_stopped = false;        ///< by a signal or the clock, saved before its last step
+  bool was_stopped = false;  ///< a signal or --walltime ended it before its last step, after a checkpoint
 };
 
-/// Writes run.json: the facts, and when and where it was started. If the run goes on, what the file says of
-/// earlier starts stays. Errors: std::runtime_error where it cannot be written.
+/// Writes run.json: the facts, and a list of starts (time, host, ranks, command), to which it adds this one.
+/// The list of an existing file is kept if the run goes on (facts.after_step > 0). Called by rank 0. Errors:
+/// std::runtime_error where the file cannot be written.
 void open_run_record(const std::filesystem::path& file, const RunFacts& facts,
                      const Communicator& communicator);
-/// Adds the result.
+/// Adds the result of the run to run.json. Errors: as open_run_record().
 void close_run_record(const std::filesystem::path& file, const RunSummary& result);
 
-/// What comparison.json and run.json say of a finished run.
+/// The result of a run as comparison.json and run.json hold it.
 [[nodiscard]] nlohmann::ordered_json to_json(const RunSummary& run);
 
-/// The runs as a table for people: losses, accuracy, bytes per step and how many times fewer than dense, and
-/// the milliseconds of a step.
+/// Table of the runs for people: losses, accuracy, bytes per step (and the factor by which they are fewer
+/// than dense ones), milliseconds per step.
 [[nodiscard]] std::string comparison_table(const std::vector<RunSummary>& runs);
 
-/// The same for programs: comparison.json.
+/// Writes the runs for programs: comparison.json.
 void write_comparison_json(const std::filesystem::path& file, const std::vector<RunSummary>& runs);
 
 }  // namespace kadam::train

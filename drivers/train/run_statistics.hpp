@@ -12,17 +12,18 @@
 
 namespace kadam::train {
 
-/// Seconds of a step, or of several.
+/// Seconds that one rank spends on a step, part by part; also their sums or means over several steps.
 struct StepSeconds {
   double compute = 0.0;  ///< data, forward and backward pass
   double encode = 0.0;
   double exchange = 0.0;  ///< the agreement on the gradient included
   double decode = 0.0;    ///< reduction and update included
-  double rest = 0.0;      ///< of the step, none of these: what no phase has a clock for
-  double wait = 0.0;  ///< of the exchange: the agreement on the gradient, where the fast wait for the slow
+  double rest = 0.0;      ///< remainder of the step, outside of all phases
+  double wait =
+      0.0;  ///< part of `exchange`: the agreement on the gradient, where fast ranks wait for slow ones
 
   [[nodiscard]] double total() const { return compute + encode + exchange + decode + rest; }
-  /// One step that took `step_seconds` in all.
+  /// Adds one step that took `step_seconds` in all.
   void add(double compute_seconds, const Phases::Seconds& phases, double step_seconds);
 };
 
@@ -30,14 +31,14 @@ struct StepSeconds {
 struct StepRecord {
   std::int64_t step = 0;  ///< 1, 2, ...
   const char* phase = "";
-  bool skipped = false;  ///< then the rest but the bytes says nothing
+  bool skipped = false;  ///< if true, only the bytes count: there is no loss, and no phase
   double loss = 0.0;
   double compute_seconds = 0.0;
   Phases::Seconds phases{};
-  std::size_t bytes = 0;
+  std::size_t bytes = 0;             ///< sent by this rank, with two levels to other nodes only
   std::size_t background_bytes = 0;  ///< of these: sent in the background
-  double step_seconds = 0.0;         ///< from its first example to its last update
-  bool is_timed = true;              ///< whether clocks waited for the kernels: else no seconds are known
+  double step_seconds = 0.0;         ///< from the first example of the step to the last update
+  bool is_timed = true;              ///< clocks waited for the kernels; if false, the seconds mean nothing
 };
 
 /// Sums over some steps of one rank.
@@ -51,18 +52,19 @@ struct StepWindow {
 
   void add(const StepRecord& record);
 
-  /// All of it, to the last bit.
+  /// Text from which from_text() restores all members to the last bit.
   [[nodiscard]] std::string to_text() const;
-  /// False, and nothing is set, if the text is none.
+  /// Returns false and changes nothing if the text is not one that to_text() writes.
   [[nodiscard]] bool from_text(const std::string& text);
 
-  /// NaN when there is no step.
+  /// Loss per step; NaN without a step.
   [[nodiscard]] double mean_loss() const;
-  /// 0 when there is no step, as are the seconds, which are the mean of the timed steps.
+  /// Bytes per step; 0 without a step.
   [[nodiscard]] double mean_bytes() const { return mean(static_cast<double>(bytes), steps); }
   [[nodiscard]] double mean_background_bytes() const {
     return mean(static_cast<double>(background_bytes), steps);
   }
+  /// Seconds per timed step; 0 without one.
   [[nodiscard]] StepSeconds mean_seconds() const;
 
  private:
@@ -71,26 +73,29 @@ struct StepWindow {
   }
 };
 
-/// What a run has been like so far: since the last line of metrics, in its present phase, in all. Skipped
-/// steps count in bytes_sent() alone: their loss is no number, and what they send is no step's worth.
+/// Sums over the steps of a run so far: since the last line of metrics, in the present phase, in the last
+/// tenth of the run, and in all. Skipped steps count in bytes_sent() only: their loss is not a number, and
+/// they send less than a step.
 class RunStatistics {
  public:
+  /// steps: of the whole run.
   explicit RunStatistics(std::int64_t steps)
       : first_late_step_(steps - std::max<std::int64_t>(1, steps / 10) + 1) {}
 
   void add(const StepRecord& record);
 
-  /// What a checkpoint keeps: by name, as text.
+  /// The sums as texts by name, for a checkpoint.
   [[nodiscard]] std::map<std::string, std::string> to_texts() const;
-  /// False if something is missing or no such text.
+  /// Restores them. Returns false if a text is missing or malformed.
   [[nodiscard]] bool from_texts(const std::map<std::string, std::string>& texts);
 
-  /// The steps since the last call.
+  /// Returns the steps since the last call, and begins a new window.
   StepWindow take_window();
-  /// The phase of the last step that was not skipped; empty before it.
+  /// Phase of the last step that was not skipped; empty before the first such step.
   [[nodiscard]] const std::string& phase() const { return phase_; }
-  /// The steps since exact gradients, or none, began: those that are compressed, at the end. Steps of several
-  /// phases that take turns (local, sync) are one.
+  /// The steps since the last change between phases with exact gradients (warm-up, variance) and all others:
+  /// at the end of a run with a warm-up, its compressed steps. Phases that take turns (local, sync) count as
+  /// one.
   [[nodiscard]] const StepWindow& last_phase() const { return last_phase_; }
   [[nodiscard]] const StepWindow& whole_run() const { return whole_run_; }
   /// The last tenth of the run, at least one step.

@@ -22,7 +22,7 @@ struct NamedSignal {
   int number;
 };
 
-// Those that batch systems and people send to ask a program to end.
+// Signals that batch systems and people send to ask a program to end.
 constexpr std::array<NamedSignal, 7> known_signals = {{{"SIGTERM", SIGTERM},
                                                        {"SIGUSR1", SIGUSR1},
                                                        {"SIGUSR2", SIGUSR2},

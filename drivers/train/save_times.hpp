@@ -13,42 +13,45 @@
 
 namespace kadam::train {
 
-/// Whether, where and how often a run is saved, and what it goes on from.
+/// Checkpoints and snapshots of a run: where and how often they are made, and which one the run goes on from.
 struct CheckpointOptions {
   std::filesystem::path folder;                 ///< empty: nothing is saved
   std::int64_t every_steps = 0;                 ///< 0: not by steps
   double every_seconds = 0.0;                   ///< 0: not by time
   int keep = 2;                                 ///< newest checkpoints that stay; 0: all
-  bool goes_on_unsaved = false;                 ///< after one that could not be written
-  std::string resume;                           ///< empty, "auto", or the folder of one checkpoint
+  bool goes_on_unsaved = false;                 ///< the run goes on if a checkpoint cannot be written
+  std::string resume;                           ///< empty: no; "auto"; or the folder of one checkpoint
   checkpoint::SnapshotOptions snapshots{0, 1};  ///< every 0: none
-  bool admits = false;                          ///< newcomers, at snapshots
-  bool joins = false;                           ///< ranks that are at work
-  double walltime_seconds = 0.0;                ///< of the program, after which it saves and ends; 0: none
+  bool admits = false;                          ///< takes newcomers in, at snapshots
+  bool joins = false;                           ///< joins ranks that train already
+  double walltime_seconds = 0.0;                ///< age of the program at which it saves and ends; 0: none
 
-  /// Reads "500" (steps) or "15min" into the two above. Errors: UsageError.
+  /// Reads "500" (steps) into every_steps, or "15min" into every_seconds. Errors: UsageError.
   void set_every(const std::string& text);
-  /// The options that all ranks have to agree on, in words.
+  /// The options that all ranks, newcomers too, have to agree on, as a command line; empty without a folder.
   [[nodiscard]] std::string when_saved() const;
-  /// Errors: UsageError for what contradicts itself.
+  /// compares: several optimizers run one after the other. Errors: UsageError for options that contradict
+  /// each other.
   void validate(bool compares) const;
 };
 
-/// When a run is saved: after so many steps, after so much time, before its end is forced, and at its end.
-/// The clock is that of rank 0, and a signal may reach any rank: both are told to all with the next step.
+/// Says when a run is saved: every N steps or seconds, and when a signal or --walltime stops it. (The trainer
+/// also saves after the last step.) Time is that of rank 0, and a signal may reach any rank: each step tells
+/// all ranks the wishes of each.
 class SaveTimes {
  public:
-  /// What ranks tell each other with Optimizer::raise().
+  /// Bits that ranks tell each other with Optimizer::raise().
   enum Wish : std::uint32_t { wish_save = 1, wish_stop = 2 };
 
   explicit SaveTimes(const CheckpointOptions& options) : options_(options) {}
 
-  /// The wishes of this rank, before a step.
+  /// Wishes of this rank, to be raised before a step. has_clock: this rank's clock counts (rank 0).
   [[nodiscard]] std::uint32_t wishes(bool has_clock) const;
-  /// Whether to save after this step, given the wishes of all.
+  /// Whether to save after this step. raised: the wishes of all ranks, from StepResult::raised.
   [[nodiscard]] bool is_due(std::int64_t step, std::uint32_t raised) const;
-  /// Whether to end after it.
+  /// Whether the run ends after this step.
   [[nodiscard]] static bool ends(std::uint32_t raised) { return (raised & wish_stop) != 0; }
+  /// Begins to count every_seconds anew.
   void saved() { since_last_.reset(); }
 
  private:
@@ -59,20 +62,21 @@ class SaveTimes {
 /// Seconds since the program started.
 [[nodiscard]] double program_seconds();
 
-/// While it lives, these signals do not end the program: it asks whether one has come, and ends at a place of
-/// its own choosing. The library installs no handlers; programs do.
+/// Catches signals while it lives: they do not end the program, which asks with arrived() and ends where it
+/// chooses to. The library installs no handlers; programs do.
 ///
-/// A second signal of the same kind ends the program at once, as without this: nobody has to wait for a step
-/// that never ends.
+/// A second signal of the same kind ends the program at once, as it does by default, so nobody has to wait
+/// for a step that never ends. One object at a time: the signal that has come is global.
 class StopSignals {
  public:
-  /// "TERM", "USR1", "SIGINT". Errors: UsageError for a name that is no signal that can be waited for.
+  /// names: with or without SIG, as in "TERM", "USR1", "SIGINT". Errors: UsageError for a name that is not
+  /// one of the signals that a program can catch here.
   explicit StopSignals(const std::vector<std::string>& names);
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  /// The name of the signal that has come, as in "SIGTERM"; empty while none has.
+  /// Name of the last signal that has come, as in "SIGTERM"; empty while none has.
   [[nodiscard]] static std::string arrived();
 
  private:

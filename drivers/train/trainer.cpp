@@ -141,8 +141,8 @@ void Trainer::train_step(const CheckpointOptions& checkpoints, SaveTimes& times)
   if (watchdog_ != nullptr) watchdog_->saw_step(step);
 }
 
-/// The mean gradient of `accumulate` batches; returns their mean loss. When it returns, a device may still be
-/// at work on the gradient, unless the step is timed.
+/// Writes the mean gradient of `accumulate` batches; returns their mean loss. When it returns, a device may
+/// still be at work on the gradient, unless the step is timed.
 double Trainer::accumulate_gradient(bool is_timed) {
   const Kokkos::Profiling::ScopedRegion region(trace::gradient_region);
   const std::int64_t batches = configuration_.training.accumulate;
@@ -169,7 +169,7 @@ void Trainer::use_while_computing(const ElementRange& range) {
   optimizer_->progress();
 }
 
-/// Returns what any rank wishes.
+/// Takes one step; returns the wishes of all ranks.
 std::uint32_t Trainer::take_step(std::int64_t step, std::uint32_t wishes) {
   const Kokkos::Profiling::ScopedRegion region(trace::step_region);
   Kokkos::Timer timer;
@@ -177,7 +177,7 @@ std::uint32_t Trainer::take_step(std::int64_t step, std::uint32_t wishes) {
   const ByteCounters before = communicator_->bytes_sent();
   const bool is_logged =
       step % configuration_.training.log_every == 0 || step == configuration_.training.steps;
-  // Clocks of phases wait for the device, and whoever waits for it keeps it from working ahead.
+  // Clocks of phases wait for the device, which then cannot work ahead.
   const bool is_timed = kernels_run_on_host || is_logged;
   optimizer_->phases().measure(is_timed);
   const double loss = accumulate_gradient(is_timed);

@@ -33,22 +33,23 @@ class Trainer {
           std::shared_ptr<Communicator> communicator);
 
   [[nodiscard]] const Optimizer& optimizer() const { return *optimizer_; }
-  /// The ranks that train: those that are left, and those that have come.
+  /// The ranks that train now: without ranks that have failed, with newcomers.
   [[nodiscard]] const std::shared_ptr<Communicator>& communicator() const { return communicator_; }
   [[nodiscard]] bool has_lost_ranks() const { return has_lost_ranks_; }
-  /// Told of every step.
+  /// Tells the watchdog of every step. It must outlive run().
   void watch_with(launch::Watchdog& watchdog) { watchdog_ = &watchdog; }
+  /// Tells the timeline of every step. It must outlive run().
   void trace_with(trace::Timeline& timeline) { timeline_ = &timeline; }
-  /// Records every gradient for kadam-replay. Before run(). Errors: as replay::Recording.
+  /// Lets run() record every gradient for kadam-replay into this folder. Errors: as replay::Recording.
   void record_into(const std::filesystem::path& folder);
 
-  /// For the record.
+  /// Sets the command lines that run.json names.
   void started_by(const Commands& commands) { commands_ = commands; }
 
-  /// Trains, from the newest checkpoint on if that is wanted, or with the ranks that are at work in this
-  /// folder already. Rank 0 writes config.toml, run.json, metrics.jsonl and parameters.safetensors into the
-  /// folder. Collective. Errors: std::runtime_error when the ranks' parameters are no longer equal, or a
-  /// checkpoint can neither be written nor done without.
+  /// Trains: from the initial parameters, from a checkpoint (checkpoints.resume), or by joining the ranks
+  /// that train into this folder (checkpoints.joins). Rank 0 writes config.toml, run.json, metrics.jsonl and
+  /// parameters.safetensors into the folder. Collective. Errors: std::runtime_error when the ranks'
+  /// parameters are no longer equal, or a checkpoint can neither be written nor done without.
   RunSummary run(const std::filesystem::path& folder, const CheckpointOptions& checkpoints = {});
 
  private:
@@ -57,29 +58,30 @@ class Trainer {
   void resume(const CheckpointOptions& options);
   void save(const CheckpointOptions& options);
   [[nodiscard]] checkpoint::ProgramState program_state() const;
-  /// Makes what belongs to a number of ranks.
+  /// Makes all that depends on the number of ranks (optimizer, sampler, statistics) for these ranks.
   void take_part(std::shared_ptr<Communicator> communicator);
   void train_step(const CheckpointOptions& checkpoints, SaveTimes& times);
   void start_snapshots(const checkpoint::SnapshotOptions& options);
   void take_snapshot();
-  /// Takes part in other ranks.
+  /// Function that snapshots call to make an optimizer for other ranks: take_part().
   [[nodiscard]] checkpoint::Snapshots::MakeOptimizer maker();
-  /// After a rank has failed.
+  /// Goes on with the ranks that are left after a rank has failed.
   void survive(const std::filesystem::path& folder, const CheckpointOptions& options);
-  /// Takes in those who ask to join.
+  /// Takes in the processes that ask to join. Collective.
   void admit(const std::filesystem::path& folder);
-  /// Joins those who train.
+  /// Joins the ranks that train into this folder.
   void join(const std::filesystem::path& folder, const CheckpointOptions& options);
-  /// With other ranks, after so many seconds of the run.
+  /// Starts clock, metrics and progress anew with other ranks; the run has taken `seconds_until_now` before.
   void go_on(const std::filesystem::path& folder, double seconds_until_now);
-  /// Writes where ranks can be asked to let others in. Collective.
+  /// Writes doors.txt: the addresses at which newcomers can ask to join. Collective.
   void show_doors(const std::filesystem::path& folder);
   void close_doors(const std::filesystem::path& folder) const;
-  /// With what newcomers have to agree to.
+  /// Snapshot options, with the configuration that newcomers have to agree to.
   [[nodiscard]] checkpoint::SnapshotOptions snapshot_options(const CheckpointOptions& options) const;
-  /// Restores a snapshot, or a checkpoint where no snapshot is whole; returns which.
+  /// Restores a snapshot, or the newest checkpoint where no snapshot is whole; returns which, in words.
   [[nodiscard]] const char* restore_for_those_left(const CheckpointOptions& options);
-  /// Where the run stood. False: kadam-train has not written it.
+  /// Sets step, sampler and statistics to those of the saved run. Returns false if kadam-train has not
+  /// written them.
   [[nodiscard]] bool adopt(const checkpoint::ProgramState& program);
   void adopt(const checkpoint::Restored& restored);
   void adopt(const checkpoint::Snapshots::Restored& restored);
@@ -92,9 +94,10 @@ class Trainer {
   void summarise();
   [[nodiscard]] io::Metrics health();
   [[nodiscard]] double mean_over_ranks(double value);
-  /// Of the run so far, without the time in which it was interrupted.
+  /// Seconds that the run has taken so far, without the time between its interruption and its next start.
   [[nodiscard]] double wall_seconds() const { return seconds_of_former_ + timer_.seconds(); }
-  /// Whether gradients are announced. One of several batches is never final before the last has been added.
+  /// Whether gradients are announced while they are computed. The mean of several batches cannot be: it is
+  /// final only when the last batch has been added.
   [[nodiscard]] bool overlaps() const {
     return configuration_.training.overlap && configuration_.training.accumulate == 1;
   }
@@ -109,18 +112,18 @@ class Trainer {
   std::optional<workloads::Sampler> sampler_;
   std::optional<checkpoint::Snapshots> snapshots_;
   bool has_lost_ranks_ = false;
-  bool has_doors_ = false;  ///< those of these ranks are written
+  bool has_doors_ = false;  ///< doors.txt holds the addresses of the present ranks
   ExecutionSpace exec_;
   workloads::Batch batch_;
   Vector<float> parameters_;
-  Vector<float> consensus_;  ///< what is evaluated: equal on all ranks
+  Vector<float> consensus_;  ///< parameters that are evaluated: equal on all ranks
   Vector<float> gradient_;
-  launch::RoundedGradient rounded_gradient_;  ///< as the optimizer wants it
+  launch::RoundedGradient rounded_gradient_;  ///< in the format that the optimizer takes
   Vector<float> micro_gradient_;              ///< of one batch, when several make a step
 
   std::int64_t step_ = 0;           ///< the last one that was tried, skipped ones included
-  double seconds_of_former_ = 0.0;  ///< that the run had taken when it was interrupted
-  double snapshot_seconds_ = 0.0;   ///< that steps were held up by snapshots
+  double seconds_of_former_ = 0.0;  ///< time that the run took before its last interruption
+  double snapshot_seconds_ = 0.0;   ///< time that snapshots held up steps
   Kokkos::Timer timer_;
 
   launch::Watchdog* watchdog_ = nullptr;

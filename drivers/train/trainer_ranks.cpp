@@ -40,7 +40,7 @@ std::vector<std::string> read_doors(const std::filesystem::path& folder) {
 void Trainer::start_snapshots(const checkpoint::SnapshotOptions& options) {
   Kokkos::Timer timer;
   snapshots_.emplace(*optimizer_, options);
-  // Whoever fails before the first is due is survived as well.
+  // A rank may fail before the first snapshot is due.
   snapshots_->take(exec_, *optimizer_, parameters_, program_state());
   if (!is_root()) return;
   fmt::print(
@@ -108,7 +108,7 @@ void Trainer::survive(const std::filesystem::path& folder, const CheckpointOptio
   std::fflush(stdout);
 }
 
-/// The clock goes on; the steps that are lost are repeated.
+/// The clock goes on, and the steps since the snapshot are repeated.
 void Trainer::go_on(const std::filesystem::path& folder, double seconds_until_now) {
   timer_.reset();
   seconds_of_former_ = seconds_until_now;

@@ -42,7 +42,7 @@ void Trainer::save(const CheckpointOptions& options) {
   }
 }
 
-/// Where the data are, and what the summary needs to be that of the whole run.
+/// Position in the data, and the sums that the summary of the whole run needs.
 checkpoint::ProgramState Trainer::program_state() const {
   const workloads::SamplerState sampler = sampler_->state();
   checkpoint::ProgramState state = statistics_.to_texts();
