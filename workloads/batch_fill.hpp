@@ -11,8 +11,9 @@
 
 namespace kadam::workloads {
 
-/// Fills the vectors of a batch from the host. Waits for `exec` once, when it is made: kernels may still read
-/// the batch before, and copies what was staged of it. Its own copies are enqueued on `exec`.
+/// Fills the vectors of a batch from the host. The constructor waits for `exec`, whose kernels may still read
+/// the batch and whose copies its staging memory. Later copies are enqueued on `exec`. Refers to `exec` and
+/// `batch`.
 class BatchFill {
  public:
   BatchFill(const ExecutionSpace& exec, Batch& batch, std::size_t examples) : exec_(exec), batch_(batch) {
@@ -20,7 +21,8 @@ class BatchFill {
     batch.examples = static_cast<std::int64_t>(examples);
   }
 
-  /// fill(data) writes `elements` elements that then lie in a vector of the batch.
+  /// fill(data) writes `elements` elements, on the host; they become this vector of the batch. Likewise
+  /// below.
   template <class Fill>
   void images(std::size_t elements, const Fill& fill) const {
     write("kadam::workloads::images", elements, batch_.images, batch_.staging.images, fill);

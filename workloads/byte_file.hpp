@@ -12,7 +12,7 @@ struct gzFile_s;
 
 namespace kadam::workloads {
 
-/// Reads a file from front to back, plain or compressed with gzip (.gz, .dz): told apart by its first bytes.
+/// Reads a file from front to back, plain or compressed with gzip (.gz, .dz), as its first bytes tell.
 ///
 /// Errors: std::runtime_error that names the file, the offset (in uncompressed bytes) and what was expected
 /// there.
@@ -23,7 +23,7 @@ class ByteFile {
   ByteFile(const ByteFile&) = delete;
   ByteFile& operator=(const ByteFile&) = delete;
 
-  /// Reads exactly `bytes.size()` bytes; `what` they are goes into the error.
+  /// Reads exactly `bytes.size()` bytes. what: name of these bytes, for the error.
   void read(std::span<std::uint8_t> bytes, const std::string& what);
 
   /// Reads `count` bytes into a new vector. `count` may come from the file: it is checked against what a file
@@ -33,12 +33,13 @@ class ByteFile {
   /// Reads to the end of the file.
   [[nodiscard]] std::vector<std::uint8_t> read_rest();
 
-  /// Errors: when there are bytes left.
+  /// Throws if there are bytes left.
   void expect_end();
 
   /// Throws the std::runtime_error "<file>: at byte <offset>: expected <expected>".
   [[noreturn]] void fail(std::uint64_t offset, const std::string& expected) const;
 
+  /// Position in uncompressed bytes.
   [[nodiscard]] std::uint64_t offset() const { return offset_; }
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 

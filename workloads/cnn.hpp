@@ -26,7 +26,7 @@ class Cnn final : public Network {
   Cnn(const CnnOptions& options, const DataShape& shape)
       : Cnn((options.validate(), options), shape, TensorLayoutBuilder()) {}
 
-  /// Each W normal with deviation √(2 / the inputs of an output) (He et al. 2015), each b zero.
+  /// W of each layer normal with deviation √(2 / inputs of one output) (He et al. 2015), b zero.
   void initialise(const HostVector<float>& parameters, std::uint64_t seed) const override;
 
  protected:

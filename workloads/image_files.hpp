@@ -25,8 +25,9 @@ struct IdxArray {
 /// Errors: std::runtime_error that names the file, the offset and what was expected there.
 [[nodiscard]] IdxArray read_idx(const std::filesystem::path& path, std::size_t dimensions);
 
-/// MNIST and its relatives: train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and
-/// t10k-labels-idx1-ubyte, each as it is or with .gz. The number of classes is the largest training label
+/// Reads MNIST or one of its relatives from a folder: train-images-idx3-ubyte, train-labels-idx1-ubyte,
+/// t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte, each plain or with .gz. The number of classes is the
+/// largest training label
 /// + 1.
 ///
 /// Errors: std::runtime_error, as `read_idx`, and when a file is missing or counts do not agree.
@@ -38,7 +39,8 @@ struct IdxArray {
 /// Errors: std::runtime_error that names the file, the offset and what was expected there.
 void append_cifar10(const std::filesystem::path& path, ImageSet& set);
 
-/// CIFAR-10 from a folder with data_batch_1.bin to data_batch_5.bin (at least the first) and test_batch.bin.
+/// Reads CIFAR-10 from a folder with data_batch_1.bin to data_batch_5.bin (at least the first) and
+/// test_batch.bin.
 ///
 /// Errors: std::runtime_error, as `append_cifar10`, and when a file is missing.
 [[nodiscard]] ImageDataset read_cifar10_dataset(const std::filesystem::path& folder);

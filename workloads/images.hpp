@@ -33,8 +33,8 @@ class ImageDataset final : public Dataset {
   /// `classes`.
   ImageDataset(std::string name, ImageSet training, ImageSet held_out, std::int64_t classes);
 
-  /// Gives each patch x patch pixels a class of their own, see `patch_classes`, in place of one per image.
-  /// Errors: std::invalid_argument when patches do not fill the images.
+  /// Replaces the class of each image by a class for each patch of patch x patch pixels, see patch_classes()
+  /// in images.cpp. Errors: std::invalid_argument when patches do not fill the images.
   void segment(std::int64_t patch);
 
   [[nodiscard]] std::string description() const override;

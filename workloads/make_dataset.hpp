@@ -11,17 +11,17 @@
 
 namespace kadam::workloads {
 
-/// Which data, and where they are.
+/// Kind, place and task of a data set.
 struct DataOptions {
   std::string kind = "idx";  ///< idx (MNIST and its relatives), cifar10 or text
   std::string path;          ///< a folder (idx: Debian's Fashion-MNIST if empty; cifar10), or a file (text)
   TextOptions text;
   std::string task = "classify";  ///< images: classify (each image) or segment (each patch of it; idx alone)
   std::int64_t patch = 4;         ///< segment: side of the patches
-  double dirichlet_alpha = 0.0;   ///< images: 0 or how equal the ranks' shares of each class are
+  double dirichlet_alpha = 0.0;   ///< images: 0: equal shards; the smaller, the more they differ
 
-  /// Errors: std::invalid_argument for an unknown kind or task, a missing path, options that cannot be or
-  /// that do not go with the kind.
+  /// Errors: std::invalid_argument for an unknown kind or task, a missing path, and options that are out of
+  /// range or do not fit the kind.
   void validate() const;
 };
 

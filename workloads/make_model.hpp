@@ -13,7 +13,7 @@
 
 namespace kadam::workloads {
 
-/// Which model, and the options of each kind; those of the other kinds are not looked at.
+/// Kind of a model, and the options of every kind; only those of `kind` are used.
 struct ModelOptions {
   std::string kind = "mlp";  ///< mlp, cnn or vit for images, transformer for text
   MlpOptions mlp;
@@ -21,12 +21,12 @@ struct ModelOptions {
   TransformerOptions transformer;  ///< the blocks of transformer and vit
   VitOptions vit;
 
-  /// Errors: std::invalid_argument for an unknown kind or options of that kind that cannot be.
+  /// Errors: std::invalid_argument for an unknown kind, or options of that kind that are out of range.
   void validate() const;
 };
 
-/// The model for examples of the given shape. Also keeps OpenBLAS within the threads of the default execution
-/// space, see set_blas_threads() in make_model.cpp.
+/// Makes a model for examples of this shape. Also keeps OpenBLAS within the threads of the default execution
+/// space, for the whole process; see set_blas_threads() in make_model.cpp.
 ///
 /// Errors: std::invalid_argument when the options are not valid or the kind does not fit the data.
 /// Worked number: `make_model({}, {.channels = 1, .height = 28, .width = 28, .classes = 10})` has d = 55,050.

@@ -82,7 +82,7 @@ std::vector<Examples> by_class(std::span<const std::uint8_t> labels) {
   return classes;
 }
 
-/// One deal; nothing if it leaves a rank with too little.
+/// One deal: the shard of this rank; nothing if it leaves a rank with too few examples.
 std::optional<Examples> deal(std::vector<Examples> classes, const ShardOptions& options,
                              std::uint64_t stream) {
   Source source(random_bits(stream, 0));

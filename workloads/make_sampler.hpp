@@ -11,19 +11,19 @@
 
 namespace kadam::workloads {
 
-/// The sampler of a rank: of all training examples if `dirichlet_alpha` is 0, else of a shard of its own, see
-/// `dirichlet_shard`.
+/// Makes the sampler of a rank: of all training examples if `dirichlet_alpha` is 0, else of this rank's shard
+/// from dirichlet_shard().
 ///
 /// Errors: std::invalid_argument for data without labels, and as `Sampler` and `dirichlet_shard`.
 [[nodiscard]] Sampler make_sampler(const Dataset& data, double dirichlet_alpha, const SamplerOptions& options,
                                    std::uint64_t seed);
 
-/// Unequal shares for the ranks.
+/// How unequal the shards of the ranks are.
 struct ShardOptions {
   double alpha = 1.0;  ///< above 0; the smaller, the more the ranks' data differ
   std::int64_t ranks = 1;
   std::int64_t rank = 0;      ///< this one
-  std::int64_t smallest = 1;  ///< examples that each rank must have: its batch
+  std::int64_t smallest = 1;  ///< least number of examples per rank: its batch
 };
 
 /// The examples of one rank, ascending: each class is dealt out in proportions p ~ Dirichlet(alpha, ...,

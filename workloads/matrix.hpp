@@ -9,8 +9,8 @@
 
 namespace kadam::workloads {
 
-/// A row-major matrix in somebody else's memory: a tensor of the parameter vector, or part of an Arena.
-/// Row-major on all sides is what KokkosBlas::gemm hands to the vendor's BLAS without a copy.
+/// A row-major matrix in memory that it does not own: a tensor of the parameter vector, or part of an Arena.
+/// If all matrices are row-major, KokkosBlas::gemm passes them to the vendor's BLAS without a copy.
 template <class T>
 using Matrix = Kokkos::View<T**, Kokkos::LayoutRight, MemorySpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
@@ -21,7 +21,7 @@ template <class T>
   return Matrix<T>(vector.data() + offset, static_cast<std::size_t>(rows), static_cast<std::size_t>(columns));
 }
 
-/// The same elements in another shape of equal size.
+/// The same elements as a matrix of another shape and equal size.
 template <class T>
 [[nodiscard]] Matrix<T> reshaped(const Matrix<T>& matrix, std::int64_t rows, std::int64_t columns) {
   return Matrix<T>(matrix.data(), static_cast<std::size_t>(rows), static_cast<std::size_t>(columns));
@@ -37,13 +37,14 @@ template <class T>
   return static_cast<std::int64_t>(matrix.extent(1));
 }
 
-/// One allocation out of which a model carves its activations. It grows and never shrinks, so batches of
-/// sizes already seen allocate nothing.
+/// One allocation from which a model carves its activations. It grows and never shrinks, so a batch no larger
+/// than earlier ones allocates nothing. An allocation invalidates all matrices carved before.
 ///
 /// Memory: 4 B per element, each matrix rounded up to 64 B.
 class Arena {
  public:
-  /// Calls `carve(*this)` twice: once to count, and, after the allocation if one is needed, to hand out.
+  /// Calls `carve(*this)` twice: first to count elements, with null pointers, then, after an allocation if
+  /// one is needed, to hand them out.
   template <class Carve>
   void lay_out(const ExecutionSpace& exec, const Carve& carve) {
     base_ = nullptr;

@@ -26,7 +26,7 @@ class Mlp final : public Network {
  public:
   Mlp(const MlpOptions& options, std::int64_t inputs, std::int64_t classes);
 
-  /// Each W normal with deviation √(2 / its inputs) (He et al. 2015), each b zero.
+  /// W of each layer normal with deviation √(2 / inputs) (He et al. 2015), b zero.
   void initialise(const HostVector<float>& parameters, std::uint64_t seed) const override;
 
  protected:

@@ -9,9 +9,8 @@
 
 namespace kadam::workloads {
 
-/// A model that ends in logits and cross-entropy: what all of them share.
-/// Batches are checked, activations are carved when the batch size changes, the loss is the mean over the
-/// rows of the logits.
+/// Base of all models that end in logits and cross-entropy. It checks batches, carves activations when the
+/// batch size changes, and computes the loss: the mean over the rows of the logits.
 class Network : public Model {
  public:
   [[nodiscard]] const TensorLayout& tensors() const final { return tensors_; }
@@ -29,12 +28,12 @@ class Network : public Model {
   /// Returns the logits, one row per prediction.
   virtual Matrix<float> forward(const ExecutionSpace& exec, const Vector<const float>& parameters,
                                 const Batch& batch) = 0;
-  /// Writes every element of `gradient` and finishes all, from the back to the front. `dlogits` may be
-  /// overwritten.
+  /// Writes every element of `gradient` and calls gradient.finish() for all of them, from the back to the
+  /// front. May overwrite `dlogits`, the gradient of the logits.
   virtual void backward(const ExecutionSpace& exec, const Vector<const float>& parameters, const Batch& batch,
                         const Matrix<float>& dlogits, const GradientSink& gradient) = 0;
 
-  /// To be called at the end of the constructor.
+  /// Call at the end of a derived class's constructor.
   void set_tensors(const TensorLayoutBuilder& builder) { tensors_ = builder.build(); }
 
  private:

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <functional>
 
-/// How the layers of a model meet its flat vectors of parameters and gradient.
+/// Access of a model's layers to its flat vectors of parameters and gradient.
 namespace kadam::workloads {
 
 /// Fills tensors of a parameter vector; element i gets a pure function of (seed, i).
@@ -38,10 +38,11 @@ class Initialiser {
   std::uint64_t seed_;
 };
 
-/// Told which elements of a gradient are final, while the rest of it is still computed.
+/// Called with the range of a gradient that is final while the rest is still computed.
 using GradientReady = std::function<void(ElementRange)>;
 
 /// Memory that kernels of a backward pass use one after the other. It grows and never shrinks.
+/// floats() is valid until the next call of it.
 class Scratch {
  public:
   [[nodiscard]] float* floats(const ExecutionSpace& exec, std::int64_t elements) {
@@ -56,14 +57,15 @@ class Scratch {
   Vector<float> storage_;
 };
 
-/// Where the layers of a model write their part of the gradient, and say so. Lives for one backward pass.
+/// Where the layers of a model write their parts of the gradient and announce them. Lives for one backward
+/// pass.
 class GradientSink {
  public:
-  /// `ready` may be empty. All are referred to, not copied.
+  /// `ready` may be empty. Refers to all three arguments, which must live longer.
   GradientSink(const Vector<float>& gradient, const GradientReady& ready, Scratch& scratch)
       : gradient_(gradient), ready_(ready), scratch_(scratch) {}
 
-  /// The tensor that begins at `offset`.
+  /// The gradient of the tensor that begins at `offset`.
   [[nodiscard]] float* tensor(std::int64_t offset) const { return gradient_.data() + offset; }
   [[nodiscard]] Matrix<float> tensor(std::int64_t offset, std::int64_t rows, std::int64_t columns) const {
     return matrix_at(gradient_, offset, rows, columns);
@@ -71,7 +73,7 @@ class GradientSink {
 
   [[nodiscard]] Scratch& scratch() const { return scratch_; }
 
-  /// To be called when the last kernel that writes elements of `range` is enqueued.
+  /// Call when the last kernel that writes elements of `range` is enqueued.
   void finish(ElementRange range) const {
     if (ready_) {
       ready_(range);

@@ -32,7 +32,7 @@ namespace kadam::workloads {
   return (static_cast<double>(sum) + 6.0) / 65536.0 - 6.0;
 }
 
-/// An integer in [0, bound), each equally likely.
+/// An integer in [0, bound), each equally likely. Advances `counter` by the numbers used: one, rarely more.
 [[nodiscard]] constexpr std::uint64_t random_below(std::uint64_t seed, std::uint64_t& counter,
                                                    std::uint64_t bound) {
   const std::uint64_t unfair = (0 - bound) % bound;  // 2^64 mod bound
@@ -43,7 +43,7 @@ namespace kadam::workloads {
   return bits % bound;
 }
 
-/// Fisher and Yates' shuffle (Durstenfeld 1964), a pure function of `stream` and the order before.
+/// Fisher and Yates' shuffle (Durstenfeld 1964), a pure function of `stream` and the former order.
 template <class T>
 void shuffle(std::span<T> values, std::uint64_t stream) {
   std::uint64_t counter = 0;

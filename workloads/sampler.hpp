@@ -8,8 +8,8 @@
 
 namespace kadam::workloads {
 
-/// Where a Sampler is, the same on all ranks: all that an exact restart needs, also on another number of
-/// ranks if they do not have shards of their own.
+/// Position of a Sampler, the same on all ranks. An exact restart needs nothing else, also on another number
+/// of ranks unless ranks have shards.
 struct SamplerState {
   std::uint64_t seed = 0;
   std::int64_t epoch = 0;
@@ -18,7 +18,7 @@ struct SamplerState {
   friend bool operator==(const SamplerState&, const SamplerState&) = default;
 };
 
-/// How the examples are shared out.
+/// How a Sampler deals examples to ranks.
 struct SamplerOptions {
   std::int64_t examples = 0;        ///< in the training set
   std::int64_t batch_per_rank = 1;  ///< examples that each rank gets at a time
@@ -32,11 +32,11 @@ struct SamplerOptions {
 
 /// Shuffles the examples anew each epoch and deals them out: of each global batch of ranks * batch_per_rank,
 /// rank r takes the r-th part. All ranks compute the same permutation, a pure function of (seed, epoch). No
-/// example comes twice in an epoch; what is left at its end, less than a global batch, is dropped.
+/// example comes twice in an epoch; the rest at its end, less than a global batch, is dropped.
 ///
-/// With a shard of its own a rank goes through that alone, shuffled anew each time it has come to its end,
-/// and drops what is less than a batch there. Ranks with less data then see theirs more often. The state
-/// counts batches of all ranks, as ever.
+/// With shards each rank goes through its own examples only, and shuffles them anew each time it comes to
+/// their end; a rest of less than a batch is dropped. Ranks with fewer examples then see them more often. The
+/// state counts batches of all ranks, as without shards.
 ///
 /// Memory: 8 B per example. Worked number: 60,000 examples, 4 ranks, 64 each give 234 batches per epoch and
 /// drop 96 examples.
@@ -44,28 +44,28 @@ class Sampler {
  public:
   Sampler(const SamplerOptions& options, std::uint64_t seed);
 
-  /// Of a shard: the examples of this rank alone.
+  /// With a shard: the indices of this rank's examples.
   /// Errors: std::invalid_argument when it is smaller than a batch.
   Sampler(const SamplerOptions& options, std::uint64_t seed, std::vector<std::int64_t> shard);
 
-  /// This rank's part of the next global batch; valid until the next call.
+  /// Indices of this rank's part of the next global batch; valid until the next call.
   [[nodiscard]] std::span<const std::int64_t> next();
 
   [[nodiscard]] std::int64_t batches_per_epoch() const { return options_.examples / global_batch(); }
   [[nodiscard]] const SamplerState& state() const { return state_; }
-  /// How often this rank had been through its examples before the last batch: what is drawn anew for an
-  /// example each time is a function of this.
+  /// Number of times that this rank has been through its examples before the last batch. Random parts of
+  /// examples, such as masks, are a function of it.
   [[nodiscard]] std::int64_t epoch() const { return shuffled_epoch_; }
 
   /// Continues where `state` was taken.
-  /// Errors: std::invalid_argument when it cannot be of this number of examples, or, with a shard, of this
-  /// number of ranks.
+  /// Errors: std::invalid_argument if `state` does not fit this number of examples or, with a shard, of
+  /// ranks.
   void restore(const SamplerState& state);
 
  private:
   [[nodiscard]] std::int64_t global_batch() const { return options_.ranks * options_.batch_per_rank; }
 
-  /// This rank's next batch: of which epoch, and where in its permutation.
+  /// Place of this rank's next batch: its epoch, and its first element in the permutation.
   struct Place {
     std::int64_t epoch;
     std::int64_t begin;
@@ -77,7 +77,7 @@ class Sampler {
   SamplerState state_;
   std::vector<std::int64_t> shard_;  ///< empty: all examples
   std::vector<std::int64_t> permutation_;
-  std::int64_t shuffled_epoch_ = -1;  ///< that `permutation_` is of
+  std::int64_t shuffled_epoch_ = -1;  ///< epoch of permutation_
 };
 
 }  // namespace kadam::workloads

@@ -14,7 +14,7 @@
 namespace kadam::workloads {
 namespace {
 
-/// What is shown in place of a chosen byte.
+/// The token that the model sees in place of a chosen byte.
 std::int32_t disguise(std::uint8_t byte, std::uint64_t stream, std::uint64_t& counter,
                       std::span<const std::uint8_t> text) {
   const std::uint64_t tenth = random_below(stream, counter, 10);

@@ -12,17 +12,17 @@
 
 namespace kadam::workloads {
 
-/// Windows of text of which some tokens are hidden, one after the other.
+/// Windows of text with hidden tokens, one window after the other.
 struct MaskedWindows {
-  std::vector<std::int32_t> tokens;     ///< what a model sees
-  std::vector<std::int32_t> positions;  ///< places in `tokens` that it has to guess, ascending
-  std::vector<std::int32_t> targets;    ///< what had been there
+  std::vector<std::int32_t> tokens;     ///< the model's input
+  std::vector<std::int32_t> positions;  ///< indices in `tokens` that it has to guess, ascending
+  std::vector<std::int32_t> targets;    ///< the bytes at these places
 };
 
-/// The mask of a masked language model (BERT: Devlin et al. 2018). Of the tokens of a window a fixed number
-/// is chosen; of the chosen ones 80 % become `token`, 10 % another byte, 10 % stay as they are, so that a
-/// model has to have an opinion on tokens that it sees too. The other byte is that at a random place of the
-/// text: one that no text has, such as a control character, would be a second mask.
+/// The mask of a masked language model (BERT: Devlin et al. 2018). It chooses a fixed number of a window's
+/// tokens. Of these 80 % become `token`, 10 % another byte, and 10 % stay, so that a model has to predict
+/// tokens that it sees, too. The other byte comes from a random place of the text: a byte that no text has,
+/// such as a control character, would be a second mask.
 ///
 /// Worked number: 15 % of 64 tokens are 10.
 class TokenMask {
@@ -34,7 +34,7 @@ class TokenMask {
   /// Chosen tokens per window: `fraction` of `context`, rounded, and at least 1.
   [[nodiscard]] std::int64_t chosen() const { return chosen_; }
 
-  /// Appends `window` with its mask, a pure function of `stream`. `text`: where other bytes are taken from.
+  /// Appends `window` with its mask, a pure function of `stream`. text: source of the other bytes.
   void append(std::uint64_t stream, std::span<const std::uint8_t> window, std::span<const std::uint8_t> text,
               MaskedWindows& windows) const;
 
@@ -47,18 +47,18 @@ struct TextOptions {
   double held_out_fraction = 0.05;   ///< the last part of the file, not trained on; in [0, 1)
   std::string objective = "causal";  ///< causal: guess the next byte; masked: guess hidden ones
   double mask_fraction = 0.15;       ///< masked: part of the bytes of a window to be guessed; in (0, 1]
-  std::uint64_t mask_seed = 1;       ///< masked: of the masks in training
+  std::uint64_t mask_seed = 1;       ///< masked: seed of the masks in training
 
   /// Errors: std::invalid_argument with the value and what would be right.
   void validate() const;
 };
 
-/// A file as a sequence of bytes, cut into windows that do not overlap: example i predicts bytes
-/// [i context + 1, (i + 1) context] from those one before them. No window crosses from the training part into
-/// the held-out part.
+/// A file as a sequence of bytes, cut into windows that do not overlap: example i predicts each of the bytes
+/// [i context + 1, (i + 1) context] from the bytes before it in its window. No window crosses from the
+/// training part into the held-out part.
 ///
-/// masked: example i is bytes [i context, (i + 1) context), some of them hidden, see `TokenMask`: others in
-/// each epoch, a pure function of (mask_seed, epoch, i); in the held-out part always the same.
+/// masked: example i is bytes [i context, (i + 1) context), some of them hidden by TokenMask. The mask is a
+/// pure function of (mask_seed, epoch, i); in the held-out part it is always the same.
 class TextDataset final : public Dataset {
  public:
   /// Reads any file, plain or compressed with gzip (.gz, .dz).
@@ -87,7 +87,7 @@ class TextDataset final : public Dataset {
   }
   void gather(const ExecutionSpace& exec, const std::uint8_t* part, std::span<const std::int64_t> indices,
               Batch& batch) const;
-  /// `stream`: of the masks.
+  /// stream: random stream of the masks.
   void gather_masked(const ExecutionSpace& exec, const std::uint8_t* part,
                      std::span<const std::int64_t> indices, std::uint64_t stream, Batch& batch) const;
 

@@ -12,10 +12,10 @@
 namespace kadam::workloads {
 
 /// A language model: token and position embeddings, pre-norm blocks, a last layer norm and an output
-/// projection of its own (not tied to the embedding). The data say what it predicts:
-/// - the next token at each position, with causal attention (Radford et al. 2018), or,
-/// - if some tokens of a window are masked, those, with attention in both directions (Devlin et al. 2018).
-///   The output layers then see the masked positions alone.
+/// projection that is not tied to the embedding. DataShape::masked decides what it predicts:
+/// - 0: the next token at each position, with causal attention (Radford et al. 2018);
+/// - above 0: the masked tokens, with attention in both directions (Devlin et al. 2018). The output
+///   layers then see the masked positions only.
 ///
 /// d = (vocabulary + context) w + depth (12 w² + 13 w) + 2 w + classes (w + 1) for width w.
 /// Worked number: width 96, depth 2, context 64 and 256 tokens have d = 279,424; with a mask 279,520.

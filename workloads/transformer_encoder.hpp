@@ -16,7 +16,7 @@
 
 namespace kadam::workloads {
 
-/// What a block keeps of its forward pass. `output` is the next block's input.
+/// Activations of a block that its backward pass needs. `output` is the next block's input.
 struct BlockTape {
   Matrix<float> attention_statistics, attention_input, qkv, attention_output, middle;
   Matrix<float> mlp_statistics, mlp_input, hidden, activated, output;
@@ -42,7 +42,8 @@ class TransformerBlock {
 
   TransformerBlock(TensorLayoutBuilder& layout, const std::string& name, std::int64_t width);
 
-  /// `blocks` of the stack: the two projections onto the residual stream are scaled by 1/√(2 blocks).
+  /// blocks: those of the whole stack. The two projections onto the residual stream are scaled by 1/√(2
+  /// blocks).
   void initialise(const Initialiser& initialiser, std::int64_t blocks) const;
 
   void forward(const ExecutionSpace& exec, const Vector<const float>& parameters, const AttentionShape& shape,
@@ -68,17 +69,17 @@ class TransformerBlock {
   Linear mlp_projection_;
 };
 
-/// The blocks of every transformer: those of text and those of images.
+/// Options of the blocks of all transformers, for text and for images.
 struct TransformerOptions {
   std::int64_t width = 96;  ///< of a position's vector; a multiple of `heads`
   std::int64_t depth = 2;   ///< blocks
-  std::int64_t heads = 4;   ///< of attention, per block
+  std::int64_t heads = 4;   ///< attention heads per block
 
   /// Errors: std::invalid_argument with the value and what would be right.
   void validate() const;
 };
 
-/// Pre-norm blocks, one after the other, with what they keep between the passes.
+/// Pre-norm blocks, one after the other, with the activations that they keep for the backward pass.
 /// Shape: input, output and their gradient [examples * positions][width].
 /// Worked number: width 96 and depth 2 have 2 (12 96² + 13 96) = 223,680 parameters.
 class TransformerEncoder {
@@ -88,10 +89,10 @@ class TransformerEncoder {
   void initialise(const Initialiser& initialiser) const;
   void carve(Arena& arena, std::int64_t examples, std::int64_t positions, bool causal);
 
-  /// To be filled before `forward`: the embedded tokens or patches.
+  /// Embedded tokens or patches: fill it before forward().
   [[nodiscard]] const Matrix<float>& input() const { return embedded_; }
   [[nodiscard]] const Matrix<float>& output() const { return tapes_.back().output; }
-  /// To be filled before `backward` with the gradient of the output; afterwards that of the input.
+  /// Gradient of the output: fill it before backward(), which turns it into the gradient of the input.
   [[nodiscard]] const Matrix<float>& dx() const { return dx_; }
 
   void forward(const ExecutionSpace& exec, const Vector<const float>& parameters) const;
@@ -112,8 +113,8 @@ class TransformerEncoder {
   BlockScratch scratch_;
 };
 
-/// The last layer norm of a transformer and the projection onto classes: logits = W LN(x) + b, for each row
-/// of x, of which a model gives as many as it predicts. Shape: x [n][width], logits [n][classes].
+/// The last layer norm of a transformer and the projection onto classes: logits = W LN(x) + b for each of n
+/// rows of x, one per prediction. Shape: x [n][width], logits [n][classes].
 class TransformerHead {
  public:
   TransformerHead(TensorLayoutBuilder& layout, std::int64_t width, std::int64_t classes);

@@ -19,11 +19,11 @@ struct VitOptions {
 };
 
 /// A vision transformer (Dosovitskiy et al. 2020): patches, a linear embedding with learned positions,
-/// pre-norm blocks that look in all directions. The data say what it predicts:
-/// - one class per image, from the mean over all patches: it needs no class token, that is no 50th position
-///   of 49, and learns at least as fast (Beyer, Zhai, Kolesnikov 2022); the mean comes before the last layer
-///   norm (He et al. 2021), which then has one row per image to work on;
-/// - one class per patch (segmentation), each from its own position.
+/// pre-norm blocks with attention in both directions. DataShape::patch decides what it predicts:
+/// - 0: one class per image, from the mean over all patches. Unlike a class token the mean adds no
+///   50th position to 49 patches, and it learns at least as fast (Beyer, Zhai, Kolesnikov 2022). It comes
+///   before the last layer norm (He et al. 2021), which then has one row per image;
+/// - above 0: one class per patch (segmentation), each from its own position.
 ///
 /// d = (c p² + 1 + patches) w + depth (12 w² + 13 w) + 2 w + classes (w + 1) for width w, c channels and
 /// patches of p x p. Worked number: 1 x 28 x 28 pixels, patch 4, width 64, depth 2, 10 classes have

@@ -17,7 +17,7 @@ enum class Activation { relu, gelu };
 void activation_forward(const ExecutionSpace& exec, Activation activation, const Matrix<const float>& input,
                         const Matrix<float>& output);
 
-/// gradient *= f'(input): turns the gradient of f's output into that of its input, in place.
+/// gradient *= f'(input): turns the gradient of f's output into the gradient of its input, in place.
 /// Memory: 12 B per element.
 void activation_backward(const ExecutionSpace& exec, Activation activation, const Matrix<const float>& input,
                          const Matrix<float>& gradient);

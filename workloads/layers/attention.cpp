@@ -15,7 +15,7 @@
 namespace kadam::workloads {
 namespace {
 
-/// Where the tile numbered `rank` = (example * heads + head) * tiles + tile lies.
+/// Place of the tile with number `rank` = (example * heads + head) * tiles + tile.
 struct TilePlace {
   std::int64_t first;       ///< position
   std::int64_t rows;        ///< positions in the tile
@@ -73,7 +73,7 @@ KOKKOS_INLINE_FUNCTION void transpose_columns(const RowMember& member, std::int6
   });
 }
 
-/// One row kernel per 16 columns of an example: what it reads of a position is one cache line.
+/// One row kernel per 16 columns of an example: it reads one cache line of each position.
 void transpose_heads(const ExecutionSpace& exec, const AttentionShape& shape, const Matrix<const float>& qkv,
                      const AttentionTape& tape) {
   constexpr std::int64_t block = 16;
@@ -93,8 +93,8 @@ void transpose_heads(const ExecutionSpace& exec, const AttentionShape& shape, co
       });
 }
 
-/// How many keys a tile of queries works on: those that its last one sees, padded. What a query does not see
-/// gets the probability 0.
+/// Number of keys that a tile of queries works on: those that its last query sees, padded. Keys that a query
+/// does not see get the probability 0.
 KOKKOS_INLINE_FUNCTION std::int64_t keys_of(const AttentionShape& shape, const TilePlace& place) {
   const std::int64_t visible = shape.causal ? place.first + place.rows : shape.positions;
   return AttentionShape::padded(visible);

@@ -18,17 +18,17 @@ struct AttentionShape {
 
   [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int64_t width() const { return heads * head_width; }
   [[nodiscard]] std::int64_t query_rows() const { return examples * heads * positions; }
-  /// Rounded up to a multiple of 16, the lanes of a wide vector.
+  /// n rounded up to a multiple of 16, the lanes of a wide vector.
   [[nodiscard]] KOKKOS_INLINE_FUNCTION static std::int64_t padded(std::int64_t n) {
     return (n + 15) / 16 * 16;
   }
   [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int64_t padded_positions() const { return padded(positions); }
 };
 
-/// What the forward pass keeps for the way back.
+/// Intermediate results that the forward pass keeps for the backward pass.
 struct AttentionTape {
   Matrix<float> keys;           ///< [examples * heads * head_width][padded_positions]: transposed
-  Matrix<float> values;         ///< the same for the values
+  Matrix<float> values;         ///< the values, likewise
   Matrix<float> probabilities;  ///< [examples * heads * positions][padded_positions]
 
   AttentionTape() = default;
@@ -42,9 +42,10 @@ void attention_forward(const ExecutionSpace& exec, const AttentionShape& shape,
                        const Matrix<const float>& qkv, const AttentionTape& tape,
                        const Matrix<float>& output);
 
-/// The gradient of qkv from that of the output:
-/// dv_j = Σ_i p_ij do_i, ds_ij = p_ij (do_i · v_j - Σ_k p_ik do_i · v_k), dq_i = Σ_j ds_ij k_j / √head_width,
-/// dk_j = Σ_i ds_ij q_i / √head_width. `dscores` is scratch of the shape of `tape.probabilities`.
+/// Arguments of attention_backward(), which writes dqkv, the gradient of qkv, from doutput, that of the
+/// output: dv_j = Σ_i p_ij do_i, ds_ij = p_ij (do_i · v_j - Σ_k p_ik do_i · v_k), dq_i = Σ_j ds_ij k_j /
+/// √head_width, dk_j = Σ_i ds_ij q_i / √head_width. `dscores` is scratch of the shape of
+/// `tape.probabilities`.
 struct AttentionBackward {
   AttentionShape shape;
   AttentionTape tape;

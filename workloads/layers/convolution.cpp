@@ -6,7 +6,7 @@
 namespace kadam::workloads {
 namespace {
 
-/// One row kernel per line of an image. Of a neighbourhood's three lines each is one piece of memory.
+/// One row kernel per line of an image. Each of the three lines of a neighbourhood is contiguous in memory.
 void gather_neighbourhoods(const ExecutionSpace& exec, const ImageShape& shape, const Matrix<const float>& x,
                            const Matrix<float>& columns) {
   const std::int64_t channels = columns_of(x);
@@ -35,8 +35,8 @@ void gather_neighbourhoods(const ExecutionSpace& exec, const ImageShape& shape, 
       });
 }
 
-/// The adjoint of `gather_neighbourhoods`: each pixel collects what the nine neighbourhoods it is in send
-/// back.
+/// The adjoint of gather_neighbourhoods(): each pixel adds up its entries in the nine neighbourhoods that it
+/// is in.
 void collect_neighbourhoods(const ExecutionSpace& exec, const ImageShape& shape,
                             const Matrix<const float>& dcolumns, const Matrix<float>& dx) {
   const std::int64_t channels = columns_of(dx);

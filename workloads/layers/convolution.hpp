@@ -54,7 +54,7 @@ class Convolution {
   Linear product_;
 };
 
-/// [examples][channels][height][width] to one matrix row per pixel.
+/// Copies images [examples][channels][height][width] to x, one matrix row per pixel.
 void channels_last(const ExecutionSpace& exec, const ImageShape& shape, const Vector<const float>& images,
                    const Matrix<float>& x);
 

@@ -39,8 +39,8 @@ void gather_gradient(const ExecutionSpace& exec, const std::int32_t* tokens, con
       });
 }
 
-/// Sorted rows that are summed together where all of them have one token: some tokens are far more frequent
-/// than others, and would keep one row kernel busy while the rest of a GPU waits.
+/// Number of sorted rows in a run, which are summed together if all have the same token. Some tokens are far
+/// more frequent than others: one row kernel for each would work on while the rest of a GPU waits.
 constexpr std::int64_t run_rows = 64;
 
 std::int64_t whole_runs(std::int64_t rows) {
@@ -120,7 +120,7 @@ void position_gradient(const ExecutionSpace& exec, const Matrix<const float>& dx
       });
 }
 
-/// One row kernel per patch; of its lines each is one piece of memory.
+/// One row kernel per patch; each line of a patch is contiguous in memory.
 void cut_into_patches(const ExecutionSpace& exec, const PatchGrid& grid, const float* images,
                       const Matrix<float>& patches) {
   for_each_row(

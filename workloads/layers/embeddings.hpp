@@ -12,10 +12,10 @@
 
 namespace kadam::workloads {
 
-/// What the gradient of a table needs on a GPU; nothing on a CPU.
+/// Scratch for the gradient of a table on a GPU; empty on a CPU.
 struct TokenGradientScratch {
   RowsByToken order;
-  Matrix<float> runs;  ///< [rows / 64][width]: sums of sorted rows
+  Matrix<float> runs;  ///< [rows / 64][width]: sums of 64 sorted rows each
 
   TokenGradientScratch() = default;
   TokenGradientScratch(Arena& arena, std::int64_t rows, std::int64_t vocabulary, std::int64_t width);
@@ -74,8 +74,8 @@ struct PatchGrid {
   [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int64_t patch_pixels() const { return channels * patch * patch; }
 };
 
-/// y(n, :) = W p_n + b for each patch p_n of each image: a convolution whose stride is its side.
-/// Shape: p [examples * patches][channels * patch * patch], y [examples * patches][width].
+/// y(n, :) = W p_n + b for each patch p_n of each image: a convolution whose stride is the side of its
+/// kernel. Shape: p [examples * patches][channels * patch * patch], y [examples * patches][width].
 class PatchEmbedding {
  public:
   PatchEmbedding(TensorLayoutBuilder& layout, const PatchGrid& grid, std::int64_t width)
@@ -83,11 +83,11 @@ class PatchEmbedding {
 
   void initialise(const Initialiser& initialiser) const;
 
-  /// Keeps the patches for the way back.
+  /// Copies the pixels of each patch to `patches`, which backward() needs, and writes y.
   void forward(const ExecutionSpace& exec, const Vector<const float>& parameters,
                const Vector<const float>& images, const Matrix<float>& patches, const Matrix<float>& y) const;
 
-  /// Gradients of W and b. There is none of the images.
+  /// Gradients of W and b; images have none.
   void backward(const ExecutionSpace& exec, const Matrix<const float>& patches, const Matrix<const float>& dy,
                 const GradientSink& gradient) const {
     projection_.backward_parameters(exec, patches, dy, gradient);

@@ -20,7 +20,7 @@ class LayerNorm {
   /// γ = 1, β = 0.
   void initialise(const Initialiser& initialiser) const;
 
-  /// `statistics` [n][2] keeps mean and 1/√(variance + 1e-5) of each row for the way back.
+  /// `statistics` [n][2] keeps mean and 1/√(variance + 1e-5) of each row for the backward pass.
   void forward(const ExecutionSpace& exec, const Vector<const float>& parameters,
                const Matrix<const float>& x, const Matrix<float>& statistics, const Matrix<float>& y) const;
 
@@ -29,7 +29,8 @@ class LayerNorm {
                            const Matrix<const float>& statistics, const Matrix<const float>& dy,
                            const GradientSink& gradient) const;
 
-  /// dx += (g - mean(g) - x̂ mean(g x̂)) / √(variance + 1e-5) with g = γ dy: added, for the residual's sake.
+  /// dx += (g - mean(g) - x̂ mean(g x̂)) / √(variance + 1e-5) with g = γ dy. Adds, because dx
+  /// already holds the gradient of the residual path.
   void backward_input(const ExecutionSpace& exec, const Vector<const float>& parameters,
                       const Matrix<const float>& x, const Matrix<const float>& statistics,
                       const Matrix<const float>& dy, const Matrix<float>& dx) const;

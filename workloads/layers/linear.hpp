@@ -12,10 +12,10 @@
 namespace kadam::workloads {
 
 /// y = x Wᵀ + b. Shape: x [n][inputs], W [outputs][inputs], b [outputs], y [n][outputs].
-/// Holds offsets into the parameter vector and nothing else.
+/// Holds only offsets into the parameter vector.
 class Linear {
  public:
-  /// spectral: false for the output layer of a model, which muon leaves to Adam.
+  /// Adds W and b to `layout`. spectral: false for the output layer of a model, which muon leaves to Adam.
   Linear(TensorLayoutBuilder& layout, const std::string& name, std::int64_t inputs, std::int64_t outputs,
          bool spectral = true);
 

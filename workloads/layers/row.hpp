@@ -20,13 +20,15 @@ namespace kadam::workloads {
 using RowPolicy = Kokkos::TeamPolicy<ExecutionSpace>;
 using RowMember = RowPolicy::member_type;
 
-/// With KADAM_ENABLE_HOST_TEAMS teams of OpenMP's threads take a GPU's way, for tests: with one lane each.
+/// Whether one thread takes a row, as on a CPU. With KADAM_ENABLE_HOST_TEAMS it is false on a CPU too: teams
+/// of OpenMP's threads, with one lane each, run the code of GPUs for tests.
 inline constexpr bool one_thread_per_row = detail::one_thread_per_block<ExecutionSpace>;
 
-/// GPU: lanes that share a row, a warp, or half a wavefront of 64: rows are often shorter than that.
+/// GPU: lanes that share a row: a warp, or half a wavefront of 64, because rows are often shorter than 64.
 inline constexpr int row_lanes = 32;
 
-/// GPU: rows of a team. With one, a multiprocessor would run out of teams before it is full.
+/// GPU: rows of a team. With one row per team, a multiprocessor would reach its limit on teams before it is
+/// full.
 inline constexpr int team_rows = detail::team_threads / row_lanes;
 
 template <class Function>
@@ -46,7 +48,8 @@ struct RowLoop {
   }
 };
 
-/// function(member, row) for each row; on a GPU by all lanes of the row.
+/// Calls function(member, row) for each row in [0, rows); on a GPU on all lanes of the row. Enqueued on exec.
+/// Errors: std::invalid_argument for 2^31 rows or more.
 template <class Function>
 void for_each_row(const std::string& label, const ExecutionSpace& exec, std::int64_t rows,
                   const Function& function) {
@@ -67,8 +70,8 @@ void for_each_row(const std::string& label, const ExecutionSpace& exec, std::int
   }
 }
 
-/// Lets the lanes of a row read what others of them have written. No other row takes part: a team's barrier
-/// would wait for rows that have nothing to do.
+/// A barrier of the lanes of a row: after it each can read what the others have written before. Rows do not
+/// wait for each other, as they would at a team's barrier, which rows without work never reach.
 KOKKOS_INLINE_FUNCTION void row_barrier() {
 #if defined(__CUDA_ARCH__)
   __syncwarp();
@@ -81,7 +84,7 @@ KOKKOS_INLINE_FUNCTION void row_barrier() {
 #endif
 }
 
-/// body(x) for x in [0, n).
+/// Calls body(x) for x in [0, n), shared among the lanes of the row.
 template <class Body>
 KOKKOS_INLINE_FUNCTION void row_for(const RowMember& member, std::int64_t n, const Body& body) {
   if constexpr (one_thread_per_row) {
@@ -168,7 +171,7 @@ template <class Term>
   }
 }
 
-/// store(x, Σ_{t < terms} term(t, x)) for x in [0, n): a small vector-matrix product, the sum kept in
+/// Calls store(x, Σ_{t < terms} term(t, x)) for x in [0, n): a small vector-matrix product, the sum kept in
 /// registers.
 template <class Term, class Store>
 KOKKOS_INLINE_FUNCTION void row_combine(const RowMember& member, std::int64_t n, std::int64_t terms,

@@ -22,15 +22,15 @@ namespace detail {
 /// Columns that one row kernel sums: the lanes of a GPU read neighbouring elements.
 inline constexpr std::int64_t sum_columns = 32;
 
-/// GPU: into how many parts rows are cut, each with sums of its own. A function of the rows alone: so the
-/// order of a sum is the same in every run.
+/// GPU: number of parts into which rows are cut; each part has its sums. It depends on the number of rows
+/// only, so the order of additions is the same in every run.
 [[nodiscard]] inline std::int64_t row_parts(std::int64_t rows) {
   constexpr std::int64_t least_rows = 64;
   constexpr std::int64_t most_parts = 128;
   return std::clamp<std::int64_t>((rows + least_rows - 1) / least_rows, 1, most_parts);
 }
 
-/// sums[part * columns + x] = Σ term(row, x) over the rows of a part, in order.
+/// Row kernel: sums[part * columns + x] = Σ term(row, x) over the rows of a part, in order.
 template <class Term>
 struct SumOfPart {
   RowSumShape shape;

@@ -34,7 +34,7 @@ void sum_before(const ExecutionSpace& exec, std::int64_t count, std::int32_t* co
       });
 }
 
-/// Each row looks how many before it in its tile have its token.
+/// Each row counts the rows before it in its tile that have the same token.
 void place_rows(const ExecutionSpace& exec, const std::int32_t* tokens, std::int64_t rows,
                 std::int64_t tile_rows, std::int64_t tiles, const std::int32_t* begins,
                 std::int32_t* sorted) {

@@ -8,8 +8,8 @@
 
 namespace kadam::workloads {
 
-/// The rows of a batch, sorted by their tokens; rows with the same token stay in order. Sorted by counting,
-/// with atomics on integers alone: the same in every run.
+/// Indices of the rows of a batch, sorted by token; rows with the same token stay in order. A counting sort
+/// with atomics on integers only, so the result is the same in every run.
 ///
 /// Memory: 4 B per row, and 4 B for each token of the vocabulary and each of at most 128 tiles of rows.
 class RowsByToken {
@@ -17,14 +17,14 @@ class RowsByToken {
   RowsByToken() = default;
   RowsByToken(Arena& arena, std::int64_t rows, std::int64_t vocabulary);
 
-  /// Shape: tokens [rows], values in [0, vocabulary).
+  /// Sorts. Shape: tokens [rows], values in [0, vocabulary). Enqueued on exec.
   void sort(const ExecutionSpace& exec, const std::int32_t* tokens) const;
 
   [[nodiscard]] std::int64_t count() const { return rows_; }
-  /// The sorted rows.
+  /// The sorted row indices. Shape: [count()].
   [[nodiscard]] KOKKOS_FUNCTION const std::int32_t* rows() const { return sorted_; }
-  /// Where the rows with this token begin in rows(); those of the last token of the vocabulary end where one
-  /// more would begin.
+  /// Index in rows() of the first row with this token. Its rows end at begin_of(token + 1), also for the last
+  /// token of the vocabulary.
   [[nodiscard]] KOKKOS_FUNCTION std::int64_t begin_of(std::int64_t token) const {
     return begins_[token * tiles_];
   }
@@ -35,7 +35,7 @@ class RowsByToken {
   std::int64_t tile_rows_ = 1;
   std::int64_t tiles_ = 0;
   std::int32_t* sorted_ = nullptr;
-  std::int32_t* begins_ = nullptr;  ///< [vocabulary][tiles] and one more
+  std::int32_t* begins_ = nullptr;  ///< [vocabulary * tiles + 1]
 };
 
 }  // namespace kadam::workloads

@@ -10,20 +10,20 @@
 /// Products of small matrices inside a row kernel, the sums held in registers.
 namespace kadam::workloads {
 
-/// Element (t, r) of a matrix is at data[t * per_term + r * per_row].
+/// An operand of tile_product(): element (t, r) lies at data[t * per_term + r * per_row].
 struct TileOperand {
   const float* data;
   std::int64_t per_term;
   std::int64_t per_row;
 };
 
-/// Rows that a tile has at most: four sums of 16 lanes fill half the registers of AVX2, and each element of b
-/// that is read serves four products.
+/// Largest number of rows of a tile: four sums of 16 lanes fill half the registers of AVX2, and each element
+/// of b that is read serves four products.
 KOKKOS_INLINE_FUNCTION constexpr std::int64_t tile_rows() {
   return 4;
 }
 
-/// How large a tile is: `rows` up to tile_rows(), `columns` and `terms` any.
+/// Size of a tile: `rows` at most tile_rows(), `columns` and `terms` any.
 struct TileShape {
   std::int64_t rows;
   std::int64_t columns;
@@ -34,7 +34,7 @@ namespace detail {
 
 #if defined(__GNUC__) && !defined(__CUDACC__) && !defined(__HIPCC__)
 
-/// Compilers do not keep an array of partial sums in vector registers by themselves.
+/// A vector of floats: compilers do not keep an array of partial sums in vector registers by themselves.
 template <int lanes>
 struct Lanes {
   using Type __attribute__((vector_size(lanes * sizeof(float)))) = float;
@@ -82,7 +82,7 @@ KOKKOS_INLINE_FUNCTION void tile_block(const TileShape& shape, std::int64_t x, c
 
 }  // namespace detail
 
-/// store(r, x, Σ_t a(t, r) b(t, x)) for r in [0, rows) and x in [0, columns), terms added in order.
+/// Calls store(r, x, Σ_t a(t, r) b(t, x)) for r in [0, rows) and x in [0, columns), terms added in order.
 /// b is contiguous along x: its `per_row` is 1.
 template <class Store>
 KOKKOS_INLINE_FUNCTION void tile_product(const RowMember& member, const TileShape& shape,
