@@ -12,18 +12,19 @@ namespace gray_scott {
 /// Rows of float32, one after the other.
 using Matrix = Kokkos::View<float**, Kokkos::LayoutRight, kadam::MemorySpace>;
 using ConstMatrix = Kokkos::View<const float**, Kokkos::LayoutRight, kadam::MemorySpace>;
-/// The same numbers with rows and columns swapped.
+/// The transpose of a Matrix in the same memory.
 using Transposed = Kokkos::View<const float**, Kokkos::LayoutLeft, kadam::MemorySpace>;
 
 [[nodiscard]] inline Transposed transposed(const ConstMatrix& matrix) {
   return Transposed(matrix.data(), matrix.extent(1), matrix.extent(0));
 }
 
+/// The first rows of a matrix, in the same memory.
 [[nodiscard]] inline Matrix first_rows(const Matrix& matrix, std::int64_t rows) {
   return Matrix(matrix.data(), rows, matrix.extent(1));
 }
 
-/// One team of one thread for each row; on a GPU its vector lanes lie along the columns.
+/// One team of one thread for each row; on a GPU its vector lanes share the columns.
 using RowPolicy = Kokkos::TeamPolicy<kadam::ExecutionSpace>;
 using RowMember = RowPolicy::member_type;
 
@@ -31,8 +32,8 @@ using RowMember = RowPolicy::member_type;
   return RowPolicy(exec, static_cast<int>(matrix.extent(0)), 1, RowPolicy::vector_length_max());
 }
 
-/// out(r, c) = Σ_t left(r, t) right(t, c), terms in their order. Columns of `right` that `out` has not are
-/// left out.
+/// out(r, c) = Σ_t left(r, t) right(t, c), terms added in order, for the columns that `out` has; `right` may
+/// have more. Enqueued on exec.
 template <class Left, class Right>
 void multiply(const kadam::ExecutionSpace& exec, const char* label, const Left& left, const Right& right,
               const Matrix& out) {

@@ -6,11 +6,11 @@
 
 #include <cstdint>
 
-/// Random numbers as pure functions of a seed and a counter: no generator has to be kept, and hosts and
-/// devices draw the same.
+/// Random numbers as pure functions of a seed and a counter: there is no state to keep, and hosts and devices
+/// draw the same numbers.
 namespace gray_scott {
 
-/// SplitMix64 (Steele, Lea, Flood 2014), twice.
+/// 64 random bits: SplitMix64 (Steele, Lea, Flood 2014), twice.
 [[nodiscard]] KOKKOS_INLINE_FUNCTION constexpr std::uint64_t random_bits(std::uint64_t seed,
                                                                          std::uint64_t counter) {
   std::uint64_t z = seed;
@@ -23,19 +23,19 @@ namespace gray_scott {
   return z;
 }
 
-/// 0 to below `bound`.
+/// An integer in [0, bound).
 [[nodiscard]] KOKKOS_INLINE_FUNCTION constexpr std::int64_t random_below(std::uint64_t seed,
                                                                          std::uint64_t counter,
                                                                          std::int64_t bound) {
   return static_cast<std::int64_t>(random_bits(seed, counter) % static_cast<std::uint64_t>(bound));
 }
 
-/// 0 to below 1.
+/// A number in [0, 1).
 [[nodiscard]] constexpr double random_fraction(std::uint64_t seed, std::uint64_t counter) {
   return static_cast<double>(random_bits(seed, counter) >> 11U) * 0x1p-53;
 }
 
-/// Mean 0, variance 1: the sum of twelve fractions, which is the same on all machines.
+/// A number of mean 0 and variance 1: the sum of twelve fractions minus 6, the same on all machines.
 [[nodiscard]] constexpr double random_normal(std::uint64_t seed, std::uint64_t counter) {
   double sum = -6.0;
   for (std::uint64_t k = 0; k < 12; ++k) sum += random_fraction(seed, 12 * counter + k);

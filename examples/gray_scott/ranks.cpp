@@ -72,7 +72,7 @@ int run_on_all_ranks(int argc, char** argv,
     const Kokkos::ScopeGuard kokkos(kokkos_settings());
     code = body(world());
   } catch (const Refused&) {
-    // Said already, and by all ranks.
+    // together() has printed the reason, and all ranks are here.
   } catch (const std::exception& error) {
     // Other ranks may wait in an exchange that this one will never join: the job has to end.
     int rank = 0;

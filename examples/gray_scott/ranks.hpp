@@ -10,7 +10,7 @@
 
 namespace gray_scott {
 
-/// Exit codes, as Kadam's programs have them.
+/// Exit codes, the same as those of Kadam's programs.
 enum ExitCode : int {
   exit_success = 0,
   exit_failure = 1,  ///< something failed while running; the job was ended
@@ -24,9 +24,9 @@ class Refused : public std::exception {};
 /// failed, the first that did prints why, and all throw Refused. Collective.
 void together(kadam::Communicator& ranks, const std::function<void()>& preparation);
 
-/// Starts MPI and Kokkos, runs `body` and ends both. Turns exceptions into words and exit codes: a lone throw
-/// on one rank ends the whole job instead of hanging it. Kokkos gets this rank's share of the node's cores
-/// where OMP_NUM_THREADS does not say otherwise.
+/// Starts MPI and Kokkos, runs `body` and ends both. Prints exceptions and returns an exit code; an exception
+/// on one rank ends the whole job, which would hang otherwise. Kokkos gets this rank's share of the node's
+/// cores unless OMP_NUM_THREADS is set.
 int run_on_all_ranks(int argc, char** argv,
                      const std::function<int(std::shared_ptr<kadam::Communicator>)>& body);
 

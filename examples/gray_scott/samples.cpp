@@ -33,7 +33,7 @@ double sum_of_squares(const ExecutionSpace& exec, kadam::Communicator& ranks, co
   return sum_over_cells(exec, ranks, slab, square);
 }
 
-/// The inputs of an example, [row][species][column] of its square, and the 1 behind them.
+/// Writes the inputs of an example: [row][species][column] of its square, then a 1.
 KOKKOS_INLINE_FUNCTION void write_inputs(const RowMember& member, const History::States& states,
                                          const Site& site, const Scaling& scaling, const Matrix& inputs,
                                          std::int64_t halo) {

@@ -16,7 +16,7 @@ struct SolverOptions {
   std::int64_t width = 192, height = 192;
   double feed = 0.018, kill = 0.051;  ///< F, k
   double diffusion_u = 0.16, diffusion_v = 0.08;
-  double spacing = 1.0;  ///< h, of the cells
+  double spacing = 1.0;  ///< h, the side of a cell
   double time_step = 1.0;
   std::int64_t spots = 30;
   double noise = 0.02;
@@ -56,23 +56,24 @@ struct Settings {
   SurrogateOptions surrogate;
   TrainingOptions training;
   OptimizerSettings optimizer;
-  std::string toml;  ///< what was given; a file of it makes the same run
+  std::string toml;  ///< the settings as TOML; read as a file they make the same run
 
-  /// Names, meanings and ranges of the keys of solver, surrogate and training: Kadam reads them, refuses
-  /// others and shows them, as it does with the options of an optimizer.
+  /// Adds the keys of solver, surrogate and training, with meanings and ranges, to `fields`. Kadam reads
+  /// these keys, refuses others and shows them, as it does with the options of an optimizer. `fields` write
+  /// into this object.
   void describe(kadam::OptionFields& fields);
-  /// Errors: std::invalid_argument where the time step is not stable.
+  /// Errors: std::invalid_argument if the time step is not stable.
   void validate() const;
 };
 
-/// Reads a TOML file (none if the path is empty), then assignments "section.key=value" in their order; the
-/// name of an optimizer counts more than both unless it is empty. Errors: one sentence that names the file
-/// and line, or the key and what exists.
+/// Reads a TOML file (none if the path is empty), then assignments "section.key=value" in their order.
+/// optimizer: a name that overrides both, unless it is empty. Errors: one sentence that names the file and
+/// line, or the key and what exists.
 [[nodiscard]] Settings read_settings(const std::filesystem::path& file,
                                      const std::vector<std::string>& assignments,
                                      const std::string& optimizer);
 
-/// The keys of solver, surrogate and training, with meaning and default.
+/// Help on the keys of solver, surrogate and training, with meaning and default.
 [[nodiscard]] std::string key_help();
 
 }  // namespace gray_scott

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Settings out of TOML. Plain C++, also where kernels are compiled for a device.
+// Reads settings from TOML. Compiled as plain C++, also where kernels are compiled for a device.
 #include "settings.hpp"
 #include <kadam/optim/optimizer_names.hpp>
 
@@ -26,7 +26,7 @@ toml::table read_file(const std::filesystem::path& file) {
   }
 }
 
-/// An assignment is TOML, but for words without quotation marks.
+/// Reads an assignment: TOML, but words need no quotation marks.
 toml::table read_assignment(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || text.find('.') > equals) {
@@ -40,7 +40,7 @@ toml::table read_assignment(const std::string& text) {
   }
 }
 
-/// The keys of `more` count more.
+/// Merges two tables; keys of `more` override.
 void merge(toml::table& table, const toml::table& more) {
   for (const auto& [key, node] : more) {
     toml::table* const inner = table[key.str()].as_table();
@@ -89,7 +89,7 @@ std::vector<kadam::ParameterGroup> groups_of(const toml::node_view<toml::node>& 
   return groups;
 }
 
-/// [optimizer], and [optimizer.NAME] of the one that is run; those of others are only looked at.
+/// Reads [optimizer], and [optimizer.NAME] of the optimizer that runs; the tables of others are only checked.
 OptimizerSettings optimizer_of(toml::table optimizer) {
   OptimizerSettings settings;
   settings.name = optimizer["name"].value_or(settings.name);

@@ -28,7 +28,7 @@ void Simulation::run(const std::filesystem::path& folder) {
   report.end(totals_, 2 * slab_.bytes_sent(1));
 }
 
-/// One jump more than the configuration says: how large numbers are is seen in a jump.
+/// Runs solver.spin_up time steps and one more jump, from which the scaling is measured.
 void Simulation::spin_up() {
   solver_.start_from(exec_, spots_and_noise(settings_.solver));
   solver_.advance(exec_, settings_.solver.spin_up);
@@ -50,7 +50,7 @@ void Simulation::advance_one_jump() {
 
 void Simulation::train(std::int64_t jump, Report& report) {
   const TrainingOptions& options = settings_.training;
-  // Before it is learned from: no part of the newest jump has been seen.
+  // Judges before it trains: the surrogate has seen no part of the newest jump.
   const bool is_judged = jump % options.evaluate_every == 0 || jump == options.jumps;
   const Errors errors = is_judged ? judge_newest() : Errors{};
   const Kokkos::Timer timer;
@@ -80,7 +80,7 @@ Errors Simulation::judge_newest() {
           relative_error(exec_, *program_, slab_, prediction_, truth)};
 }
 
-/// The solver goes on; the surrogate starts from where the training ended, and does not look any more.
+/// The solver goes on. The surrogate goes on from the last state of the training and sees no later one.
 void Simulation::judge_unseen_jumps(Report& report) {
   const Field last_seen = slab_.make_field(exec_, "gray_scott::last_seen");
   const Field alone = slab_.make_field(exec_, "gray_scott::alone");

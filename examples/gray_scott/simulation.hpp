@@ -11,12 +11,12 @@
 
 namespace gray_scott {
 
-/// A solver and the training of its surrogate, taking turns: a jump of the solver, some optimizer steps on
-/// what it has computed lately. Then the solver goes on and the surrogate is judged.
+/// Runs a solver and the training of its surrogate in turns: a jump of the solver, then some optimizer steps
+/// on its last states. After the training the solver goes on, and the surrogate is evaluated.
 class Simulation {
  public:
-  /// `program` says who the ranks are and whether messages are staged. Collective. Errors: as all that it is
-  /// made of.
+  /// ranks, program: the same ranks, for halos and training and for small exchanges; `program` also decides
+  /// whether messages are staged. Collective. Errors: as those of Slab, Solver and Training.
   Simulation(const Settings& settings, MPI_Comm ranks, std::shared_ptr<kadam::Communicator> program);
 
   /// Rank 0 writes metrics.jsonl, parameters.safetensors, truth.npy and prediction.npy into the folder, and
@@ -27,7 +27,7 @@ class Simulation {
   void spin_up();
   void advance_one_jump();
   void train(std::int64_t jump, Report& report);
-  /// From the state before the newest, against the newest. Collective.
+  /// Errors of a prediction of the newest state from the one before. Collective.
   Errors judge_newest();
   void judge_unseen_jumps(Report& report);
 

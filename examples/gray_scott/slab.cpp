@@ -33,7 +33,7 @@ void Slab::exchange(const ExecutionSpace& exec, const Field& field, std::int64_t
   const auto rows_from = [&](std::int64_t first) {
     return Field(field.data() + first * species * width_, count, species, width_);
   };
-  // The first two are sent, the others received.
+  // The first two are sent, the other two are received.
   const std::array<Field, 4> strips = {rows_from(halo_), rows_from(halo_ + rows() - count),
                                        rows_from(halo_ + rows()), rows_from(halo_ - count)};
   std::array<HostField, 4> on_host;

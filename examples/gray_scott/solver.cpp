@@ -24,8 +24,8 @@ struct EulerStep {
         diffusion_v(options.diffusion_v / (options.spacing * options.spacing)),
         time_step(options.time_step) {}
 
-  /// The sum of the four cells around. Pairs are added first: a mirrored field has a mirrored result, bit by
-  /// bit.
+  /// The sum of the four neighbours. Opposite ones are added first, so that a mirrored field has a mirrored
+  /// result, bit by bit.
   KOKKOS_INLINE_FUNCTION static double neighbours(const Field& field, std::int64_t y, int s, std::int64_t x) {
     const auto width = static_cast<std::int64_t>(field.extent(2));
     const double left = field(y, s, x == 0 ? width - 1 : x - 1);
@@ -81,7 +81,7 @@ void Solver::start_from(const ExecutionSpace& exec, const InitialState& initial)
   steps_ = 0;
 }
 
-/// Heun's method is the mean of where it starts and of where two Euler steps end.
+/// A step of Heun's method is the mean of the old state and of the state after two Euler steps.
 void Solver::advance(const ExecutionSpace& exec, std::int64_t time_steps) {
   const EulerStep euler(options_);
   for (std::int64_t k = 0; k < time_steps; ++k) {

@@ -15,7 +15,7 @@ struct Concentrations {
   double v = 0.0;
 };
 
-/// The state of a cell of the whole grid, at the start.
+/// Returns the initial state of cell (x, y) of the whole grid.
 using InitialState = std::function<Concentrations(std::int64_t x, std::int64_t y)>;
 
 /// u = 1, v = 0 with noise, and squares of u = 1/2, v = 1/4. A pure function of the seed: the same for any
@@ -27,18 +27,20 @@ using InitialState = std::function<Concentrations(std::int64_t x, std::int64_t y
 ///   du/dt = D_u Laplace(u) - u v^2 + F (1 - u)
 ///   dv/dt = D_v Laplace(v) + u v^2 - (F + k) v
 ///
-/// The 5-point Laplacian and Heun's method: of second order in space and time. With F = k = 0 the sum of u +
-/// v over all cells is conserved. A cell's result does not depend on how the grid is cut.
+/// It uses the 5-point Laplacian and Heun's method, both of second order. With F = k = 0 the sum of u + v
+/// over all cells is conserved. The result in a cell does not depend on the cut of the grid into slabs.
+/// Refers to `slab`.
 class Solver {
  public:
   /// Memory: 32 B per cell, halos included.
   Solver(const ExecutionSpace& exec, const SolverOptions& options, const Slab& slab);
 
+  /// Sets the initial state.
   void start_from(const ExecutionSpace& exec, const InitialState& initial);
-  /// Enqueued on exec, but for two exchanges of halos in each time step, which wait. Collective.
+  /// Takes time steps, enqueued on exec. Two exchanges of halos in each of them wait. Collective.
   void advance(const ExecutionSpace& exec, std::int64_t time_steps);
 
-  /// Its halo is that of the step before.
+  /// The present state; its halo is that of the step before.
   [[nodiscard]] const Field& field() const { return field_; }
   [[nodiscard]] double time() const { return static_cast<double>(steps_) * options_.time_step; }
 
@@ -46,7 +48,7 @@ class Solver {
   SolverOptions options_;
   const Slab& slab_;
   Field field_;
-  Field stage_;  ///< what an Euler step makes of it
+  Field stage_;  ///< field_ after an Euler step
   std::int64_t steps_ = 0;
 };
 

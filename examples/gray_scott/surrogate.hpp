@@ -11,12 +11,13 @@
 
 namespace gray_scott {
 
-/// A perceptron with GELU between its layers. The weights of a layer are [input][output], its bias is one row
-/// more; so inputs have one column more, which is 1.
-/// Worked number: 98 inputs, hidden {64, 64}, 2 outputs: d = 99 * 64 + 65 * 64 + 65 * 2 = 10,626.
+/// A perceptron with GELU between its layers. The weights of a layer are [input][output], with its bias as
+/// one more row; so inputs have one more column, which is 1. Worked number: 98 inputs, hidden {64, 64}, 2
+/// outputs: d = 99 * 64 + 65 * 64 + 65 * 2 = 10,626.
 class Surrogate {
  public:
-  /// For up to `most_examples` at once. Memory: beside parameters 8 B per example and number in a layer.
+  /// widths: outputs of each layer. most_examples: the largest batch. Memory: beside parameters 8 B per
+  /// example and number in a layer.
   Surrogate(const kadam::ExecutionSpace& exec, std::int64_t inputs, std::vector<std::int64_t> widths,
             std::int64_t most_examples);
 
@@ -25,17 +26,19 @@ class Surrogate {
   /// predictions are close to "nothing changes". Biases are zero. A pure function of the seed.
   void initialise(const kadam::HostVector<float>& parameters, std::uint64_t seed) const;
 
-  /// To be filled by the caller. Shape: [examples][inputs + 1], the last one 1; [examples][outputs].
+  /// Inputs and targets, which the caller fills. Shape: [examples][inputs + 1], the last column 1;
+  /// [examples][outputs].
   [[nodiscard]] Matrix inputs(std::int64_t examples) const {
     return first_rows(layers_.front().in, examples);
   }
   [[nodiscard]] Matrix targets(std::int64_t examples) const { return first_rows(targets_, examples); }
 
-  /// The outputs for the first inputs, valid until the next call.
+  /// The outputs for the first `examples` rows of inputs(), valid until the next call. Enqueued on exec.
   Matrix predict(const kadam::ExecutionSpace& exec, const kadam::Vector<const float>& parameters,
                  std::int64_t examples) const;
-  /// The mean squared error; overwrites the gradient with its derivative. Calls ready(range) for each part of
-  /// the gradient once the last kernel that writes it is enqueued. Waits for the forward pass.
+  /// Returns the mean squared error of inputs() and targets(); writes its derivative to `gradient`. Calls
+  /// ready(range) for each part of the gradient once the last kernel that writes it is enqueued. Waits for
+  /// the forward pass, not for the backward pass.
   double loss_and_gradient(const kadam::ExecutionSpace& exec, const kadam::Vector<const float>& parameters,
                            const kadam::Vector<float>& gradient, std::int64_t examples,
                            const std::function<void(const kadam::ElementRange&)>& ready) const;
@@ -47,7 +50,7 @@ class Surrogate {
     std::int64_t columns = 0;   ///< outputs
     Matrix in;
     Matrix out;       ///< before GELU
-    Matrix gradient;  ///< of the loss, by `out`
+    Matrix gradient;  ///< derivative of the loss by `out`
 
     [[nodiscard]] ConstMatrix weights(const kadam::Vector<const float>& parameters) const;
   };

@@ -23,7 +23,7 @@ std::vector<std::int64_t> widths_of(const SurrogateOptions& options) {
   return widths;
 }
 
-/// Says before the first step what would otherwise stop the run at the step that has no rate.
+/// Fails before the first step if `lr` is a list that is too short, not at the first step without a rate.
 void require_learning_rates(const kadam::OptionMap& options, std::int64_t steps) {
   const auto lr = options.find("lr");
   const auto* list = lr == options.end() ? nullptr : std::get_if<std::vector<double>>(&lr->second);

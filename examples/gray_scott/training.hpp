@@ -11,45 +11,48 @@
 
 namespace gray_scott {
 
-/// What one training step was like on this rank.
+/// Figures of one training step on this rank.
 struct TrainingStep {
   kadam::StepResult result;
   double loss = 0.0;      ///< over its own examples, before the step; in units of Scaling::change_size^2
   std::size_t bytes = 0;  ///< sent, without the control traffic
-  std::size_t planned_bytes = 0;  ///< as Optimizer::bytes_sent_in() has it; 0 in a skipped step
+  std::size_t planned_bytes = 0;  ///< from Optimizer::bytes_sent_in(); 0 in a skipped step
   std::size_t control_bytes = 0;
 };
 
-/// Makes a communicator for the gradients: what it sends never meets a halo. Collective.
+/// Makes a separate communicator for the training, so that its messages never meet those of halos.
+/// Collective.
 [[nodiscard]] std::shared_ptr<kadam::Communicator> make_training_communicator(MPI_Comm program,
                                                                               bool is_staged);
 
-/// Trains a surrogate on what a History holds, with one of Kadam's optimizers: each rank on cells of its own
-/// rows. Predicts the change of u and v in a cell over a jump from the (2 radius + 1)^2 cells around it.
+/// Trains a surrogate on the states of a History with one of Kadam's optimizers, each rank on cells of its
+/// own rows. The surrogate predicts the change of u and v in a cell over a jump from the (2 radius + 1)^2
+/// cells around it. Refers to `slab`.
 class Training {
  public:
   /// Collective. Errors: as kadam::make_optimizer; std::invalid_argument for too few learning rates.
   Training(const ExecutionSpace& exec, const Settings& settings, const Slab& slab,
            const std::shared_ptr<kadam::Communicator>& communicator);
 
-  /// To be set before the first step.
+  /// Call before the first step.
   void set_scaling(const Scaling& scaling) { scaling_ = scaling; }
   [[nodiscard]] const Scaling& scaling() const { return scaling_; }
 
   /// One optimizer step on a batch drawn from all jumps of the history. Collective.
   TrainingStep step(const ExecutionSpace& exec, const History& history);
-  /// Delivers what the optimizer still holds back. Collective.
+  /// Delivers all that the optimizer still owes (errors, residuals). Collective.
   void finish(const ExecutionSpace& exec) { optimizer_->flush(exec, parameters_); }
 
-  /// Brings the parameters that predict() uses up to date and returns their hash: equal on all ranks.
-  /// Collective. Errors: std::invalid_argument where they differ.
+  /// Sets consensus(), the parameters that predict() uses, to those that all ranks have in common; returns
+  /// their hash. Collective. Errors: std::invalid_argument if they differ between ranks.
   std::uint64_t update_consensus(const ExecutionSpace& exec);
-  /// after = before, one jump later, in the rank's own rows. `before` has a complete halo, `after` gets none.
+  /// Predicts this rank's rows one jump later. The halo of `before` must be filled; that of `after` is not
+  /// written.
   void predict(const ExecutionSpace& exec, const Field& before, const Field& after) const;
 
   [[nodiscard]] const kadam::Optimizer& optimizer() const { return *optimizer_; }
   [[nodiscard]] const kadam::TensorLayout& tensors() const { return surrogate_.tensors(); }
-  /// As update_consensus() left them.
+  /// The common parameters, from the last update_consensus().
   [[nodiscard]] const kadam::Vector<float>& consensus() const { return consensus_; }
 
  private:
@@ -59,8 +62,8 @@ class Training {
   std::unique_ptr<kadam::Optimizer> optimizer_;
   kadam::Vector<float> parameters_, consensus_, gradient_;
   Scaling scaling_;
-  std::uint64_t seed_;       ///< of the examples, of this rank
-  std::uint64_t drawn_ = 0;  ///< of them
+  std::uint64_t seed_;       ///< of this rank's examples
+  std::uint64_t drawn_ = 0;  ///< number of examples drawn
 };
 
 }  // namespace gray_scott
