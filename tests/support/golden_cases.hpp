@@ -24,8 +24,8 @@ inline std::ostream& operator<<(std::ostream& out, const GoldenCase& golden) {
   return out << golden.name;
 }
 
-/// In the order of their names. KADAM_TEST_GOLDEN_FOLDER may say in the environment where they are, for a
-/// program that has been carried away from where it was built.
+/// All cases, sorted by name. The environment variable KADAM_TEST_GOLDEN_FOLDER overrides the folder of the
+/// build, for a test that runs elsewhere.
 inline std::vector<GoldenCase> golden_cases() {
   const char* const elsewhere = std::getenv("KADAM_TEST_GOLDEN_FOLDER");
   std::vector<GoldenCase> cases;
@@ -39,7 +39,7 @@ inline std::vector<GoldenCase> golden_cases() {
   return cases;
 }
 
-/// A row of an array [ranks][steps][d].
+/// The d elements of one rank and step in an array [ranks][steps][d].
 inline std::vector<float> row(const io::NpyArray& array, std::size_t rank, std::size_t step) {
   const auto d = static_cast<std::size_t>(array.shape[2]);
   const auto steps = static_cast<std::size_t>(array.shape[1]);
@@ -47,10 +47,11 @@ inline std::vector<float> row(const io::NpyArray& array, std::size_t rank, std::
   return {begin, begin + static_cast<std::ptrdiff_t>(d)};
 }
 
-/// More than this part of the coordinates may never be off.
+/// Largest fraction_off() that passes.
 inline constexpr double fraction_that_may_be_off = 0.01;
 
-/// The part of the coordinates that is further off than 0.2 % of the mean way gone, or not finite.
+/// The fraction of coordinates of `got` that are not finite, or are further from `expected` than 0.2 % of the
+/// mean |expected - start| (and a rounding of 2e-6).
 inline double fraction_off(const std::vector<float>& got, const std::vector<float>& expected,
                            const std::vector<float>& start) {
   double moved = 0.0;

@@ -18,14 +18,14 @@ Vector<T> rounded_to_device(const std::vector<float>& values) {
   return to_device(rounded);
 }
 
-/// A gradient in the format that an option names.
+/// A gradient on the device, in the format that a value of the option `gradients` names.
 inline Gradient to_gradient(const std::string& format, const std::vector<float>& values) {
   if (format == "bf16") return rounded_to_device<Bfloat16>(values);
   if (format == "fp16") return rounded_to_device<Float16>(values);
   return to_device(values);
 }
 
-/// How many elements of a model are not the rounded parameters, to the last bit.
+/// Number of elements of a model that are not bitwise the rounded parameters.
 template <Number T>
 std::size_t differs(const Vector<T>& model, const Vector<float>& parameters) {
   Kokkos::fence();

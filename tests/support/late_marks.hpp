@@ -6,7 +6,8 @@
 
 namespace kadam::test {
 
-/// While it lives kernels seem to be done late, as on a device.
+/// While it lives, kernels seem to end late, as on a device: a DeviceEvent answers "not yet" to the first
+/// `questions` questions.
 class LateMarks {
  public:
   explicit LateMarks(int questions) { DeviceEvent::answer_late(questions); }

@@ -6,7 +6,8 @@
 
 namespace kadam::test {
 
-/// Staged messages travel in many small pieces as well, each longer than what one message may be.
+/// Options for a test. Unless staging is automatic, messages are also cut into pieces of 400 bytes, each
+/// longer than the 256 bytes that one MPI message may have.
 inline MpiOptions mpi_options(Staging staging, int ranks_per_node = 1) {
   MpiOptions options;
   if (staging != Staging::automatic) options = {{staging, 400}, 256};

@@ -16,6 +16,7 @@ inline std::vector<float> from_rank_zero(std::vector<float> values) {
   return values;
 }
 
+/// Whether `count` divides the number of ranks.
 inline bool divides_ranks(int count) {
   int ranks = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);

@@ -15,7 +15,7 @@
 
 namespace kadam::test {
 
-/// By the loopback; nobody waits longer than 20 s.
+/// Socket options for a test: the loopback, and a timeout of 20 s.
 inline SocketOptions socket_options() {
   SocketOptions options;
   options.exchange.timeout_seconds = 20.0;
@@ -23,7 +23,8 @@ inline SocketOptions socket_options() {
   return options;
 }
 
-/// The first ranks of MPI_COMM_WORLD, connected by TCP; the others know their doors. Collective.
+/// Connects the first `old_ranks` ranks of MPI_COMM_WORLD over TCP; the others are newcomers that know their
+/// doors. The constructor is collective on MPI_COMM_WORLD.
 struct Newcomers {
   explicit Newcomers(int old_ranks) {
     int rank = 0;
@@ -41,12 +42,13 @@ struct Newcomers {
     }
   }
 
+  /// Asks the old ranks to let this newcomer in; see join_socket_communicator().
   [[nodiscard]] std::shared_ptr<Communicator> join(const std::string& kind) const {
     return join_socket_communicator(doors, kind, socket_options());
   }
 
   std::shared_ptr<Communicator> old;  ///< null: this rank is a newcomer
-  std::vector<std::string> doors;
+  std::vector<std::string> doors;     ///< addresses of the old ranks
 };
 
 }  // namespace kadam::test

@@ -11,8 +11,9 @@
 
 namespace kadam::test {
 
-/// The optimizers of a kind, in the order of the table: optimizers_that(&OptimizerTraits::sparse), or with a
-/// function of OptimizerTraits. Errors: std::logic_error where there is none, which no test is meant for.
+/// Names of the optimizers of a kind, in the order of the table. are: a member of OptimizerTraits, as in
+/// optimizers_that(&OptimizerTraits::sparse), or a function of OptimizerTraits. Errors: std::logic_error if
+/// there is none, because a test over no optimizer would prove nothing.
 template <class Are>
 std::vector<std::string> optimizers_that(Are are) {
   std::vector<std::string> names;
@@ -23,7 +24,8 @@ std::vector<std::string> optimizers_that(Are are) {
   return names;
 }
 
-/// Those whose options, or what they are made of, do not refuse these.
+/// Names of the optimizers that can be made with these options on one rank. Errors: std::logic_error if there
+/// is none.
 inline std::vector<std::string> optimizers_that_take(const OptionMap& options) {
   std::vector<std::string> names;
   for (const std::string& name : optimizer_names()) {

@@ -12,7 +12,8 @@
 
 namespace kadam::test {
 
-/// Rank 0 of n, of whom all others say what it says itself: enough to make an optimizer for any n.
+/// Plays rank 0 of n ranks. In an all-gather all other ranks contribute what rank 0 does: enough to make an
+/// optimizer for any n.
 class PretendTransport final : public Transport {
  public:
   explicit PretendTransport(int size) : size_(size) {}
@@ -23,7 +24,7 @@ class PretendTransport final : public Transport {
   [[nodiscard]] bool allows_threads() const override { return true; }
   [[nodiscard]] std::string description() const override { return "pretended"; }
 
-  /// Nobody takes a step.
+  /// There are none: no test takes a step.
   [[nodiscard]] std::unique_ptr<Messages> messages() override { return nullptr; }
   bool all_gather(std::byte* all, std::size_t bytes, Seconds /*patience*/) override {
     for (int r = 1; r < size_; ++r) std::memcpy(all + static_cast<std::size_t>(r) * bytes, all, bytes);

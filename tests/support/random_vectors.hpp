@@ -10,7 +10,7 @@
 
 namespace kadam::test {
 
-/// A vector over three decades of scale with zeros of both signs and denormals planted.
+/// A random vector of magnitudes up to 0.01, 0.1, 1 or 10, with some zeros of both signs and denormals.
 inline std::vector<float> random_vector(std::int64_t elements, std::uint64_t seed) {
   std::mt19937_64 engine(seed);
   std::vector<float> values(static_cast<std::size_t>(elements));
@@ -26,7 +26,8 @@ inline std::vector<float> random_vector(std::int64_t elements, std::uint64_t see
   return values;
 }
 
-/// Gradients of one rank and step; element i with i % 11 == 5 never has one, i % 13 == 3 rarely.
+/// The gradient of one rank and step: random_vector(), but elements with i % 11 == 5 are always 0, and those
+/// with i % 13 == 3 are 0 in six steps of seven.
 inline std::vector<float> random_gradient(std::int64_t elements, int rank, std::int64_t step) {
   auto values = random_vector(
       elements, 1000003U * static_cast<std::uint64_t>(step) + static_cast<std::uint64_t>(rank) + 1U);

@@ -11,8 +11,8 @@
 
 namespace kadam::test {
 
-/// Labels of the kernels, copies and waits for an execution space while one of these lives, as a Kokkos Tools
-/// library sees them. One at a time.
+/// Records the labels of kernels, copies and fences while it lives, as a Kokkos Tools library sees them. One
+/// object at a time.
 class RecordedWork {
  public:
   RecordedWork() {
@@ -36,7 +36,7 @@ class RecordedWork {
   RecordedWork(const RecordedWork&) = delete;
   RecordedWork& operator=(const RecordedWork&) = delete;
 
-  /// Kernels and copies; to fill a View counts as one or the other.
+  /// Labels of kernels and copies. Filling a View counts as a kernel or as a copy.
   static std::vector<std::string>& launches() {
     static std::vector<std::string> labels;
     return labels;
@@ -56,7 +56,7 @@ class RecordedWork {
     launches().emplace_back(label);
   }
   static void record_fence(const char* label, std::uint32_t /*device*/, std::uint64_t* /*id*/) {
-    // Kokkos itself waits around each kernel that a tool asks about.
+    // Kokkos fences around each kernel because of these callbacks.
     if (!std::string_view(label).starts_with("Kokkos::Tools::")) fences().emplace_back(label);
   }
 };

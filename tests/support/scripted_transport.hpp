@@ -14,7 +14,7 @@
 
 namespace kadam::test {
 
-/// Plays one rank of n without the others: remembers what was sent, answers what the script says.
+/// Plays one rank of n without the others: records what is sent, and answers from a script.
 class ScriptedTransport final : public Transport {
  public:
   ScriptedTransport(int rank, int size, bool allows_threads = false)
@@ -24,21 +24,24 @@ class ScriptedTransport final : public Transport {
   /// moved.
   void will_fail(std::string words) { failure_ = std::move(words); }
 
-  /// What the next all-gather finds in its buffer, or the next message that is received.
+  /// Appends an answer to the script: the whole buffer of an all-gather, or a received message. Each
+  /// all-gather or receive takes the next answer; without one it leaves its buffer as it is.
   void will_receive(std::vector<std::byte> bytes) { answers_.push_back(std::move(bytes)); }
-  /// What left, and to whom, in the order in which it left; for an all-gather to -1.
+  /// A message that was sent; for an all-gather `to` is -1.
   struct Sent {
     int to;
     std::vector<std::byte> bytes;
     friend bool operator==(const Sent&, const Sent&) = default;
   };
+  /// All of them, in order.
   [[nodiscard]] const std::vector<Sent>& sent() const { return sent_; }
+  /// Buffer of the last receive.
   [[nodiscard]] const std::byte* last_target() const { return last_target_; }
-  /// Messages that it was asked to receive.
+  /// Number of receives so far.
   [[nodiscard]] std::size_t receives() const { return receives_; }
-  /// Standard sends are done one per progress(), instead of all at the next one.
+  /// Completes one standard send per progress(), instead of all of them at the next one.
   void sends_slowly() { sends_slowly_ = true; }
-  /// Synchronous sends that were under way at a time.
+  /// Largest number of synchronous sends under way at the same time.
   [[nodiscard]] std::size_t most_sending() const { return most_sending_; }
 
   [[nodiscard]] int rank() const override { return rank_; }
@@ -68,8 +71,7 @@ class ScriptedTransport final : public Transport {
   [[nodiscard]] std::unique_ptr<Transport> split_by_node() override { return duplicate(); }
 
  private:
-  /// Receives and standard sends are done at the next progress(), of the synchronous ones one per
-  /// progress().
+  /// Completes receives and standard sends at the next progress(), and one synchronous send per progress().
   class ScriptedMessages final : public Messages {
    public:
     explicit ScriptedMessages(ScriptedTransport& transport) : transport_(transport) {}
@@ -84,7 +86,7 @@ class ScriptedTransport final : public Transport {
       transport_.answer(data, bytes);
       arrived_.push_back({id, tag});
     }
-    /// The script's pieces have number 0 of the first pair of buffers.
+    /// Every scripted message is piece 0 of the first pair of buffers.
     void receive_any(int from, std::byte* data, std::size_t bytes, std::size_t id) override {
       receive(from, 0, data, bytes, id);
     }

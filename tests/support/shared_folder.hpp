@@ -11,7 +11,8 @@
 
 namespace kadam::test {
 
-/// A folder that all ranks see, gone at the end.
+/// A temporary folder that all ranks of MPI_COMM_WORLD see; its destructor removes it. Construction and
+/// destruction are collective.
 class SharedFolder {
  public:
   SharedFolder() {

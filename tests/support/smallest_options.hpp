@@ -9,14 +9,14 @@
 
 namespace kadam::test {
 
-/// The options without a default, and a warm-up of so many steps for every algorithm that has one.
+/// Options for an optimizer: a warm-up of `steps` steps if it has one, and defaults for all else.
 inline OptionMap options_with_warmup(const std::string& name, std::int64_t steps) {
   const OptimizerTraits& traits = optimizer_traits(name);
   return traits.warmup.empty() ? OptionMap{} : OptionMap{{traits.warmup, steps}};
 }
 
-/// The same where ranks hear of each other's gradients before every step, as most optimizers do, and where
-/// rounds are short.
+/// options_with_warmup(), and for optimizers with local rounds: ranks agree on their gradients before every
+/// step, as with most optimizers, and rounds have two steps.
 inline OptionMap options_that_agree(const std::string& name, std::int64_t steps) {
   OptionMap options = options_with_warmup(name, steps);
   if (has_option(name, "nonfinite")) options["nonfinite"] = "each_step";

@@ -16,7 +16,7 @@
 
 namespace kadam::test {
 
-/// The texts of all ranks of MPI_COMM_WORLD, none longer than 255 characters.
+/// The texts of all ranks of MPI_COMM_WORLD, each cut to 255 characters. Collective.
 inline std::vector<std::string> gather_texts_by_mpi(const std::string& own) {
   int ranks = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -29,12 +29,13 @@ inline std::vector<std::string> gather_texts_by_mpi(const std::string& own) {
   return texts;
 }
 
-/// What carries messages between the ranks of MPI_COMM_WORLD.
+/// A way to carry messages between the ranks of MPI_COMM_WORLD: MPI or TCP, staged or not.
 struct Wire {
   bool is_tcp = false;
   Staging staging = Staging::automatic;
 
-  /// timeout_seconds: of exchanges; 0: none. connect_seconds: as in SocketOptions.
+  /// Makes a communicator of all ranks. timeout_seconds: of exchanges; 0: none. connect_seconds: as in
+  /// SocketOptions. Collective.
   [[nodiscard]] std::shared_ptr<Communicator> connect(int ranks_per_node = 1, double timeout_seconds = 0.0,
                                                       double connect_seconds = 60.0) const {
     MpiOptions options = mpi_options(staging, ranks_per_node);
