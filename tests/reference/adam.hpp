@@ -18,8 +18,8 @@ struct Adam {
   std::vector<float> m;
   std::vector<float> v;
   std::int64_t t = 0;
-  bool in_8_bits = false;  ///< are moments kept
-  Undecided of_step = {};
+  bool in_8_bits = false;  ///< m and v are rounded to 8 bits after each step
+  Undecided of_step = {};  ///< elements whose rounding in the last step is undecided
 
   Adam(const Hyper& h, std::int64_t elements, bool eight_bits = false)
       : hyper(h), m(static_cast<std::size_t>(elements), 0.0F), v(m), in_8_bits(eight_bits) {}
@@ -61,7 +61,7 @@ struct Adam {
   }
 };
 
-/// Where moments lie changes nothing.
+/// The option shard_state changes no result: it only says which rank keeps the moments.
 inline constexpr Reference adam_reference = {
     "adam", [](OptionReader& read, const World& world) {
       (void)read.number("shard_state", 0.0);

@@ -14,27 +14,27 @@
 #include <utility>
 #include <vector>
 
-/// Codes and compressed means in plain loops over plain vectors, straight from the papers: what the kernels
-/// must equal. Nothing of Kadam is used here.
+/// Codes and compressed means in plain loops over plain vectors, straight from the papers. The kernels must
+/// give the same results. Nothing of Kadam is used here.
 namespace kadam::reference {
 
 struct Code {
-  std::string name = "sign";  ///< "uniform2", "uniform4", "uniform8", "float8", "gauss2"
-  bool mean_abs = false;      ///< scale of the sign code
-  std::int64_t block = 2048;
-  int ranks_per_node = 1;     ///< more than 1: what is compressed is the mean of a node
-  float slack = 1.0F;         ///< of what is undecided
-  bool short_errors = false;  ///< kept in bf16, rounded by chance
+  std::string name = "sign";  ///< or "uniform2", "uniform4", "uniform8", "float8", "gauss2"
+  bool mean_abs = false;      ///< scale of the sign code: mean |h| instead of sqrt(mean h^2)
+  std::int64_t block = 2048;  ///< elements of a scale block; 0: the whole chunk
+  int ranks_per_node = 1;     ///< above 1: two levels, each node's mean is compressed
+  float slack = 1.0F;         ///< factor on the distance within which rounding may decide: see undecided.hpp
+  bool short_errors = false;  ///< errors are kept in bf16, rounded by chance
 };
 
-/// The largest number that is decoded from a code whose scale is 1.
+/// The largest number that a code can say at scale 1; not for sign and gauss2.
 inline float largest_of(const Code& code) {
   static const std::map<std::string, float> largest = {
       {"uniform2", 1.0F}, {"uniform4", 7.0F}, {"uniform8", 127.0F}, {"float8", 448.0F}};
   return largest.at(code.name);
 }
 
-/// Between the numbers that are decoded from codes around this one, whose scale is 1.
+/// Distance between the numbers that a code can say near `value`, at scale 1.
 inline float spacing_at(const Code& code, float value) {
   if (code.name != "float8") return 1.0F;
   int exponent = 0;
@@ -56,8 +56,8 @@ inline float mean_size(const std::vector<float>& h, const std::vector<bool>& act
   return static_cast<float>(mean_abs ? mean : std::sqrt(mean));
 }
 
-/// decoded C(h) of one scale block; active[i] = false: sent as nothing, 0. undecided: gets the elements that
-/// rounding alone decided about.
+/// decoded C(h) of one scale block; 0 where active[i] is false. Appends to `undecided` the elements about
+/// which rounding alone decided.
 inline std::vector<float> quantise_block(const Code& code, const std::vector<float>& h,
                                          const std::vector<bool>& active, Undecided* undecided = nullptr) {
   std::vector<float> q(h.size(), 0.0F);
@@ -101,7 +101,7 @@ inline std::vector<float> quantise_block(const Code& code, const std::vector<flo
   return q;
 }
 
-/// Chance, from numbers: an integer hash of two multiplications.
+/// An integer hash of two multiplications: random bits from a number.
 inline std::uint32_t scattered(std::uint32_t x) {
   for (const auto& [shift, factor] : {std::pair(16U, 0x7feb352dU), std::pair(15U, 0x846ca68bU)}) {
     x = (x ^ (x >> shift)) * factor;
@@ -109,18 +109,19 @@ inline std::uint32_t scattered(std::uint32_t x) {
   return x ^ (x >> 16U);
 }
 
-/// How a block of errors in bf16 is rounded: the number of the rounding and the first element of the block in
-/// its vector say where a sequence of 16-bit numbers begins.
+/// Rounds a block of errors to bf16 with a sequence of 16-bit random numbers. The number of the rounding and
+/// the first element of the block in its vector define where the sequence begins.
 class ByChance {
  public:
   ByChance(std::uint32_t rounding, std::int64_t first)
       : start_(scattered(mixed(rounding, {first >> 32, first}))) {}
-  /// That of an exchange.
+  /// Number of a rounding: of the errors for one owner's chunk in one exchange, on workers or on the server.
   static std::uint32_t rounding(int owner, std::int64_t exchange, bool by_server) {
     return mixed(by_server ? 2 : 1, {owner, exchange, exchange >> 32});
   }
 
-  /// One of the two multiples of 2^(e - 7) around a value of [2^e, 2^(e + 1)).
+  /// Element k of the block, rounded to one of the two multiples of 2^(e - 7) around it if it is in [2^e,
+  /// 2^(e + 1)).
   [[nodiscard]] float rounded(float value, std::int64_t k) const {
     const double units = std::ldexp(std::fabs(static_cast<double>(value)), -unit_of(value));
     const double away = std::floor(units + chance(k));
@@ -128,7 +129,7 @@ class ByChance {
   }
 
  private:
-  /// In 65536ths.
+  /// Random number of element k: a multiple of 1/65536 in [0, 1).
   [[nodiscard]] double chance(std::int64_t k) const {
     const auto golden = static_cast<std::uint32_t>(k / 32 * 16 + k % 16) * 0x9e3779b9U + start_;
     return (k % 32 < 16 ? golden % 65536 : golden / 65536) / 65536.0;
@@ -146,6 +147,7 @@ class ByChance {
   std::uint32_t start_ = 0;
 };
 
+/// Elements [begin, end) of a vector.
 struct Chunk {
   std::int64_t begin;
   std::int64_t end;
@@ -157,7 +159,7 @@ inline Chunk chunk_of(std::int64_t elements, int ranks, int rank) {
   return {std::min(rank * c, elements), std::min((rank + 1) * c, elements)};
 }
 
-/// decoded C(h) of [begin, end), cut in blocks from begin; adds to `undecided`.
+/// q <- decoded C(h) in a chunk, cut into blocks from its beginning. Appends to `undecided`.
 inline void quantise_chunk(const Code& code, const std::vector<float>& h, const std::vector<bool>& active,
                            Chunk chunk, std::vector<float>& q, Undecided* undecided = nullptr) {
   const std::int64_t block =
@@ -175,8 +177,8 @@ inline void quantise_chunk(const Code& code, const std::vector<float>& h, const 
   }
 }
 
-/// Where v > 0, R^2 the mean of the v > 0 of its scale block: v <- max(v, (floor R)^2), but 0 where sqrt(v)
-/// is below eps, R/1000 and floor R. Nothing for a floor of 0.
+/// Variance floor. R^2 is the mean of the v > 0 of a scale block. Where v > 0: v <- max(v, (floor R)^2), but
+/// v <- 0 where sqrt(v) is below all of eps, R/1000 and floor R. Does nothing for a floor of 0.
 inline void raise_variance(const Code& code, double floor, double eps, int ranks, std::vector<float>& v) {
   if (floor == 0.0) return;
   const auto elements = static_cast<std::int64_t>(v.size());
@@ -200,14 +202,14 @@ inline void raise_variance(const Code& code, double floor, double eps, int ranks
   }
 }
 
-/// C-AR over simulated ranks (specification of CompressedMean), with its errors. In two levels a node has one
-/// worker error; who of its ranks holds which part of it changes no number.
+/// C-AR over simulated ranks with its errors: the specification of kadam's CompressedMean. In two levels a
+/// node has one worker error; which of its ranks holds which part changes no number.
 struct CompressedMean {
   Code code;
-  int chunks;                       ///< as many as there are ranks
+  int chunks;                       ///< number of ranks
   Ranks worker_error;               ///< [rank or node][d]
   std::vector<float> server_error;  ///< [d], each chunk by its owner
-  Undecided undecided = {};         ///< in the last exchange
+  Undecided undecided = {};         ///< of the last exchange
   std::int64_t exchanges = 0;
 
   CompressedMean(const Code& c, int ranks, std::int64_t elements)
@@ -216,6 +218,7 @@ struct CompressedMean {
         worker_error(zeros(ranks / c.ranks_per_node, elements)),
         server_error(static_cast<std::size_t>(elements), 0.0F) {}
 
+  /// The compressed mean of the inputs of all ranks; 0 where active is false.
   std::vector<float> operator()(const Ranks& inputs, const std::vector<bool>& active) {
     undecided.clear();
     const Ranks y = node_means(inputs, code.ranks_per_node);
@@ -236,7 +239,7 @@ struct CompressedMean {
       for (std::size_t i = 0; i < h.size(); ++i) worker_error[r][i] = active[i] ? h[i] - q[r][i] : 0.0F;
       const auto nodes = static_cast<int>(ranks);
       for (int j = 0; j < chunks; ++j) {
-        // Each rank of a node holds the error of as many chunks as there are nodes.
+        // A rank of a node holds the errors of `nodes` consecutive chunks.
         const std::int64_t held_from = chunk_of(elements, chunks, j - j % nodes).begin;
         round_errors(worker_error[r], j, held_from, static_cast<int>(r), false);
       }
@@ -258,7 +261,8 @@ struct CompressedMean {
     return out;
   }
 
-  /// Of a chunk, in a vector that holds elements from `held_from` on.
+  /// Rounds the errors of one chunk to bf16, if code.short_errors. held_from: first element of the vector
+  /// that holds them on its rank. by_server: server errors, else worker errors.
   void round_errors(std::vector<float>& errors, int chunk, std::int64_t held_from, int owner,
                     bool by_server) const {
     if (!code.short_errors) return;

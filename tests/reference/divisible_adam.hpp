@@ -18,9 +18,9 @@ struct DivisibleAdam {
   SparseMean foreground;
   std::int64_t background_steps;
   double step_ahead;
-  std::vector<float> x = {};  ///< what all ranks have applied
-  Ranks fresh;                ///< r
-  Ranks in_flight;            ///< b
+  std::vector<float> x = {};  ///< parameters that all ranks have in common
+  Ranks fresh;                ///< r: residuals since the last background exchange began
+  Ranks in_flight;            ///< b: residuals that travel in the background
 
   DivisibleAdam(LocalMoments local, const SparseMean& sparse, std::int64_t background, double ahead)
       : moments(std::move(local)),
@@ -48,14 +48,14 @@ struct DivisibleAdam {
 
   [[nodiscard]] const Undecided& undecided() const { return foreground.undecided; }
 
-  /// x <- x - mean of a residual, which is 0 afterwards.
+  /// x <- x - mean of the residuals; residuals <- 0.
   void deliver(Ranks& residual) {
     const std::vector<float> mean = dense_mean(residual);
     for (std::size_t i = 0; i < x.size(); ++i) x[i] -= mean[i];
     residual.assign(residual.size(), std::vector<float>(x.size(), 0.0F));
   }
 
-  /// Where each rank takes its next gradient: x - rho (r + b).
+  /// working <- the points at which ranks take their next gradients: x - rho (r + b).
   void look_ahead(Ranks& working) const {
     for (std::size_t r = 0; r < working.size(); ++r) {
       for (std::size_t i = 0; i < x.size(); ++i) {

@@ -24,7 +24,7 @@ struct EfficientAdam {
     const Ranks y = moments.directions(gradients);
     const std::vector<Rates> rates = moments.hyper.rates(moments.t, x.size());
     const std::vector<bool> dense = moments.hyper.kept_dense(x.size(), y.size());
-    std::vector<bool> active(x.size());  // what does not move is left out of the code
+    std::vector<bool> active(x.size());  // elements that do not move are left out of the code
     for (std::size_t i = 0; i < x.size(); ++i) active[i] = !dense[i] && rates[i].lr_scale != 0.0;
     const std::vector<float> step = with_exact_mean(mean(y, active), y, dense);
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = decayed(rates[i], x[i]) - step[i];

@@ -14,10 +14,11 @@
 
 namespace kadam::reference {
 
-/// Moments in 8 bits: what is left of them after each step.
+/// Rounds moments to 8 bits, as they are kept after each step.
 ///
-/// In blocks of up to 256 elements of one tensor each is a share of the largest: of [2^e, 2^(e + 1)) one of
-/// eight numbers, rounded by chance. The smallest share that is not 0 is 1.25 2^-16 of m, 1.25 2^-32 of v.
+/// In a block of up to 256 elements of one tensor each is a share of the largest magnitude. In [2^e, 2^(e +
+/// 1)) a share has one of eight values, chosen by chance. The smallest share above 0 is 1.25 2^-16 for
+/// m, 1.25 2^-32 for v.
 class EightBitMoments {
  public:
   static constexpr std::size_t block = 256;
@@ -38,21 +39,23 @@ class EightBitMoments {
     return begins;
   }
 
-  /// A share after rounding. chance: of 65536.
+  /// A share after rounding. chance: a random number in [0, 65536).
   static float share(float exact, bool is_m, std::uint32_t chance) {
     if (exact == 0.0F) return 0.0F;
     const double smallest = std::ldexp(1.25, is_m ? -16 : -32);
     int exponent = 0;
     (void)std::frexp(exact, &exponent);
     const double unit = std::ldexp(1.0, exponent - 4);
-    // Chance has 16 bits, the middle of whose steps counts.
+    // The middle of one of 65536 steps.
     const double up = (chance + 0.5) / 65536.0;
     double rounded = std::floor(static_cast<double>(exact) / unit + up) * unit;
     if (rounded < smallest) rounded = is_m ? 0.0 : smallest;
     return static_cast<float>(std::min(rounded, 1.0));
   }
 
-  /// The values of a block <- what is kept of them. value_off: how far rounding may have carried each.
+  /// Rounds the values of a block. first: its first element in the vector. rounding: the step. value_off:
+  /// bound on the rounding error of each value before. Appends to `undecided`, unless null, elements that
+  /// this error may change.
   static void round_block(float* values, std::size_t count, std::size_t first, bool is_m,
                           std::uint32_t rounding, const float* value_off, Undecided* undecided) {
     float largest = 0.0F;

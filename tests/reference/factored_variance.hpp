@@ -10,10 +10,10 @@
 
 namespace kadam::reference {
 
-/// The variance of one rank's gradients, of a matrix as a number for each row and column. Nothing of Kadam is
-/// used here.
+/// The variance of one rank's gradients; of a matrix only one number per row and per column is kept. Nothing
+/// of Kadam is used here.
 struct FactoredVariance {
-  /// Of one tensor. A matrix: R and C; others: v in `rows`.
+  /// Factors of one tensor. A matrix has R in `rows` and C in `columns`; others have v in `rows`.
   struct Factors {
     std::int64_t begin;
     std::size_t row_count;
@@ -64,7 +64,7 @@ struct FactoredVariance {
     }
   }
 
-  /// v of every element of a vector of that length; 0 where there is no tensor.
+  /// v of each element of a vector of `elements`: R_j C_k / mean(R) in a matrix, 0 outside of tensors.
   [[nodiscard]] std::vector<float> variance(std::size_t elements) const {
     std::vector<float> v(elements, 0.0F);
     for (const Factors& factors : tensors) {
@@ -87,7 +87,7 @@ struct FactoredVariance {
     return v;
   }
 
-  /// Of all ranks: their means, in rank order.
+  /// Replaces the factors of all ranks by their means, summed in rank order.
   static void average(std::vector<FactoredVariance>& ranks) {
     const auto mean = [&](auto member) {
       for (std::size_t tensor = 0; tensor < ranks[0].tensors.size(); ++tensor) {

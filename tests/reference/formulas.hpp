@@ -13,13 +13,14 @@
 /// The formulas that all optimizers share.
 namespace kadam::reference {
 
-/// What holds for one element in one step.
+/// Rates of one element in one step.
 struct Rates {
   double lr;  ///< gamma, times the lr_scale of its group
   double weight_decay;
   double lr_scale;
 };
 
+/// The options that all optimizers share.
 struct Hyper {
   double lr = 0.01;
   double beta1 = 0.9;
@@ -27,10 +28,10 @@ struct Hyper {
   double eps = 1e-8;
   double weight_decay = 0.0;
   bool bias_correction = true;
-  double clip_norm = 0.0;             ///< 0: never
-  Format gradients = {};              ///< of gradients, and of their mean
+  double clip_norm = 0.0;             ///< 0: no clipping
+  Format gradients = {};              ///< format of the gradients and of their mean
   std::vector<double> schedule = {};  ///< learning rate of step t in entry t - 1; empty: lr
-  std::vector<Tensor> tensors = {};   ///< elements of none have no rules of their own
+  std::vector<Tensor> tensors = {};   ///< elements outside of all tensors have the common rates
 
   [[nodiscard]] double c1(std::int64_t t) const {
     return bias_correction ? 1.0 - std::pow(beta1, static_cast<double>(t)) : 1.0;
@@ -42,11 +43,11 @@ struct Hyper {
   [[nodiscard]] double learning_rate(std::int64_t t) const {
     return schedule.empty() ? lr : schedule.at(static_cast<std::size_t>(t - 1));
   }
-  /// Of a tensor in step t.
+  /// Rates of a tensor in step t.
   [[nodiscard]] Rates rates_of(const Tensor& tensor, std::int64_t t) const {
     return {learning_rate(t) * tensor.lr_scale, tensor.weight_decay.value_or(weight_decay), tensor.lr_scale};
   }
-  /// Of each element in step t.
+  /// Rates of each element in step t.
   [[nodiscard]] std::vector<Rates> rates(std::int64_t t, std::size_t elements) const {
     std::vector<Rates> all(elements, Rates{learning_rate(t), weight_decay, 1.0});
     for (const Tensor& tensor : tensors) {
@@ -74,7 +75,7 @@ inline double squared_norm(const std::vector<float>& values) {
   return sum;
 }
 
-/// min(1, clip_norm / norm) times the values.
+/// min(1, clip_norm / norm) times the values; the values if clip_norm is 0.
 inline std::vector<float> clipped(const Hyper& hyper, std::vector<float> values, double norm) {
   if (hyper.clip_norm == 0.0 || norm <= hyper.clip_norm) return values;
   for (float& value : values) value *= static_cast<float>(hyper.clip_norm / norm);
@@ -110,6 +111,7 @@ inline float direction(const Rates& rates, double eps, float m, float v, double 
          (std::sqrt(v * static_cast<float>(1.0 / c2)) + static_cast<float>(eps));
 }
 
+/// A step of AdamW: (1 - gamma lambda) x - direction()
 inline float apply(const Rates& rates, double eps, float x, float m, float v, double c1, double c2) {
   return decayed(rates, x) - direction(rates, eps, m, v, c1, c2);
 }

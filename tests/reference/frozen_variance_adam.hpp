@@ -16,11 +16,11 @@ namespace kadam::reference {
 /// 1-bit Adam and APMSqueeze: Adam on the mean gradient, then a frozen variance and a compressed momentum.
 struct FrozenVarianceAdam {
   Adam adam;
-  CompressedMean mean;          ///< of the momentum: from errors of 0
-  WarmupMean warmup_mean = {};  ///< of the gradient, before that
+  CompressedMean mean;          ///< of the momentum, after the warm-up
+  WarmupMean warmup_mean = {};  ///< of the gradient, in the warm-up
   std::int64_t warmup_steps;
   std::vector<bool> active;
-  bool precondition = false;  ///< what is compressed is y / (sqrt(v) + eps)
+  bool precondition = false;  ///< compresses y / (sqrt(v) + eps) in place of y
   double variance_floor = 0.1;
 
   FrozenVarianceAdam(const Hyper& hyper, const Code& code, std::int64_t warmup, int ranks,
@@ -51,7 +51,7 @@ struct FrozenVarianceAdam {
     }
   }
 
-  /// C-AR(y), or D C-AR(y / D), of what is active and not kept dense.
+  /// C-AR(y), or D C-AR(y / D) with D of preconditioner(), of elements that are active and not kept dense.
   std::vector<float> compressed_mean(Ranks y, const std::vector<bool>& dense) {
     std::vector<bool> in_code(active.size());
     for (std::size_t i = 0; i < in_code.size(); ++i) in_code[i] = active[i] && !dense[i];

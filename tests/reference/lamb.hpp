@@ -21,7 +21,7 @@ struct Lamb {
   std::vector<double> trust;  ///< phi of each tensor in the last step
   std::int64_t t = 0;
 
-  /// Of the tensors that hyper has.
+  /// Updates the tensors of `h`; elements outside of them stay.
   Lamb(const Hyper& h, std::int64_t elements)
       : hyper(h), m(static_cast<std::size_t>(elements), 0.0F), v(m), trust(hyper.tensors.size(), 1.0) {}
 

@@ -14,16 +14,17 @@
 
 namespace kadam::reference {
 
-/// Moments that every rank keeps of its own gradients, after an optional warm-up in which all see the mean.
+/// Moments that each rank keeps of its own gradients, after an optional warm-up in which they are of the mean
+/// gradient.
 struct LocalMoments {
   Hyper hyper;
   std::int64_t warmup_steps;
   std::int64_t variance_sync_interval;  ///< 0: never
-  std::int64_t variance_delay;          ///< steps from a mean of the variance to its use
+  std::int64_t variance_delay;          ///< steps from the exchange of a mean variance to its use
   Ranks m;
   Ranks v;
-  std::vector<FactoredVariance> factors = {};  ///< of each rank, in place of v; empty: v it is
-  Ranks v_then = {};                           ///< what the mean on its way was made of
+  std::vector<FactoredVariance> factors = {};  ///< of each rank, from which v follows; empty: v is kept
+  Ranks v_then = {};                           ///< v at the beginning of the last exchange of variances
   std::int64_t t = 0;
 
   LocalMoments(const Hyper& h, std::int64_t warmup, std::int64_t interval, std::int64_t delay, int ranks,
@@ -35,7 +36,8 @@ struct LocalMoments {
         m(zeros(ranks, elements)),
         v(m) {}
 
-  /// A step of dense Adam that feeds the moments of every rank, if the warm-up is not over.
+  /// Takes a step of dense Adam that feeds the moments of all ranks. Returns false, and does nothing, after
+  /// the warm-up.
   bool warm_up(std::vector<float>& x, const Ranks& gradients) {
     if (t >= warmup_steps) return false;
     ++t;
@@ -47,7 +49,7 @@ struct LocalMoments {
     return true;
   }
 
-  /// The next step's gamma (m / c1) / (sqrt(v / c2) + eps) of every rank.
+  /// Advances t and returns gamma (m / c1) / (sqrt(v / c2) + eps) of every rank.
   Ranks directions(const Ranks& gradients) {
     ++t;
     feed(own_gradients(hyper, gradients));
@@ -62,8 +64,8 @@ struct LocalMoments {
     return step;
   }
 
-  /// x <- (1 - gamma lambda) x - mean of the largest entries of the residual, and of all entries of tensors
-  /// kept dense; what was delivered is 0 afterwards.
+  /// x <- (1 - gamma lambda) x - mean of the largest entries of the residuals, and of all entries of tensors
+  /// kept dense. Delivered entries of residuals are 0 afterwards.
   void deliver(SparseMean& mean, Ranks& residual, std::vector<float>& x) const {
     const std::vector<bool> dense = hyper.kept_dense(x.size(), residual.size());
     const Ranks all = residual;
@@ -75,14 +77,15 @@ struct LocalMoments {
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = decayed(rates[i], x[i]) - applied[i];
   }
 
-  /// From now on v is made of factors.
+  /// From now on v follows from factors.
   void factor(const World& world) {
     std::vector<Tensor> tensors = world.tensors;
     if (tensors.empty()) tensors.push_back({0, world.elements});
     factors.assign(m.size(), FactoredVariance(tensors));
   }
 
-  /// v <- mean at every variance_sync_interval steps; what came in since, if it is delayed, stays.
+  /// v <- mean over ranks every variance_sync_interval steps. A delayed mean of the old v replaces only its
+  /// part: v <- v + beta2^delay (mean - old v), which keeps the gradients since then.
   void average_variance() {
     if (variance_sync_interval == 0) return;
     if (!factors.empty()) {
@@ -101,6 +104,7 @@ struct LocalMoments {
     }
   }
 
+  /// Updates m and v of each rank with its gradient.
   void feed(const Ranks& gradients) {
     for (std::size_t r = 0; r < m.size(); ++r) {
       for (std::size_t i = 0; i < m[r].size(); ++i) {

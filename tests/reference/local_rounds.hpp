@@ -15,8 +15,9 @@
 
 namespace kadam::reference {
 
-/// Steps of each rank's own, and a round in which all go on from the mean: local_adam, local_muon.
+/// local_adam and local_muon: each rank takes steps alone; in a round all ranks go on from the mean.
 struct LocalRounds {
+  /// The options of rounds.
   struct Rules {
     std::int64_t sync_interval = 32;
     std::string code = "sign";
@@ -25,25 +26,25 @@ struct LocalRounds {
     double outer_momentum = 0.0;
     double step_ahead = 0.0;
     std::int64_t round_delay = 0;
-    bool agrees_each_step = false;
+    bool agrees_each_step = false;  ///< ranks agree on gradients before every step, and clip by a common norm
   };
 
   Hyper hyper;
   Rules rules;
   std::vector<MuonMoments> moments;  ///< of each rank
   CompressedMean mean;
-  SparseMean largest;
-  Ranks residual;  ///< of topk
-  Ranks u;
-  std::vector<float> x = {};
-  std::vector<float> o = {};
-  double gamma_sum = 0.0;
+  SparseMean largest;         ///< in place of `mean` if the code is topk
+  Ranks residual;             ///< of topk
+  Ranks u;                    ///< sum of each rank's steps since the last round
+  std::vector<float> x = {};  ///< parameters after the last round
+  std::vector<float> o = {};  ///< outer momentum
+  double gamma_sum = 0.0;     ///< sum of gamma since the last round
   std::int64_t t = 0;
-  // A round that travels.
-  Ranks sent = {};
-  std::vector<float> arriving = {};
-  double gamma_sent = 0.0;
-  std::int64_t arrives_at = 0;
+  // A delayed round that travels.
+  Ranks sent = {};                   ///< u that was sent
+  std::vector<float> arriving = {};  ///< its mean
+  double gamma_sent = 0.0;           ///< its sum of gamma
+  std::int64_t arrives_at = 0;       ///< step at which it is applied; 0: none travels
 
   LocalRounds(const Hyper& h, Rules r, const Matrices& matrices, const Code& code, const SparseMean& sparse,
               const World& world)
@@ -117,7 +118,7 @@ struct LocalRounds {
     for (auto& g : gradients) g = clipped(hyper, g, std::sqrt(squared_norm(g)));
     return gradients;
   }
-  /// Of the rank's node.
+  /// Worker error of the rank's node.
   [[nodiscard]] const std::vector<float>& worker_error(std::size_t rank) const {
     return mean.worker_error[rank / static_cast<std::size_t>(mean.code.ranks_per_node)];
   }
@@ -130,6 +131,7 @@ struct LocalRounds {
     return all;
   }
 
+  /// working <- the points of ranks between rounds: own steps, and step_ahead times what is owed, ahead of x.
   void look_ahead(Ranks& working) const {
     const auto ahead = static_cast<float>(rules.step_ahead * rules.outer_lr);
     const std::vector<float> decay = decays(gamma_sum + gamma_sent);
@@ -141,7 +143,8 @@ struct LocalRounds {
     }
   }
 
-  /// What is exchanged now is applied some steps later; until then own steps stay own steps.
+  /// Begins a delayed round: its mean is applied round_delay steps later, and until then each rank's own
+  /// steps count.
   void depart() {
     sent = u;
     arriving = exchanged();
@@ -157,7 +160,7 @@ struct LocalRounds {
     arrives_at = 0;
   }
 
-  /// The mean of u by the code.
+  /// The mean of u by rules.code; keeps errors or residuals.
   std::vector<float> exchanged() {
     const std::vector<Rates> rates = hyper.rates(1, x.size());
     const std::vector<bool> dense = hyper.kept_dense(x.size(), u.size());
@@ -197,6 +200,8 @@ struct LocalRounds {
     for (std::size_t r = 0; r < moments.size(); ++r) moments[r].factors[0] = of_ranks[r];
   }
 
+  /// Applies the mean r of a round to x, with outer momentum and weight decay. gammas: sum of gamma of the
+  /// round.
   void take(const std::vector<float>& r, double gammas) {
     const auto mu = static_cast<float>(rules.outer_momentum);
     const std::vector<float> decay = decays(gammas);
@@ -207,6 +212,7 @@ struct LocalRounds {
     }
   }
 
+  /// Lets all ranks go on from x.
   void forget(Ranks& working) {
     for (auto& rank : u) rank.assign(x.size(), 0.0F);
     gamma_sum = 0.0;
@@ -228,7 +234,7 @@ inline Simulation make_local_rounds(OptionReader& read, const World& world, cons
   const double density = read.number("density", 1.0 / 64.0);
   Code code = read.code("sign", 4096);
   rules.code = code.name;
-  // A direction of Muon's is further from another implementation's than one of Adam's.
+  // Directions of Muon differ more between implementations than those of Adam.
   if (!matrices.names.empty()) code.slack = 10.0F;
   const SparseMean largest{
       .density = density, .select_block = code.block, .two_levels = true, .slack = code.slack};

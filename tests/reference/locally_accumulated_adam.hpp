@@ -12,13 +12,13 @@
 
 namespace kadam::reference {
 
-/// Locally Accumulated Adam: directions pile up on each rank until they are among the largest.
+/// Locally Accumulated Adam: each rank adds up directions, and sends an entry when it is among the largest.
 struct LocallyAccumulatedAdam {
   LocalMoments moments;
   SparseMean mean;
   double residual_decay;
   double step_ahead;
-  std::vector<float> x = {};  ///< what all ranks have applied
+  std::vector<float> x = {};  ///< parameters that all ranks have in common
   Ranks residual;
 
   LocallyAccumulatedAdam(LocalMoments local, const SparseMean& sparse, double decay, double ahead)
@@ -44,7 +44,7 @@ struct LocallyAccumulatedAdam {
 
   [[nodiscard]] const Undecided& undecided() const { return mean.undecided; }
 
-  /// Where each rank takes its next gradient: x - s e.
+  /// working <- the points at which ranks take their next gradients: x - step_ahead residual.
   void look_ahead(Ranks& working) const {
     for (std::size_t r = 0; r < working.size(); ++r) {
       for (std::size_t i = 0; i < x.size(); ++i) {
@@ -53,7 +53,7 @@ struct LocallyAccumulatedAdam {
     }
   }
 
-  /// x <- x - mean of all that is owed.
+  /// x <- x - mean of the residuals; residuals <- 0.
   void flush(Ranks& working) {
     const std::vector<float> owed = dense_mean(residual);
     for (std::size_t i = 0; i < x.size(); ++i) x[i] -= owed[i];

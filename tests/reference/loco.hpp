@@ -12,16 +12,17 @@
 
 namespace kadam::reference {
 
-/// LoCo: low-bit gradients with a moving average of their errors, kept in 8 bits; AdamW on what arrives.
+/// LoCo: low-bit gradients with a moving average of their errors, kept in 8 bits; AdamW on the mean of the
+/// decoded gradients.
 struct Loco {
-  Adam adam;  ///< of all chunks; the owner of a chunk holds its part
+  Adam adam;  ///< of all chunks; in Kadam each owner holds the part of its chunk
   Code code;
   double error_beta;
   std::int64_t error_reset;
-  Ranks error;
+  Ranks error;                     ///< [rank or node][d]
   bool rounds = false;             ///< parameters travel as bfloat16
-  std::vector<float> master = {};  ///< what they are rounded from
-  int chunks;                      ///< as many as there are ranks
+  std::vector<float> master = {};  ///< float32 parameters from which they are rounded
+  int chunks;                      ///< number of ranks
   Undecided undecided_elements = {};
 
   Loco(const Hyper& hyper, const Code& c, double beta, std::int64_t reset, int ranks, std::int64_t elements)
@@ -31,7 +32,7 @@ struct Loco {
         error_reset(reset),
         error(zeros(ranks / c.ranks_per_node, elements)),
         chunks(ranks) {
-    adam.hyper.gradients = {};  // what the owner averages stays float32
+    adam.hyper.gradients = {};  // the owner's mean stays float32
   }
 
   void step(std::vector<float>& x, const Ranks& of_ranks) {
@@ -61,7 +62,8 @@ struct Loco {
 
   [[nodiscard]] const Undecided& undecided() const { return undecided_elements; }
 
-  /// What is sent of the master parameters. Where they moved to the middle of two numbers, rounding decides.
+  /// x <- master, rounded to bf16. An element that moved near the middle between two bf16 numbers is
+  /// undecided.
   void round_parameters(const std::vector<float>& before, std::vector<float>& x) {
     const Format bf16 = Format::named("bf16");
     for (std::size_t i = 0; i < x.size(); ++i) {
@@ -73,7 +75,7 @@ struct Loco {
     }
   }
 
-  /// decoded C(h) of what is not kept dense, chunk by chunk
+  /// decoded C(h) of elements that are not kept dense, chunk by chunk; 0 elsewhere
   [[nodiscard]] std::vector<float> quantised(const Code& by, const std::vector<float>& h,
                                              const std::vector<bool>& dense) {
     const auto elements = static_cast<std::int64_t>(h.size());

@@ -35,7 +35,7 @@ inline float seed_entry(std::uint64_t seed, std::int64_t tensor, std::int64_t i)
   return static_cast<float>(static_cast<double>(z >> 40U) * std::pow(2.0, -23) - 1.0);
 }
 
-/// Column c of the seed matrix of `columns` columns with so many rows.
+/// Column c of the seed matrix of a tensor. Shape: [rows][columns].
 inline Column seed_column(std::uint64_t seed, std::int64_t tensor, std::int64_t rows, std::int64_t columns,
                           std::int64_t c) {
   Column column;
@@ -49,7 +49,8 @@ inline double dot(const std::vector<double>& a, const std::vector<double>& b) {
   return sum;
 }
 
-/// Modified Gram-Schmidt, two passes.
+/// Columns made orthonormal by modified Gram-Schmidt in two passes, in double. A column that depends on those
+/// before becomes 0.
 inline Factor orthonormal(const Factor& columns) {
   std::vector<std::vector<double>> done;
   Factor rounded;
@@ -74,7 +75,8 @@ inline Factor orthonormal(const Factor& columns) {
 struct FactorMean {
   int bits = 8;
 
-  /// own <- what the codes of each rank say; lost <- mean - what the owner's codes say.
+  /// Returns the mean as decoded from the owners' codes. own: the factor of each rank; becomes the decoded
+  /// one. lost <- mean - result.
   Factor operator()(std::vector<Factor>& own, Factor& lost) const {
     const int ranks = static_cast<int>(own.size());
     Column means;
@@ -92,7 +94,7 @@ struct FactorMean {
     return like(own[0], replies);
   }
 
-  /// Parts of a column in a chunk.
+  /// Intersections of columns and chunks, in the order of joined(). Each has a scale.
   [[nodiscard]] static std::vector<Chunk> pieces_of(const Factor& factor, int ranks) {
     const auto elements = static_cast<std::int64_t>(joined(factor).size());
     std::vector<Chunk> pieces;
@@ -108,7 +110,7 @@ struct FactorMean {
     }
     return pieces;
   }
-  /// Which rank owns each element, in the order of joined().
+  /// The rank that owns each element, in the order of joined().
   [[nodiscard]] static std::vector<int> owners(std::int64_t elements, int ranks) {
     std::vector<int> all(static_cast<std::size_t>(elements), 0);
     for (int j = 0; j < ranks; ++j) {
@@ -117,11 +119,13 @@ struct FactorMean {
     }
     return all;
   }
+  /// The columns of a factor one after the other.
   [[nodiscard]] static Column joined(const Factor& factor) {
     Column all;
     for (const Column& column : factor) all.insert(all.end(), column.begin(), column.end());
     return all;
   }
+  /// Inverse of joined(), with the columns of `shape`.
   [[nodiscard]] static Factor like(const Factor& shape, const Column& values) {
     Factor factor;
     auto next = values.begin();
@@ -147,14 +151,14 @@ struct FactorMean {
   }
 };
 
-/// The mean of the matrices of a vector by factors of low rank, with error feedback, over simulated ranks.
+/// The low-rank mean of the matrices of a vector over simulated ranks, with coded factors and error feedback.
 struct LowRankMean {
   std::vector<MatrixPlace> matrices;
-  std::int64_t rank;
+  std::int64_t rank;  ///< of the factors, at most
   std::uint64_t seed;
   FactorMean factor_mean;
   Ranks error;
-  Factor q = {};                            ///< columns of all matrices
+  Factor q = {};                            ///< right factor of the last step, columns of all matrices
   std::vector<std::int64_t> ranks_of = {};  ///< columns of each matrix's factors
 
   LowRankMean(std::vector<MatrixPlace> of, std::int64_t most, int bits, std::uint64_t begin_with, int ranks,
@@ -171,7 +175,7 @@ struct LowRankMean {
     }
   }
 
-  /// The elements of matrices; the others are not touched. gradients: scaled.
+  /// mean <- low-rank mean of scale * gradients, in the elements of matrices; others are not touched.
   void operator()(const Ranks& gradients, double scale, std::vector<float>& mean) {
     const std::size_t ranks = gradients.size();
     std::vector<std::vector<double>> m;
@@ -226,7 +230,7 @@ struct LowRankMean {
   static std::size_t at(const MatrixPlace& a, std::int64_t row, std::int64_t column) {
     return static_cast<std::size_t>(a.begin + row * a.columns + column);
   }
-  /// function(matrix, number of the column among all, number of the matrix)
+  /// Calls function(matrix, number of the column among all, number of the matrix).
   template <class Function>
   void for_each_column(const Function& function) const {
     std::size_t column = 0;
@@ -248,7 +252,7 @@ struct LowRankMean {
     }
     return done;
   }
-  /// R_i <- R_i - n lost, at the owner of each element.
+  /// R_r <- R_r - n lost in the elements that rank r owns, so its error keeps the loss of its codes.
   static void take_what_owners_lost(const Factor& lost, std::vector<Factor>& right) {
     const Column loss = FactorMean::joined(lost);
     const auto ranks = static_cast<int>(right.size());
@@ -262,6 +266,7 @@ struct LowRankMean {
       own = FactorMean::like(own, values);
     }
   }
+  /// Entry (i, j) of P R^T for a matrix.
   [[nodiscard]] double product(const Factor& p, const Factor& r, std::size_t matrix, std::int64_t i,
                                std::int64_t j) const {
     double sum = 0.0;
@@ -272,7 +277,7 @@ struct LowRankMean {
     });
     return sum;
   }
-  /// function(matrix, row, column, element)
+  /// Calls function(number of the matrix, row, column, element).
   template <class Function>
   void for_each_element(const Function& function) const {
     for (std::size_t k = 0; k < matrices.size(); ++k) {
@@ -281,6 +286,7 @@ struct LowRankMean {
       }
     }
   }
+  /// `into`, with m - P R^T in the elements of matrices.
   [[nodiscard]] std::vector<float> without(const std::vector<double>& m, const Factor& p, const Factor& r,
                                            std::vector<float> into) const {
     for_each_element([&](std::size_t k, std::int64_t i, std::int64_t j, std::size_t element) {

@@ -19,7 +19,7 @@ struct LowRankMuon {
   LowRankMean mean;
   std::int64_t t = 0;
 
-  /// By the root mean square of the ranks' norms.
+  /// Factor that clips by the root mean square of the ranks' norms.
   [[nodiscard]] double clip_factor(const Ranks& gradients) const {
     const double clip = moments.hyper.clip_norm;
     double mean_square = 0.0;

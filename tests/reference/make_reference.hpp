@@ -20,7 +20,7 @@
 
 namespace kadam::reference {
 
-/// THE table of references.
+/// The table of references, one for each algorithm.
 inline constexpr Reference references[] = {
     adam_reference,           lamb_reference,          onebit_adam_reference,
     apmsqueeze_reference,     onebit_lamb_reference,   zero_one_adam_reference,
@@ -29,7 +29,8 @@ inline constexpr Reference references[] = {
     local_muon_reference,     low_rank_muon_reference,
 };
 
-/// The reference of an algorithm, with its options by the names that configurations have.
+/// Makes the reference of an algorithm. Options have the names of configurations. Errors:
+/// std::invalid_argument for an unknown algorithm, or an option that it does not read.
 inline Simulation make_reference(const std::string& name, const Options& options, const World& world) {
   for (const Reference& reference : references) {
     if (name != reference.name) continue;

@@ -35,7 +35,8 @@ inline Rows transposed(const Rows& a) {
   return t;
 }
 
-/// Muon's five steps of Newton and Schulz, as published: the shorter side as rows; in double.
+/// A matrix orthogonalised by Muon's five Newton-Schulz steps, as published, in double. A high matrix is
+/// transposed meanwhile.
 inline Rows orthogonalised(const Rows& matrix) {
   const bool is_high = matrix.size() > matrix[0].size();
   Rows x = is_high ? transposed(matrix) : matrix;
@@ -61,10 +62,11 @@ inline Rows orthogonalised(const Rows& matrix) {
   return is_high ? transposed(x) : x;
 }
 
-/// Which matrices an option `matrices` names: "all", or patterns between commas.
+/// The matrices that an option `matrices` names: "all", or patterns between commas.
 struct Matrices {
   std::string names = "all";
 
+  /// Whether a tensor is one of them.
   [[nodiscard]] bool hold(const Tensor& tensor) const {
     if (!tensor.is_matrix() || !tensor.spectral) return false;
     if (names == "all") return true;
@@ -76,18 +78,18 @@ struct Matrices {
   }
 };
 
-/// Moments of one gradient after the other, and Muon's direction of each.
+/// Moments of a sequence of gradients, and the directions of Muon for matrices and of Adam for all else.
 struct MuonMoments {
   Hyper hyper;
   Matrices matrices;
   std::vector<float> m;
   std::vector<float> v;
-  std::vector<FactoredVariance> factors = {};  ///< one in place of v; none: v it is
+  std::vector<FactoredVariance> factors = {};  ///< one, from which v follows; or none: v is kept
 
   MuonMoments(const Hyper& h, const Matrices& of, std::int64_t elements)
       : hyper(h), matrices(of), m(static_cast<std::size_t>(elements), 0.0F), v(m) {}
 
-  /// u times the learning rate of each element, after step t's gradient.
+  /// Takes the gradient g of step t; returns the direction times the learning rate of each element.
   [[nodiscard]] std::vector<float> step(const std::vector<float>& g, std::int64_t t) {
     const std::vector<Rates> rates = hyper.rates(t, m.size());
     std::vector<float> u(m.size());

@@ -10,11 +10,12 @@
 #include <string>
 #include <vector>
 
-/// Formats of 16 bits, from what they mean: a mantissa times a power of two.
+/// Number formats, defined by their values: a mantissa times a power of two.
 namespace kadam::reference {
 
+/// A format; by default float32.
 struct Format {
-  int mantissa_bits = 24;     ///< with the leading one
+  int mantissa_bits = 24;     ///< the leading one included
   int least_exponent = -126;  ///< of normal numbers
   int greatest_exponent = 127;
 
@@ -25,7 +26,7 @@ struct Format {
     throw std::invalid_argument("no reference knows the format " + name);
   }
 
-  /// To nearest, ties to even; infinite from half an ulp beyond the largest number on.
+  /// Rounds to nearest, ties to even; to infinity from half an ulp beyond the largest number on.
   [[nodiscard]] float rounded(float value) const {
     if (!std::isfinite(value) || value == 0.0F) return value;
     int exponent = 0;
@@ -40,7 +41,7 @@ struct Format {
     return values;
   }
 
-  /// What 16 bits of this format mean: sign, exponent, mantissa.
+  /// The value of 16 bits of this format: sign, exponent, mantissa.
   [[nodiscard]] float value_of(std::uint16_t bits) const {
     const int fraction_bits = mantissa_bits - 1;
     const int fraction = bits & ((1 << fraction_bits) - 1);

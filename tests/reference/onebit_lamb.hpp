@@ -14,12 +14,12 @@
 
 namespace kadam::reference {
 
-/// How far the layer-wise ratio of 1-bit LAMB may go, and how fast.
+/// Limits of the layer-wise ratio r of 1-bit LAMB, and of its change per step.
 struct RatioLimits {
   double min = 0.5;
   double max = 4.0;
   double change = 0.1;
-  double beta3 = 0.9;  ///< of the mean trust ratio of the warm-up
+  double beta3 = 0.9;  ///< of the moving average of the warm-up's trust ratios
 };
 
 /// 1-bit LAMB: LAMB on the mean gradient, then a frozen variance, one compressed momentum for all tensors and
@@ -31,10 +31,11 @@ struct OnebitLamb {
   WarmupMean warmup_mean = {};
   std::int64_t warmup_steps;
   std::vector<bool> active;
-  std::vector<float> fresh;         ///< w
-  std::vector<double> trust_mean;   ///< c of each tensor, of the warm-up
-  std::vector<double> ratio;        ///< r
-  std::vector<double> scale_match;  ///< sigma: all tensors are sent at the same scale
+  std::vector<float> fresh;        ///< w: variance that goes on after the freeze
+  std::vector<double> trust_mean;  ///< c of each tensor: average trust ratio of the warm-up
+  std::vector<double> ratio;       ///< r of each tensor
+  std::vector<double>
+      scale_match;  ///< sigma of each tensor, which gives all momenta the same scale in the code
   double variance_floor = 0.1;
 
   OnebitLamb(Lamb warmup, const RatioLimits& l, const Code& code, std::int64_t warmup_length, int ranks,
@@ -87,7 +88,7 @@ struct OnebitLamb {
       scale_match[k] = rms[k] > 0.0 ? sum / non_zero / rms[k] : 1.0;
   }
 
-  /// |m| / sqrt(active count) of a tensor
+  /// |m| / sqrt(number of active elements) of a tensor
   [[nodiscard]] double momentum_rms(const Tensor& tensor) const {
     double squares = 0.0;
     std::int64_t count = 0;
@@ -116,7 +117,7 @@ struct OnebitLamb {
     return warmup_mean.undecided(lamb.t <= warmup_steps, mean);
   }
 
-  /// times sigma^power, tensor by tensor
+  /// values <- values * sigma^power, tensor by tensor
   void scale_tensors(std::vector<float>& values, double power) const {
     for (std::size_t k = 0; k < lamb.hyper.tensors.size(); ++k) {
       const auto factor = static_cast<float>(std::pow(scale_match[k], power));
@@ -125,7 +126,7 @@ struct OnebitLamb {
     }
   }
 
-  /// w follows the gradient that the two momenta imply.
+  /// w <- ema(w, g^2) with the mean gradient g that follows from the old and the new momentum.
   void refresh_variance(const std::vector<float>& previous) {
     const double beta1 = lamb.hyper.beta1;
     for (std::size_t i = 0; i < fresh.size(); ++i) {

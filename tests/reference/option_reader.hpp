@@ -15,28 +15,30 @@
 
 namespace kadam::reference {
 
-/// Numbers (a truth is 0 or 1), words, and lists of numbers.
+/// Options by name: numbers (false is 0, true is 1), words, and lists of numbers.
 using Options = std::map<std::string, std::variant<double, std::string, std::vector<double>>>;
 
-/// What a simulation is made for.
+/// Ranks, vector and parameter groups of a simulation.
 struct World {
   int ranks = 1;
   std::int64_t elements = 0;
   std::vector<Tensor> tensors = {};
-  int ranks_per_node = 1;  ///< of compressed means; dense ones differ by rounding alone
+  int ranks_per_node = 1;  ///< for compressed means; dense ones in two levels differ only by rounding
   std::vector<Group> groups = {};
 };
 
-/// Hands out each option once; those that nobody asked for are an error.
+/// Reads options. Each can be read once; require_all_read() throws if one was not.
 class OptionReader {
  public:
   OptionReader(Options options, const World& world) : world_(world), left_(std::move(options)) {}
 
+  /// The value of an option, or `otherwise` if it is not given.
   double number(const std::string& name, double otherwise) { return take(name, otherwise); }
   std::int64_t count(const std::string& name, std::int64_t otherwise) {
     return static_cast<std::int64_t>(take(name, static_cast<double>(otherwise)));
   }
   std::string word(const std::string& name, const std::string& otherwise) { return take(name, otherwise); }
+  /// Whether an option is this word.
   bool is(const std::string& name, const std::string& word) { return take(name, std::string()) == word; }
 
   Hyper hyper() {
@@ -68,6 +70,7 @@ class OptionReader {
     c.short_errors = is("errors", "bf16");
     return c;
   }
+  /// Errors: std::invalid_argument that names an option that was not read.
   void require_all_read() const {
     if (!left_.empty()) throw std::invalid_argument("no reference honours " + left_.begin()->first);
   }

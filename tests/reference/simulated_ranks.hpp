@@ -15,7 +15,7 @@ inline Ranks zeros(int ranks, std::int64_t elements) {
   return {static_cast<std::size_t>(ranks), std::vector<float>(static_cast<std::size_t>(elements), 0.0F)};
 }
 
-/// Sum in rank order, times 1/n.
+/// The mean over ranks: the sum in rank order, times 1/n.
 inline std::vector<float> dense_mean(const Ranks& values) {
   std::vector<float> mean(values[0].size());
   const auto inverse = static_cast<float>(1.0 / static_cast<double>(values.size()));
@@ -27,7 +27,7 @@ inline std::vector<float> dense_mean(const Ranks& values) {
   return mean;
 }
 
-/// The values, but the exact mean over ranks of `kept` where an element is kept dense.
+/// `values`, with the exact mean of `kept` over ranks in the elements that are kept dense.
 inline std::vector<float> with_exact_mean(std::vector<float> values, const Ranks& kept,
                                           const std::vector<bool>& dense) {
   const std::vector<float> mean = dense_mean(kept);
@@ -37,7 +37,7 @@ inline std::vector<float> with_exact_mean(std::vector<float> values, const Ranks
   return values;
 }
 
-/// Of every `ranks_per_node` consecutive ranks their mean: what the nodes then exchange in two levels.
+/// The mean of each node, that is of ranks_per_node consecutive ranks, which nodes exchange in two levels.
 inline Ranks node_means(const Ranks& values, int ranks_per_node) {
   Ranks means;
   for (auto first = values.begin(); first != values.end(); first += ranks_per_node) {

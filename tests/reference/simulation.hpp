@@ -11,7 +11,7 @@
 
 namespace kadam::reference {
 
-/// An optimizer over simulated ranks. A copy goes on by itself.
+/// An optimizer over simulated ranks. A copy has its own state and goes on from here.
 class Simulation {
  public:
   template <class Optimizer>
@@ -23,11 +23,11 @@ class Simulation {
   Simulation& operator=(Simulation&&) = default;
   ~Simulation() = default;
 
-  /// working: the parameters of each rank.
+  /// Takes a step. working: the parameters of each rank. gradients: those of each rank.
   void step(Ranks& working, const Ranks& gradients) { optimizer_->step(working, gradients); }
-  /// Delivers what is owed.
+  /// Delivers all that the optimizer owes (errors, residuals).
   void flush(Ranks& working) { optimizer_->flush(working); }
-  /// About which elements only rounding decided in the last step: each once.
+  /// Elements about which only rounding decided in the last step, sorted, each once.
   [[nodiscard]] Undecided undecided() const {
     Undecided elements = optimizer_->undecided();
     std::sort(elements.begin(), elements.end());
@@ -67,7 +67,8 @@ class Simulation {
   std::unique_ptr<AnyOptimizer> optimizer_;
 };
 
-/// Simulates an optimizer that steps the parameters of all ranks, or those that they all hold.
+/// Makes a simulation of an optimizer. Its step() takes the parameters of each rank, or one vector that all
+/// ranks have in common: see Replicated.
 template <class Optimizer>
 Simulation simulation_of(Optimizer optimizer) {
   if constexpr (requires(Ranks & working, const Ranks& g) { optimizer.step(working, g); }) {
@@ -77,7 +78,8 @@ Simulation simulation_of(Optimizer optimizer) {
   }
 }
 
-/// A row of the table of references: the name that configurations have, and what reads its options.
+/// A row of the table of references: the name of an algorithm, and a function that reads its options and
+/// makes it.
 struct Reference {
   const char* name;
   Simulation (*make)(OptionReader& read, const World& world);

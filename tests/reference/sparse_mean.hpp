@@ -16,8 +16,9 @@
 
 namespace kadam::reference {
 
-/// max(1, floor(density len + 1/2)) indices of the largest magnitudes in a block; ties: the lower index.
-/// undecided: gets the last of them and the first that is not, if rounding alone parted them.
+/// Indices of the max(1, floor(density len + 1/2)) largest magnitudes in a block; the lower index wins ties.
+/// Appends to `undecided` the last one selected and the first one not selected if only rounding decided
+/// between them.
 inline std::vector<std::size_t> largest_in(const std::vector<float>& values, Chunk block, double density,
                                            Undecided* undecided = nullptr, float slack = 1.0F) {
   std::vector<std::size_t> order(static_cast<std::size_t>(block.end - block.begin));
@@ -43,12 +44,13 @@ inline std::vector<std::size_t> largest_in(const std::vector<float>& values, Chu
 struct SparseMean {
   double density = 0.01;
   std::int64_t select_block = 4096;  ///< 0: one block for all, or one per owner
-  bool two_levels = false;           ///< of a value its sign is sent and one bit; what that leaves stays
+  bool two_levels = false;           ///< a value is sent as sign and one bit; the rest stays in the residual
   bool by_owner = false;             ///< the owner of a block applies only the largest of its mean
-  float slack = 1.0F;                ///< of what is undecided
-  Undecided undecided = {};          ///< in the last exchange
+  float slack = 1.0F;                ///< factor on the distance within which rounding may decide
+  Undecided undecided = {};          ///< of the last exchange
 
-  /// What is applied is taken from the residuals of those who sent it.
+  /// Returns the mean of the sent entries. Subtracts each applied entry from the residual of the ranks that
+  /// sent it.
   std::vector<float> operator()(Ranks& residual) {
     undecided.clear();
     if (residual.size() == 1) {

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-/// Tensors with rules of their own. Nothing of Kadam is used here.
+/// Tensors and parameter groups. Nothing of Kadam is used here.
 namespace kadam::reference {
 
-/// Elements [begin, end) of the flat vector, and what their parameter group says about them.
+/// A tensor: elements [begin, end) of the flat vector, with the rules of its parameter group.
 struct Tensor {
   std::int64_t begin = 0;
   std::int64_t end = 0;
@@ -23,12 +23,13 @@ struct Tensor {
   std::vector<std::int64_t> shape = {};     ///< empty: one dimension
   bool spectral = true;
 
-  /// As a matrix: the first extent by the rest.
+  /// Extents as a matrix: the first extent, and the product of the others.
   [[nodiscard]] std::int64_t rows() const { return shape.size() < 2 ? end - begin : shape[0]; }
   [[nodiscard]] std::int64_t columns() const { return rows() == 0 ? 0 : (end - begin) / rows(); }
   [[nodiscard]] bool is_matrix() const { return rows() > 1 && columns() > 1; }
 };
 
+/// A parameter group.
 struct Group {
   std::string tensors;  ///< a pattern of whole names; * stands for any characters
   double lr_scale = 1.0;
@@ -36,7 +37,7 @@ struct Group {
   bool dense = false;
 };
 
-/// Whether a name fits a pattern: tries all that a star may stand for.
+/// Whether a name fits a pattern, by trying every text that a star may stand for.
 inline bool fits(std::string_view pattern, std::string_view name) {
   if (pattern.empty()) return name.empty();
   if (pattern.front() != '*') {
@@ -48,8 +49,8 @@ inline bool fits(std::string_view pattern, std::string_view name) {
   return false;
 }
 
-/// The first group that fits a tensor counts, alone; tensors of fewer than dense_below elements are dense,
-/// too.
+/// Gives each tensor the rules of the first group that fits its name. Tensors of fewer than dense_below
+/// elements become dense as well.
 inline void apply_groups(const std::vector<Group>& groups, std::int64_t dense_below,
                          std::vector<Tensor>& tensors) {
   for (Tensor& tensor : tensors) {

@@ -8,10 +8,11 @@
 #include <numeric>
 #include <vector>
 
-/// The largest entries by plain sorting: what the kernels must equal. Nothing of Kadam is used here.
+/// The largest entries by plain sorting. The kernels must select the same. Nothing of Kadam is used here.
 namespace kadam::reference {
 
-/// Indices of the k largest |values| in [begin, end), ascending; of equal ones the lower index first.
+/// Indices of the k largest |values| in [begin, end), ascending; k = max(1, floor(density len + 1/2)). The
+/// lower index wins ties.
 inline std::vector<std::int64_t> largest(const std::vector<float>& values, std::int64_t begin,
                                          std::int64_t end, double density) {
   const auto wanted = static_cast<std::int64_t>(std::floor(density * static_cast<double>(end - begin) + 0.5));
@@ -26,7 +27,7 @@ inline std::vector<std::int64_t> largest(const std::vector<float>& values, std::
   return order;
 }
 
-/// The same of every block of a vector; block = 0: one block.
+/// largest() of every block of a vector; block = 0: the vector is one block.
 inline std::vector<std::int64_t> largest_of_blocks(const std::vector<float>& values, std::int64_t block,
                                                    double density) {
   const auto elements = static_cast<std::int64_t>(values.size());

@@ -8,14 +8,15 @@
 
 namespace kadam::reference {
 
-/// What one bit says of a magnitude: the mean of those above the mean of all, or of the others. Where there
-/// are zeros among them, the mean of those that are not 0, or 0. Nothing of Kadam is used here.
+/// The two magnitudes that one bit selects: `high`, the mean of the magnitudes above their mean, and `low`,
+/// the mean of the others. If there are zeros among them: the mean of those that are not 0, and 0. Nothing of
+/// Kadam is used here.
 struct TwoLevels {
   double border = 0.0;
   float low = 0.0F;
   float high = 0.0F;
 
-  /// Index: of the elements that are sent.
+  /// The levels of the sent elements. sent: their indices.
   template <class Index>
   static TwoLevels of(const std::vector<float>& values, const std::vector<Index>& sent) {
     TwoLevels levels;
@@ -41,7 +42,7 @@ struct TwoLevels {
   }
 
   [[nodiscard]] bool is_high(float value) const { return static_cast<double>(std::fabs(value)) > border; }
-  /// What is said of a value.
+  /// A value as it is decoded: its sign with one of the two magnitudes.
   [[nodiscard]] float decoded(float value) const { return std::copysign(is_high(value) ? high : low, value); }
 };
 

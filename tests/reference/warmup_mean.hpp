@@ -16,7 +16,7 @@ namespace kadam::reference {
 /// The clipped mean gradient of a warm-up's steps: exact, or a compressed mean of the ranks' clipped
 /// gradients.
 struct WarmupMean {
-  std::optional<CompressedMean> coded = std::nullopt;
+  std::optional<CompressedMean> coded = std::nullopt;  ///< none: the mean is exact
 
   std::vector<float> operator()(const Hyper& hyper, const Ranks& gradients) {
     if (!coded) return gradient_mean(hyper, gradients);
@@ -26,13 +26,14 @@ struct WarmupMean {
     in_code.flip();
     return with_exact_mean((*coded)(g, in_code), g, dense);
   }
-  /// Of the last step of the warm-up, or of a later one with this mean of its momentum.
+  /// Undecided elements of the last step: a step of the warm-up, or a later one with `momentum`, the mean of
+  /// the momentum.
   [[nodiscard]] const Undecided& undecided(bool warms_up, const CompressedMean& momentum) const {
     return warms_up && coded ? coded->undecided : momentum.undecided;
   }
 };
 
-/// momentum: the code of the momentum, whose blocks it shares.
+/// Reads the option warmup_code. momentum: the code of the momentum, whose blocks the warm-up's code shares.
 inline WarmupMean make_warmup_mean(OptionReader& read, const World& world, Code momentum) {
   momentum.name = read.word("warmup_code", "none");
   if (momentum.name == "none") return {};

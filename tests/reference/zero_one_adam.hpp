@@ -13,7 +13,7 @@
 
 namespace kadam::reference {
 
-/// On which steps 0/1 Adam refreshes the variance, and on which it exchanges anything at all.
+/// Schedule of 0/1 Adam: the steps that refresh the variance, and those that synchronise.
 struct ZeroOnePolicy {
   std::int64_t variance_freeze_step = 0;
   std::int64_t variance_kappa = 16;
@@ -34,6 +34,7 @@ struct ZeroOnePolicy {
   }
 };
 
+/// 0/1 Adam.
 struct ZeroOneAdam {
   Hyper hyper;
   ZeroOnePolicy policy;
@@ -46,7 +47,7 @@ struct ZeroOneAdam {
   std::int64_t variance_steps = 0;
   std::int64_t last_sync = 0;
   std::int64_t t = 0;
-  bool momentum_differs = false;  ///< after a sync step without learning rate
+  bool momentum_differs = false;  ///< between ranks: after a sync step with learning rates of 0
   double variance_floor = 0.1;
 
   ZeroOneAdam(const Hyper& h, const Code& code, const ZeroOnePolicy& p, int ranks, std::int64_t elements)
@@ -108,7 +109,7 @@ struct ZeroOneAdam {
     }
   }
 
-  /// (1 - lambda Gamma) start - step / D, without a step where v = 0 or where nothing is to move
+  /// (1 - lambda Gamma) start - step / D with D of denominator(); no step where v = 0 or lr_scale = 0.
   [[nodiscard]] std::vector<float> moved(const std::vector<float>& start,
                                          const std::vector<float>& step) const {
     std::vector<float> end(start.size());
@@ -135,8 +136,8 @@ struct ZeroOneAdam {
   }
   [[nodiscard]] const Undecided& undecided() const { return mean.undecided; }
 
-  /// x moves by what all ranks have gone on the average, and m <- that / Gamma; without variance m <- 0.
-  /// Where nothing is to move each m stays what it is.
+  /// Moves x by `sum`, the mean of u over ranks, and sets m <- sum / Gamma; where v = 0: m <- 0. Where
+  /// lr_scale = 0 each rank keeps its m.
   void take(const std::vector<float>& sum) {
     const std::vector<Rates> rates = hyper.rates(t, v.size());
     for (std::size_t r = 0; r < x.size(); ++r) {
@@ -156,7 +157,7 @@ struct ZeroOneAdam {
     gamma_sum = 0.0;
   }
 
-  /// A synchronisation that is not compressed, if there is anything to deliver.
+  /// An exact synchronisation, if there are steps to deliver.
   void flush(Ranks& working) {
     if (gamma_sum == 0.0) return;
     take(dense_mean(u));
