@@ -17,8 +17,7 @@ enum ExitCode : int {
   exit_success = 0,
   exit_failure = 1,  ///< something failed while running; the job was ended
   exit_usage = 2,    ///< a wrong option, file or configuration; nothing was started
-  exit_stopped = 75  ///< a signal or --walltime stopped it after a checkpoint; the same command with --resume
-                     ///< auto goes on
+  exit_stopped = 75  ///< stopped by a signal or --walltime, after a checkpoint: --resume auto goes on
 };
 
 /// A mistake in the command line, a file or the configuration. Only inside the callable of Session::prepare()

@@ -19,8 +19,7 @@ struct StepSeconds {
   double exchange = 0.0;  ///< the agreement on the gradient included
   double decode = 0.0;    ///< reduction and update included
   double rest = 0.0;      ///< remainder of the step, outside of all phases
-  double wait =
-      0.0;  ///< part of `exchange`: the agreement on the gradient, where fast ranks wait for slow ones
+  double wait = 0.0;      ///< part of `exchange`: the agreement, where fast ranks wait for slow ones
 
   [[nodiscard]] double total() const { return compute + encode + exchange + decode + rest; }
   /// Adds one step that took `step_seconds` in all.

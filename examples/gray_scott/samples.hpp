@@ -15,8 +15,8 @@ namespace gray_scott {
 /// Memory: 16 (jumps + 1) B per cell, halos included.
 class History {
  public:
-  using States =
-      Kokkos::View<double****, Kokkos::LayoutRight, MemorySpace>;  ///< [slot][row][species][column]
+  /// Shape: [slot][row][species][column].
+  using States = Kokkos::View<double****, Kokkos::LayoutRight, MemorySpace>;
 
   History(const ExecutionSpace& exec, const Slab& slab, std::int64_t jumps)
       : slab_(slab),

@@ -31,11 +31,10 @@ struct OnebitLamb {
   WarmupMean warmup_mean = {};
   std::int64_t warmup_steps;
   std::vector<bool> active;
-  std::vector<float> fresh;        ///< w: variance that goes on after the freeze
-  std::vector<double> trust_mean;  ///< c of each tensor: average trust ratio of the warm-up
-  std::vector<double> ratio;       ///< r of each tensor
-  std::vector<double>
-      scale_match;  ///< sigma of each tensor, which gives all momenta the same scale in the code
+  std::vector<float> fresh;         ///< w: variance that goes on after the freeze
+  std::vector<double> trust_mean;   ///< c of each tensor: average trust ratio of the warm-up
+  std::vector<double> ratio;        ///< r of each tensor
+  std::vector<double> scale_match;  ///< sigma of each tensor: all momenta are sent at the same scale
   double variance_floor = 0.1;
 
   OnebitLamb(Lamb warmup, const RatioLimits& l, const Code& code, std::int64_t warmup_length, int ranks,
