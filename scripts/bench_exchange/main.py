@@ -16,13 +16,13 @@ sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
 import report  # noqa: E402
 
 MPI = "MPI all-reduce"
-# Open MPI's coll_tuned_allreduce_algorithm; without a number it chooses.
+# Values of Open MPI's coll_tuned_allreduce_algorithm; None: Open MPI chooses.
 ALGORITHMS = {"its choice": None, "basic linear": 1, "nonoverlapping": 2, "recursive doubling": 3, "ring": 4,
               "segmented ring": 5, "Rabenseifner": 6}
 NO_LAB = 77
 DENSE = ("dense mean, float32", "dense mean, bf16")
 CODED = ("compressed mean", "LoCo", "sparse mean")
-# Between hosts so far apart that an exchange's time is that of its messages, one after the other.
+# A lab whose hosts are so far apart that latency alone decides the time of an exchange.
 FAR_RATE, FAR_DELAY, FAR_ELEMENTS = "1gbit", "5ms", 100_000
 
 
@@ -39,7 +39,7 @@ def parse():
 
 
 def chosen_algorithms(words):
-    """Of ALGORITHMS those that are named, a_b for a b."""
+    """The entries of ALGORITHMS that the text names: "all", or words between commas, with _ for each space."""
     by_word = {name.lower().replace(" ", "_"): name for name in ALGORITHMS}
     names = list(by_word) if words == "all" else words.split(",")
     unknown = [name for name in names if name not in by_word]
@@ -55,7 +55,7 @@ def words_for_mpirun(algorithm):
 
 
 def runs(algorithms):
-    """(what is said of it, names of exchanges, algorithm of MPI, how many times --seconds)"""
+    """Yields (description, names of exchanges, number of MPI's algorithm, factor on --seconds) for each run."""
     for name, number in algorithms.items():
         yield f"{MPI}, {name}", [MPI], number, 1
     for name in DENSE:
@@ -71,7 +71,7 @@ def command(arguments, rate, elements, names, algorithm, seconds):
 
 
 def output_of(words):
-    """None where the system does not allow such a lab."""
+    """The standard output of a command; None where the system does not allow such a lab."""
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode == NO_LAB:
         print(f"kadam: {done.stderr.strip()}", file=sys.stderr)
@@ -83,13 +83,12 @@ def output_of(words):
 
 
 def json_objects(output):
-    """Between what launchers say; of None none."""
+    """The JSON objects among the lines of an output, which launchers write to as well; none if it is None."""
     return map(json.loads, filter(lambda line: line.startswith("{"), (output or "").splitlines()))
 
 
 def results_at(arguments, rate, progress):
-    """JSON objects of all exchanges, as kadam-bench prints them, with the rate; of MPI's with its algorithm in the
-    name."""
+    """Yields the JSON objects of kadam-bench for all exchanges, with the rate; MPI's with the algorithm in its name."""
     output_of([arguments.netlab, "shape", "--rate", rate])
     for said, names, algorithm, share in runs(arguments.algorithms):
         progress(f"{rate}: {said}")
@@ -101,7 +100,7 @@ def results_at(arguments, rate, progress):
 
 
 def results_far_apart(arguments, progress):
-    """The same of short vectors, in a lab of its own with a delay; nothing where there can be none."""
+    """Yields the same for short vectors, in a separate lab with a delay; nothing where delays are not possible."""
     rate = f"{FAR_RATE}+{FAR_DELAY}"
     progress(f"{rate}: short vectors")
     output = output_of([arguments.netlab, "with", "--name", f"far{os.getpid()}", "--hosts", str(arguments.hosts),
@@ -118,7 +117,7 @@ def show_progress(words):
 
 
 def measure(arguments):
-    """All results; each is in the file as soon as it is known."""
+    """Returns all results; writes each to the file as soon as it is known."""
     pathlib.Path(arguments.out).parent.mkdir(parents=True, exist_ok=True)
     results = []
     with open(arguments.out, "w", encoding="utf-8") as file:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tables of what kadam-bench exchange measured: all of it, and beside what is wanted."""
+"""Tables of the results of kadam-bench exchange: all of them, and a comparison with the goals."""
 import pathlib
 import sys
 
@@ -9,21 +9,21 @@ import report  # noqa: E402
 
 FLOAT32_BASELINES = ("MPI all-reduce", "dense mean, float32")
 BF16_BASELINE = "dense mean, bf16"
-# What is wanted, is wanted of vectors of this length on, with a cable for each rank.
+# The goals hold for vectors of at least this length, with a cable for each rank.
 LONG_ENOUGH = 25_000_000
 LIMIT, LIMIT_AND_LATENCIES = "to limit", "to limit and 2 latencies"
-# Of an exchange's time over the wire's limit, at most, with two cores for the kernels of all ranks: the first line
-# that an exchange's name begins with and whose rates have its. The first bytes are encoded before they leave, the last
-# decoded when they have come: of a short message that and its way count beside the wire.
+# Goals for time / limit of the wire, at most, with two cores for the kernels of all ranks: (beginning of the exchange's
+# name, rates, limit, ratio). The first fitting line counts. The first bytes are encoded before they leave and the last
+# are decoded after they have come: with short messages this and the latency count, too.
 RATIOS_WANTED = (("dense mean", ("100mbit", "1gbit"), LIMIT, 1.1),
                  ("compressed mean, 1 bit", ("1gbit",), LIMIT, 2.0),
                  ("compressed mean", ("100mbit", "1gbit"), LIMIT, 1.15),
                  ("sparse mean, own, 1/1024", ("100mbit", "1gbit"), LIMIT_AND_LATENCIES, 1.2),
                  ("sparse mean, owner, 1/1024", ("100mbit", "1gbit"), LIMIT_AND_LATENCIES, 1.2),
                  ("sparse mean", ("100mbit", "1gbit"), LIMIT, 1.2))
-# Of an exchange of a short vector between hosts that are far apart, at most.
+# Goal for an exchange of a short vector between hosts that are far apart, at most.
 ROUND_TRIPS_WANTED = 3.0
-# Times faster than the best float32 dense exchange, at a rate.
+# Goals for the speed-up over the best float32 dense exchange, at a rate, at least.
 SPEEDUPS_WANTED = (("compressed mean, 1 bit", "100mbit", 20.0),)
 
 LEGEND = """\
@@ -36,7 +36,7 @@ the last and back, measured in the same run, while the others wait; a latency is
 
 
 def best_dense(results):
-    """The fastest float32 one, MPI's by whatever algorithm or ours."""
+    """The fastest dense float32 exchange: MPI's with any algorithm, or Kadam's."""
     dense = [result for result in results if result["exchange"].startswith(FLOAT32_BASELINES)]
     return min(dense, key=lambda result: result["seconds"], default=None)
 
@@ -65,14 +65,14 @@ def cells_of(result, float32, bf16):
 
 
 def table_of(results):
-    """Of one rate."""
+    """The table of one rate."""
     float32, bf16 = best_dense(results), bf16_dense(results)
     rows = [("exchange", "seconds", "runs", "MB counted", "MB sent", "to limit", "× float32", "× bf16")]
     return report.markdown(rows + [cells_of(result, float32, bf16) for result in results])
 
 
 def far_apart(result):
-    """Whether its hosts are: rates are then as 1gbit+5ms."""
+    """Whether the hosts of a result are far apart: its rate then has a delay, as in 1gbit+5ms."""
     return "+" in result["rate"]
 
 
@@ -123,7 +123,7 @@ def speedups_beside_wanted(results):
 
 
 def text_of(results):
-    """A table for each rate, one of round trips, the legend, and what is wanted."""
+    """A table for each rate, one of round trips, the legend, and the goals."""
     far = [result for result in results if far_apart(result)]
     rates = list(dict.fromkeys(result["rate"] for result in results if not far_apart(result)))
     parts, wanted = [], []

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Cases, each a record in a file of JSON lines: what was measured is not measured again. A case that fails says so."""
+"""Cases, each a record in a file of JSON lines. A case with a record is not measured again; a failed one has its
+reason."""
 import json
 import os
 import sys
@@ -13,7 +14,7 @@ from studies import SETTLE, dense_wire_seconds, measured_steps
 
 
 class Records:
-    """Those of a file, by workload, method and rate."""
+    """The records of a file, by workload, method and rate."""
 
     def __init__(self, path):
         self.path = path
@@ -25,7 +26,7 @@ class Records:
         return record["workload"], record["method"], record["rate"]
 
     def known(self, record):
-        """The one that the same command has made, if it did not fail."""
+        """The record of this case if the same command made it and did not fail, else None."""
         there = self.of.get(self.key(record))
         return there if there and there["made_by"] == record["made_by"] and "failed" not in there else None
 
@@ -50,7 +51,7 @@ def outcome(record):
 
 
 def share_of_others():
-    """Of the processors, what programs use while nothing of ours runs; 0 where the system does not tell."""
+    """The share of the processors that other programs use, before a measurement; 0 where the system does not tell."""
     def used():
         with open("/proc/stat", encoding="utf-8") as lines:
             user, nice, system, idle = (int(word) for word in lines.readline().split()[1:5])
@@ -68,13 +69,13 @@ class Bench:
     lab: object
     records: Records
     program: str  # kadam-train
-    python: str  # one that has PyTorch
-    data: str  # the transformer's text
+    python: str  # a Python with PyTorch
+    data: str  # text file for the transformer
     steps: int
     output: object  # folder
 
     def made_by(self, words):
-        """A program that was built anew has other steps."""
+        """Identifies a command, its program's build and the lab: a record made by another one is not used."""
         return (f"{' '.join(words)} @{int(os.stat(words[0]).st_mtime)} on {self.lab.hosts} hosts, "
                 f"mpirun {self.lab.mpirun_arguments}")
 
@@ -127,7 +128,7 @@ class Bench:
         return self.output / "curves" / workload.name / method.label.replace(" ", "_")
 
     def train(self, workload, method):
-        """The whole training, on an unshaped network: losses do not depend on the rate."""
+        """Trains to the end on an unshaped network, because losses do not depend on the rate."""
         words = kadam_runs.curve_command(self.program, workload, method, self.data)
         folder = self.curve_folder(workload, method)
         text = workload.config.read_text(encoding="utf-8")
@@ -140,6 +141,6 @@ class Bench:
                           "made_by": self.made_by(words) + f"\n{text}"}, measure)
 
     def curve(self, workload, method):
-        """The lines of its metrics; None where it was not trained, or failed."""
+        """The lines of a training's metrics; None if it was not run or failed."""
         record = self.records.of.get((workload.name, method.label, "curve"), {"failed": ""})
         return None if "failed" in record else kadam_runs.lines_of(self.curve_folder(workload, method), method)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs of kadam-train on the hosts of the lab, and what their metrics say."""
+"""Runs of kadam-train on the hosts of the lab, and figures from their metrics."""
 import json
 import math
 import shutil
@@ -13,14 +13,14 @@ from studies import SETTLE, median_round, timing_options, training_options
 PARTS = ("compute", "encode", "exchange", "decode")
 TIMED_TRAINING = {"training.log_every": 1, "training.held_out_examples": 8}
 CURVE_TRAINING = {"training.log_every": 1}
-# As scripts/netlab.sh run has it.
+# The environment that scripts/netlab.sh run sets.
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_PROC_BIND": "false"}
-# Of the loss, over which it is averaged.
+# Number of losses that are averaged.
 WINDOW = 20
 
 
 def command(program, workload, method, settings, data):
-    """Without the folder of the run."""
+    """The command line of a run, without --run."""
     words = [program, "--config", workload.config]
     if data and workload.name == "transformer":
         settings = settings | {"data.path": data}
@@ -47,7 +47,7 @@ def curve_command(program, workload, method, data):
 
 
 def run(lab, words, folder, timeout):
-    """None, or why it failed."""
+    """Runs a command on all hosts; returns None, or why it failed."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with subprocess.Popen(lab.run_command([*words, "--run", folder]), stdin=subprocess.DEVNULL,
@@ -62,7 +62,7 @@ def run(lab, words, folder, timeout):
 
 
 def run_alone(lab, words, folder, processes, timeout):
-    """The same without an exchange: every host trains for itself, the first in this folder."""
+    """Runs without an exchange: every host trains alone, the first one in `folder`. Returns None, or why it failed."""
     folders = [folder.with_name(f"{folder.name}_{host}") if host else folder for host in range(processes)]
     for one in folders:
         shutil.rmtree(one, ignore_errors=True)
@@ -72,7 +72,7 @@ def run_alone(lab, words, folder, processes, timeout):
 
 
 def lines_of(folder, method):
-    """A line of metrics per step."""
+    """The lines of metrics that have a loss: one per step."""
     text = (folder / method.optimizer / "metrics.jsonl").read_text(encoding="utf-8")
     return [line for line in map(json.loads, text.splitlines()) if "loss" in line]
 
@@ -82,12 +82,12 @@ def step_seconds(line):
 
 
 def timing_of(lines, round_steps):
-    """Means over the round of middling length; the seconds of a step of each phase, the very first step left out."""
+    """Means over the median round, and the mean seconds of a step of each phase, without the very first step."""
     measured = median_round(lines[SETTLE:], step_seconds, round_steps)
     phases = {}
     for line in lines[1:]:
         phases.setdefault(line["phase"], []).append(line)
-    # Of a phase that goes on, only those steps count.
+    # Of the phases in the median round only its steps count.
     for line in measured:
         phases[line["phase"]] = [other for other in measured if other["phase"] == line["phase"]]
     timing = {f"{part}_seconds": statistics.fmean(line[f"{part}_seconds"] for line in measured) for part in PARTS}
@@ -103,20 +103,19 @@ def timing_of(lines, round_steps):
 
 
 def mean_losses(lines):
-    """(step, mean of the last losses), from the first step on that has so many."""
+    """(step, mean of the last WINDOW losses), from the first step on that has WINDOW losses."""
     losses = [math.inf if line["loss"] is None else line["loss"] for line in lines]
     return [(lines[end - 1]["step"], statistics.fmean(losses[end - WINDOW:end]))
             for end in range(WINDOW, len(losses) + 1)]
 
 
 def steps_to(lines, loss):
-    """The first step at which the mean of the last losses is so low; None if it never is."""
+    """The first step at which the mean of the last losses is at most `loss`; None if there is none."""
     return next((step for step, mean in mean_losses(lines) if mean <= loss), None)
 
 
 def course_of(lines, seconds_of_phase):
-    """(seconds since the start, mean of the last losses) after each step, as long as steps are of phases that are
-    known."""
+    """(seconds since the start, mean of the last losses) after each step, up to the first phase of unknown duration."""
     end, seconds = {}, 0.0
     for line in lines:
         if line["phase"] not in seconds_of_phase:
@@ -127,5 +126,5 @@ def course_of(lines, seconds_of_phase):
 
 
 def seconds_to(lines, loss, seconds_of_phase):
-    """The steps to a loss, each as long as a step of its phase; None where that is not known."""
+    """Seconds until the loss, from the mean duration of a step of each phase; None if not reached or not known."""
     return next((seconds for seconds, mean in course_of(lines, seconds_of_phase) if mean <= loss), None)

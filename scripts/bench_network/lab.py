@@ -13,10 +13,10 @@ import time
 class Lab:
     def __init__(self, netlab, hosts, mpirun_arguments="", can_delay=False):
         self.netlab, self.hosts, self.mpirun_arguments = str(netlab), hosts, mpirun_arguments
-        self.can_delay = can_delay  # its cables
+        self.can_delay = can_delay  # whether its cables can have a delay
 
     def shape(self, rate):
-        """A rate like 100mbit, or 100mbit+50ms."""
+        """Shapes all cables. rate: as 100mbit, or 100mbit+50ms with a delay."""
         speed, _, delay = rate.partition("+")
         words = ["--rate", speed] + (["--delay", delay or "0ms"] if self.can_delay else [])
         done = subprocess.run([self.netlab, "shape", *words], capture_output=True, text=True, check=False)
@@ -24,15 +24,15 @@ class Lab:
             sys.exit(done.stderr.strip())
 
     def run_command(self, program):
-        """The words that run a program on all hosts."""
+        """The command line that runs a program on all hosts."""
         return [self.netlab, "run", "--mpirun-args", self.mpirun_arguments, "--", *map(str, program)]
 
     def exec_command(self, host, program):
-        """The words that run it on one."""
+        """The command line that runs a program on one host."""
         return [self.netlab, "exec", str(host), "--", *map(str, program)]
 
     def run_each(self, words_of, processes, environment, timeout):
-        """A program on each of the first hosts, words_of(host) its words: their exit codes, and what they said."""
+        """Runs words_of(host) on each of the first hosts; returns their exit codes and their outputs."""
         with tempfile.TemporaryDirectory() as name:
             said = [pathlib.Path(name, f"{host}") for host in range(processes)]
             files = [path.open("w+", encoding="utf-8") for path in said]
@@ -45,13 +45,13 @@ class Lab:
             return codes, [path.read_text(encoding="utf-8", errors="replace") for path in said]
 
     def bytes_sent(self):
-        """By the interface of the first host, since the lab is up."""
+        """Bytes that the interface of the first host has sent since the lab was started."""
         done = subprocess.run([self.netlab, "bytes"], capture_output=True, text=True, check=True)
         return json.loads(done.stdout)["hosts"][0]["sent"]
 
 
 def wait_for(processes, timeout):
-    """The exit codes. The first that fails, or the end of the time, ends them all: the others would wait for ever."""
+    """Waits; returns the exit codes. The first failure, or the timeout, ends all: the others would wait for ever."""
     end = time.monotonic() + timeout
     while any(process.poll() is None for process in processes):
         if any(process.poll() not in (None, 0) for process in processes) or time.monotonic() > end:
@@ -64,13 +64,13 @@ def wait_for(processes, timeout):
 
 
 def reason_of_first(codes, texts):
-    """Why one of several programs failed. Those that were ended did not fail first."""
+    """The reason of the first program that failed by itself, not because it was ended."""
     first = next((k for k, code in enumerate(codes) if code not in (0, -15)), 0)
     return reason(texts[first], codes[first])
 
 
 def reason(words, code):
-    """Why a program failed, in one line: the first that it says itself."""
+    """Why a program failed, in one line: the first telling line of its output."""
     lines = [line.strip() for line in words.splitlines()]
     own = [line for line in lines if line and not line.startswith("---") and "plm:rsh: Warning" not in line]
     telling = [line for line in own if "rror" in line or "kadam" in line or "fail" in line or "what()" in line]

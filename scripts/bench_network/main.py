@@ -25,7 +25,7 @@ DOCUMENT = report.DOCUMENT.with_name("end_to_end.md")
 
 
 def losses_of(texts):
-    """{workload: loss} of words like cnn=0.4."""
+    """{workload: loss} from a text like cnn=0.4."""
     losses = {workload.name: workload.loss for workload in WORKLOADS}
     for text in texts:
         name, _, value = text.partition("=")
@@ -63,7 +63,7 @@ def chosen_workloads(arguments):
 
 
 def methods_of(arguments):
-    """All methods, and those that were asked for."""
+    """All methods, and those of the algorithms on the command line."""
     known = optimizers(arguments.program)
     algorithms = known if arguments.algorithms == "all" else words_of(arguments.algorithms, known, "algorithm")
     methods = studies.methods(known)
@@ -87,7 +87,7 @@ def measure(bench, workloads, methods, rates, with_curves):
 
 
 def curves_of(bench, workload, methods):
-    """{label: lines}, where there is a curve. Who computes the same has the same."""
+    """{label: lines of metrics} of methods with a curve. Methods that compute the same share it."""
     curves = {method.label: bench.curve(workload, method) for method in methods}
     curves |= {one.label: curves.get(one.same_as) for one in (*methods, *PEERS) if one.same_as}
     return {label: lines for label, lines in curves.items() if lines is not None}
@@ -98,7 +98,7 @@ def phases_of(record):
 
 
 def told_to_loss(curves, loss, records):
-    """Adds the steps and the time to a loss, where there is a curve."""
+    """Adds steps and seconds to the loss to each record that has a curve."""
     for label, record in records.items():
         if "failed" in record or label not in curves:
             continue
@@ -107,8 +107,8 @@ def told_to_loss(curves, loss, records):
 
 
 def courses(curves, methods, records):
-    """Losses over time of dense Adam, of the way of dense Adam that is first at the loss, of PyTorch's, and of the
-    compressed optimizer that is: {label: points}."""
+    """Loss over time, {label: points}: of dense Adam, and of the variant of dense Adam, the peer and the compressed
+    optimizer that reach the loss first."""
     dense = [method.label for method in methods if method.dense and method.optimizer == "adam"]
     peers = [peer.label for peer in PEERS]
     others = [method.label for method in methods if not method.dense]
@@ -117,7 +117,7 @@ def courses(curves, methods, records):
 
 
 def by_rate(bench, workload, methods, rates):
-    """{rate: {label: record}} of what was asked for."""
+    """{rate: {label: record}} of these methods and the peers, where there are records."""
     labels = [method.label for method in methods] + [peer.label for peer in PEERS if bench.python]
     of = bench.records.of
     return {rate: {label: of[workload.name, label, rate] for label in labels if (workload.name, label, rate) in of}

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The models and data of kadam-train once more, in PyTorch: the same shapes, the same number of parameters."""
+"""The models and data of kadam-train in PyTorch: the same shapes, the same number of parameters."""
 import gzip
 import pathlib
 
@@ -33,7 +33,7 @@ class Block(nn.Module):
 
 
 class Transformer(nn.Module):
-    """Of bytes; the output projection is not tied to the embedding."""
+    """Transformer over bytes; the output projection is not tied to the embedding."""
 
     def __init__(self, width, depth, heads, context):
         super().__init__()
@@ -63,7 +63,7 @@ class Cnn(nn.Module):
 
 
 def text_batches(path, context, batch, seed):
-    """Endless (bytes, the byte after each)."""
+    """Endless batches: (bytes, the byte after each)."""
     text = torch.from_numpy(numpy.fromfile(pathlib.Path(path).expanduser(), dtype=numpy.uint8).astype(numpy.int64))
     generator = torch.Generator().manual_seed(seed)
     while True:
@@ -78,7 +78,7 @@ def read_idx(path, header):
 
 
 def image_batches(path, batch, seed):
-    """Endless (images, classes)."""
+    """Endless batches: (images, classes)."""
     folder = pathlib.Path(path or "/usr/share/datasets/fashion-mnist")
     images = read_idx(folder / "train-images-idx3-ubyte.gz", 16).view(-1, 1, 28, 28).float() / 255
     classes = read_idx(folder / "train-labels-idx1-ubyte.gz", 8).long()

@@ -14,7 +14,7 @@ ENVIRONMENT = {"GLOO_SOCKET_IFNAME": "eth0", "OMP_NUM_THREADS": "1", "MKL_NUM_TH
 
 
 def command(python, workload, peer, hosts, steps, data):
-    """Without the rank."""
+    """The command line of a peer, without its rank."""
     processes = peer.processes or hosts
     words = [python, PROGRAM, "--config", workload.config, "--exchange", peer.exchange, "--hosts", processes,
              "--master", MASTER, "--settle", SETTLE, "--steps", steps]
@@ -28,7 +28,7 @@ def timing_of(line):
 
 
 def run(lab, words, processes, timeout):
-    """Its timing, or {"failed": why}."""
+    """Runs the peer; returns its timing, or {"failed": reason}."""
     codes, texts = lab.run_each(lambda rank: [*words, "--rank", str(rank)], processes, ENVIRONMENT, timeout)
     lines = [line for line in texts[0].splitlines() if line.startswith('{"step_seconds_each"')]
     if any(codes) or not lines:

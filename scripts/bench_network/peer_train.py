@@ -41,7 +41,7 @@ def configuration_of(arguments):
 
 
 def distributed_model(model, exchange):
-    """With plain averaging of gradients, or what compresses it."""
+    """DDP with float32 gradients, or with a hook that compresses them."""
     if exchange == "powersgd":
         return with_power_sgd(model)
     wrapped = DistributedDataParallel(model)
@@ -51,7 +51,7 @@ def distributed_model(model, exchange):
 
 
 def with_power_sgd(model):
-    """All in one bucket: the collectives of two meet in different orders on gloo, and the process aborts."""
+    """DDP with PowerSGD in one bucket: with two, gloo meets their collectives in different orders and aborts."""
     wrapped = DistributedDataParallel(model, bucket_cap_mb=ONE_BUCKET_MB)
     state = powerSGD_hook.PowerSGDState(distributed.group.WORLD, matrix_approximation_rank=1, start_powerSGD_iter=2)
     wrapped.register_comm_hook(state, powerSGD_hook.powerSGD_hook)
@@ -59,7 +59,7 @@ def with_power_sgd(model):
 
 
 def step_seconds(model, batches, arguments):
-    """Of each measured step."""
+    """Takes steps; returns the seconds of each one after the first `settle`."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=arguments.lr, weight_decay=0, fused=True)
     seconds = []
     for _ in range(arguments.settle + arguments.steps):

@@ -12,7 +12,7 @@ from drawing import draw_panels  # noqa: E402
 
 PANEL_HEIGHT = 460
 COURSE_HEIGHT = 380
-NOT_SHAPED = 1e10  # where it stands on the axis
+NOT_SHAPED = 1e10  # place of the unshaped network on the axis
 # PyTorch in grey, dense in black, compressed in colours.
 COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#8c564b", "#e377c2", "#bcbd22", "#17becf", "#ff7f0e")
 MARKERS = "osv^D<>pXP"
@@ -29,7 +29,7 @@ def style(label, number, dense):
 
 
 def curves(by_rate, methods):
-    """Label: points (bits per second, seconds), sorted; of those measured with an exchange."""
+    """{label: sorted points (bits per second, seconds)} of records with an exchange."""
     points = {}
     for rate, records in by_rate.items():
         for label, record in records.items():
@@ -59,7 +59,7 @@ def draw_panel(axes, workload, by_rate, methods, rates):
 def draw_course_panel(axes, workload, rate, loss, courses):
     colours = iter(COLOURS)
     for label, points in courses.items():
-        # PyTorch's lies behind Kadam's, which is often the same: it is broad, and its time stands below.
+        # PyTorch's curve often lies behind the same curve of Kadam: it is broad, and its time stands below.
         is_peer = label.startswith("PyTorch")
         colour = "#999999" if is_peer else "#000000" if label.startswith("adam") else next(colours)
         dashes = {"dashes": (6, 3)} if label == "adam" else {}
@@ -78,13 +78,13 @@ def draw_course_panel(axes, workload, rate, loss, courses):
 
 
 def draw_over_time(file, workload, rate, loss, courses):
-    """courses: {label: points}; nothing without one."""
+    """Draws loss over time. courses: {label: points}; does nothing without any."""
     draw_panels(file, [(workload, rate, loss, courses)] if courses else [], COURSE_HEIGHT, draw_course_panel)
 
 
 def draw(file, panels, methods):
-    """panels: (workload, {rate: {label: record}}); methods: all that there are. The axis is the rate of links without a
-    delay. Nothing without a step that was measured on such."""
+    """Draws step time over the rate of links without a delay; does nothing if no step was measured on one. panels:
+    (workload, {rate: {label: record}}). methods: all."""
     panels = [(workload, {rate: records for rate, records in by_rate.items() if not delay_of(rate)})
               for workload, by_rate in panels]
     panels = [(workload, by_rate) for workload, by_rate in panels if curves(by_rate, methods)]

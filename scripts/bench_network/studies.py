@@ -12,10 +12,10 @@ from tuned import needed_options, network_options, rows  # noqa: E402
 
 ROOT = pathlib.Path(__file__).parents[2]
 RATES = ("10mbit", "100mbit", "1gbit", "none")
-# Of a timed run, the first steps: two dense ones, and the first compressed one, which allocates.
+# The first steps of a timed run, which do not count: two dense ones, and the first compressed one, which allocates.
 DENSE_STEPS = 2
 SETTLE = DENSE_STEPS + 1
-# Rare synchronisations come back after so many steps: only whole rounds are measured.
+# Steps between rare synchronisations. Only whole rounds of this length are measured.
 ROUND = 4
 # A dense step that takes longer than this on the wire is measured in one round.
 SLOW_SECONDS = 3.0
@@ -27,20 +27,20 @@ class Workload:
     title: str
     config: pathlib.Path
     parameters: int
-    loss: float  # training loss that time is told to
-    more_steps: int = 1  # times as many are measured: short ones vary
-    is_tuned: bool = False  # in tuned.toml, and not in its file
+    loss: float  # training loss up to which time is measured
+    more_steps: int = 1  # factor on the number of measured steps: short ones vary
+    is_tuned: bool = False  # its options are in tuned.toml, not in its configuration file
 
 
 @dataclass(frozen=True)
 class Method:
     label: str
     optimizer: str
-    kind: dict  # what optimizers.py says of it
-    options: dict = field(default_factory=dict)  # beside the file's
-    training: dict = field(default_factory=dict)  # of [training]
-    dense: bool = False  # sends all of every gradient
-    exchanges: bool = True  # else every host trains for itself
+    kind: dict  # from optimizers.py
+    options: dict = field(default_factory=dict)  # in addition to the file's
+    training: dict = field(default_factory=dict)  # keys of the section [training]
+    dense: bool = False  # sends the whole gradient in every step
+    exchanges: bool = True  # False: every host trains alone
     processes: int | None = None  # one per host unless told
     round_steps: int = ROUND
     same_as: str | None = None  # the method that computes the same; only that is trained
@@ -49,9 +49,9 @@ class Method:
 @dataclass(frozen=True)
 class Peer:
     label: str
-    exchange: str  # of peer_train.py
+    exchange: str  # --exchange of peer_train.py
     processes: int | None = None  # one per host unless told
-    same_as: str | None = None  # the method of Kadam that computes the same, hence needs as many steps
+    same_as: str | None = None  # label of the method that computes the same, and so needs the same number of steps
 
 
 TRANSFORMER = Workload("transformer", "Transformer, 3.3 million parameters",
@@ -67,13 +67,13 @@ NO_EXCHANGE = "adam, no exchange"
 
 
 def round_steps(name, options):
-    """So many that an exchange in the background, or a round of local steps, is among them once."""
+    """Number of steps that contains each background exchange, or round of local steps, once."""
     own = network_options(name) | options
     return max(ROUND, own.get("background_steps", ROUND), own.get("sync_interval", ROUND))
 
 
 def methods(known):
-    """Dense Adam in several ways, then all other optimizers in their order."""
+    """Methods: dense Adam in several variants, then all other optimizers in the order of the table."""
     adam = known["adam"]
     return [
         Method("adam, one process", "adam", adam, exchanges=False, processes=1),
@@ -98,38 +98,38 @@ PEERS = (
 
 
 def timing_options(kind):
-    """The learning rate is so small that a variance of two steps does no harm."""
+    """Options of timed runs. The learning rate is so small that a variance from two steps does no harm."""
     options = {"lr": 1e-6, "lr_schedule": "constant", "lr_warmup_steps": 0}
     if kind["warmup"]:
         options[kind["warmup"]] = DENSE_STEPS
     if has_option(kind, "sync_doubling_steps"):
-        # One synchronisation, then one every four steps from the first measured one on.
+        # One synchronisation, then one every four steps, beginning with the first measured step.
         options |= {"sync_doubling_steps": 1, "sync_interval_max": ROUND}
     return options
 
 
 def training_options(workload, method):
-    """Those of a method beside the workload's file."""
+    """Options of a method in addition to those of the workload's file."""
     own = (network_options(method.optimizer) if workload.is_tuned else {}) | method.options
     return needed_options(method.kind, workload.config, own) | own
 
 
 def median_round(steps, seconds_of, length=ROUND):
-    """Of measured steps, the round of middling length (the shorter of two): what disturbed others is not in it."""
+    """The round of median duration (of two, the shorter), so that disturbances of other rounds do not count."""
     rounds = [steps[k:k + length] for k in range(0, len(steps), length)]
     rounds.sort(key=lambda one: sum(map(seconds_of, one)))
     return rounds[(len(rounds) - 1) // 2]
 
 
 def bits_per_second(rate):
-    """Infinite for none."""
+    """The speed of a rate such as 100mbit+50ms; infinite for "none"."""
     units = {"kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
     speed = rate.partition("+")[0]
     return float("inf") if speed == "none" else float(speed[:-4]) * units[speed[-4:]]
 
 
 def delay_of(rate):
-    """Empty for none."""
+    """The delay of a rate such as 100mbit+50ms; empty without one."""
     return rate.partition("+")[2]
 
 
@@ -140,7 +140,7 @@ def title_of(rate):
 
 
 def dense_wire_seconds(workload, rate, hosts):
-    """Of a float32 mean by ring: 2 (n - 1)/n times the gradient, 1514 bytes on the wire for 1448."""
+    """Seconds of a float32 ring all-reduce: 2 (n - 1)/n times the gradient, 1514 bytes on the wire for 1448."""
     return 8 * 4 * workload.parameters * 2 * (hosts - 1) / hosts / bits_per_second(rate) * 1514 / 1448
 
 

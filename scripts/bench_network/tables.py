@@ -44,13 +44,13 @@ def to_no_exchange(record, records):
 
 
 def best(records, labels):
-    """The shortest step of those that were measured."""
+    """The shortest step among these labels; None if none was measured."""
     return min((records[label]["step_seconds"] for label in labels if "step_seconds" in records.get(label, {})),
                default=None)
 
 
 def first_to_loss(records, labels):
-    """The label that comes to the loss first; None where none does."""
+    """The label that reaches the loss first; None if none does."""
     return min((label for label in labels if records.get(label, {}).get("seconds_to_loss") is not None),
                key=lambda label: records[label]["seconds_to_loss"], default=None)
 
@@ -64,7 +64,7 @@ def best_ddp(records):
 
 
 def parts_of(record, records):
-    """Seconds of compute, encode, exchange, decode."""
+    """Seconds of compute, encode, exchange and decode; None where not known."""
     if record["of"] == "kadam":
         return [record[f"{part}_seconds"] for part in ("compute", "encode", "exchange", "decode")]
     compute = no_exchange(record, records)
@@ -92,7 +92,7 @@ def in_order(labels, methods):
 
 
 def table(records, methods):
-    """records: those of one workload at one rate, by label; methods: all that there are."""
+    """The table of one workload at one rate. records: by label; methods: all."""
     labels = in_order(records, methods)
     failed = [f"\n{label}: {records[label]['failed']}" for label in labels if "failed" in records[label]]
     return "\n".join([markdown([HEAD, *(cells(label, records, methods) for label in labels)]), *failed])

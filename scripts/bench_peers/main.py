@@ -18,7 +18,7 @@ import report  # noqa: E402
 REPETITIONS = 7
 NOTABLE_SHARE = 0.05
 LIMIT = "limit: in-place scale"
-# A kernel of Kadam and what stands in its place elsewhere.
+# A kernel of Kadam and its counterpart in PyTorch or DeepSpeed.
 PAIRS = (
     (LIMIT, LIMIT),
     ("adam_update", "torch Adam, fused"),
@@ -58,7 +58,7 @@ def peers_command(arguments):
 
 
 def milliseconds_of(command, threads):
-    """Of every kernel that the command says something about."""
+    """{kernel: milliseconds} from the output of a command."""
     environment = os.environ | {"OMP_NUM_THREADS": str(threads)}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if done.returncode != 0:
@@ -69,7 +69,7 @@ def milliseconds_of(command, threads):
 
 
 def processor_seconds():
-    """That all programs of this machine have used; nothing where the system does not tell."""
+    """Processor seconds that all programs of this machine have used; None where the system does not tell."""
     try:
         with open("/proc/stat", encoding="utf-8") as lines:
             user, nice, system = (int(word) for word in lines.readline().split()[1:4])
@@ -79,7 +79,7 @@ def processor_seconds():
 
 
 def share_of_others(before, after, own, seconds):
-    """Of the processors' time, what went to programs that were not measured."""
+    """The share of the processors' time that other programs used."""
     if before is None or seconds <= 0:
         return 0.0
     return max(0.0, after - before - own) / (seconds * os.cpu_count())
@@ -101,7 +101,7 @@ class Progress:
 
 
 def measure(arguments):
-    """A pair (Kadam's milliseconds, the peers') per round, and the share of all others in the processors."""
+    """Pairs (milliseconds of Kadam, of the peers), one per round, and the processor share of other programs."""
     progress = Progress(arguments.rounds)
     rounds = []
     start, before = time.monotonic(), processor_seconds()

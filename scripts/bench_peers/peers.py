@@ -12,7 +12,7 @@ import time
 import torch
 
 DENSITIES = (0.01, 0.001)
-SECONDS_PER_ROUND = 0.5  # of a slow kernel; at least one run
+SECONDS_PER_ROUND = 0.5  # longest time spent on a slow kernel; at least one run
 SECONDS_PER_GROUP = 1e-2  # on a GPU, between two events, as kadam-bench has it between fences
 
 
@@ -27,7 +27,7 @@ def parse():
 
 
 def gradient_like(elements, size, device):
-    """Of both signs, sizes spread over some decades: the distribution of kadam-bench's vectors."""
+    """Numbers of both signs whose magnitudes spread over some decades: the distribution of kadam-bench's vectors."""
     unit = torch.rand(elements, device=device).mul_(2).sub_(1)
     return unit.pow(3).mul_(size)
 
@@ -46,7 +46,7 @@ def adam_cases(gradient):
 
 
 def deepspeed_cases(gradient):
-    """Compiles DeepSpeed's Adam the first time."""
+    """The cases of DeepSpeed; the first call compiles its Adam."""
     logging.disable(logging.WARNING)
     from deepspeed.ops.adam import DeepSpeedCPUAdam  # pylint: disable=import-outside-toplevel
 
@@ -54,7 +54,7 @@ def deepspeed_cases(gradient):
 
 
 def largest_by_rows(magnitudes, k, rows):
-    """The k largest, exactly: those of each row, and of these again. torch.topk uses one thread per row."""
+    """The k largest values, exactly: first those of each row, then of these. torch.topk uses one thread per row."""
     width = magnitudes.numel() // rows
     values, indices = torch.topk(magnitudes[:rows * width].view(rows, width), min(k, width), dim=1, sorted=False)
     indices += torch.arange(rows).unsqueeze(1) * width
@@ -76,7 +76,7 @@ def top_k_cases(gradient, threads):
 
 
 def packed(bits):
-    """8 to a byte. Torch has no operation for it; on a GPU its own are nearer than numpy's."""
+    """Bits packed 8 to a byte. Torch has no operation for it; on a GPU this uses torch's instead of numpy's."""
     if not bits.is_cuda:
         import numpy  # pylint: disable=import-outside-toplevel # not everywhere that has a GPU
 
@@ -132,7 +132,7 @@ def seconds_on_host(function, _runs):
 
 
 def seconds_on_gpu(function, runs):
-    """Of one run in a group: what a launch takes of the host is hidden behind the runs before it."""
+    """Seconds of one run in a group, in which the host's launches hide behind earlier runs."""
     begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     torch.cuda.synchronize()
     begin.record()

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Called by scripts/check_plan.sh, while the hosts are up."""
+"""Compares predictions of kadam-plan with trainings. Called by scripts/check_plan.sh, while the hosts are up."""
 import argparse
 import json
 import os
@@ -16,12 +16,12 @@ from dataclasses import dataclass
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "planning.md"
 BEGIN, END = "<!-- {} -->\n", "<!-- /{} -->"
-WARMUP = 8  # steps that do not count, of all optimizers
+WARMUP = 8  # first steps, which do not count
 PHASES = ("compute", "encode", "exchange", "decode")
 ALGORITHMS = {
     "adam": {},
     "onebit_adam": {"warmup_steps": WARMUP},
-    # Without the exact means of the variance every 50 steps: a median of steps would not see them.
+    # Without the exact means of the variance every 50 steps, which a median over steps would not see.
     "locally_accumulated_adam": {"warmup_steps": WARMUP, "variance_sync_interval": 0},
 }
 CONFIGURATION = """
@@ -53,7 +53,7 @@ class Row:
 
 
 def write_images(folder, training=2048, held_out=64, side=28, classes=10):
-    """Noise without a pixel that is always 0, so that all parameters have a gradient, as in larger models."""
+    """Writes images of noise. No pixel is always 0, so that all parameters have a gradient, as in larger models."""
     folder.mkdir()
     noise = random.Random(7)
     for prefix, count in (("train", training), ("t10k", held_out)):
@@ -64,7 +64,7 @@ def write_images(folder, training=2048, held_out=64, side=28, classes=10):
 
 
 class Hosts:
-    """The hosts that are up, each with as many ranks."""
+    """The hosts that are up, each with the same number of ranks."""
 
     def __init__(self, netlab, programs, hosts, ranks_per_host):
         self.netlab, self.programs = netlab, pathlib.Path(programs)
@@ -93,7 +93,8 @@ class Hosts:
 
 
 def trained(hosts, algorithm, levels, steps, folder):
-    """d, the seconds of a step and those of its phases, after the warm-up: medians, as others use this machine, too."""
+    """d, and the median seconds of a step and of its phases after the warm-up; medians because others use the
+    machine."""
     words = ["--config", str(folder / "train.toml"), "--set", f"data.path={folder / 'images'}", "--set",
              f"training.steps={steps}", "--set", "training.overlap=false", "--set", f"optimizer.name={algorithm}",
              "--run", str(folder / f"{algorithm}_{levels}")]

@@ -16,7 +16,7 @@ WANTED = 0.25
 
 
 def rows_of(program, file):
-    """The case and its published speed-ups, with what is predicted."""
+    """The contents of a case's file, and its published speed-ups with the predicted ones."""
     done = subprocess.run([program, "--machine", str(file), "--json"], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(done.stderr)

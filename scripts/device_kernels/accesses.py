@@ -24,7 +24,7 @@ class Block:
 
 
 def access_of(opcode):
-    """("load" or "store", bits) of an instruction that goes to global memory, or may."""
+    """("load" or "store", bits) of an instruction that accesses global memory, or may; None for others."""
     first, *rest = opcode.split(".")
     kind = {"LDG": "load", "LD": "load", "STG": "store", "ST": "store"}.get(first)
     if kind is None:
@@ -61,7 +61,7 @@ def blocks_of(text):
 
 
 def dominators_of(blocks):
-    """For each block, as bits, the blocks on every way to it."""
+    """(for each block the blocks on every way to it, as bits of a number; for each block the blocks before it)."""
     everything = (1 << len(blocks)) - 1
     dominators = [1] + [everything] * (len(blocks) - 1)
     before = [[] for _ in blocks]
@@ -83,7 +83,7 @@ def dominators_of(blocks):
 
 
 def loops_of(blocks):
-    """{first block: blocks} of every loop, and of the whole function."""
+    """[(first block, blocks)]: the whole function, then its loops, the largest first."""
     dominators, before = dominators_of(blocks)
     loops = {}
     for last, block in enumerate(blocks):
@@ -100,13 +100,13 @@ def loops_of(blocks):
 
 
 def weight(widths):
-    """Of several {bits: count}, that with most of the widest is the heaviest."""
+    """Sort key of {bits: count}: more of the widest accesses are heavier."""
     return tuple(widths[bits] for bits in (128, 64, 32, 16, 8))
 
 
 def accesses_of(text, nth=0):
-    """{"load": {bits: count}, "store": {bits: count}} of one round of a loop: for each of both, of the heaviest, or of the
-    nth after it, of those that differ."""
+    """{"load": {bits: count}, "store": {bits: count}} of one round of a loop. For each of the two it is the loop with
+    the heaviest round, or the nth one after it; loops with the same counts are one."""
     blocks = blocks_of(text)
     loops = loops_of(blocks)
     innermost = {}
@@ -131,7 +131,7 @@ def heaviest_way(blocks, loops, innermost, n, kind):
 
     def from_here(k):
         if k not in known:
-            known[k] = Counter()  # a way ends where it comes back to a block, as a round does at its first
+            known[k] = Counter()  # a way ends at a block of its own, as a round does at its first
             rest = max((from_here(b) for b in blocks[k].follows), key=weight, default=Counter())
             own = blocks[k].accesses[kind] if innermost[k] == n else Counter()
             known[k] = own + rest

@@ -1,16 +1,16 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the kernels may need of a GPU, and how often they may go to its memory."""
+"""Limits of the kernels' needs of a GPU, and of their accesses to its memory."""
 from dataclasses import dataclass
 
 
 @dataclass
 class Limit:
-    registers: int  # of a thread
+    registers: int  # per thread
     stack: int = 0  # bytes
 
 
-# What they need, up to the next unit of 8 in which registers are given out, or to the one after it where that is near.
+# Present needs, rounded up to the unit of 8 in which registers are allocated, or to the next one where that is close.
 LIMITS = {
     "AccumulateLocalMomentum": Limit(64),
     "AdamDirectionOf": Limit(64),
@@ -102,18 +102,18 @@ LIMITS = {
 
 @dataclass
 class Hot:
-    """A kernel whose accesses to global memory are counted, and how many it may have for each element."""
+    """A kernel whose accesses to global memory are counted, and their limits per element."""
     name: str
-    pattern: str  # of its demangled name
-    loads: dict  # {bits: for each element}
-    stores: dict  # None: it does not write for each element
-    held: int = 0  # elements of a thread in one round of the loop; or else the bytes of one element:
+    pattern: str  # part of its demangled name
+    loads: dict  # {bits: accesses per element}
+    stores: dict  # None: it does not write per element
+    held: int = 0  # elements of a thread in one round of the loop; 0: they follow from the bytes of one element:
     read_bytes: int = 0
     written_bytes: int = 0
-    loop: int = 0  # which of its loops, from the heaviest down
+    loop: int = 0  # number of its loop, from the heaviest down
 
 
-# Held by a thread at a time, as in kernels/kadam/kernels/detail/backend.hpp.
+# Elements that a thread holds at a time, as in kernels/kadam/kernels/detail/backend.hpp.
 HELD = 16
 SCALE = 1 / HELD
 # With errors in float32, and in bf16.
@@ -156,7 +156,7 @@ OF_THE_LIBRARY = {
     "kadam::checkpoint::add_stored",
 }
 
-# Kernels that tests/device/kernels.cpp is still to launch: what they need of a GPU is not known.
+# Kernels that tests/device/kernels.cpp does not launch yet: their needs are not known.
 NOT_YET = {
     "kadam::accumulate_packed_direction",
     "kadam::add_symmetric",

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tables of kernels from what `ptxas -v` and cuobjdump say of them."""
+"""Tables of kernels from the output of `ptxas -v` and cuobjdump."""
 import argparse
 import pathlib
 import re
@@ -17,7 +17,7 @@ from report import DOCUMENT, markdown, put_between_markers  # noqa: E402
 
 # One multiprocessor of an H200 (compute capability 9.0).
 REGISTERS = 65536
-REGISTER_UNIT = 256  # a warp gets them in units
+REGISTER_UNIT = 256  # allocation unit of a warp's registers
 THREADS = 2048
 BLOCKS = 32
 TEAM = 128  # threads of a team unless its launch says otherwise, as in kernels/kadam/kernels/detail/backend.hpp
@@ -52,7 +52,7 @@ class Kernel:
 
     @property
     def occupancy(self):
-        """The largest share of a multiprocessor's threads that can be under way at a time, by registers alone."""
+        """The largest fraction of a multiprocessor's threads that can run at a time, as far as registers limit it."""
         of_warp = -(-self.registers * 32 // REGISTER_UNIT) * REGISTER_UNIT
         bounds = re.search(r"LaunchBounds<(?:\(unsigned int\))?(\d+)", self.demangled)
         team = int(bounds.group(1)) if bounds and int(bounds.group(1)) else TEAM
@@ -61,7 +61,7 @@ class Kernel:
 
     @property
     def faults(self):
-        """Where it needs more than it may."""
+        """What exceeds its limits, as texts."""
         limit = LIMITS.get(self.name)
         if limit is None:
             return ["has no limit in limits.py"]
@@ -79,8 +79,8 @@ COLUMNS = ["registers", "stack (B)", "spills (B)", "shared (B)", "functor (B)", 
 
 
 def short_name(demangled):
-    """The functor of this library, or the function that has the lambda, with the code and the input that it is for; None
-    for a kernel of Kokkos itself."""
+    """The name of a kernel: its functor, or the function that contains its lambda, with code and input. None for a
+    kernel of Kokkos itself."""
     functor = re.search(r"Parallel(?:For|Scan|Reduce)<(?:Kokkos::Impl::Combined\w+<)*kadam::(?:detail::)?"
                         r"(?:TeamBlockLoop<kadam::(?:detail::)?)?(\w+)", demangled)
     if functor is None:
@@ -105,7 +105,7 @@ def short_name(demangled):
 
 
 def kernels_of(log):
-    """{mangled name: kernel} of all kernels that a log of nvcc has figures of."""
+    """{mangled name: kernel} of all kernels with figures in a log of nvcc."""
     kernels, kernel = {}, None
     for line in log.splitlines():
         if found := re.search(r"Compiling entry function '(\w+)'", line):
@@ -124,7 +124,7 @@ def kernels_of(log):
 
 
 def read_parameters(kernels, elf):
-    """How many bytes of arguments each kernel takes, which is its functor: from `cuobjdump -elf`."""
+    """Sets the size of each kernel's functor, its only argument, from `cuobjdump -elf`."""
     for section in re.split(r"^\.nv\.info\.", elf, flags=re.MULTILINE)[1:]:
         kernel = kernels.get(section.split(None, 1)[0])
         size = re.search(r"EIATTR_CBANK_PARAM_SIZE\s+Format:\s*\w+\s+Value:\s*0x([0-9a-f]+)", section)
@@ -133,7 +133,7 @@ def read_parameters(kernels, elf):
 
 
 def worst_of_each_name(kernels):
-    """One for each name: what is compiled for several formats is as good as the worst of them."""
+    """One kernel for each name, sorted: of those compiled for several formats the worst."""
     worst = {}
     for kernel in kernels:
         if kernel.name and (kernel.name not in worst or kernel.needs > worst[kernel.name].needs):
@@ -142,10 +142,10 @@ def worst_of_each_name(kernels):
 
 
 def missing_labels(root, code):
-    """Labels of kernels in the sources that the compiled file does not have."""
+    """Complaints about labels of kernels in the sources that the compiled file lacks."""
     launch = re.compile(r'(?:parallel_(?:for|reduce|scan)|for_each_block|for_each_short_block|for_each_element|for_each_entry)\(\s*"(kadam::[^"]+)"')
     labels = {label for folder in ("kernels", "src") for path in (root / folder).rglob("*.[ch]pp")
-              if not path.name.startswith("host_")  # of processors alone
+              if not path.name.startswith("host_")  # for CPUs only
               for label in launch.findall(path.read_text(encoding="utf-8"))}
     missing = [f"{label}: tests/device/kernels.cpp does not launch it" for label in sorted(labels - OF_THE_LIBRARY - NOT_YET)
                if label.encode() + b"\0" not in code]
@@ -159,7 +159,7 @@ def functions_of(sass):
 
 @dataclass
 class Traffic:
-    """Accesses to global memory for each element, of one of the hot kernels."""
+    """Accesses of a hot kernel to global memory, per element."""
     hot: object
     found: dict  # {"load" or "store": {bits: accesses}}
     per_element: dict = field(init=False)
@@ -169,7 +169,7 @@ class Traffic:
                             for kind, limits in (("load", self.hot.loads), ("store", self.hot.stores)) if limits is not None}
 
     def elements(self, kind):
-        """Of one round: so many as a thread holds, or as its bytes are."""
+        """Number of elements of one round: those that a thread holds, or those whose bytes it moves."""
         if self.hot.held:
             return self.hot.held
         moved = sum(bits // 8 * count for bits, count in self.found[kind].items())
@@ -195,7 +195,7 @@ class Traffic:
 
 
 def traffic_of(kernels, functions):
-    """Traffic of every row of HOT; the names of those that are no kernel's."""
+    """Traffic of every row of HOT, and complaints about rows without exactly one kernel."""
     rows, lost = [], []
     for hot in HOT:
         texts = [functions[k.mangled] for k in kernels.values() if re.search(hot.pattern, k.demangled)]
@@ -228,7 +228,7 @@ def print_table(heads, rows):
 
 
 def first_figures(document):
-    """{(name of a row, number of columns, column): what it was first} of the tables that a document has."""
+    """{(name of a row, number of columns, column): first figure} from the tables of a document."""
     figures = {}
     for line in document.partition("<!-- device_kernels -->")[2].partition("<!-- /device_kernels -->")[0].splitlines():
         name, *cells = [cell.strip() for cell in line.strip("|").split("|")]
@@ -238,7 +238,7 @@ def first_figures(document):
 
 
 def table_of(heads, rows, first):
-    """The same for a document: a figure that was another one first has an arrow."""
+    """The table for a document: a figure that has changed is shown as first -> present."""
     lines = [heads]
     for name, columns, _ in rows:
         now = [str(column).replace("%", " %") for column in columns]
@@ -248,7 +248,8 @@ def table_of(heads, rows, first):
 
 
 def lambdas_in_headers(root):
-    """A kernel that is a lambda in a header: compiled in several files, nvcc 13 links one's launch to another's kernel."""
+    """Complaints about lambdas as kernels in headers: nvcc 13 may link the launch in one file to the kernel of
+    another."""
     return [f"{path.relative_to(root)}: a kernel in a header is a functor, not a KOKKOS_LAMBDA"
             for folder in ("kernels", "src", "workloads") for path in sorted((root / folder).rglob("*.hpp"))
             if "KOKKOS_LAMBDA" in path.read_text(encoding="utf-8")]

@@ -10,7 +10,7 @@ import sys
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
 import report  # noqa: E402
 
-# A kernel of Kadam and what stands in its place in PyTorch.
+# A kernel of Kadam and its counterpart in PyTorch.
 PAIRS = (
     ("limit: in-place scale", "limit: in-place scale"),
     ("copy", "copy"),
@@ -31,7 +31,7 @@ def parse():
 
 
 def objects(path):
-    """The JSON objects of a file, a line each; not a last one that was cut off."""
+    """The JSON objects of a file, one per line, without a last one that was cut off."""
     if not path.exists():
         return []
     whole = path.read_text(encoding="utf-8", errors="replace")
@@ -39,7 +39,7 @@ def objects(path):
 
 
 def files(folder, pattern):
-    """Those whose names have numbers, in their order: the numbers and the objects of each that has some."""
+    """Sorted (numbers in its name, its objects) for each file that fits the pattern and has objects."""
     found = [(tuple(map(int, re.findall(r"\d+", path.stem))), objects(path)) for path in folder.glob(pattern)]
     return sorted((numbers, lines) for numbers, lines in found if lines)
 
@@ -51,7 +51,7 @@ def settings(folder):
 
 
 def gpu(folder, said):
-    """The first line of what nvidia-smi says, by the names of its columns."""
+    """Name, driver and clocks of the first GPU in nvidia-smi's output, as text."""
     path = folder / "gpu.csv"
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     if len(lines) < 2:
@@ -64,7 +64,7 @@ def gpu(folder, said):
 
 
 def states(folder):
-    """Of each unit: passed, failed or begun, and why."""
+    """{unit: passed, failed or begun, and the reason}."""
     found = {}
     for path in sorted((folder / "state").glob("*")):
         words = path.read_text(encoding="utf-8").split(maxsplit=2)
@@ -74,7 +74,7 @@ def states(folder):
 
 
 def tests_text(folder, found):
-    """GoogleTest's own words are counted: a program that was cut off has passed those that it says."""
+    """Counts tests by GoogleTest's own lines, so that those of a program that was cut off count as well."""
     ended = {unit: state for unit, state in found.items() if (folder / f"{unit}.out").exists()}
     if not ended:
         return "No tests were run."

@@ -9,7 +9,7 @@ import xml.etree.ElementTree as xml
 
 
 def reason_of(case):
-    """The test's line `skipped: ...`; ctest's own word for a test that is switched off."""
+    """Why a test was skipped: its line `skipped: ...`, or ctest's own word for a test that is switched off."""
     for line in reversed((case.findtext("system-out") or "").splitlines()):
         if line.startswith("skipped: "):
             return line.removeprefix("skipped: ")
@@ -17,13 +17,13 @@ def reason_of(case):
 
 
 def words_of(case):
-    """What a test has said, or why it could not be run."""
+    """The output of a test, or why it could not be run."""
     not_run = case.find("skipped")
     return (case.findtext("system-out") or "").strip() or ("" if not_run is None else not_run.get("message"))
 
 
 def was_skipped(case):
-    """By itself, with its exit code, or because it is switched off; not for want of its program."""
+    """Whether a test skipped itself, by its exit code, or is switched off; not if its program is missing."""
     skipped = case.find("skipped")
     return case.get("status") == "disabled" or (skipped is not None and "SKIP_" in skipped.get("message", ""))
 

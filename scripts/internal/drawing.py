@@ -14,7 +14,7 @@ WIDTH, LETTERS = 900, 11
 
 
 def draw_panels(file, panels, height, draw_panel):
-    """draw_panel(axes, *panel) for each, as an SVG file. Nothing without Matplotlib, or without panels."""
+    """Draws an SVG file by draw_panel(axes, *panel) for each panel; does nothing without Matplotlib or panels."""
     if drawing is None or not panels:
         return
     figure = drawing.canvas(WIDTH, height * len(panels), letters=LETTERS)

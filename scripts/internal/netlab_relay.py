@@ -17,7 +17,7 @@ import time
 CLONE_NEWNET = 0x40000000
 TUNSETIFF, TUNSETOFFLOAD = 0x400454CA, 0x400454D0
 IFF_TAP, IFF_NO_PI, IFF_VNET_HDR = 0x0002, 0x1000, 0x4000
-# Checksums and segments are left to whoever ends up sending: frames of up to 64 KiB pass in one piece.
+# Checksums and segmentation are left to the last device: frames of up to 64 KiB pass in one piece.
 TUN_F_CSUM_AND_TSO = 0x1 | 0x2 | 0x4
 LONGEST_FRAME = 10 + 14 + 65536
 
@@ -25,14 +25,14 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 def enter(path):
-    """The network namespace of this process is from now on this one."""
+    """Moves this process into a network namespace."""
     with open(path, "rb") as namespace:
         if libc.setns(namespace.fileno(), CLONE_NEWNET) != 0:
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), path)
 
 
 def tap(namespace, name):
-    """A device of a namespace; what is read from it was sent there."""
+    """Opens a TAP device of a namespace; reading it returns frames that were sent there."""
     enter(f"/run/netns/{namespace}")
     device = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
     fcntl.ioctl(device, TUNSETIFF, struct.pack("16sH22x", name.encode(), IFF_TAP | IFF_NO_PI | IFF_VNET_HDR))
@@ -49,7 +49,7 @@ def frames_from(device):
 
 
 def send(device, frame):
-    """As on a real cable, what cannot be taken (a device that is down) is lost."""
+    """Writes a frame; it is lost, as on a real cable, if the device is down."""
     try:
         os.write(device, frame)
     except OSError:
@@ -57,7 +57,7 @@ def send(device, frame):
 
 
 class Delay:
-    """Seconds, from a file of microseconds."""
+    """The delay in seconds, from a file that holds microseconds."""
 
     def __init__(self, path):
         self.path = path
@@ -68,10 +68,10 @@ class Delay:
 
 
 def carry(cables, delay):
-    """cables: (device of a host, its port). Never returns."""
+    """Carries frames over cables, (device of a host, port of the switch), and never returns."""
     other_end = {end: other for host, port in cables for end, other in ((host, port), (port, host))}
     hosts = {host for host, _ in cables}
-    held = collections.deque()  # (when it leaves, where to, frame)
+    held = collections.deque()  # (time to leave, target, frame)
     while True:
         wait = max(0.0, held[0][0] - time.monotonic()) if held else None
         ready = select.select(list(other_end), (), (), wait)[0]

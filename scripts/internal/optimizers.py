@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which optimizers a build has, of what kind they are, and which of them somebody names."""
+"""The optimizers of a build, their kinds, and lists of their names."""
 import json
 import pathlib
 import subprocess
@@ -8,7 +8,7 @@ import sys
 
 
 def optimizers(program):
-    """By name, what `kadam-doctor --optimizers --json` says of each; program: any of the same build."""
+    """{name: kind} from `kadam-doctor --optimizers --json`. program: any program of the same build."""
     doctor = pathlib.Path(program).with_name("kadam-doctor")
     listed = subprocess.run([doctor, "--optimizers", "--json"], stdout=subprocess.PIPE, text=True, check=True)
     return {one["name"]: one for one in json.loads(listed.stdout)}
@@ -19,7 +19,7 @@ def has_option(kind, name):
 
 
 def words_of(text, known, what):
-    """A list of words with commas, each of those that are known."""
+    """Splits a text at commas; ends the program if a word is not in `known`. what: what a word is, for the message."""
     words = text.split(",")
     for word in words:
         if word not in known:
@@ -28,7 +28,8 @@ def words_of(text, known, what):
 
 
 def phases_toml(kinds, step, besides=()):
-    """Tables of a configuration: where these optimizers end their warm-up; besides: those that have a table already."""
+    """TOML tables that end the warm-ups of these optimizers at `step`, except those in `besides`, which have a
+    table."""
     text = ""
     for name, kind in kinds.items():
         if not kind["warmup"] or name in besides:

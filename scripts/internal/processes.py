@@ -1,12 +1,12 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What runs on this machine, where Linux tells it."""
+"""The processes of this machine, as Linux lists them."""
 import os
 import pathlib
 
 
 def runs(pid, program):
-    """Whether it runs that program; not, when it has ended meanwhile."""
+    """Whether a process runs this program; False if it has ended meanwhile."""
     try:
         return os.path.samefile(f"/proc/{pid}/exe", program)
     except OSError:
@@ -14,7 +14,7 @@ def runs(pid, program):
 
 
 def started_by(launcher, program):
-    """Process numbers of a program that this process has started, directly or not."""
+    """Numbers of the processes of `program` that descend from the process `launcher`."""
     children = {}
     for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
         try:

@@ -12,7 +12,7 @@ DOCUMENT = pathlib.Path(__file__).parents[2] / "docs" / "performance.md"
 
 
 def markdown(rows):
-    """A table whose first row is its head; padded, so that it reads well in a terminal."""
+    """A Markdown table whose first row is its head, padded for reading in a terminal."""
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     lines = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths)) + " |" for row in rows]
     lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
@@ -20,7 +20,7 @@ def markdown(rows):
 
 
 def put_between_markers(document, name, text):
-    """Replaces what stands between <!-- NAME --> and <!-- /NAME -->."""
+    """Replaces the text between <!-- NAME --> and <!-- /NAME --> in a document; ends the program without them."""
     first, last = f"<!-- {name} -->\n", f"<!-- /{name} -->"
     whole = document.read_text(encoding="utf-8")
     if whole.count(first) != 1 or whole.count(last) != 1 or whole.index(first) > whole.index(last):
@@ -30,7 +30,7 @@ def put_between_markers(document, name, text):
 
 
 def processor():
-    """Its name, where Linux tells it."""
+    """The name of the processor, or of its architecture where Linux does not tell."""
     if os.path.exists("/proc/cpuinfo"):
         with open("/proc/cpuinfo", encoding="utf-8") as lines:
             for line in lines:
@@ -53,5 +53,5 @@ def bytes_text(count):
 
 
 def power_of_two(number):
-    """2^26 where it is one."""
+    """A number as text: 2^26 if it is a power of two, else 1,234."""
     return f"2^{number.bit_length() - 1}" if number & (number - 1) == 0 else f"{number:,}"

@@ -1,7 +1,6 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tuned options of optimizers (tuned.toml), and what an optimizer gets that nobody has tuned. A kind is what optimizers.py
-says of an optimizer."""
+"""Tuned options of optimizers (tuned.toml), and those that an optimizer needs. kind: from optimizers.py."""
 import pathlib
 import tomllib
 
@@ -9,7 +8,7 @@ TUNED = tomllib.loads(pathlib.Path(__file__).with_suffix(".toml").read_text(enco
 
 
 def network_options(name):
-    """Of an optimizer on the transformer of scripts/bench_network.sh."""
+    """Options of an optimizer for the transformer of scripts/bench_network.sh."""
     return TUNED.get(name, {}).get("network", {})
 
 
@@ -18,14 +17,15 @@ def studies_of(row):
 
 
 def rows(study, kind, every):
-    """(label, options) of its rows in a study; every: one with its name where it has none."""
+    """[(label, options)] of an optimizer's rows in a study. every: if it has none, one row with its name."""
     name = kind["name"]
     own = [(row["label"], row.get("options", {})) for row in TUNED.get(name, {}).get("rows", ()) if study in studies_of(row)]
     return own or ([(name, {})] if every else [])
 
 
 def needed_options(kind, config, given):
-    """A warm-up of a quarter of the steps, where an optimizer needs one and neither the file nor `given` says it."""
+    """{warm-up option: a quarter of the steps} if the optimizer needs one that neither `config` nor `given` has, else
+    {}."""
     warmup = kind["warmup"]
     table = tomllib.loads(pathlib.Path(config).read_text(encoding="utf-8"))
     if not kind["needs_warmup"] or warmup in table["optimizer"].get(kind["name"], {}) | given:

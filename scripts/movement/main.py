@@ -22,20 +22,20 @@ WORKLOADS = {"transformer": "examples/transformer.toml", "vit": "examples/fashio
 SCHEDULE = {"training.steps": STEPS, "training.evaluate_every": 0, "optimizer.lr_total_steps": STEPS,
             "optimizer.lr_warmup_steps": 50}
 FROZEN = {"warmup_steps": WARMUP}
-# By optimizer: its dense one, and what a run of this length needs.
+# By optimizer: the dense one to compare with, and options that a run of this length needs.
 OPTIMIZERS = {
     "onebit_adam": ("adam", FROZEN),
     "apmsqueeze": ("adam", FROZEN | {"bits": 1}),
     "zero_one_adam": ("adam", {"variance_freeze_step": WARMUP, "sync_doubling_steps": 100, "sync_interval_max": 4}),
     "onebit_lamb": ("lamb", FROZEN),
 }
-# By name, the options that say it.
+# Options of each rule, by its name.
 RULES = {"as published": {"variance_floor": 0.0}, "default": {}}
 
 
 @dataclass(frozen=True)
 class Run:
-    """What came of a training run."""
+    """Results of a training run."""
 
     parameters: dict  # by the name of a part
     held_out_loss: float
@@ -43,7 +43,7 @@ class Run:
 
 
 def tensors(path):
-    """Of a safetensors file of float32, by name."""
+    """{name: tensor} of a safetensors file of float32."""
     raw = path.read_bytes()
     start = 8 + int.from_bytes(raw[:8], "little")
     header = json.loads(raw[8:start])
@@ -52,7 +52,7 @@ def tensors(path):
 
 
 def parts(path):
-    """Tensors, but the biases of attention in three."""
+    """{name: part}: tensors, with the biases of attention split into three."""
     found = {}
     for name, values in tensors(path).items():
         if name.endswith("qkv.bias"):
@@ -82,7 +82,7 @@ def train(program, ranks, config, optimizer, settings, folder):
 
 
 def moved(run, start):
-    """By part, how far its furthest coordinate is from where it started."""
+    """{part: distance of its furthest coordinate from the start}."""
     return {name: float(np.max(np.abs(values - start[name]))) for name, values in run.parameters.items()}
 
 
@@ -126,7 +126,7 @@ def table(arguments, workload):
 
 
 def options_of(text):
-    """LABEL:NAME=VALUE,NAME=VALUE"""
+    """Parses LABEL:NAME=VALUE,NAME=VALUE."""
     label, _, settings = text.partition(":")
     return label, dict(setting.split("=") for setting in settings.split(",") if setting)
 

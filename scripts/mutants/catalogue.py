@@ -13,7 +13,7 @@ LEAST_FAULTS = 80
 
 
 class CatalogueError(Exception):
-    """What is wrong with a fault, in words for who wrote it."""
+    """A mistake in a fault, in words for its author."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Fault:
     filter: str = ""
 
     def switched(self, text):
-        """`text`, which is `find` or what other faults made of it, with this fault behind its switch."""
+        """`text` with this fault behind its switch; `text` is `find`, or `find` with other faults in it."""
         switch = f'kadam_mutant::on("{self.name}")'
         if self.kind == "expression":
             return f"({switch} ? ({self.replace}) : ({text}))"
@@ -40,7 +40,7 @@ class Fault:
 
 
 def read_faults(folder):
-    """All faults, file by file. Raises CatalogueError for what cannot be one."""
+    """All faults, file by file. Raises CatalogueError for an entry that is not a fault."""
     faults = []
     for path in sorted(folder.rglob("*.toml")):
         try:
@@ -95,7 +95,7 @@ BINDS = {"?": 0, "||": 1, "&&": 2, "==": 3, "!=": 3, "<=": 4, ">=": 4, "+": 5, "
 
 
 def loosest(text):
-    """How tightly the loosest operator outside of brackets binds, of those with a space on both sides."""
+    """Precedence of the loosest operator outside of brackets; only operators between spaces count."""
     depth, binds = 0, 7
     for match in re.finditer(r"[()\[\]{}]|(?<=\s)(\?|\|\||&&|[=!<>]=|[-+*/%])(?=\s)", text):
         depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(match.group(), 0)
@@ -105,7 +105,7 @@ def loosest(text):
 
 
 def is_expression(text):
-    """Whether it may be put in parentheses, as far as brackets, its ends and comments say."""
+    """Whether a text may be put in parentheses, judged by its brackets, ends and comments."""
     text = re.sub(r'"(\\.|[^"\\])*"', '""', text)
     depth = 0
     for mark in re.findall(r"//|/\*|[()\[\]{};]", text):
@@ -116,7 +116,7 @@ def is_expression(text):
 
 
 def require_whole(fault, text, place):
-    """In parentheses, an expression must mean what it means without: of a + b * c, `b * c` does, `a + b` does not."""
+    """Checks that parentheses around `find` change nothing: in a + b * c they may enclose b * c, but not a + b."""
     if fault.kind != "expression":
         return
     if not is_expression(fault.find):
@@ -135,10 +135,10 @@ def require_whole(fault, text, place):
 
 
 def apply(faults, text):
-    """The text with all faults of its file in it. A fault may lie inside another, or share its place."""
+    """The text of a file with all its faults in it. Faults may lie inside each other, or share a place."""
     def order(item):
         begin, fault = item
-        # What holds others comes first; of those that share a place, statements hold expressions.
+        # Enclosing faults come first; at the same place, statements enclose expressions.
         return begin, -len(fault.find), fault.kind == "expression", fault.name
 
     def render(begin, end, inside):
@@ -160,7 +160,7 @@ def apply(faults, text):
 
 
 def chosen(faults, patterns):
-    """Those whose names are given, or match; raises CatalogueError for a name that there is not."""
+    """The faults whose names match one of the patterns. Raises CatalogueError for a pattern that matches none."""
     names = [fault.name for fault in faults]
     for pattern in patterns:
         if fnmatch.filter(names, pattern):

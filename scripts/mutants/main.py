@@ -49,7 +49,7 @@ def print_list(faults):
 
 
 def check(faults, build):
-    """That the catalogue fits the sources: each fault has its place, its tests exist, no folder is left out."""
+    """Checks that the catalogue fits the sources: each fault has its place, its tests exist, no folder is left out."""
     errors = []
     if len(faults) < catalogue.LEAST_FAULTS:
         errors.append(f"there are {len(faults)} faults, expected {catalogue.LEAST_FAULTS} or more")
@@ -93,7 +93,7 @@ def matching(tests, pattern):
 
 
 class Trials:
-    """Which tests are run for which fault, with their results without a fault."""
+    """The tests to run for each fault, with their results without a fault."""
 
     def __init__(self, faults, everything, jobs):
         tree.copy_with_faults(catalogue.read_faults(FAULTS))
@@ -119,7 +119,8 @@ class Trials:
         return [(name, "") for name, test in tests.items() if labels & set(test.get("LABELS", []))]
 
     def run_without_faults(self):
-        """All must pass, or nothing that follows means anything. One that is skipped sees nothing: others have to."""
+        """Runs all tests without a fault. All must pass, or later results mean nothing; a skipped test catches
+        nothing."""
         runs = list(dict.fromkeys(run for runs in self.plan.values() for run in runs))
         problems = []
         for k, (run, outcome) in enumerate(zip(runs, self.pool.map(lambda run: self.runner.baseline(*run), runs))):
@@ -139,7 +140,7 @@ class Trials:
             raise tree.BuildError("\nkadam: ".join(problems))
 
     def try_fault(self, fault, everything):
-        """What catches it; the seconds that it took."""
+        """Returns the tests that catch a fault, as texts, and the seconds spent."""
         caught, seconds = [], 0.0
         for name, gtest_filter in self.plan[fault.name]:
             outcome = self.runner.run(name, gtest_filter, fault.name)

@@ -21,7 +21,7 @@ class BuildError(Exception):
 
 
 def files_of(root):
-    """All that git knows or would add, as paths below the root."""
+    """All files that git tracks or would add, as paths below the root."""
     done = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=root,
                           capture_output=True, check=False)
     if done.returncode != 0:
@@ -37,7 +37,7 @@ def write_if_changed(path, content):
 
 
 def copy_with_faults(faults):
-    """Writes only what differs, so that a build goes on from the last one."""
+    """Copies the sources with the faults in them. Writes only files that differ, so that a build is incremental."""
     by_file = {}
     for fault in faults:
         by_file.setdefault(fault.file, []).append(fault)
@@ -60,7 +60,7 @@ def copy_with_faults(faults):
 
 
 def quiet(command, what, log):
-    """Runs a command whose words are shown if it fails, or as they come on a terminal."""
+    """Runs a command. Its output is shown if it fails; on a terminal as it comes."""
     log.parent.mkdir(parents=True, exist_ok=True)
     with open(log, "wb") as out:
         tee = sys.stdout.isatty()
@@ -89,7 +89,7 @@ def build(targets, jobs):
 
 
 def read_tests(folder):
-    """What ctest knows of the tests of a build, by name."""
+    """{name: test} from ctest's list of the tests of a build."""
     done = subprocess.run(["ctest", "--show-only=json-v1"], cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise BuildError(f"ctest does not list the tests of {folder}: {done.stderr.strip()}")
@@ -101,7 +101,8 @@ def read_tests(folder):
 
 
 def targets_of(test, name):
-    """The programs that a test starts, as targets; one that is not built yet has no command, and the test's name."""
+    """Targets of the programs that a test starts. A test that is not built yet has no command: its target has its
+    name."""
     if test["command"] is None:
         return {name}
     targets = {pathlib.Path(word).name for word in test["command"] if word.startswith(str(BUILD / "bin"))}

@@ -17,17 +17,17 @@ TAG = "KADAM_MUTANT_TRIAL"
 LEAST_SECONDS = 20.0
 TIMES_THE_USUAL = 8.0
 GONE_SECONDS = 10.0
-# How GoogleTest, and what gathers it over ranks (tests/support/mpi_main.cpp), name a test that failed.
+# How GoogleTest, and tests/support/mpi_main.cpp for several ranks, name a test that failed.
 FAILED = re.compile(r"^\[  FAILED  \] ([\w/.]+)|^(\S+) failed on another rank", re.MULTILINE)
 
 
 def adopt_orphans():
-    """What a killed mpirun leaves behind becomes our child: we find it and end it."""
+    """Makes this process the parent of orphans, so that it finds and ends what a killed mpirun leaves behind."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def descendants():
-    """Numbers of all processes that come from this one."""
+    """Numbers of all processes that descend from this one."""
     children = {}
     for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -68,7 +68,7 @@ def end_processes(tag=None, spared=None):
 
 @dataclasses.dataclass
 class Outcome:
-    """passes: and nothing else; how: in words, where it does not."""
+    """Result of a trial. how: why it does not pass, in words; empty if it passes."""
     passes: bool
     how: str
     seconds: float
@@ -77,7 +77,7 @@ class Outcome:
 
 
 def wait_for(running, limit, log):
-    """Its exit code, or None for one that hangs. The first test that fails is enough: the rest is not waited for."""
+    """Waits; returns the exit code, 1 as soon as the log names a failed test, or None if it hangs."""
     end = time.monotonic() + limit
     while time.monotonic() < end:
         try:

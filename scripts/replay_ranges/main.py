@@ -31,7 +31,7 @@ def run(ranks, *command):
 
 
 def replays(arguments, workload, names):
-    """By optimizer, the figures of each tensor."""
+    """{optimizer: figures of each tensor}."""
     config = WORKLOADS[workload]
     folder = arguments.out / workload
     if not (folder / "run" / "parameters.safetensors").exists():
@@ -51,7 +51,7 @@ def replays(arguments, workload, names):
 
 
 def outwards(least, most):
-    """With two digits."""
+    """Rounds a range outwards to two digits."""
     def rounded(value, direction):
         if value == 0:
             return 0.0

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where tables stand in docs/: those of a study in results.md; differences of all optimizers also in choosing.md, and the
-rows of each on its page."""
+"""Places of tables in docs/: those of a study in results.md; differences of all optimizers also in choosing.md, and the
+rows of an optimizer on its page."""
 import pathlib
 import sys
 
@@ -15,7 +15,7 @@ MARKER = "results"
 
 
 def put_table(study, workload, text, docs=DOCS):
-    """In results.md, between markers of its own."""
+    """Puts a table between its markers in results.md."""
     put_between_markers(docs / "results.md", f"{MARKER} {study.name} {workload.name}", text)
 
 
@@ -24,7 +24,7 @@ def with_foreground(row):
 
 
 def of_optimizer(name, panels):
-    """Its rows in all workloads: panels of (workload, rows)."""
+    """The table of an optimizer's rows in all workloads. panels: (workload, rows)."""
     head = ("workload", "method", "lr", "held-out loss", f"against {panels[0][1][0].method.label}", "accuracy",
             "whole run, less than float32", "a step")
     lines = [(workload.short, row.method.label, f"{row.rate:g}", loss_text(row), against(row, rows[0]),
@@ -34,7 +34,7 @@ def of_optimizer(name, panels):
 
 
 def of_all(panels):
-    """Differences of the losses, a line for each method."""
+    """The table of differences of losses, one line for each method."""
     rows = [rows for _, rows in panels]
     head = ("method", "whole run, less than float32", *(workload.short for workload, _ in panels))
     return markdown([head, *((f"`{first.method.optimizer}`{first.method.label.removeprefix(first.method.optimizer)}",
@@ -43,7 +43,7 @@ def of_all(panels):
 
 
 def put_summaries(panels, docs=DOCS):
-    """panels: (workload, rows), the same methods in each."""
+    """Writes the tables over all workloads. panels: (workload, rows), the same methods in each."""
     put_between_markers(docs / "choosing.md", MARKER, of_all(panels))
     for name in dict.fromkeys(row.method.optimizer for row in panels[0][1]):
         page = docs / "algorithms" / f"{name}.md"

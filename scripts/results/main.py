@@ -68,7 +68,7 @@ def rows_of(study, workloads, methods, arguments):
 
 
 def write(study, panels, docs=DOCS):
-    """Each table in its place; what is made of all optimizers on all workloads with those of both."""
+    """Writes each table in its place. The tables over all workloads follow if all of them were run."""
     for workload, rows in panels:
         put_table(study, workload, text_of(workload, rows).rstrip("\n"), docs)
     if study == CONVERGENCE and len(panels) == len(study.workloads):

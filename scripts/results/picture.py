@@ -10,12 +10,12 @@ sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
 from drawing import draw_panels  # noqa: E402
 
 PANEL_HEIGHT = 400
-# In points, about: of a panel's axes, and of a label's line and letter.
+# Approximate sizes in points: of a panel's axes, and of a label's line and letter.
 AXES_WIDTH, AXES_HEIGHT, LINE, LETTER = 620, 250, 11, 5
 
 
 def point(row):
-    """Times less than dense float32, loss, deviation, label; none if it diverged."""
+    """(factor by which it sends less than dense float32, loss, deviation, label); None if it diverged."""
     loss = statistics.fmean(row.losses())
     sent = row.mean("mean_bytes_per_step")
     if not math.isfinite(loss) or sent <= 0:
@@ -24,7 +24,7 @@ def point(row):
 
 
 def lines_up(axes, points):
-    """How many lines above its point each label stands, so that none lies on another; below 0: under it."""
+    """Lines by which each label is above its point (negative: below), so that labels do not overlap."""
     transform = axes.transData + axes.transAxes.inverted()
     placed = {}
     for less, loss, _, label in sorted(points, key=lambda one: one[1]):
@@ -39,7 +39,7 @@ def lines_up(axes, points):
 
 
 def draw_panel(axes, workload, rows):
-    """The band is what the seeds of the first row span; what is far above the best is left out."""
+    """Draws a panel. The band is the range of the first row's seeds; points far above the best are left out."""
     points = [p for p in map(point, rows) if p]
     span = rows[0].losses()
     best = min(loss for _, loss, _, _ in points)
@@ -63,5 +63,5 @@ def draw_panel(axes, workload, rows):
 
 
 def draw(file, panels):
-    """panels: (workload, rows)."""
+    """Draws the picture. panels: (workload, rows)."""
     draw_panels(file, panels, PANEL_HEIGHT, draw_panel)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Training runs: started once, read from their folder ever after."""
+"""Training runs: each is started once; later its folder is read."""
 import json
 import math
 import pathlib
@@ -19,7 +19,7 @@ PROGRAM = "build/bin/kadam-train"
 
 @dataclass(frozen=True)
 class Run:
-    """One training run. rate None: the example file's."""
+    """One training run. rate: None is that of the example file."""
 
     workload: object
     method: object
@@ -46,7 +46,7 @@ class Run:
 
 
 def result_of(run, out):
-    """The figures of comparison.json; trains unless they were made by the same command and configuration."""
+    """The figures of comparison.json; trains first unless the same command and configuration made them."""
     folder = run.folder(out)
     figures = folder / "comparison.json"
     said = folder / "made_by.txt"
@@ -63,7 +63,7 @@ def result_of(run, out):
 
 
 def loss_of(result):
-    """Held-out loss; infinite when training came to nothing that is a number."""
+    """Held-out loss; infinite if it is not a number."""
     loss = result["held_out_loss"]
     return math.inf if loss is None or math.isnan(loss) else loss
 
@@ -91,12 +91,12 @@ class Progress:
 
 @dataclass(frozen=True)
 class Row:
-    """A method on a workload: the best rate of those tried, and what its seeds gave."""
+    """A method on a workload: the best rate of those tried, and the results of its seeds."""
 
     method: object
     rate: float | None
-    tried: dict  # rate: held-out loss of the first seed
-    results: list  # of each seed
+    tried: dict  # {rate: held-out loss of the first seed}
+    results: list  # results of each seed
 
     def mean(self, key):
         return statistics.fmean(math.nan if r[key] is None else r[key] for r in self.results)

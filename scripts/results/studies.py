@@ -35,8 +35,8 @@ class Workload:
 class Method:
     label: str
     optimizer: str
-    kind: dict  # what optimizers.py says of it
-    options: dict = field(default_factory=dict)  # of the optimizer, beside the file's
+    kind: dict  # from optimizers.py
+    options: dict = field(default_factory=dict)  # of the optimizer, in addition to the file's
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,11 @@ class Study:
     name: str
     title: str
     workloads: tuple
-    seeds: tuple = (1, 2, 3)  # the first chooses the learning rate
+    seeds: tuple = (1, 2, 3)  # the first seed chooses the learning rate
     every: bool = False  # optimizer, whether it has rows in tuned.toml or not
 
     def methods(self, known, wanted=None):
-        """In the order of the optimizers, of those wanted or all; the first is what the others are compared with."""
+        """Methods in the order of the optimizers: the wanted ones, or all. The others are compared with the first."""
         dense = Method("adam", "adam", known["adam"])
         return [dense] + [Method(label, name, kind, options) for name, kind in known.items()
                           if wanted is None or name in wanted

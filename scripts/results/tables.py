@@ -29,7 +29,7 @@ def loss_text(row):
 
 
 def against(row, first):
-    """Difference of the mean losses; * when it is within the seeds' range of the first row."""
+    """Difference of the mean losses, with * if it is within the range of the first row's seeds."""
     if row is first:
         losses = first.losses()
         return f"range {max(losses) - min(losses):.4f}" if len(losses) > 1 else ""
@@ -53,7 +53,7 @@ def a_step(row):
 
 
 def foreground(row):
-    """Empty where nothing goes in the background."""
+    """The factor by which the foreground sends less than dense; empty if nothing is sent in the background."""
     background = row.mean("background_bytes_per_step")
     return times(row.mean("dense_bytes_per_step"), row.mean("bytes_per_step") - background) if background > 0 else ""
 

@@ -11,7 +11,7 @@ sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
 from drawing import draw_panels  # noqa: E402
 
 HEIGHT = 380
-SEEDS = 3  # of as many ranks
+SEEDS = 3  # of runs that nobody disturbs, with the same number of ranks
 WINDOW = 15  # steps: losses are those of single batches
 
 
@@ -27,7 +27,7 @@ def losses_in(run):
 
 
 def changes_in(log):
-    """Of the ranks: how many there are then, after which step, and whether others have come."""
+    """[(number of ranks, step after which they go on, whether ranks have come)] of a log."""
     said = log.read_text(encoding="utf-8")
     found = re.findall(r"(\d+)( of \d+)? ranks go on after step (\d+)", said)
     return [(int(ranks), int(step), not lost) for ranks, lost, step in found]

@@ -14,7 +14,7 @@ sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
 from optimizers import optimizers, phases_toml  # noqa: E402
 from processes import started_by  # noqa: E402
 
-# Allocators keep what they once had: a rank may still grow by this after the first tenth.
+# Allocators keep memory: a rank may still grow by this after the first tenth of the steps.
 GROWTH_BYTES = 2 << 20
 SAMPLE_SECONDS = 0.2
 
@@ -44,18 +44,18 @@ lr = 1e-4
 
 
 def held_by(pid):
-    """Bytes of its own memory, and open files; None when it has gone."""
+    """(bytes of a process' own memory, number of open files); None if it has ended."""
     try:
         words = pathlib.Path(f"/proc/{pid}/statm").read_text(encoding="utf-8").split()
         files = len(os.listdir(f"/proc/{pid}/fd"))
     except OSError:
         return None
-    # Without the pages it shares: messages between ranks of one machine travel through those.
+    # Without shared pages, through which messages between ranks of one machine travel.
     return (int(words[1]) - int(words[2])) * os.sysconf("SC_PAGESIZE"), files
 
 
 def watch(running, program):
-    """What each process held, in the order of time."""
+    """Samples the processes of a program under `running` until it ends; returns {pid: [held_by(pid)]}."""
     samples = {}
     while running.poll() is None:
         for pid in started_by(running.pid, program):
@@ -67,9 +67,9 @@ def watch(running, program):
 
 
 def verdict(samples):
-    """None, or what has grown."""
+    """None, or a text that says what has grown."""
     for pid, held in samples.items():
-        # The last samples may be of a process that is taking itself down.
+        # The last samples may be of a process that is ending.
         settled = held[max(1, len(held) // 10):-2]
         if len(settled) < 10:
             return f"process {pid} was seen {len(settled)} times only: take more steps"

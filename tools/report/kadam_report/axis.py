@@ -9,7 +9,7 @@ INTERVALS = 4
 
 @dataclass
 class Axis:
-    """From least to most; ticks are pairs of a number and its text."""
+    """An axis from least to most. ticks: pairs of a number and its text."""
 
     least: float
     most: float
@@ -17,7 +17,7 @@ class Axis:
     ticks: list = field(default_factory=list)
 
     def end_at(self, largest):
-        """Ends there, without the ticks beyond."""
+        """Cuts the axis at `largest`, with the ticks beyond; returns it."""
         if largest > self.least:
             self.most = largest
             self.ticks = [tick for tick in self.ticks if tick[0] <= largest * (1 + 1e-9)]
@@ -31,8 +31,8 @@ def round_step(step):
 
 
 def linear_axis(smallest, largest, text):
-    """From at most the smallest to at least the largest, with about five ticks."""
-    if largest - smallest <= 1e-6 * abs(largest):  # all the same: in the middle
+    """A linear axis from at most the smallest to at least the largest, with about five ticks."""
+    if largest - smallest <= 1e-6 * abs(largest):  # all numbers are equal: they lie in the middle
         around = 0.1 * abs(largest) if largest else 0.5
         smallest, largest = smallest - around, largest + around
     step = round_step((largest - smallest) / INTERVALS)
@@ -41,7 +41,7 @@ def linear_axis(smallest, largest, text):
 
 
 def factors_of(decades):
-    """Multiples within a decade that are named when the range has so many decades."""
+    """Multiples within a decade that get ticks, for a range of this many decades."""
     for most, factors in ((0.8, (1, 1.5, 2, 3, 4, 5, 7)), (2, (1, 2, 5)), (3, (1, 3))):
         if decades <= most:
             return factors
@@ -49,7 +49,7 @@ def factors_of(decades):
 
 
 def logarithmic_axis(smallest, largest, text):
-    """The same for numbers above 0."""
+    """A logarithmic axis for numbers above 0, from at most the smallest to at least the largest."""
     axis = Axis(smallest / 1.25, largest * 1.25, logarithmic=True)
     first, last = math.log10(axis.least), math.log10(axis.most)
     stride = max(1, math.ceil((last - first) / 7))
@@ -60,6 +60,6 @@ def logarithmic_axis(smallest, largest, text):
 
 
 def fitting_axis(smallest, largest, text):
-    """Logarithmic where all are above 0 and far apart."""
+    """An axis that is logarithmic if all numbers are above 0 and far apart, else linear."""
     far_apart = smallest > 0 and largest > 4 * smallest
     return (logarithmic_axis if far_apart else linear_axis)(smallest, largest, text)

@@ -64,13 +64,13 @@ def version_text(version):
 
 
 def write(options):
-    """The page or the picture; its path. What draws is loaded late: it takes a second."""
+    """Writes the page or the picture; returns its path. Matplotlib is loaded late: that takes a second."""
     if options.plan:
         from kadam_report.plan import draw_plan
         draw_plan(options.plan, options.out)
         return options.out
     runs = read_runs(options.runs)
-    # Beside the only run; here, if there are several.
+    # In the folder of the only run; in the working folder if there are several.
     file = options.out or (options.runs[0] if len(options.runs) == 1 else pathlib.Path()) / "report.html"
     from kadam_report.page import write_page
     write_page(runs, file, options.title)
@@ -78,7 +78,7 @@ def write(options):
 
 
 def main(version, arguments):
-    """Its exit code."""
+    """Runs kadam-report; returns its exit code."""
     options = parsed(arguments)
     if options.help or options.version:
         print(HELP.rstrip() if options.help else version_text(version))

@@ -11,12 +11,12 @@ def has_points(curve):
 
 
 def points_to_join(curve):
-    """How many, so that a picture does not get more than it can show and pages of long runs stay small."""
+    """Number of points to join, so that a curve has no more points than a picture can show and pages stay small."""
     return -(-len(curve) // MOST_POINTS)
 
 
 def thinned(curve, group):
-    """Means of so many points each; a gap where all of them are."""
+    """A curve of the means of `group` points each; NaN where all of them are NaN."""
     if group <= 1:
         return curve
     thin = []
@@ -35,7 +35,7 @@ def value_at(curve, x):
 
 
 def with_dots(curve, dot):
-    """A point that stands alone becomes a line of twice the length dot, so that it is seen."""
+    """The curve with each isolated point as a line of length 2 dot, so that it can be seen."""
     seen = []
     for k, (x, y) in enumerate(curve):
         beside = [curve[other][1] for other in (k - 1, k + 1) if 0 <= other < len(curve)]

@@ -16,15 +16,15 @@ FRAME = (0.175, 0.17, 0.79, 0.795)
 
 @dataclass
 class Kind:
-    """What to draw of every run, over what. levels: horizontal lines to compare with, (value, text)."""
+    """A kind of figure: the field of each run to draw, and its x axis. levels: horizontal lines, (value, text)."""
 
     name: str
     title: str
     caption: str
     field: str
-    over: str = "step"  # or a field
-    text: object = texts.plain  # of y
-    logarithmic: bool = False  # else where it helps
+    over: str = "step"  # "step", or a field
+    text: object = texts.plain  # turns y into text
+    logarithmic: bool = False  # False: only where it helps
     lines: str = "training"
     levels: tuple = ()
 
@@ -40,7 +40,7 @@ def curve_of(run, kind):
 
 
 def unit_of(kind, last):
-    """A time axis is in seconds, minutes or hours."""
+    """(unit, its size) of the x axis: steps, or seconds, minutes or hours up to `last` seconds."""
     if kind.over == "step":
         return "step", 1
     if last > 3 * 3600:
@@ -49,7 +49,7 @@ def unit_of(kind, last):
 
 
 def table_of(kind, curves, last):
-    """Places on the way and what the curves say there."""
+    """A table of the curves' values at some places."""
     unit, size = unit_of(kind, last)
     places = [last * k / COLUMNS for k in range(1, COLUMNS + 1)]
     if kind.over == "step":
@@ -83,7 +83,7 @@ def picture_of(kind, curves, last):
 
 
 def figure_of(kind, runs, styles):
-    """None if no run has such numbers."""
+    """The figure of a kind; None if no run has its numbers."""
     all_curves = [(style, curve_of(run, kind)) for run, style in zip(runs, styles)]
     curves = [(style, curve) for style, curve in all_curves if has_points(curve)]
     if not curves:

@@ -6,8 +6,8 @@ import logging
 import re
 import warnings
 
-logging.getLogger("matplotlib").setLevel(logging.ERROR)  # of fonts and caches nobody asked
-warnings.filterwarnings("ignore", module="matplotlib")  # of letters that its font lacks: a browser has them
+logging.getLogger("matplotlib").setLevel(logging.ERROR)  # messages about fonts and caches
+warnings.filterwarnings("ignore", module="matplotlib")  # letters that its font lacks: a browser has them
 
 import matplotlib  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
@@ -54,21 +54,21 @@ matplotlib.rcParams.update(STYLE)
 
 
 def canvas(width, height, letters=LETTERS):
-    """An empty picture of so many units."""
+    """An empty picture of this size in units."""
     matplotlib.rcParams["font.size"] = letters
     return Figure(figsize=(width / 72, height / 72), dpi=72)
 
 
 def write(figure, file):
-    """As .svg, or as .png of twice the size."""
+    """Writes a figure as .svg, or as .png of twice the size."""
     file = str(file)
     metadata = {"Date": None, "Creator": None} if file.endswith(".svg") else {"Software": None}
     figure.savefig(file, dpi=72 if file.endswith(".svg") else 144, metadata=metadata)
 
 
 def inside_of(figure):
-    """What is inside of its SVG, for a page that has several: without ids, which would be there twice, and without what
-    they are for; nothing is drawn outside of its axes."""
+    """The contents of a figure's SVG element, for a page with several. Ids, which would not be unique, are removed with
+    the clip paths that they name: nothing is drawn outside of the axes."""
     file = io.StringIO()
     figure.patch.set_visible(False)
     figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
@@ -79,7 +79,7 @@ def inside_of(figure):
 
 
 def set_axis(axes, name, axis):
-    """Range and ticks of "x" or "y", as axis.py has them."""
+    """Sets range and ticks of the axis name, "x" or "y", from an Axis."""
     if axis.logarithmic:
         axes.set(**{f"{name}scale": "log"})
     axes.set(**{f"{name}lim": (axis.least, axis.most)})
@@ -96,13 +96,13 @@ class PlainNumbers(matplotlib.ticker.LogFormatter):
 
 
 def write_plainly(axis):
-    """Numbers of a logarithmic axis as they are; those between powers of ten where it is short."""
+    """Writes the numbers of a logarithmic axis without powers, and those between powers of ten if it is short."""
     axis.set_major_formatter("{x:g}")
     axis.set_minor_formatter(PlainNumbers(labelOnlyBase=False, minor_thresholds=(2, 0.5)))
 
 
 def add_boxes(axes, spans, y, half, colour):
-    """Areas of one colour in a row, so far above and below y."""
+    """Adds boxes of one colour, from y - half to y + half, one for each span."""
     if not spans:
         return
     corners = [((left, y - half), (left, y + half), (right, y + half), (right, y - half), (left, y - half))
@@ -113,7 +113,8 @@ def add_boxes(axes, spans, y, half, colour):
 
 
 def row_axes(figure, frame, height, low, high, axis, title):
-    """Axes of rows of boxes: with a scale below and no other lines. frame: left and width as parts, foot in units."""
+    """Axes for rows of boxes, with a scale below and no other lines. frame: left and width as fractions, foot in
+    units."""
     left, width, foot = frame
     axes = figure.add_axes([left, foot / height, width, 1 - foot / height])
     axes.grid(False)

@@ -13,7 +13,7 @@ def text(start, name):
 
 
 def of_last_start(text_of):
-    """Of the one that came to the end; empty without any."""
+    """Function that applies text_of to the last start of a run; empty without a start."""
     return lambda run: text_of(run.starts[-1]) if run.starts else ""
 
 
@@ -53,12 +53,12 @@ def time_text(start):
 
 
 def distinct(runs, text_of):
-    """Everything once, in the order of its first run."""
+    """The texts of all runs, each once, in the order of the first run that has it."""
     return list(dict.fromkeys(filter(None, map(text_of, runs))))
 
 
 def said_of(runs, text_of):
-    """What is the same for all runs once, else for each by its label."""
+    """One text if it is the same for all runs, else one for each text with the labels of its runs."""
     every = distinct(runs, text_of)
     if len(every) <= 1:
         return every
@@ -77,7 +77,7 @@ def times_of(runs):
 
 
 def facts_of(runs):
-    """Terms with what is to be said of them."""
+    """{term: texts} of the facts about these runs."""
     facts = {"Model": said_of(runs, model_text), "Data": said_of(runs, lambda run: run.data),
              "Training": said_of(runs, training_text), "When": times_of(runs),
              "Ranks": said_of(runs, of_last_start(ranks_text)), "Machine": said_of(runs, of_last_start(machine_text)),
@@ -86,7 +86,7 @@ def facts_of(runs):
 
 
 def shell_lines(start, name):
-    """The words of this name, after what the program found around it; empty without them."""
+    """Shell lines that run the command `name` of a start in its folder and environment; empty without this command."""
     words = [word for word in member(start, name, list) if isinstance(word, str)]
     if not words:
         return ""
@@ -98,7 +98,7 @@ def shell_lines(start, name):
 
 
 def repetitions_of(runs):
-    """Lines for a shell that make the same runs again; empty where that is not known."""
+    """Shell lines that repeat the runs; empty if not known."""
     return distinct(runs, of_last_start(lambda start: shell_lines(start, "repetition")))
 
 

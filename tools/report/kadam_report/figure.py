@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A picture with what explains it."""
+"""A picture with its texts, legend and table."""
 from dataclasses import dataclass, field
 
 WIDTH = 480  # narrow, so that letters can be read where it is scaled to the width of a phone

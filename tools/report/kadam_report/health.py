@@ -22,7 +22,7 @@ NEAR = 1.5
 
 
 def kind_of(field, runs):
-    """With the limits that are not so far from all curves that these would become flat."""
+    """The kind of a health figure, with those limits that are near enough to the curves not to flatten them."""
     title, caption, limits = FIGURES[field]
     if limits:
         begin = "outside" if len(limits) > 1 else "above"
@@ -34,13 +34,13 @@ def kind_of(field, runs):
 
 
 def health_figures_of(runs, styles):
-    """One for each health figure that some run has."""
+    """Figures of all health figures that some run has."""
     figures = [figure_of(kind_of(field, runs), runs, styles) for field in FIGURES]
     return [figure for figure in figures if figure]
 
 
 def warnings_of(runs):
-    """What optimizers warned of, as sentences; empty when all was well."""
+    """The warnings of the optimizers, as sentences; empty if there were none."""
     sentences = []
     for run in runs:
         for caution in run.cautions.values():

@@ -14,7 +14,7 @@ HELD_OUT = Kind("held-out-loss", "Held-out loss over steps, nats", "Of predictio
 
 
 def bytes_kind(runs):
-    """With what a dense exchange would send: one line, or one for each model or number of ranks."""
+    """The kind of the bytes, with levels for a dense exchange: one, or one for each model and number of ranks."""
     said = {numbers.get("dense_bytes_per_step", 0.0) for run in runs for numbers in (run.result, run.facts)}
     levels = [(value, f"dense float32 mean: {texts.size(value)}") for value in sorted(said) if value > 0]
     unknown = "" if levels else " What a dense mean would send is not known."
@@ -23,7 +23,7 @@ def bytes_kind(runs):
 
 
 def main_figures_of(runs, styles):
-    """Those that the runs have numbers for."""
+    """The main figures for which the runs have numbers."""
     kinds = [LOSS, LOSS_OVER_TIME]
     if any(len(run.evaluations) > 1 for run in runs):  # one evaluation, at the end, is in the table of results
         kinds.append(HELD_OUT)

@@ -8,7 +8,8 @@ WARNING = "warning_"
 
 
 def read_metrics(run):
-    """Lines that are not whole are left out, with a remark; a file without any line of kadam-train is refused."""
+    """Reads metrics.jsonl into a run. Leaves out incomplete lines, with a remark; refuses a file without a line of
+    kadam-train."""
     file = run.folder / "metrics.jsonl"
     try:
         lines = file.read_bytes().split(b"\n")
@@ -26,7 +27,7 @@ def read_metrics(run):
 
 
 def add_line(run, text):
-    """False if it is no line of kadam-train."""
+    """Adds a line to a run; returns False if kadam-train has not written it."""
     line = parsed(text)
     if not isinstance(line, dict) or type(line.get("step")) is not int or abs(line["step"]) > 1e15:
         return False

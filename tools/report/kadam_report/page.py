@@ -22,7 +22,7 @@ def title_of(runs):
 
 
 def remarks_of(runs):
-    """Each once, with all that it is said of."""
+    """The remarks on runs, each once, with the labels of its runs."""
     labels = {}
     for run in runs:
         for remark in run.remarks:
@@ -31,7 +31,8 @@ def remarks_of(runs):
 
 
 def configurations_of(runs):
-    """What comes before the optimizer's section is usually the same for all, and then there once; by their headings."""
+    """[(heading, text)] of the configurations. The part before [optimizer] comes once if it is the same for all
+    runs."""
     shared = {run.configuration.partition("\n[optimizer]")[0] for run in runs}
     common = shared.pop() if len(shared) == 1 else ""
     texts = [("Data, model and training", common)] + [(run.label, run.configuration[len(common) :]) for run in runs]
@@ -39,17 +40,17 @@ def configurations_of(runs):
 
 
 def breakable(text):
-    """Long names may break after an underscore."""
+    """A text as HTML in which long names may break after an underscore."""
     return escape(text.replace("\0", " ")).replace("_", Markup("_<wbr>"))
 
 
 def shown(value):
-    """No character that HTML cannot have."""
+    """A value without the character that HTML cannot have."""
     return value.replace("\0", " ") if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def page_of(runs, title):
-    """The same runs make the same text."""
+    """The page as text; the same runs give the same text."""
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(FOLDER), autoescape=True, trim_blocks=True,
                                      lstrip_blocks=True, keep_trailing_newline=True, finalize=shown,
                                      undefined=jinja2.StrictUndefined)
@@ -64,7 +65,7 @@ def page_of(runs, title):
 
 
 def write_page(runs, file, title=""):
-    """An empty title is made of the optimizers' names."""
+    """Writes the page of these runs. title: empty: made of the optimizers' names."""
     page = page_of(runs, title).encode("utf-8", errors="replace")
     try:
         file.write_bytes(page)

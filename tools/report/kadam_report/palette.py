@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How runs look, in every figure of the page."""
+"""Colours and dashes of runs, the same in every figure of the page."""
 from kadam_report.figure import Key
 
 # Colours of Okabe and Ito and of Tol, which people with any kind of colour vision tell apart.
@@ -16,10 +16,10 @@ EXCHANGE, MESSAGE, IDLE, LEVEL = "#c5e5dc", "#228866", "#f2f2f2", "#777777"
 
 
 def colours_of(runs):
-    """By optimizer. Dense ones are black and grey, others have the colour of their place among all that Kadam has,
-    which run.json says: the same on all pages. Those of which an earlier Kadam said nothing have what is left."""
+    """{optimizer: colour}. Dense ones are black and grey. Others have the colour of their place among Kadam's
+    optimizers, which run.json gives, so it is the same on all pages; without a place, one that is left."""
     dense, places = {}, {}
-    for run in sorted(runs, key=lambda run: not run.kind):  # what is said counts more than what is seen
+    for run in sorted(runs, key=lambda run: not run.kind):  # runs whose run.json gives a kind come first
         place = run.kind.get("place")
         dense.setdefault(run.optimizer, run.kind.get("dense", run.phases == {"dense"}) is True)
         if type(place) is int and place >= 0:

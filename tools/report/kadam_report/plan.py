@@ -12,7 +12,7 @@ DENSE_COLOURS = ("#999999", "#000000", "#cccccc")  # greys, so that one sees at 
 
 
 def colours_of(curves):
-    """Those of the report: by the place among the dense ones, or the others."""
+    """Colours of the curves, as in the report: by the place among the dense ones, or among the others."""
     seen = {True: 0, False: 0}
     for curve in curves:
         colours = DENSE_COLOURS if curve["dense"] else COLOURS
@@ -32,7 +32,7 @@ def draw_panel(axes, panel):
 
 
 def draw_plan(file, out):
-    """From the file that kadam-plan --plot leaves beside the picture."""
+    """Draws the picture from the file of curves that kadam-plan --plot writes beside it."""
     plan = parsed(text_of(file))
     try:
         figure = drawing.canvas(WIDTH, HEIGHT, letters=12)

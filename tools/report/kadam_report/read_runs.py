@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Finds runs in folders, and gives each a name of its own."""
+"""Finds runs in folders, and gives each a unique name."""
 import os
 import pathlib
 import re
@@ -28,7 +28,7 @@ def read_run(folder):
 
 
 def runs_inside(folder, results):
-    """The folders of a comparison that are runs, in the order of its results; others follow by name."""
+    """The folders of runs in a comparison's folder: those with results in their order, then the others by name."""
     places = {name: place for place, (name, _) in reversed(list(enumerate(results)))}
     inside = [path for path in folder.iterdir() if is_run(path)]
     return sorted(inside, key=lambda path: (places.get(path.name, len(results)), str(path)))
@@ -48,7 +48,8 @@ def read_comparison_runs(folder):
 
 
 def folder_name(run):
-    """Runs of one optimizer are told apart by the first folders on their way up that differ."""
+    """The name of a run's folder, or of the one above if it has the optimizer's name: it tells apart runs of one
+    optimizer."""
     whole = pathlib.Path(os.path.abspath(run.folder))
     return whole.parent.name if whole.name == run.optimizer else whole.name
 
@@ -62,7 +63,7 @@ def tell_apart(runs):
 
 
 def read_runs(folders):
-    """All runs in these folders, in their order; a comparison has several."""
+    """All runs in these folders, in order; a folder of a comparison has several."""
     runs = []
     for folder in map(pathlib.Path, folders):
         runs += [read_run(folder)] if is_run(folder) else read_comparison_runs(folder)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reads trace.json: what the first ranks did in the steps that are shown."""
+"""Reads trace.json: the activities of the first ranks in the steps that are shown."""
 from dataclasses import dataclass, field
 
 from kadam_report.run import Refusal
@@ -11,7 +11,7 @@ from kadam_report.trace_events import ACTIVITIES, MESSAGES, events_of
 
 @dataclass
 class RankTimeline:
-    """Spans by what the rank does."""
+    """Spans of a rank, by activity."""
 
     clock_error: float = 0.0
     spans: dict = field(default_factory=lambda: {name: [] for name in ACTIVITIES})
@@ -19,7 +19,8 @@ class RankTimeline:
 
 @dataclass
 class StepTimeline:
-    """Steps of rank 0, seen from the first ranks: times since the begin of the first, by the clock of rank 0."""
+    """The shown steps of rank 0, with the activities of the first ranks. Times are seconds since the begin of the first
+    step, by the clock of rank 0."""
 
     first_end: float
     end: float
@@ -38,7 +39,7 @@ def timeline_of(text):
         elif activity != "step" and max(0.0, first - zero) < min(end, last - zero):
             ranks[rank].spans[activity].append((max(0.0, first - zero), min(end, last - zero)))
     for rank in ranks:
-        for exchange, message in MESSAGES.items():  # one that goes on at the end is known by its messages alone
+        for exchange, message in MESSAGES.items():  # of an exchange without an end only messages are known
             rank.spans[exchange] += rank.spans[message]
         for name in set(ACTIVITIES) - set(MESSAGES.values()):
             rank.spans[name] = joined(rank.spans[name])
@@ -46,7 +47,7 @@ def timeline_of(text):
 
 
 def read_trace(run):
-    """If there is one; one that cannot be used is a remark."""
+    """Reads trace.json, if there is one, into run.timeline; adds a remark if it cannot be used."""
     file = run.folder / "trace.json"
     if not file.exists():
         return

@@ -5,7 +5,7 @@ from kadam_report.run import Refusal, member, numbers_of, parsed
 
 
 def text_of(file):
-    """The whole file; empty if there is none."""
+    """The contents of a file; empty if there is none."""
     try:
         return file.read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -13,7 +13,7 @@ def text_of(file):
 
 
 def read_record(run):
-    """Without the files there are remarks; a run.json that is none is refused."""
+    """Reads run.json and config.toml into a run. A missing file gives a remark; a malformed run.json is refused."""
     run.configuration = text_of(run.folder / "config.toml")
     if not run.configuration:
         run.remarks.append("There is no config.toml beside its metrics.")
@@ -35,7 +35,7 @@ def read_record(run):
 
 
 def read_comparison(folder):
-    """Names and figures of comparison.json, in its order; nothing without it. One that is none is refused."""
+    """[(name, figures)] of comparison.json in its order; empty without the file. A malformed one is refused."""
     file = folder / "comparison.json"
     if not file.exists():
         return []

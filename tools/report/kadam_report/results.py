@@ -18,7 +18,7 @@ def last_numbers(lines):
 
 
 def value_of(run, in_result, lines, in_line):
-    """Of the result; of a run that has none, of its last line."""
+    """A figure of a run's result, or of its last line if it has no result."""
     return run.result.get(in_result) if run.result else last_numbers(lines).get(in_line)
 
 
@@ -51,12 +51,12 @@ def row_of(run):
 
 
 def result_table_of(runs):
-    """Losses, bytes and time of all runs. Of a run without result, what its last line says."""
+    """The table of losses, bytes and time of all runs; for a run without a result, those of its last line."""
     return Table("Results", HEADER, list(map(row_of, runs)))
 
 
 def background_notes_of(runs):
-    """What was sent while the program computed, as sentences."""
+    """Sentences on the bytes sent in the background."""
     notes = []
     for run in runs:
         background = run.result.get("background_bytes_per_step", 0.0)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the files of a run say."""
+"""The contents of a run's files."""
 import json
 import math
 import pathlib
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 
 class Refusal(Exception):
-    """What cannot be read or written, in a sentence that names it."""
+    """A file cannot be read or written; the message is a sentence that names it."""
 
 
 @dataclass
@@ -21,9 +21,9 @@ class Line:
 
 @dataclass
 class Caution:
-    """A warning of the optimizer, as long as it was given."""
+    """A warning of the optimizer, with the first and the last step that gave it."""
 
-    text: str  # the last one's
+    text: str  # text of the last such warning
     first_step: int
     last_step: int
     lines: int = 1
@@ -31,24 +31,24 @@ class Caution:
 
 @dataclass
 class Run:
-    """What the files of one run say. What they do not say is empty."""
+    """The contents of one run's files; a member is empty if they do not give it."""
 
     folder: pathlib.Path
     optimizer: str = ""
-    label: str = ""  # the optimizer, and what tells it from others of the same name
-    kind: dict = field(default_factory=dict)  # of optimizer, as run.json says it
+    label: str = ""  # the optimizer, and a folder if several runs have the same one
+    kind: dict = field(default_factory=dict)  # kind of the optimizer, from run.json
     model: str = ""
     data: str = ""
     facts: dict = field(default_factory=dict)  # numbers of run.json
-    result: dict = field(default_factory=dict)  # numbers: only of a run that came to its end
+    result: dict = field(default_factory=dict)  # numbers; only if the run has ended
     training: list = field(default_factory=list)  # lines with losses, null ones included
     evaluations: list = field(default_factory=list)  # lines with held-out losses
     phases: set = field(default_factory=set)
     cautions: dict = field(default_factory=dict)  # by kind
-    starts: list = field(default_factory=list)  # objects: the first, and those that went on from a checkpoint
+    starts: list = field(default_factory=list)  # of run.json: the first start, and those from checkpoints
     configuration: str = ""
     timeline: object = None
-    remarks: list = field(default_factory=list)  # what is missing, in sentences
+    remarks: list = field(default_factory=list)  # sentences on what is missing
 
     @property
     def steps(self):
@@ -56,7 +56,7 @@ class Run:
 
 
 def parsed(text):
-    """None for what is no JSON."""
+    """The value of a JSON text; None if it is not JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -64,7 +64,7 @@ def parsed(text):
 
 
 def numbers_of(found):
-    """The finite numbers of an object, by name; what else is in it is left out."""
+    """{name: value} of the finite numbers in an object."""
     numbers = {}
     for name, value in found.items():
         if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= 1e300:
@@ -73,12 +73,12 @@ def numbers_of(found):
 
 
 def member(found, name, kind):
-    """An empty one where there is no member of this kind."""
+    """A member of an object if it is of this type, else an empty value of the type."""
     value = found.get(name)
     return value if isinstance(value, kind) else kind()
 
 
 def count_of(found, name):
-    """A whole number from 0 on; 0 for what is none."""
+    """A member as a whole number, 0 or more; 0 if it is not a number."""
     value = numbers_of(found).get(name, 0.0)
     return math.floor(value) if 0 <= value <= 1e15 else 0

@@ -4,7 +4,7 @@
 
 
 def joined(spans, gap=0.0):
-    """The same without gaps up to that length, in order."""
+    """Sorted spans with gaps up to this length closed."""
     whole = []
     for begin, end in sorted(spans):
         if whole and begin <= whole[-1][1] + gap:
@@ -15,12 +15,12 @@ def joined(spans, gap=0.0):
 
 
 def length_of(spans):
-    """Seconds of all together. Of joined spans."""
+    """Total seconds of joined spans."""
     return sum(end - begin for begin, end in spans)
 
 
 def common_length(one, other):
-    """Seconds that both have. Of joined spans."""
+    """Seconds in which two lists of joined spans overlap."""
     length, a, b = 0.0, 0, 0
     while a < len(one) and b < len(other):
         length += max(0.0, min(one[a][1], other[b][1]) - max(one[a][0], other[b][0]))

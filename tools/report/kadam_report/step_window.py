@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which steps of a trace are shown."""
+"""Choice of the steps of a trace that are shown."""
 from typing import NamedTuple
 
 from kadam_report.run import Refusal
@@ -8,12 +8,12 @@ from kadam_report.spans import common_length, joined
 from kadam_report.trace_events import MESSAGES
 
 MOST_TRIED = 64
-LONGEST_PAUSE = 0.1  # between two steps, of both
+LONGEST_PAUSE = 0.1  # between two steps, as a fraction of the time of both
 SHORTEST = 1e-6
 
 
 class StepWindow(NamedTuple):
-    """A step of rank 0, or two in a row, in seconds as in the file."""
+    """A step of rank 0, or two in a row; times in seconds of the file."""
 
     begin: float
     first_end: float
@@ -22,7 +22,7 @@ class StepWindow(NamedTuple):
 
 
 def window_at(steps, last):
-    """Two steps with no evaluation or checkpoint between them, else the later alone."""
+    """The window that ends with step `last`: two steps if the pause between them is short, else this one alone."""
     begin, end = steps[last]
     if last > 0:
         before, before_end = steps[last - 1]
@@ -32,8 +32,8 @@ def window_at(steps, last):
 
 
 def choose_step_window(events):
-    """Of the last 64 steps the last two in a row in which as many kinds of exchanges are seen as in any: of each at
-    least half of what any has. One alone where there is an evaluation or a checkpoint between all."""
+    """Chooses among the last 64 steps: the last window with most kinds of exchanges, where a kind counts if the window
+    has at least half of the longest time of it. Two steps in a row go before one alone."""
     own = [event for event in events if event.rank == 0]
     steps = sorted((event.begin, event.end) for event in own if event.activity == "step")
     if not steps:
@@ -48,7 +48,7 @@ def choose_step_window(events):
         seen = [best > 0 and part >= 0.5 * best for part, best in zip(seconds[place], most)]
         return windows[place].steps + 2 * sum(seen)
 
-    window = windows[max(range(len(windows)), key=worth)]  # of several the first: the last in time
+    window = windows[max(range(len(windows)), key=worth)]  # the first of the best: the last in time
     if not window.end - window.begin >= SHORTEST:
         raise Refusal("its steps take no time")
     return window

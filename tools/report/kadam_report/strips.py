@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Steps as they went on the first ranks: a strip of rows per rank, one below the other."""
+"""Timelines of steps on the first ranks: a strip of rows per rank, one below the other."""
 from kadam_report import drawing
 from kadam_report.axis import linear_axis
 from kadam_report.figure import WIDTH, Figure, Key, Table
@@ -13,26 +13,26 @@ from kadam_report.texts import NONE, plain
 HEADING, ROW, GAP, FOOT = 24, 25, 10, 54
 HALF, MESSAGE_HALF = 9, 5
 LEFT, PART = 0.235, 0.733  # of the picture
-SHORTEST = 3  # of a message that has a gap behind it
-# The later ones in front.
+SHORTEST = 3  # shortest message, in pixels, that gets a gap behind it
+# Activities of each row; later ones are drawn in front.
 ROWS = {"compute": ["compute"], "optimizer": ["wait", "exposed exchange", "encode", "decode"],
         "network": ["network", "network message"], "background": ["background", "background message"]}
 IN_TABLE = ("compute", "wait", "encode", "exposed exchange", "decode", "network", "background")
 
 
 def unit_of(timeline):
-    """Milliseconds, unless there are very many of them."""
+    """(unit, symbol, size): milliseconds, or seconds for 10 s and more."""
     return ("milliseconds", "ms", 1e-3) if timeline.end < 10 else ("seconds", "s", 1)
 
 
 def rows_of(timeline):
-    """Most optimizers have no background."""
+    """The rows to draw: without the background if nothing is sent there, as with most optimizers."""
     has_background = any(rank.spans["background"] for rank in timeline.ranks)
     return {name: row for name, row in ROWS.items() if name != "background" or has_background}
 
 
 def told_apart(messages, pixel):
-    """One message touches the next: a gap tells them apart, where there is room for it."""
+    """Spans of messages with a gap of a pixel behind each long one; short neighbours are joined."""
     seen = []
     for begin, end in sorted(messages):
         if seen and begin <= seen[-1][1] + pixel and end - seen[-1][0] < SHORTEST * pixel:
@@ -47,7 +47,7 @@ def add_row(axes, rank, activities, y, timeline, size):
     drawing.add_boxes(axes, [(0, timeline.end / size)], y, HALF, IDLE)
     for activity in activities:
         spans, is_message = rank.spans[activity], activity in MESSAGES.values()
-        # What lies closer together than can be seen is one box: a page stays small.
+        # Boxes too close to be told apart are joined, so that a page stays small.
         spans = told_apart(spans, pixel) if is_message else joined(spans, 0.3 * pixel)
         boxes = [(begin / size, min(max(end, begin + pixel), timeline.end) / size) for begin, end in spans]
         colour = MESSAGE if is_message else STEP_PARTS.get(activity, EXCHANGE)
@@ -80,7 +80,7 @@ def picture_of(timeline):
 
 
 def table_of(timeline, title):
-    """A row for all that a rank does: how long, and how long of that it computed a gradient."""
+    """A row for each activity of a rank: its time, and how much of it the rank computed a gradient."""
     _, symbol, size = unit_of(timeline)
     table = Table(title, ["rank", symbol, "of the time", "while it computes"])
     for number, rank in enumerate(timeline.ranks):
@@ -124,6 +124,6 @@ def figure_of(name, run, is_alone):
 
 
 def timeline_figures_of(runs):
-    """A figure per run that has recorded any."""
+    """One figure for each run with a timeline."""
     recorded = [run for run in runs if run.timeline]
     return [figure_of(f"timeline-{k + 1}", run, len(runs) == 1) for k, run in enumerate(recorded)]

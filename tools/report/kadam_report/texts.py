@@ -34,7 +34,7 @@ def duration(seconds):
 
 
 def said(value, text):
-    """text(value), or a dash for what is not known."""
+    """text(value), or a dash if the value is not known."""
     return NONE if value is None else text(value)
 
 

@@ -20,7 +20,7 @@ CAPTION = ("Rank 0, mean over the steps of the last phase (after a warm-up). Com
 
 
 def late_means(lines):
-    """Means of the last tenth of the lines."""
+    """{name: mean over the last tenth of the lines}."""
     values = {}
     for line in lines[-max(1, len(lines) // 10) :]:
         for name, value in line.numbers.items():
@@ -29,8 +29,8 @@ def late_means(lines):
 
 
 def parts_of(run):
-    """Seconds of each part, of a finished run by its result, of others by the last tenth of their lines. None without
-    such figures. Of runs that an earlier Kadam has written the wait is part of the exchange."""
+    """{part: seconds} of a step, from the result of a finished run, else from the last tenth of its lines. None without
+    such figures. In runs of an earlier Kadam the wait is part of the exchange."""
     numbers = run.result or late_means(run.training)
     seconds = {name.removesuffix("_seconds"): value for name, value in numbers.items()}
     if "compute" not in seconds or "exchange" not in seconds:
@@ -81,7 +81,7 @@ def table_of(bars):
 
 
 def time_bars_of(runs):
-    """None if no run has such figures."""
+    """The figure of the time of a step; None if no run has its numbers."""
     bars = [(run, parts) for run, parts in ((run, parts_of(run)) for run in runs) if parts and sum(parts.values()) > 0]
     if not bars:
         return None

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Events of a Chrome trace, as far as they are shown: what the first two ranks did, and when."""
+"""The events of a Chrome trace that are shown: activities of the first two ranks."""
 import json
 import re
 from typing import NamedTuple
@@ -11,7 +11,7 @@ MOST_RANKS = 2
 STEP = "kadam-train::step"
 ARRIVES = "receive"
 NETWORK, BACKGROUND = 2, 3  # threads of a trace
-# What a rank does: parts of a step; and exchanges, with the messages that have arrived since the one before.
+# Activities of a rank: parts of a step, and exchanges with the messages that arrive in them.
 REGIONS = {"kadam-train::gradient": "compute", "kadam::check": "wait", "kadam::encode": "encode",
            "kadam::exchange": "exposed exchange", "kadam::decode": "decode"}
 EXCHANGES = {NETWORK: "network", BACKGROUND: "background"}
@@ -20,22 +20,22 @@ ACTIVITIES = (*REGIONS.values(), *MESSAGES, *MESSAGES.values())
 
 
 class Event(NamedTuple):
-    """Seconds from when to when; of "clock error" by how many the rank's times may be wrong."""
+    """An activity from `begin` to `end`, in seconds. In a "clock error" `begin` is the error of the rank's times."""
 
     rank: int
-    activity: str  # of ACTIVITIES, "step" or "clock error"
+    activity: str  # one of ACTIVITIES, "step" or "clock error"
     begin: float
     end: float
 
 
 def number_in(found, name, least=-1e15, most=1e15):
-    """None for what is no number between these."""
+    """A member that is a number in [least, most], else None."""
     value = found.get(name)
     return value if type(value) in (int, float) and least <= value <= most else None
 
 
 def activity_of(found):
-    """None for what is not shown."""
+    """The activity of an object of the trace; None if it is not shown."""
     exchange, name = EXCHANGES.get(number_in(found, "tid")), member(found, "name", str)
     if exchange:
         return MESSAGES[exchange] if name == ARRIVES else exchange
@@ -43,8 +43,8 @@ def activity_of(found):
 
 
 def event_of(found):
-    """For an object of JSON: an Event, None for another event, itself for what is no event. A trace is large: nothing
-    else of it is kept."""
+    """Turns a JSON object into an Event, or into None if this event is not shown; returns an object that is not an
+    event. So of a large trace only shown events are kept."""
     if "ph" not in found:
         return found
     rank, begin, length = number_in(found, "pid", 0), number_in(found, "ts"), number_in(found, "dur", 0)
@@ -60,7 +60,7 @@ def event_of(found):
 
 
 def events_of(text):
-    """Refuses what is no JSON object with a list traceEvents."""
+    """The shown events of a trace. Refuses a text that is not a JSON object with a list traceEvents."""
     try:
         whole = json.loads(text, object_hook=event_of)
     except json.JSONDecodeError as error:
