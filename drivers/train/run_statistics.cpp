@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <limits>
 #include <numeric>
@@ -34,7 +35,10 @@ void StepSeconds::add(double compute_seconds, const Phases::Seconds& phases, dou
 
 void StepWindow::add(const StepRecord& record) {
   ++steps;
-  loss += record.loss;
+  if (std::isfinite(record.loss)) {
+    ++losses;
+    loss += record.loss;
+  }
   if (record.is_timed) {
     ++timed_steps;
     seconds.add(record.compute_seconds, record.phases, record.step_seconds);
@@ -44,7 +48,7 @@ void StepWindow::add(const StepRecord& record) {
 }
 
 double StepWindow::mean_loss() const {
-  return steps == 0 ? std::numeric_limits<double>::quiet_NaN() : loss / static_cast<double>(steps);
+  return losses == 0 ? std::numeric_limits<double>::quiet_NaN() : loss / static_cast<double>(losses);
 }
 
 StepSeconds StepWindow::mean_seconds() const {
@@ -66,8 +70,8 @@ void RunStatistics::add(const StepRecord& record) {
 
 std::string StepWindow::to_text() const {
   const StepSeconds& s = seconds;
-  return fmt::format("{} {:a} {:a} {:a} {:a} {:a} {} {} {:a} {:a} {}", steps, loss, s.compute, s.encode,
-                     s.exchange, s.decode, bytes, background_bytes, s.rest, s.wait, timed_steps);
+  return fmt::format("{} {:a} {:a} {:a} {:a} {:a} {} {} {:a} {:a} {} {}", steps, loss, s.compute, s.encode,
+                     s.exchange, s.decode, bytes, background_bytes, s.rest, s.wait, timed_steps, losses);
 }
 
 bool StepWindow::from_text(const std::string& text) {
@@ -75,14 +79,20 @@ bool StepWindow::from_text(const std::string& text) {
   StepSeconds& s = read.seconds;
   long long count = 0;
   long long timed = 0;
+  long long finite = 0;
   int end = 0;
-  const int found = std::sscanf(text.c_str(), "%lld %la %la %la %la %la %zu %zu %la %la%n %lld%n", &count,
-                                &read.loss, &s.compute, &s.encode, &s.exchange, &s.decode, &read.bytes,
-                                &read.background_bytes, &s.rest, &s.wait, &end, &timed, &end);
-  if (found == 10) timed = count;  // of a time when all steps were timed
-  if (found < 10 || text.c_str()[end] != '\0' || count < 0 || timed < 0 || timed > count) return false;
+  const int found =
+      std::sscanf(text.c_str(), "%lld %la %la %la %la %la %zu %zu %la %la%n %lld%n %lld%n", &count,
+                  &read.loss, &s.compute, &s.encode, &s.exchange, &s.decode, &read.bytes,
+                  &read.background_bytes, &s.rest, &s.wait, &end, &timed, &end, &finite, &end);
+  // Older texts: all steps were timed, all losses counted.
+  if (found < 11) timed = count;
+  if (found < 12) finite = count;
+  const auto is_share = [&](long long number) { return number >= 0 && number <= count; };
+  if (found < 10 || text.c_str()[end] != '\0' || !is_share(timed) || !is_share(finite)) return false;
   read.steps = count;
   read.timed_steps = timed;
+  read.losses = finite;
   *this = read;
   return true;
 }

@@ -44,7 +44,9 @@ struct StepRecord {
 struct StepWindow {
   std::int64_t steps = 0;
   std::int64_t timed_steps = 0;  ///< of these
-  double loss = 0.0;
+  /// Steps with a finite loss. In local rounds a rank skips a step alone: its loss is NaN, the step counts.
+  std::int64_t losses = 0;
+  double loss = 0.0;    ///< sum of these losses
   StepSeconds seconds;  ///< of the timed steps
   std::size_t bytes = 0;
   std::size_t background_bytes = 0;
@@ -56,7 +58,7 @@ struct StepWindow {
   /// Returns false and changes nothing if the text is not one that to_text() writes.
   [[nodiscard]] bool from_text(const std::string& text);
 
-  /// Loss per step; NaN without a step.
+  /// Mean of the finite losses; NaN if there is none.
   [[nodiscard]] double mean_loss() const;
   /// Bytes per step; 0 without a step.
   [[nodiscard]] double mean_bytes() const { return mean(static_cast<double>(bytes), steps); }

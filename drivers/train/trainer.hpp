@@ -93,7 +93,8 @@ class Trainer {
   void write_parameters(const std::filesystem::path& folder) const;
   void summarise();
   [[nodiscard]] io::Metrics health();
-  [[nodiscard]] double mean_over_ranks(double value);
+  /// Mean of the finite losses of all ranks; NaN if there is none. Collective.
+  [[nodiscard]] double mean_loss(const StepWindow& window);
   /// Seconds that the run has taken so far, without the time between its interruption and its next start.
   [[nodiscard]] double wall_seconds() const { return seconds_of_former_ + timer_.seconds(); }
   /// Whether gradients are announced while they are computed. The mean of several batches cannot be: it is

@@ -36,7 +36,7 @@ RunFacts Trainer::facts() const {
 
 void Trainer::log(const StepResult& result, std::int64_t step) {
   const StepWindow window = statistics_.take_window();
-  const double loss = mean_over_ranks(window.mean_loss());
+  const double loss = mean_loss(window);
   const io::Metrics figures = health();
   if (is_root()) {
     const StepSeconds seconds = window.mean_seconds();
@@ -80,14 +80,15 @@ io::Metrics Trainer::health() {
   return figures;
 }
 
-double Trainer::mean_over_ranks(double value) {
-  return communicator_->sum_over_ranks(value) / communicator_->size();
+double Trainer::mean_loss(const StepWindow& window) {
+  const double losses = communicator_->sum_over_ranks(static_cast<double>(window.losses));
+  return communicator_->sum_over_ranks(window.loss) / losses;
 }
 
 void Trainer::summarise() {
   const StepWindow& last = statistics_.last_phase();
   summary_.steps = step_;
-  summary_.training_loss = mean_over_ranks(statistics_.late().mean_loss());
+  summary_.training_loss = mean_loss(statistics_.late());
   summary_.bytes_per_step = last.mean_bytes();
   summary_.background_bytes_per_step = last.mean_background_bytes();
   summary_.mean_bytes_per_step = statistics_.whole_run().mean_bytes();

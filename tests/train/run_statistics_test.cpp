@@ -76,10 +76,26 @@ TEST(RunStatistics, ReadsTheTextsThatItWrites) {
   EXPECT_EQ(read.timed_steps, 1);
   ASSERT_TRUE(read.from_text("2 1 1 1 1 1 100 10 1 1")) << "of a time when all steps were timed";
   EXPECT_EQ(read.timed_steps, 2);
+  EXPECT_EQ(read.losses, 2);
+  ASSERT_TRUE(read.from_text("2 1 1 1 1 1 100 10 1 1 1 0"));
+  EXPECT_EQ(read.losses, 0);
   for (const char* text :
        {"", "2 0x1p+1", "2 1 1 1 1 1 100 10", "2 1 1 1 1 1 100 10 1", "2 1 1 1 1 1 100 10 1 1 3",
-        "2 1 1 1 1 1 100 10 1 1 1 1", "2 1 1 1 1 1 100 10 1 1x"})
+        "2 1 1 1 1 1 100 10 1 1 1 1 1", "2 1 1 1 1 1 100 10 1 1 1 3", "2 1 1 1 1 1 100 10 1 1x"})
     EXPECT_FALSE(read.from_text(text)) << text;
+}
+
+/// A rank that skips a step alone has no loss of it, though the step counts.
+TEST(RunStatistics, LeavesOutALossThatIsNotFinite) {
+  RunStatistics statistics(10);
+  train::StepRecord alone = record(1, "local");
+  alone.loss = std::nan("");
+  statistics.add(alone);
+  statistics.add(record(2, "local"));
+  const train::StepWindow window = statistics.take_window();
+  EXPECT_EQ(window.steps, 2);
+  EXPECT_EQ(window.losses, 1);
+  EXPECT_DOUBLE_EQ(window.mean_loss(), 20.0);
 }
 
 TEST(RunStatistics, HasNoMeanWithoutSteps) {
