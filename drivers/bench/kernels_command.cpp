@@ -49,10 +49,14 @@ bool KernelsCommand::is_chosen() const {
 }
 
 void KernelsCommand::set_threads(int argc, char** argv) {
-  for (int k = 1; k + 1 < argc; ++k) {
-    if (std::string_view(argv[k]) == "--threads" && std::atoi(argv[k + 1]) > 0) {
-      ::setenv("KOKKOS_NUM_THREADS", std::to_string(std::atoi(argv[k + 1])).c_str(), 1);
-    }
+  constexpr std::string_view option = "--threads";
+  for (int k = 1; k < argc; ++k) {
+    const std::string_view word = argv[k];
+    if (!word.starts_with(option)) continue;
+    int threads = 0;
+    if (word == option && k + 1 < argc) threads = std::atoi(argv[k + 1]);
+    if (word.starts_with("--threads=")) threads = std::atoi(argv[k] + option.size() + 1);
+    if (threads > 0) ::setenv("KOKKOS_NUM_THREADS", std::to_string(threads).c_str(), 1);
   }
 }
 
