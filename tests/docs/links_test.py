@@ -4,24 +4,11 @@
 import re
 import sys
 
-from pages import end, pages, prose, root_of
+from pages import anchors, end, pages, prose, root_of
 
 root = root_of(sys.argv[1])
 mistakes = []
 targets = {}
-
-
-def anchors(page):
-    """As the site names headings: small letters, hyphens for blanks, nothing for signs, numbers for namesakes."""
-    names = []
-    for heading in re.findall(r"^#+ +(.+)$", prose(page), re.M):
-        words = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).lower()
-        name = re.sub(r"[^\w\- ]", "", words).strip().replace(" ", "-")
-        namesakes = names.count(name)
-        names.append(name)
-        yield f"{name}-{namesakes}" if namesakes else name
-
-
 checked = 0
 for page in pages(root):
     targets[page] = set()
@@ -30,7 +17,7 @@ for page in pages(root):
         file = (page.parent / target).resolve() if target else page
         if not file.exists():
             mistakes.append(f"{page.relative_to(root)} links to {target}, which does not exist")
-        elif anchor and anchor not in anchors(file):
+        elif anchor and anchor not in anchors(re.findall(r"^#+ +(.+)$", prose(file), re.M)):
             mistakes.append(f"{page.relative_to(root)} links to {target}#{anchor}: there is no such heading")
         targets[page].add(file)
 

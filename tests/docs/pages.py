@@ -27,6 +27,18 @@ def block_with(page, words):
     return next(code for _, code in blocks(page) if words in code)
 
 
+def anchors(headings):
+    """As the site names headings: small letters, hyphens for blanks, nothing for signs, numbers for namesakes."""
+    names, result = [], []
+    for heading in headings:
+        words = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).lower()
+        name = re.sub(r"[^\w\- ]", "", words).strip().replace(" ", "-")
+        namesakes = names.count(name)
+        names.append(name)
+        result.append(f"{name}-{namesakes}" if namesakes else name)
+    return result
+
+
 def run_code(code, page):
     """The names that Python code of a page leaves, and what it prints."""
     names, said = {}, io.StringIO()
