@@ -13,14 +13,14 @@ KADAM_CARRIER_SHA256=e620f05c742905e2db705d875f1cac92ef0ed453f9e6734e9beda26cc0f
 KADAM_PYTHON_CARRIER_NEEDS=(scikit-build-core==1.1.2 setuptools_scm==10.3.4 pybind11==3.1.0)
 # kadam-report draws and writes its pages with these.
 KADAM_PYTHON_REPORT_NEEDS=(matplotlib==3.11.2 jinja2==3.1.6)
-# Tests compare files with it.
-KADAM_PYTHON_TEST_NEEDS=(numpy==2.4.6)
+# Tests compare files with NumPy, and read the equations of pages with docutils.
+KADAM_PYTHON_TEST_NEEDS=(numpy==2.4.6 docutils==0.22.4)
 # For the Python module, and its tests under mpirun.
 KADAM_PYTHON_MODULE_NEEDS=(nanobind==3.1.0 mpi4py==4.1.2)
 # For scripts/device_kernels.sh, where the CUDA toolkit comes without them.
 KADAM_PYTHON_CUOBJDUMP_NEEDS=(nvidia-cuda-cuobjdump==13.2.51 nvidia-cuda-nvdisasm==13.2.51)
-# For scripts/docs.sh.
-KADAM_PYTHON_DOCS_NEEDS=(sphinx==9.0.4 myst-parser==5.2.0 furo==2025.12.19 breathe==5.1.0)
+# For scripts/docs.sh. docutils, which Sphinx is built on, makes MathML of equations.
+KADAM_PYTHON_DOCS_NEEDS=(sphinx==9.0.4 docutils==0.22.4 myst-parser==5.2.0 furo==2025.12.19 breathe==5.1.0)
 
 # The package of Debian and Ubuntu; of Fedora and RHEL (with EPEL and CodeReady Builder); of openSUSE (- where there is
 # none); and how to see without a package manager that it is not needed (a command, a header that the compiler finds, a

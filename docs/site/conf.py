@@ -4,18 +4,26 @@
 import pathlib
 import posixpath
 import re
+import sys
 
 repository = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(repository / "docs" / "site"))
 release = re.search(r"project\(Kadam VERSION ([\d.]+)", (repository / "CMakeLists.txt").read_text())[1]
 project = "Kadam"
 html_title = f"Kadam {release}"
 
-extensions = ["myst_parser", "breathe"]
+extensions = ["myst_parser", "breathe", "equations"]
 root_doc = "docs/index"
 include_patterns = ["*.md", "docs/**.md"]
 # Folders without pages are not looked into: build folders are large.
 exclude_patterns = [entry.name for entry in repository.iterdir() if entry.is_dir() and entry.name != "docs"]
 myst_heading_anchors = 4
+# $...$ as GitHub reads it, and its blocks ```math.
+myst_enable_extensions = ["dollarmath"]
+myst_dmath_allow_space = False
+myst_update_mathjax = False
+myst_fence_as_directive = {"math"}
+html_math_renderer = "mathml"
 highlight_language = "text"
 breathe_projects = {"kadam": str(repository / "build" / "docs-work" / "xml")}
 breathe_default_project = "kadam"
