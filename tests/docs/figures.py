@@ -178,8 +178,9 @@ SENTENCE = re.compile(r"(?<=[.!?])[*)]* +(?=[^a-z])")
 PROGRAMS = "PyTorch|torch|transformers|accelerate|Kokkos|MPI|MPICH|Spack|Python|CMake|nvcc|CUDA|ROCm|Slurm|clang|version"
 # What stands before a number that is set, a version, a goal or a count of runs, and no measurement; and after one.
 SET = re.compile(r"[=≥≤<>√] ?[-+]?$|"
-                 rf"\b(?:{PROGRAMS}|(?:learning )?rates?(?: of)?|densit(?:y|ies)(?: of)?|momentum|deviation of ln σ|default|meet) "
-                 r"\(?$|\b[Ff]loors? of (?:\d[\d.]* and )?$|\b(?:wanted|aim|goal)\b[^.;()]{0,30}$|\bin turn, $")
+                 rf"\b(?:{PROGRAMS}|(?:learning )?rates?(?: of)?|densit(?:y|ies)(?: of)?|momentum|default|meet|"
+                 r"deviation of \$\\ln \\sigma\$) \(?$|"
+                 r"\b[Ff]loors? of (?:\d[\d.]* and )?$|\b(?:wanted|aim|goal)\b[^.;()]{0,30}$|\bin turn, $")
 GOAL = re.compile(r",? (?:was|were) wanted\b|(?: to [\d.]+)?\.x\b")
 # Times and shares that a program or a test keeps to.
 LIMIT = re.compile(r"\b(?:within|after|at most|at least|more than|less than|longer than|up to|every|down for) $")
