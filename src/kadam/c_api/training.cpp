@@ -46,7 +46,7 @@ kadam_status kadam_step(kadam_optimizer* optimizer, float* parameters, const voi
     const auto [own, g] =
         of.optimizer->prepare_step([&] { return std::pair(of.in(parameters), of.gradient_of(gradient)); });
     const kadam::StepResult step = of.optimizer->step(of.exec, own, g);
-    of.give_back(own, parameters);
+    if (!step.skipped) of.give_back(own, parameters);  // else a copy of the model holds nothing
     if (result == nullptr) return;
     *result = {step.step,           step.phase,           step.learning_rate,        step.gradient_norm,
                step.gradient_scale, step.skipped ? 1 : 0, step.synchronised ? 1 : 0, step.raised,

@@ -58,7 +58,8 @@ StepResult BoundOptimizer::step(nb::handle x, nb::handle gradient, nb::handle mo
       alone_on(where, [&](Optimizer& optimizer, const ExecutionSpace& exec, ArrayCopies& copies) {
         const Parameters own = parameters->in(exec, copies);
         const StepResult done = optimizer.step(exec, own, g->in(exec, copies));
-        parameters->give_back(exec, copies, own);
+        if (!done.skipped)
+          parameters->give_back(exec, copies, own);  // else a copy of the model holds nothing
         return done;
       });
   announced_.reset();
