@@ -35,6 +35,7 @@ program module_test
   call options_of_all_types()
   call options_set_while_training()
   call mistakes_in_words()
+  call a_short_gradient_of_one_rank()
   call half_gradients_and_model()
   call local_steps_and_consensus()
   call device_pointers_and_announcements()
@@ -475,6 +476,25 @@ contains
     call optimizer%step(x, gradient, stat)
     call expect(stat == kadam_success, 'the mistakes changed nothing')
     call destroy(optimizer)
+    call destroy(optimizer)
+  end subroutine
+
+  !> The other ranks hear of it at once.
+  subroutine a_short_gradient_of_one_rank()
+    type(kadam_optimizer) :: optimizer
+    real(real32) :: x(d), gradient(d), short(5)
+    if (ranks == 1) return
+    x = 0
+    gradient = 0
+    short = 0
+    call make(optimizer, 'adam')
+    if (rank == 0) then
+      call optimizer%step(x, short, stat, message)
+      call expect_words('gradient has 5 elements', 'a short gradient of one rank')
+    else
+      call optimizer%step(x, gradient, stat, message)
+      call expect(stat == kadam_peer_failure, 'a short gradient of another rank: '//message)
+    end if
     call destroy(optimizer)
   end subroutine
 

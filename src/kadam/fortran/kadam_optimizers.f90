@@ -24,7 +24,8 @@ module kadam_optimizers
     logical :: synchronised = .true. !< parameters are equal on all ranks now; a skipped step leaves this as it was
     integer(int32) :: raised = 0 !< all bits given to raise() on any rank; the same on all ranks
     !> In the last step of a round of local_adam and local_muon: number of steps of the round that ranks skipped on
-    !> their own because their gradient was NaN or infinite, summed over all ranks; else 0. Such a step counts.
+    !> their own because their gradient was NaN or infinite, summed over all ranks; plus 1 if all ranks dropped the
+    !> round because the steps of some rank did not stay finite. Else 0. Such a step counts.
     integer(int64) :: skipped_alone = 0
   end type
 
@@ -37,7 +38,8 @@ module kadam_optimizers
     procedure :: create => optimizer_create
     procedure :: destroy => optimizer_destroy
     !> Takes one step: updates x from this rank's own gradient, of real32, or of 16 bits in an integer(int16).
-    !> Collective. step(x, gradient, stat [, errmsg] [, result])
+    !> Collective. An array of a wrong size is refused, and ends the step on all ranks, as give_up_step() does.
+    !> step(x, gradient, stat [, errmsg] [, result])
     generic :: step => step_real32, step_int16, step_device
     !> Sets 'lr', 'weight_decay' or 'clip_norm' from the next step on; a number of real32 or real64.
     generic :: set => set_real32, set_real64
@@ -105,8 +107,7 @@ contains
     integer, intent(out) :: stat
     character(len=*), intent(out), optional :: errmsg
     type(kadam_step_result), intent(out), optional :: result
-    if (.not. fits(this, 'x', size(x, kind=int64), stat, errmsg)) return
-    if (.not. fits(this, 'gradient', size(gradient, kind=int64), stat, errmsg)) return
+    if (.not. step_fits(this, size(x, kind=int64), size(gradient, kind=int64), stat, errmsg)) return
     call this%step_device(c_loc(x), c_loc(gradient), stat, errmsg, result)
   end subroutine
 
@@ -117,8 +118,7 @@ contains
     integer, intent(out) :: stat
     character(len=*), intent(out), optional :: errmsg
     type(kadam_step_result), intent(out), optional :: result
-    if (.not. fits(this, 'x', size(x, kind=int64), stat, errmsg)) return
-    if (.not. fits(this, 'gradient', size(gradient, kind=int64), stat, errmsg)) return
+    if (.not. step_fits(this, size(x, kind=int64), size(gradient, kind=int64), stat, errmsg)) return
     call this%step_device(c_loc(x), c_loc(gradient), stat, errmsg, result)
   end subroutine
 
@@ -216,7 +216,8 @@ contains
     call report(c_progress(this%handle, error), error, stat, errmsg)
   end subroutine
 
-  !> Gives bits to all ranks: each finds them in the result of the next step.
+  !> Gives bits to all ranks: each finds them in the result of the next step (with local_adam and local_muon
+  !> by default: of the last step of the round).
   subroutine optimizer_raise(this, bits, stat, errmsg)
     class(kadam_optimizer), intent(inout) :: this
     integer(int32), intent(in) :: bits
@@ -384,6 +385,7 @@ contains
 
   !> After kadam_peer_failure: makes the optimizer anew for the ranks that are left, and restores the newest whole
   !> snapshot. Collective over these ranks. stat is kadam_no_snapshot if none is whole: load_newest() can go on then.
+  !> It is kadam_no_snapshot too, and nothing is made anew, if keep_snapshots() was not called.
   subroutine optimizer_go_on(this, x, stat, errmsg, survivors)
     class(kadam_optimizer), intent(inout) :: this
     real(real32), intent(inout), contiguous, target :: x(:)
@@ -493,6 +495,19 @@ contains
   end subroutine
 
   !> Whether an array has as many elements as the optimizer has parameters.
+  !> Whether both arrays have the length of the tensors. If not, the step ends on all ranks.
+  logical function step_fits(this, x_elements, gradient_elements, stat, errmsg)
+    class(kadam_optimizer), intent(in) :: this
+    integer(int64), intent(in) :: x_elements, gradient_elements
+    integer, intent(out) :: stat
+    character(len=*), intent(out), optional :: errmsg
+    type(c_error) :: error
+    integer(c_int) :: ignored
+    step_fits = fits(this, 'x', x_elements, stat, errmsg)
+    if (step_fits) step_fits = fits(this, 'gradient', gradient_elements, stat, errmsg)
+    if (.not. step_fits) ignored = c_give_up_step(this%handle, error)
+  end function
+
   logical function fits(this, name, elements, stat, errmsg)
     class(kadam_optimizer), intent(in) :: this
     character(len=*), intent(in) :: name
