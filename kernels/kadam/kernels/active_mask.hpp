@@ -15,8 +15,8 @@ namespace kadam {
 ///
 /// Coordinates without variance cannot be sent as a sign and cannot be divided by their variance; they are
 /// *inactive*. An inactive coordinate keeps its place in a message, but its code means nothing: it does not
-/// count in the scale, its error becomes 0, and decoding does not update it. An empty mask means that all
-/// coordinates are active. Memory: d/8 bytes.
+/// count in the scale, its error becomes 0, and decoding gives it no value: it calls the update's inactive().
+/// An empty mask means that all coordinates are active. Memory: d/8 bytes.
 template <class MemorySpace>
 struct ActiveMask {
   Kokkos::View<const std::uint32_t*, MemorySpace> words;

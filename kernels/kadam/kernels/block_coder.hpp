@@ -57,12 +57,11 @@ void encode_blocks(const char* label, const Exec& exec, const Q& quantiser, cons
 ///
 /// error: a View of float, or Bfloat16Errors, which rounds new errors by chance.
 /// load: load(i) returns the input of element i. Optional: load.with_format(f) calls f with a load for one
-/// number format; a LoadBySegment differs from segment to segment. An inactive element sends nothing; its
-/// error becomes 0. Shape: error has map.elements entries, message the words of all chunks. Memory: reads and
-/// writes error, writes message: 8 B + bits/8 per element and what load reads, 4 B less with errors in bf16;
-/// 4 B per block. One pass when a block fits in cache.
-/// Deterministic: independent of the number of threads. Worked number: one block, error 0, load (3, -4),
-/// sign code, rms: scale 3.5355, codes (1, 0), error (-0.5355, -0.4645).
+/// number format. An inactive element sends nothing; its error becomes 0. Shape: error has map.elements
+/// entries, message the words of all chunks. Memory: reads and writes error, writes message: 8 B + bits/8 per
+/// element and what load reads, 4 B less with errors in bf16; 4 B per block. One pass when a block fits in
+/// cache. Deterministic: independent of the number of threads. Worked number: one block, error 0, load (3,
+/// -4), sign code, rms: scale 3.5355, codes (1, 0), error (-0.5355, -0.4645).
 template <class Exec, Quantiser Q, class Load, class MemorySpace, class Error>
 void encode_with_error_feedback(const Exec& exec, const Q& quantiser, const BlockRange& blocks,
                                 const Load& load, const ActiveMask<MemorySpace>& active, const Error& error,
@@ -80,9 +79,10 @@ struct ContinuedLoad {
   ConstWords<MemorySpace> previous;
 };
 
-/// Encodes as encode_with_error_feedback() does, an input that continues the last exchange. message may be
-/// input.previous itself: a block is read before it is written. input.previous has no meaningful value for an
-/// inactive element, which sends nothing. Memory: 8 B + 2 bits/8 per element and what load reads.
+/// Encodes as encode_with_error_feedback() does, an input that continues the last exchange. input.load may be
+/// a LoadBySegment, or have with_format() as there. message may be input.previous itself: a block is read
+/// before it is written. input.previous has no meaningful value for an inactive element, which sends nothing.
+/// Memory: 8 B + 2 bits/8 per element and what load reads.
 template <class Exec, Quantiser Q, class Load, class MemorySpace, class Error>
 void encode_continued(const Exec& exec, const Q& quantiser, const BlockRange& blocks,
                       const ContinuedLoad<Load, MemorySpace>& input, const ActiveMask<MemorySpace>& active,

@@ -61,14 +61,14 @@ struct CodedVector {
   }
 
   /// Writes factor times element begin + k to out[k] for k < end - begin, and anything to the `lead` elements
-  /// before out. One thread calls it; the loop is vectorised.
+  /// before out. One thread calls it; for codes of 1 bit the loop is vectorised.
   KOKKOS_FORCEINLINE_FUNCTION void decode(const detail::HostBlockMember& member, std::int64_t begin,
                                           std::int64_t end, float factor, float* out) const {
     if (begin >= end) return;
     constexpr std::int64_t width = detail::elements_per_word<Q>;
-    // From the last block to the first: what the first word of one writes too early, the one before mends.
-    const std::int64_t first_block = map.block_of(begin);
-    for (std::int64_t index = map.block_of(end - 1); index >= first_block; --index) {
+    // Only the first block may begin inside a word: it writes up to `lead` elements before out.
+    const std::int64_t last_block = map.block_of(end - 1);
+    for (std::int64_t index = map.block_of(begin); index <= last_block; ++index) {
       const BlockMap::Block block = map.block(index);
       const std::int64_t first = Kokkos::max(begin - block.first_element, std::int64_t{0}) / width * width;
       const std::int64_t last = Kokkos::min(end - block.first_element, block.elements);

@@ -113,7 +113,6 @@ struct DecaysInFlight {
 };
 
 /// Makes the DecaysInFlight of a segment. gamma_sent, gamma_since: Gamma before the segment's factor.
-
 struct DecaysInFlightOf {
   double gamma_sent = 0.0;
   double gamma_since = 0.0;

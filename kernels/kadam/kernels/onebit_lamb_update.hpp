@@ -54,8 +54,9 @@ struct OnebitLambStep {
 /// The momentum before and after the exchange of a compressed step.
 ///
 /// `after` is the message of this exchange, `before` that of the exchange before: two times bits/8 bytes per
-/// element where two vectors of floats would be 8. The first exchange has no message before it: `before` is
-/// then empty, and m holds the momentum. m always holds the momentum after the step of tensors kept dense.
+/// element where two vectors of floats would be 8. The first exchange, also after a restart with other ranks
+/// or options, has no message before it: `before` is then empty, and m holds the momentum. m always holds the
+/// momentum after the step of tensors kept dense.
 template <Quantiser Q, class MemorySpace>
 struct OnebitLambMomentum {
   CodedVector<Q, MemorySpace> after;          ///< sigma m'
@@ -230,7 +231,8 @@ struct OnebitLambNorms {
           const auto load = [&](const std::int64_t k) -> Loaded {
             const std::int64_t i = first + k;
             const float m_i = is_decoded ? inverse_sigma * before(i) : momentum.m(i);
-            return {i, x(i), v(i), fresh(i), m_i, is_kept ? m_i : inverse_sigma * after(i)};
+            return {
+                i, decay > 0.0F ? x(i) : 0.0F, v(i), fresh(i), m_i, is_kept ? m_i : inverse_sigma * after(i)};
           };
           const auto add = [&](Shares so_far, const Loaded& at) {
             float w = at.w;
@@ -239,10 +241,12 @@ struct OnebitLambNorms {
               fresh(at.i) = w;
             }
             const RootOfVariance root(at.v, rule.eps);
-            const float p = root.direction(at.m_new);
-            const auto u = static_cast<double>(p + decay * at.x);
-            so_far.p_squared += static_cast<double>(p) * static_cast<double>(p);
-            so_far.u_squared += u * u;
+            if (decay > 0.0F) {  // else nobody asks for the norms
+              const float p = root.direction(at.m_new);
+              const auto u = static_cast<double>(p + decay * at.x);
+              so_far.p_squared += static_cast<double>(p) * static_cast<double>(p);
+              so_far.u_squared += u * u;
+            }
             so_far.least = Kokkos::min(so_far.least, root.inverse_ratio(w, rule.eps));
             return so_far;
           };
@@ -285,7 +289,7 @@ struct OnebitLambNorms {
     /// (sqrt(w) + eps) / (sqrt(v) + eps), infinity where the element is not active.
     [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float inverse_ratio(float w, float eps) const {
       const float of_active = (Kokkos::sqrt(w) + eps) * inverse;
-      return inverse > 0.0F ? of_active : infinity;
+      return inverse > 0.0F ? of_active : float{infinity};
     }
   };
 
@@ -458,8 +462,8 @@ void momentum_norms(const Exec& exec, const TensorTiles<MemorySpace>& tiles,
 /// are not active: p = 0. w of tensors kept dense is updated before.
 ///
 /// Memory: reads x, v, w and both messages, writes w: 16 B + 2 bits/8 per element; 4 B less in tensors
-/// without weight decay. Worked number: v = 4, w = 1, eps = lambda = 0, r = 1, change = 0.1: r' = 2, and r
-/// becomes 1.1.
+/// without weight decay. The first exchange reads m in place of the message before. Worked number: v = 4, w =
+/// 1, eps = lambda = 0, r = 1, change = 0.1: r' = 2, and r becomes 1.1.
 template <class Exec, Quantiser Q, class MemorySpace>
 void onebit_lamb_ratios(const Exec& exec, const OnebitLambStep& rule, const TensorTiles<MemorySpace>& tiles,
                         const LambTensors<MemorySpace>& tensors, const OnebitLambTensors<MemorySpace>& frozen,
@@ -475,8 +479,8 @@ void onebit_lamb_ratios(const Exec& exec, const OnebitLambStep& rule, const Tens
       detail::OnebitLambRatios<MemorySpace>{rule, {tiles, frozen.partial, 3}, tensors.lambda, frozen.ratio});
 }
 
-/// x <- x - gamma r c u, u as in onebit_lamb_ratios(). Memory: reads x, v and the message, writes x:
-/// 12 B + bits/8 per element.
+/// x <- x - gamma lr_scale r c u, with the lr_scale of each tensor and u as in onebit_lamb_ratios(). Memory:
+/// reads x, v and the message, writes x: 12 B + bits/8 per element.
 template <class Exec, Quantiser Q, class MemorySpace>
 void onebit_lamb_apply(const Exec& exec, const OnebitLambStep& rule, const TensorTiles<MemorySpace>& tiles,
                        const LambTensors<MemorySpace>& tensors, const OnebitLambTensors<MemorySpace>& frozen,

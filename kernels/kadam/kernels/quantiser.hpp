@@ -20,7 +20,9 @@ concept Quantiser = requires(const Q& q, float h, double statistic, std::int64_t
   { Q::has_zero } -> std::convertible_to<bool>;            // one code decodes to 0, whatever the scale is
   { Q::reduces_by_max } -> std::convertible_to<bool>;      // statistic: the largest |h|, or else a sum
   { q.accumulate(statistic, h) } -> std::same_as<double>;  // the statistic with one more element
-  { q.scale(statistic, count) } -> std::same_as<float>;    // count: active elements of the block
+  {
+    q.scale(statistic, count)
+    } -> std::same_as<float>;  // count: active elements, if the statistic is a sum; else not used
   { q.encode(h, float{}) } -> std::same_as<std::uint32_t>;
   { q.decode(code, float{}) } -> std::same_as<float>;
 };

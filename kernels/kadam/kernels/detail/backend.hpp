@@ -120,8 +120,8 @@ inline constexpr std::int64_t multiprocessor_threads = 2048;
 
 /// GPU: LargeTopK has memory for one part of a vector per top_k_part_elements elements, because the counts of
 /// a shorter part would cost more than its elements, and for at most top_k_parts parts: more than teams run
-/// at the same time (792 on an H200's 132 multiprocessors). So the number of parts follows from the number of
-/// elements alone, and a plan knows the memory. A CPU has one part per thread.
+/// at the same time (792 on an H200's 132 multiprocessors). So the memory follows from the number of elements
+/// alone, and a plan knows it. A CPU has one part per thread.
 inline constexpr std::int64_t top_k_parts = 2048;
 inline constexpr std::int64_t top_k_part_elements = 8192;
 

@@ -29,7 +29,8 @@ struct DecodeBlock {
   std::int64_t end;
   Apply apply;
 
-  /// One thread works in tiles, and word by word in a tile that has elements outside of [begin, end).
+  /// One thread works in tiles; word by word in a tile that begins before the wanted elements, or has an
+  /// inactive element.
   KOKKOS_FUNCTION void operator()(const HostBlockMember& member, const std::int64_t index) const {
     const BlockMap::Block block = map.block(index);
     const float scale = scale_of(block);

@@ -26,7 +26,8 @@ class TeamTally {
     member.for_each(words, [&](const std::int64_t bin) { counts_[bin] = 0; });
   }
 
-  /// Counts a magnitude in `bin`, which MagnitudeDigit::bin() gave, if it is not -1. Any thread, no barrier.
+  /// Counts a magnitude in `bin`, which MagnitudeDigit::bin() gave and which must not be -1. Any thread, no
+  /// barrier.
   KOKKOS_FORCEINLINE_FUNCTION void count(std::int32_t bin) const { increment_in_scratch(counts_[bin]); }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::uint32_t operator[](std::int64_t bin) const {
     return counts_[bin];
