@@ -38,7 +38,7 @@ struct BackgroundSeconds {
 /// MPI makes no progress between two calls, so somebody has to call it (Progress). The background exchange
 /// yields to the exchanges of `foreground`, the communicator that the mean is made with: while one of these
 /// is under way, no new piece of the background leaves. At any time at most four of its pieces are on the
-/// wire, or all replies to one slice, so that nobody waits long behind them.
+/// wire, or three and all replies to one slice, so that nobody waits long behind them.
 ///
 /// Errors: an exchange that fails is given up. The call that meets the failure throws it, and so does every
 /// later start() and mean(); nothing is exchanged any more.

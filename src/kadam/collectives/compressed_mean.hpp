@@ -40,8 +40,8 @@ class CompressedMeanLayout {
   [[nodiscard]] const ChunkLayout& chunks() const { return codec_of_chunks_.message().chunks(); }
   /// This rank's number among the owners of chunks(), which is the number of its own chunk.
   [[nodiscard]] int owner() const { return owner_; }
-  /// Whether other ranks own chunks. If not, nothing is sent: the code is the identity, and there is no
-  /// error.
+  /// Whether other ranks own chunks. If not, nothing is compressed: the code is the identity, and there is no
+  /// error. In two levels the ranks of the node still exchange.
   [[nodiscard]] bool compresses() const { return chunks().ranks() > 1; }
   /// The format of the errors; float32 if there are none.
   [[nodiscard]] NumberFormat errors() const { return compresses() ? errors_ : NumberFormat::float32; }
@@ -117,8 +117,8 @@ class CompressedMean {
   void prepare_background();
   /// Starts the exchange() of y in the background and sends all that can be sent; y may change afterwards.
   /// Until finish() only poll() may be called; the communicator and exec are free for other work. In two
-  /// levels it first takes the mean inside the node, and waits for it. Bytes between nodes count as
-  /// background traffic. Collective.
+  /// levels it first takes the mean inside the node, and waits for its messages if it goes by messages. Bytes
+  /// between nodes count as background traffic. Collective.
   void start(const ExecutionSpace& exec, Phases& phases, const Vector<const float>& y,
              const ActiveMask<MemorySpace>& active);
   /// Continues the exchange that start() has started, without waiting.
@@ -203,8 +203,8 @@ class CompressedMean {
   [[nodiscard]] State& state() { return state_; }
   /// Adds the numbers of the state, which exist with and without errors, to `fields`.
   void describe_numbers(StateFields& fields);
-  /// Adds the errors to `fields`, always in float32. One rank compresses nothing and has no server error: it
-  /// adds the server error of a checkpoint to its worker error, and the next exchange delivers both.
+  /// Adds the errors to `fields`, always in float32. Unless layout().compresses() there is no server error: a
+  /// rank adds the server error of a checkpoint to its worker error, and the next exchange delivers both.
   void describe_state(const ExecutionSpace& exec, StateFields& fields) const;
   /// Takes over the errors that were loaded into `fields`.
   void adopt_state(const ExecutionSpace& exec, const StateFields& fields) const;

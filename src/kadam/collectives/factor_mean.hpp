@@ -52,7 +52,7 @@ class FactorMeanLayout {
 /// mean of the corrected q over ranks is the result. With 32 bits nothing is rounded.
 ///
 /// Wire: 2 (n - 1)/n (f bits/8 + 4 blocks) bytes per rank for f elements when chunks are equal; a block is
-/// the part of one column in one chunk. Memory: about 3 f bits/8, 4 f/n and 40 B per block. Worked number:
+/// the part of one column in one chunk. Memory: about 3 f bits/8, 4 f/n and 48 B per block. Worked number:
 /// two columns of 1024, n = 2, 8 bits: chunks of one column, 1028 bytes there and 1028 back.
 class FactorMean {
  public:

@@ -77,7 +77,8 @@ class LowBitReduceScatter {
   /// resume to the last bit. Allocates 4 B per element of the shard.
   void describe_state(const ExecutionSpace& exec, StateFields& fields) const;
   /// e <- the error that was read into `fields`, in 8 bits again: with_its_steps with the steps that were
-  /// read beside it, else with new ones. A single rank keeps no e and delivers that error with its next mean.
+  /// read beside it, else with new ones. Unless layout().compresses() a rank keeps no e, and delivers that
+  /// error with its next mean.
   void adopt_state(const ExecutionSpace& exec, const StateFields& fields, bool with_its_steps);
 
   /// e <- 0.

@@ -85,11 +85,11 @@ class LowRankMeanLayout {
 /// In two levels all ranks exchange factors with each other, as in one level, because factors are short. The
 /// exact means have two levels.
 ///
-/// Memory: state 4 d + 4 f_Q, with f_Q the elements of Q; workspace 4 d for the mean, about 0.13 q B per
-/// element for sums in double, the factors, and what FactorMean holds for P and for R. Wire: 2 (n - 1)/n (f
-/// bits/8 + 4 blocks + 4 d1) for f = sum of q (a + b) over matrices and d1 elements outside them. Worked
-/// number: 1024 x 1024, q = 2, 8 bits, n = 2: 4 blocks of 1028 bytes, 4112 bytes per rank: 1020 times less
-/// than the dense mean.
+/// Memory: state 4 d + 4 f_Q, with f_Q the elements of Q; workspace 4 d for the mean, about 0.064 q B per
+/// element of large matrices for sums in double, the factors, and what FactorMean holds for P and for R.
+/// Wire: 2 (n - 1)/n (f bits/8 + 4 blocks + 4 d1) for f = sum of q (a + b) over matrices and d1 elements
+/// outside them. Worked number: 1024 x 1024, q = 2, 8 bits, n = 2: 4 blocks of 1028 bytes, 4112 bytes per
+/// rank: 1020 times less than the dense mean.
 class LowRankMean {
  public:
   LowRankMean() = default;

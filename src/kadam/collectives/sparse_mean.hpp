@@ -101,8 +101,9 @@ struct DeliverWhole {
 /// the number of blocks: below 2 M, however large n is. Worked number: d = 2^20, n = 4, blocks of 4096,
 /// density 0.01: M = 58 368 bytes; each rank sends 175 104 bytes (own) or 87 552 (owner), in the dense mean 6
 /// 291 456; own with two levels: M = 20 480, 61 440 bytes. Memory: own n M and the sums: 4 B times
-/// select_block per CPU thread, 16 MiB on a GPU, never more than 4 d (a single block: 4 d), with two levels
-/// the exact message besides; owner 3 M + 4 d/n. LargeTopK's where blocks have more than 65536 elements.
+/// select_block per CPU thread; on a GPU none for a select_block of 1 to 4096, 16 MiB for a longer one; never
+/// more than 4 d (a single block: 4 d); with two levels the exact message besides; owner 3 M + 4 d/n.
+/// LargeTopK's where blocks have more than 65536 elements.
 class SparseMean {
  public:
   SparseMean() = default;

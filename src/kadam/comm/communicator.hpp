@@ -188,8 +188,9 @@ class Communicator {
   /// nobody asks. Errors: PeerFailure if one of these ranks fails.
   [[nodiscard]] std::shared_ptr<Communicator> admit(const std::string& kind);
   /// From now on `observer` is told of all exchanges of this communicator, of its levels, and of all
-  /// communicators that it was made from or that are made from it by duplicate(), split(), survivors() or
-  /// admit(). Null: no observer. Not to be called during an exchange.
+  /// communicators that it was made from or that are made from it by duplicate(), split(), split_by_node(),
+  /// survivors() or admit(). Exchanges by collectives() are not reported. Null: no observer. Not to be called
+  /// during an exchange.
   void observe(std::shared_ptr<ExchangeObserver> observer) { *observer_ = std::move(observer); }
   /// Counts bytes that another communicator, or collectives(), has sent on behalf of this one.
   void count_sent(Traffic traffic, std::size_t bytes) { counters_->add(traffic, bytes); }
@@ -266,7 +267,8 @@ class Communicator {
   /// values <- their sum over ranks, by the transport's own all-reduce: MPI_Allreduce, or a ring over TCP. It
   /// is the plain baseline. The last bit may differ from rank to rank and from run to run; the algorithms use
   /// DenseMean instead. Waits for exec, and for other ranks without a timeout. Collective. Wire: counted as a
-  /// ring's, 2 (n - 1)/n 4 B per element. Errors: MpiError, over MPI also above 2^31 - 1 elements.
+  /// ring's, 2 (n - 1)/n 4 B per element. Errors: over MPI MpiError, also above 2^31 - 1 elements unless
+  /// staged; PeerFailure if a rank has failed.
   void all_reduce_sum(const ExecutionSpace& exec, const Vector<float>& values);
 
   /// Returns the values of every rank, [rank][value]. Shape: equally many values on every rank. Wire: (n - 1)

@@ -61,8 +61,8 @@ class Exchange {
 
   /// Returns the ids of the pieces that have arrived since the last call; kernels on exec can read them. With
   /// `wait` it returns only when a send or a receive is done, or if nothing is under way; there are no ids if
-  /// only sends are done. The reference is valid until the next call. Errors: PeerFailure if it has waited
-  /// for Communicator::patience() in vain.
+  /// only sends, or parts of staged pieces, are done. The reference is valid until the next call. Errors:
+  /// PeerFailure if it has waited for Communicator::patience() in vain.
   [[nodiscard]] const std::vector<std::size_t>& arrivals(bool wait);
   /// The number of sends that are not done, whether they have begun or not.
   [[nodiscard]] std::size_t sending() const;

@@ -49,7 +49,8 @@ class MpiMessages final : public Messages {
     std::size_t id = 0;
   };
   void start(const Part& part, const MPI_Request& request);
-  /// Adds to `done` the messages whose last request is finished. Returns whether any request was finished.
+  /// Adds to `done` each receive whose last request is finished, and each finished part of a send. Returns
+  /// whether any request was finished.
   [[nodiscard]] bool take_finished(Done& done);
   void finish(int place, const MPI_Status& status, Done& done);
   void forget_finished();

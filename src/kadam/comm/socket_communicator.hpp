@@ -47,8 +47,8 @@ using GatherTexts = std::function<std::vector<std::string>(const std::string& ow
 ///
 /// addresses: Communicator::door() of some of these ranks, which are asked one after the other; kind: the
 /// text that they give to admit(). Waits for ExchangeOptions::timeout_seconds at most. One level, whatever
-/// ranks_per_node says. Errors: std::invalid_argument if the ranks are of another kind, or of another version
-/// of Kadam; std::runtime_error if none of them lets it in.
+/// ranks_per_node says. Errors: std::invalid_argument if the ranks differ in kind, version of Kadam, length
+/// of pieces or Staging::always; std::runtime_error if none of them lets it in.
 [[nodiscard]] std::shared_ptr<Communicator> join_socket_communicator(
     const std::vector<std::string>& addresses, const std::string& kind, const SocketOptions& options = {});
 

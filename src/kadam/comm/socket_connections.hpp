@@ -112,8 +112,8 @@ class SocketConnections {
 
   void write_to(int rank);
   void read_from(int rank);
-  /// Reads into `data` from byte `read` on, and moves `read` on. Returns whether all bytes have been read;
-  /// the others have not come yet.
+  /// Reads into `data` from byte `read` on, and moves `read` on. Returns whether all bytes have been read; if
+  /// not, the others have not come yet or the connection has ended.
   bool read_into(int rank, std::byte* data, std::size_t bytes, std::size_t& read);
   void begin_message(int rank);
   /// Errors: std::runtime_error if the message is longer than its receive.

@@ -53,7 +53,7 @@ class SocketDoor {
   void close();
 
   /// The newcomer's side: asks, over a connection to a rank, to join, and waits until `deadline` for an
-  /// answer. own_address: where this process listens. Returns nullopt if no answer comes. Errors:
+  /// answer. own_address: where this process listens. Returns nullopt if no invitation comes. Errors:
   /// std::invalid_argument, with the rank's sentence, if it is refused.
   [[nodiscard]] static std::optional<Invitation> ask(int descriptor, const std::string& own_address,
                                                      const std::string& kind,

@@ -29,7 +29,8 @@ class SocketListener {
   [[nodiscard]] const std::string& address() const { return address_; }
 
   /// Accepts connections, and reads from them which ranks have made them. Waits for `patience` at most until
-  /// a connection or a Hello comes; returns whether one did. One that says nothing for too long is closed.
+  /// a connection or a Hello comes; returns whether one did. When one comes or speaks, connections that have
+  /// said nothing for longest_silence are closed.
   bool receive(std::chrono::milliseconds patience);
   /// Returns the connection from this rank for this group, or nullopt if it has not come. The caller closes
   /// it.

@@ -63,8 +63,8 @@ class SocketMeeting {
   /// members do not agree on which of them are there.
   [[nodiscard]] Reunion reunite(const std::vector<int>& members);
 
-  /// The text that newcomers are compared by: this rank's terms (the version of Kadam, the length of pieces),
-  /// then `kind`.
+  /// The text that newcomers are compared by: this rank's terms (the version of Kadam, the length of pieces,
+  /// Staging::always), then `kind`.
   [[nodiscard]] std::string with_terms(const std::string& kind) const { return terms_ + kind; }
   /// The newcomers that ask this rank to join: newcomers() is their number; newcomers_of() returns the
   /// addresses at which those of this kind listen, and refuses the others.

@@ -12,7 +12,8 @@
 
 namespace kadam {
 
-/// What is known of a rank after a failure. If ranks differ, the later one of these values counts.
+/// What is known of a rank after a failure. If ranks differ, ended overrules silent; if they differ on
+/// present, they call the roll again.
 enum class Presence : std::uint8_t { silent, ended, present };
 
 /// Finds out which of some ranks are still there after a failure. A rank calls those with lower ranks, which

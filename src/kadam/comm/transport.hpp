@@ -123,9 +123,9 @@ class Transport {
   /// made from it. Exchanges that wait, on any rank and in any thread, fail, and so do later ones.
   virtual void revoke() {}
   /// After a failure: calls revoke() and makes a transport of the ranks that are still there, in the order of
-  /// their ranks; null unless survives_failures(). It may be called again if it fails. Collective over the
-  /// ranks that are still there. Errors: PeerFailure if one more rank fails meanwhile, or if the others have
-  /// gone on without this rank.
+  /// their ranks; to be called only if survives_failures(). It may be called again if it fails. Collective
+  /// over the ranks that are still there. Errors: PeerFailure if one more rank fails meanwhile, or if the
+  /// others have gone on without this rank.
   [[nodiscard]] virtual std::unique_ptr<Transport> shrink() { return nullptr; }
 
   /// The address at which new processes ask this rank to join; empty if they cannot.

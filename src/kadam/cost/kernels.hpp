@@ -86,12 +86,12 @@ inline constexpr std::array plain_kernels = {check,
                                              multiply_by_left,
                                              subtract_low_rank};
 
-/// Encoding with error feedback, errors in float32. The kernels from here on exist for each code, by its
-/// name; bits: per element of the code.
+/// Encoding with error feedback, errors in float32. The kernels from here on have a code in their name; bits:
+/// per element of the code.
 [[nodiscard]] constexpr Kernel encode(std::string_view code, int bits) {
   return {"encode", 12.0 + 2.0 * bits / 8.0, code};
 }
-/// The same, errors in bf16.
+/// The same, errors in bf16; only for a ShortErrorCode.
 [[nodiscard]] constexpr Kernel encode_short(std::string_view code, int bits) {
   return {"encode_short", 8.0 + 2.0 * bits / 8.0, code};
 }
@@ -103,7 +103,7 @@ inline constexpr std::array plain_kernels = {check,
 [[nodiscard]] constexpr Kernel decode(std::string_view code, int bits) {
   return {"decode", 12.0 + bits / 8.0, code};
 }
-/// Encoding with a moving-average error.
+/// Encoding with a moving-average error; only for uniform codes (UniformCode).
 [[nodiscard]] constexpr Kernel loco_encode(std::string_view code, int bits) {
   return {"loco_encode", 6.05 + bits / 8.0, code};
 }

@@ -40,7 +40,7 @@ class ElementSet {
 /// Which rank owns which elements: rank j owns chunk j = [min(jc, d), min((j+1)c, d)), c = 64
 /// ceil(ceil(d/n)/64).
 ///
-/// All chunks before the last non-empty one have c elements, so each of these chunks starts at a multiple
+/// All chunks before the last non-empty one have c elements, so every non-empty chunk starts at a multiple
 /// of 64. Worked number: d = 301, n = 4 gives c = 128 and chunks of 128, 128, 45 and 0 elements.
 class ChunkLayout {
  public:

@@ -55,7 +55,7 @@ struct StateNumber {
 struct StateVector {
   /// What happens if the saved state has no vector of that name.
   enum class IfMissing : std::uint8_t {
-    refuse,  ///< the state cannot be loaded
+    refuse,  ///< the state cannot be loaded; one of another algorithm needs only "parameters", "m" and "v"
     zero,    ///< the vector becomes 0: nothing is owed
     add      ///< it stays as it is. It is never saved; a vector that a state has is added to it
   };
