@@ -13,10 +13,11 @@
 ///
 /// After a compressed step the momentum is the vector that all ranks have decoded. It stays in the message of
 /// that step and is read from there, bits/8 bytes per element; it is not written as float32. Only the first
-/// compressed step starts from the float32 momentum of the warm-up.
+/// compressed step, or the first after a state was read without its message, starts from a float32 momentum.
 namespace kadam {
 
-/// y = ema(m, g, beta1), a rule of OfNumbers: g is the gradient of element i, m the decoded momentum.
+/// y = ema(m, g, beta1), a rule of OfNumbers: g is the gradient of element i, m its momentum after the last
+/// step.
 struct LocalMomentum {
   Ema first;
   float gradient_scale;

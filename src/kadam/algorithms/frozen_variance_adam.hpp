@@ -78,9 +78,9 @@ class FrozenVarianceAdam final : public Algorithm {
  private:
   void warm_up(Step& step);
   void compressed_step(Step& step);
-  /// Exchanges y and updates x with its mean, as `update` says. The first exchange computes y by `first_y`,
-  /// from the momentum of the warm-up, and writes it in place of that momentum. Later ones compute it by `y`,
-  /// from the momentum in the last message. Collective.
+  /// Exchanges y and updates x with its mean, as `update` says. The first exchange (also the first after a
+  /// state was read without its message) computes y by `first_y`, from moments_.m, and writes it in place of
+  /// that momentum. Later ones compute it by `y`, from the momentum in the last message. Collective.
   template <class Rule, class FirstRule, class Update>
   void exchange(const Step& step, const Rule& y, const FirstRule& first_y, const Update& update);
   /// Decodes the momentum in the last message into moments_.m, which holds the input of the first exchange

@@ -47,7 +47,7 @@ class CompressedCoordinates {
   std::int64_t inactive_ = 0;
 };
 
-/// Returns the ranges of tensors kept dense and of tensors with learning rate 0. One bit per element cannot
+/// Returns the ranges of tensors kept dense and of tensors with lr_scale = 0. One bit per element cannot
 /// say that an element does not move.
 [[nodiscard]] std::vector<ElementRange> still_or_kept_dense(const ResolvedGroups& groups);
 

@@ -41,7 +41,7 @@ struct Health {
   /// it grows where v is so small that it is noise.
   std::optional<LargestStep> largest_step;
   double inactive_fraction = 0.0;  ///< part of the coordinates that have no variance, so are not trained
-  std::int64_t skipped_steps = 0;  ///< those in which a gradient was NaN or infinite
+  std::int64_t skipped_steps = 0;  ///< those in which a gradient was NaN or infinite on some rank
 };
 
 /// A figure with its name in metrics and in Python.

@@ -30,14 +30,13 @@ class DenseLambStep {
   void operator()(const Step& step, const Moments& moments, const Gradient& mean_gradient,
                   double gradient_scale) const;
 
-  /// Takes the learning rates and weight decays of the tensors from `groups`. Waits for all kernels, and for
+  /// Takes lr_scale and the weight decay of each tensor from `groups`. Waits for all kernels, and for
   /// its copies.
   void set_groups(const ResolvedGroups& groups) const;
 
   /// The tensors, cut into tiles.
   [[nodiscard]] const TensorTiles<MemorySpace>& tiles() const { return tiles_; }
-  /// The learning rate, weight decay and trust ratio of each tensor; the trust ratio is that of the last
-  /// step.
+  /// lr_scale, the weight decay and the trust ratio of each tensor; the trust ratio is that of the last step.
   [[nodiscard]] const LambTensors<MemorySpace>& tensors() const { return tensors_; }
   /// Number of tiles of these tensors.
   [[nodiscard]] static std::int64_t tile_count(const TensorLayout& layout);

@@ -54,9 +54,9 @@ namespace kadam {
 ///   in between:     working parameters:  (1 - lambda (Gamma_S + Gamma)) x - S - U
 ///   tau later:      o <- mu o + r;  x <- (1 - lambda Gamma_S) x - eta (r + mu o);  S is dropped
 ///
-/// Ranks then differ after every step, by the steps that they have not sent yet. flush() and
-/// write_consensus() wait for the round on its way, and give parameters that are equal on all ranks. No rank
-/// waits for a round that takes no longer than tau steps. Messages move on in step() and in progress().
+/// Ranks then differ after every step, by S and U: the steps whose mean they have not applied yet. flush()
+/// and write_consensus() wait for the round on its way, and give parameters that are equal on all ranks. No
+/// rank waits for a round that takes no longer than tau steps. Messages move on in step() and in progress().
 ///
 /// Memory: x, U, moments and, where they exist, errors and o: 16 d to 24 d state bytes; with a delay S and r,
 /// 8 d more. Wire: the code's bytes once in H steps: for sign (1/H) 2 (n - 1)/n (d/8 + 4 d/B) per step; topk
@@ -153,7 +153,7 @@ class LocalRounds final : public Algorithm {
   Vector<float> sent_;                   ///< S: own steps in the round that travels
   double gamma_sent_ = 0.0;              ///< Gamma_S
   std::int64_t arrives_at_ = 0;          ///< step in which that round is applied; 0: none travels
-  std::int64_t skipped_alone_ = 0;       ///< steps of this rank that it has not told others yet
+  std::int64_t skipped_alone_ = 0;       ///< steps that this rank skipped and has not told yet
   std::uint32_t settings_of_round_ = 0;  ///< Settings::fingerprint_after() of the steps of this round
 };
 

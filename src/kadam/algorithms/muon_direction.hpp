@@ -39,7 +39,7 @@ struct SpectralTensors {
     return {{}, groups.segments, layout.tensors()};
   }
 
-  /// The same tensors with the learning rates and weight decays of other groups.
+  /// The same tensors with lr_scale and the weight decays of other groups.
   [[nodiscard]] SpectralTensors regrouped(const ResolvedGroups& groups) const;
   [[nodiscard]] std::vector<MatrixPlace> places() const;
   [[nodiscard]] std::int64_t other_elements() const;
@@ -76,7 +76,7 @@ class MuonDirection {
   /// direction u, as `of` says. With a factored variance `of` must not decay. Async.
   void advance(const Step& step, const Gradient& gradient, const Target& of, const Vector<float>& target);
 
-  /// Takes the learning rates and weight decays of the same tensors from `groups`.
+  /// Takes lr_scale and the weight decays of the same tensors from `groups`.
   void set_groups(const ResolvedGroups& groups);
 
   /// Replaces the factors of a factored variance by their means over the ranks; without factors it does

@@ -83,8 +83,9 @@ struct StepResult {
   double gradient_norm = 0.0;
   double gradient_scale = 1.0;  ///< factor that clipping put on the gradient
   std::uint32_t raised = 0;     ///< bits that ranks have raised since their last step: the same on all ranks
-  /// Steps that single ranks have skipped since the last agreement, summed over all ranks: of optimizers that
-  /// agree in rounds, else 0. Such a step counts in `step`. The same on all ranks.
+  /// In the last step of a round of local_adam and local_muon: number of steps that single ranks have skipped
+  /// in the round, summed over all ranks; plus 1 if all ranks dropped the round because the steps of some
+  /// rank did not stay finite. Else 0. Such a step counts in `step`. The same on all ranks.
   std::int64_t skipped_alone = 0;
 };
 

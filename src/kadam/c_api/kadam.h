@@ -183,8 +183,9 @@ typedef struct kadam_step_result {
   int32_t synchronised;  /* 1: parameters are equal on all ranks now; a skipped step leaves this as it was */
   uint32_t raised;       /* all bits given to kadam_raise() on any rank; the same on all ranks */
   /* In the last step of a round of local_adam and local_muon: number of steps of the round that ranks skipped
-   * on their own because their gradient was NaN or infinite, summed over all ranks and the same on all of
-   * them; else 0. Such a step counts in `step`. */
+   * on their own because their gradient was NaN or infinite, summed over all ranks; plus 1 if all ranks
+   * dropped the round because the steps of some rank did not stay finite. Else 0. The same on all ranks. Such
+   * a step counts in `step`. */
   int64_t skipped_alone;
 } kadam_step_result;
 
@@ -207,7 +208,8 @@ kadam_status kadam_give_up_step(kadam_optimizer* optimizer, kadam_error* error);
 /* Sets an option from the next step on: "lr" (for every step, in place of a schedule), "weight_decay" or
  * "clip_norm". All ranks must set the same before the same step; otherwise that step fails on all ranks (with
  * local_adam and local_muon by default: the next round). The value holds until it is set again; checkpoints
- * keep it. */
+ * keep it. With zero_one_adam, local_adam and local_muon a new weight decay, and whatever kadam_set_group()
+ * sets, holds only after the next synchronisation. */
 kadam_status kadam_set(kadam_optimizer* optimizer, const char* option, double value, kadam_error* error);
 /* Sets lr_scale and weight_decay of a parameter group in the same way. tensors: the pattern that
  * kadam_setup_group() was given. weight_decay: NAN for that of the optimizer. */
@@ -240,8 +242,8 @@ kadam_status kadam_wait(kadam_optimizer* optimizer, kadam_error* error);
 
 /* Saves in folder/step-... everything that is needed to go on to the last bit. keep: how many checkpoints
  * stay in the folder, the new one included; 0: all. words: a text that kadam_words() returns after the
- * checkpoint was loaded; may be NULL. All ranks must see the folder. Collective. Fails on all ranks; then the
- * optimizer is as before. */
+ * checkpoint was loaded; may be NULL. All ranks must see the folder. Collective. Fails on all ranks, but for
+ * a NULL argument or keep < 0, which fail on this rank alone; the optimizer is then as before. */
 kadam_status kadam_save(kadam_optimizer* optimizer, const float* parameters, const char* folder, int keep,
                         const char* words, kadam_error* error);
 /* Restore the optimizer and write the parameters: from one checkpoint, the path folder/step-..., or from the
@@ -289,9 +291,10 @@ typedef struct kadam_survivors {
  * snapshot and writes the parameters. The program must then distribute its data anew. survivors may be NULL.
  *
  * Collective over the ranks that are left. KADAM_NO_SNAPSHOT, on all of them: no snapshot is whole; the
- * optimizer is made anew, without a state, which kadam_load_newest() can restore. KADAM_PEER_FAILURE: what
- * carries messages survives no failure (see kadam_setup_wire()), or the others have gone on without this
- * rank.
+ * optimizer is made anew, without a state, which kadam_load_newest() can restore. Without
+ * kadam_keep_snapshots() the call returns KADAM_NO_SNAPSHOT too, but does not make the optimizer anew.
+ * KADAM_PEER_FAILURE: what carries messages survives no failure (see kadam_setup_wire()), or the others have
+ * gone on without this rank.
  */
 kadam_status kadam_go_on(kadam_optimizer* optimizer, float* parameters, kadam_survivors* survivors,
                          kadam_error* error);
@@ -343,7 +346,9 @@ typedef struct kadam_statistics {
   int64_t steps_skipped;
   uint64_t state_bytes; /* memory of this rank, without parameters and gradient, that a checkpoint saves */
   uint64_t workspace_bytes; /* memory of this rank for messages and partial results */
-  uint64_t sent_bytes;      /* bytes that this rank has sent to other ranks: the sum of the next six */
+  /* Bytes that this rank has sent to other ranks: the sum of the next six. Snapshots do not count; the sums
+   * begin again at 0 where kadam_go_on(), kadam_admit() or kadam_join() make the optimizer anew. */
+  uint64_t sent_bytes;
   uint64_t sent_control_bytes;
   uint64_t sent_dense_bytes;
   uint64_t sent_compressed_bytes;

@@ -14,7 +14,8 @@ namespace kadam::checkpoint {
 
 /// A copy in memory of everything that one rank holds of an optimizer, parameters included: for a program
 /// that goes back some steps, or keeps states in its own files. It can be restored into the same kind of
-/// optimizer on the same rank of the same number of ranks; what save() writes, on any number of ranks.
+/// optimizer on the same rank of the same number of ranks, with the same number of ranks per node; what
+/// save() writes, on any number of ranks.
 struct MemoryState {
   io::Metadata words;  ///< optimizer, model and rank, the state's numbers, placements of vectors
   std::map<std::string, std::vector<std::byte>> vectors;  ///< float32, or codes of messages

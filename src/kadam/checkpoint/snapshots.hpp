@@ -49,8 +49,9 @@ struct Partners {
 /// without that rank, and without any file.
 ///
 /// Each rank keeps its own part of the state, the part that it would write into a checkpoint, and a copy of
-/// the part of another rank, its ward, which is on another host if there is one. If a rank or a host fails,
-/// the partner still has the part. A snapshot is used once all ranks have all of it; until then the one
+/// the part of another rank, its ward. The ward is on another host if no host has more than half of the ranks
+/// (survives_hosts()). If a rank fails, its partner still has its part; survives_hosts() says whether that
+/// holds for the failure of a host, too. A snapshot is used once all ranks have all of it; until then the one
 /// before is kept.
 ///
 ///   try { optimizer->step(exec, x, gradient); snapshots.after_step(exec, *optimizer, x); }

@@ -81,8 +81,8 @@ class StoredState : public StateSource {
   };
 
   /// Takes over what one part says. To be called for the part of each rank, in the order of ranks. of_part:
-  /// what messages call this part; parts: how many there are. Errors: std::runtime_error if the part belongs
-  /// to another model, or lacks something.
+  /// what messages call this part; parts: how many there are. Errors: std::runtime_error if the part lacks
+  /// something, or, for the first part, which alone is compared, if it belongs to another model.
   void take(const StatePart& part, const std::string& of_part, std::size_t parts, const Optimizer& optimizer);
   /// The pieces of the vector `name`, which counts as read from now on; null if there is no such vector.
   /// Errors: std::runtime_error for another type or length.

@@ -39,8 +39,10 @@ struct PlannedTraffic {
 /// first step. After each step whose result says so (StepResult::synchronised) they are bitwise equal on all
 /// ranks. Most algorithms synchronise at every step. With zero_one_adam, local_adam, local_muon and, where
 /// step_ahead > 0, divisible_adam and locally_accumulated_adam, each rank works at parameters of its own
-/// between two synchronisations. These algorithms keep the common parameters themselves, from step 1 or from
-/// the end of the warm-up on: from then on step() only writes the caller's parameters and does not read them.
+/// between two synchronisations. These algorithms, and divisible_adam with step_ahead = 0, keep the common
+/// parameters themselves, from step 1 or from the end of the warm-up on: from then on step() only writes the
+/// caller's parameters and does not read them. The same holds for loco with parameters = "bf16" on several
+/// ranks, from step 1 on.
 class Optimizer final {
  public:
   /// Everything that an optimizer is made with, except its algorithm.
@@ -149,9 +151,10 @@ class Optimizer final {
 
   /// Delivers exactly what ranks hold back: local steps (zero_one_adam), local steps and what their code owes
   /// (local_adam, local_muon), and residuals (divisible_adam, locally_accumulated_adam, where parameters may
-  /// be equal before as well). Parameters are then equal on all ranks. The other algorithms deliver nothing:
-  /// what their codes left in error feedback stays owed. Writes a model in any case. Call it before training
-  /// ends; a later step goes on from there. Collective. Wire: at most one dense mean, in float32.
+  /// be equal before as well). Parameters are then equal on all ranks. The other algorithms deliver nothing.
+  /// What their codes, and the code of zero_one_adam, left in error feedback stays owed. Writes a model in
+  /// any case. Call it before training ends; a later step goes on from there. Collective. Wire: at most one
+  /// dense mean, in float32.
   void flush(const ExecutionSpace& exec, const Parameters& parameters);
 
   /// Writes the parameters that flush() would leave into `out`, and into its model if there is one, and
@@ -160,9 +163,10 @@ class Optimizer final {
   void write_consensus(const ExecutionSpace& exec, const Vector<const float>& parameters,
                        const Parameters& out);
 
-  /// Moves on messages that travel while the program computes: those of announced gradients and, if the
-  /// option `progress` is "poll", those of background exchanges; does nothing if there are none. Call it
-  /// between parts of the computation of a gradient, every millisecond or so. Waits for nothing.
+  /// Moves on messages that travel while the program computes: those of announced gradients, those of rounds
+  /// of local_adam and local_muon with round_delay > 0 and, if the option `progress` is "poll", those of
+  /// other background exchanges; does nothing if there are none. Call it between parts of the computation of
+  /// a gradient, every millisecond or so. Waits for nothing.
   void progress();
 
   /// Lists everything that a continuation to the last bit needs, in place on this rank: valid until the next
@@ -177,7 +181,7 @@ class Optimizer final {
   /// Writes parameters, and their model. Also restores what set() had set when the state was saved, for
   /// groups only where this optimizer has them too; after a state of another algorithm nothing is set.
   ///
-  /// Collective if reads from the source are. Waits for exec. Errors: std::runtime_error if the state is of
+  /// Collective. Waits for exec. Errors: std::runtime_error if the state is of
   /// another kind, or lacks something; then this optimizer must be made anew.
   void restore(const ExecutionSpace& exec, const Parameters& parameters, StateSource& source);
 
