@@ -50,6 +50,30 @@ if(kadam_home_length GREATER 2 AND kadam_home_place EQUAL 0)
   string(PREPEND kadam_kokkos_kernels "\$ENV{HOME}/")
 endif()
 
+# A package that brings its Kokkos: both in one folder, and what they say of where they were built is gone.
+set(KADAM_KOKKOS_INSTALLDIR ${CMAKE_INSTALL_LIBDIR}/kadam/kokkos)
+if(KADAM_ENABLE_KOKKOS_INSTALL)
+  foreach(package IN ITEMS KokkosKernels Kokkos)
+    if(${package}_FOUND)
+      cmake_path(SET folder NORMALIZE "${${package}_DIR}/../../..")
+      string(REGEX REPLACE "/$" "" folder "${folder}")
+      if(EXISTS ${folder}/lib/cmake/${package} AND NOT folder MATCHES "^(/usr|/usr/local)$")
+        install(DIRECTORY ${folder}/include ${folder}/lib DESTINATION ${KADAM_KOKKOS_INSTALLDIR})
+      else()
+        message(FATAL_ERROR "KADAM_ENABLE_KOKKOS_INSTALL installs the whole folder of ${package} as well, and needs one "
+          "that holds nothing else, with lib/cmake/${package} in it: ${folder} is not of that kind.")
+      endif()
+    endif()
+  endforeach()
+  install(CODE "
+    file(GLOB_RECURSE files \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${KADAM_KOKKOS_INSTALLDIR}/lib/cmake/*.cmake\")
+    foreach(file IN LISTS files)
+      file(READ \"\${file}\" text)
+      string(REPLACE \"${folder}\" \"\\\${CMAKE_CURRENT_LIST_DIR}/../../..\" text \"\${text}\")
+      file(WRITE \"\${file}\" \"\${text}\")
+    endforeach()")
+endif()
+
 set(KADAM_INSTALL_CMAKEDIR ${CMAKE_INSTALL_LIBDIR}/cmake/Kadam)
 install(EXPORT KadamTargets NAMESPACE kadam:: DESTINATION ${KADAM_INSTALL_CMAKEDIR})
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/KadamConfig.cmake.in
@@ -59,6 +83,8 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/KadamConfigVersion.cmake 
 install(FILES ${PROJECT_BINARY_DIR}/KadamConfig.cmake ${PROJECT_BINARY_DIR}/KadamConfigVersion.cmake
   ${PROJECT_SOURCE_DIR}/cmake/KadamDeviceLanguage.cmake ${PROJECT_SOURCE_DIR}/cmake/KadamKokkosSources.cmake
   DESTINATION ${KADAM_INSTALL_CMAKEDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/CHANGELOG.md
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/kadam)
 include(KadamPkgConfig)
 if(KADAM_ENABLE_NCCL)
   install(FILES ${PROJECT_SOURCE_DIR}/cmake/FindNCCL.cmake DESTINATION ${KADAM_INSTALL_CMAKEDIR})

@@ -92,6 +92,11 @@ slurmd                 slurm-slurmd       slurm-node            command:slurmd
 slurm-client           slurm              slurm                 command:sbatch
 munge                  munge              munge                 command:munged
 "
+# For the Debian package of scripts/release.sh.
+KADAM_PACKAGES_RELEASE="
+dpkg-dev               dpkg-dev           -                     command:dpkg-shlibdeps
+file                   file               file                  command:file
+"
 KADAM_PACKAGES_DOCS="
 doxygen                doxygen            doxygen               command:doxygen
 python3-venv           python3            python3               python:ensurepip

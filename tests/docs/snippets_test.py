@@ -18,12 +18,12 @@ SOURCES = {
 }
 # Page, a line of the block, and why nothing of it runs, or where it does.
 ELSEWHERE = [
-    ("docs/embedding.md", "find_package(Kadam 0.1 REQUIRED)", "the lines of tests/install, with another name"),
+    ("docs/embedding.md", "find_package(Kadam 0.2 REQUIRED)", "the lines of tests/install, with another name"),
     ("docs/fortran.md", "call kadam_kokkos_initialize(stat", "compared with the modules by fortran_test.py"),
     ("docs/fortran.md", "call setup%create(optimizer)", "compared with the modules by fortran_test.py"),
     ("docs/fortran.md", "call optimizer%create(setup, comm, stat", "compared with the modules by fortran_test.py"),
     ("docs/spack.md", "package_attributes:", "a setting of Spack, which is not to be had here"),
-    ("docs/spack.md", 'depends_on("kadam@0.1 +mpi")', "a part of somebody else's recipe for Spack"),
+    ("docs/spack.md", 'depends_on("kadam@0.2 +mpi")', "a part of somebody else's recipe for Spack"),
     ("docs/replay.md", 'start = numpy.load("case/parameters.npy")', "run by replay_test.py"),
     ("docs/file_formats.md", "def read(path):", "run by formats_test.py"),
     ("docs/file_formats.md", 'open("runs/a/metrics.jsonl")', "run by formats_test.py"),

@@ -1,6 +1,10 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""spack/ against CMake's files and a stand-in for Spack's packaging API: recipe_test.py FOLDER_OF_SOURCES"""
+"""spack/ against CMake's files and a stand-in for Spack's packaging API: recipe_test.py FOLDER_OF_SOURCES [RELEASE]
+
+RELEASE: a folder of scripts/release.sh, whose recipe is taken instead of that of the sources.
+"""
+import hashlib
 import importlib
 import pathlib
 import re
@@ -10,16 +14,17 @@ from expect import expect
 
 sys.dont_write_bytecode = True
 ROOT = pathlib.Path(sys.argv[1]).resolve()
+RELEASE = pathlib.Path(sys.argv[2]).resolve() if len(sys.argv) > 2 else None
 STAND_IN = pathlib.Path(__file__).resolve().parent / "stand_in"
 # spack_repo is a package in two places, as in Spack.
-sys.path[:0] = [str(STAND_IN), str(ROOT / "spack")]
+sys.path[:0] = [str(STAND_IN), str((RELEASE or ROOT) / "spack")]
 import solver  # noqa: E402
 import specs  # noqa: E402
 import yaml_subset  # noqa: E402
 import spack.package  # noqa: E402
 
 Kadam = importlib.import_module("spack_repo.kadam.packages.kadam.package").Kadam
-REPOSITORY = ROOT / "spack" / "spack_repo" / "kadam"
+REPOSITORY = (RELEASE or ROOT) / "spack" / "spack_repo" / "kadam"
 
 # What a variant switches: an option of CMake, and packages.
 SWITCHES = {
@@ -37,6 +42,7 @@ SWITCHES = {
 
 # Options of CMake that a package must not set, and why.
 LEFT_ALONE = {
+    "KADAM_ENABLE_KOKKOS_INSTALL": "Spack's Kokkos is a package of its own",
     "KADAM_ENABLE_NATIVE_ARCH": "Spack's compiler wrapper says for which processor, by the target of the spec",
     "KADAM_ENABLE_PRECOMPILED_HEADERS": "for developers: Spack caches what it has built",
     "KADAM_ENABLE_WARNINGS_AS_ERRORS": "a newer compiler may warn of more, and must still install",
@@ -88,11 +94,35 @@ def variants(kind=Kadam):
 def the_version_is_the_projects():
     text = cmake("CMakeLists.txt")
     project = re.search(r"project\(Kadam VERSION ([\d.]+)", text)[1]
-    numbered = [directive.spec for directive in Kadam.of_kind("version") if directive.spec[0].isdigit()]
-    expect(numbered == [project], "the recipe has", numbered, "CMakeLists.txt has", project)
+    numbered = [directive for directive in Kadam.of_kind("version") if directive.spec[0].isdigit()]
+    expect([directive.spec for directive in numbered] == [project], "the recipe has", numbered, "CMakeLists.txt has", project)
     licences = [directive.spec for directive in Kadam.of_kind("license")]
     expect(licences == ["Apache-2.0 WITH LLVM-exception"], licences)
-    expect(Kadam.git == ROOT.as_uri(), "the recipe clones", Kadam.git)
+    if RELEASE is None:
+        expect(Kadam.git == ROOT.as_uri(), "the recipe clones", Kadam.git)
+    else:
+        archive = RELEASE / f"kadam-{project}.tar.gz"
+        expect(not hasattr(Kadam, "git"), "the recipe of a release clones", getattr(Kadam, "git", ""))
+        expect(numbered[0].keywords["sha256"] == hashlib.sha256(archive.read_bytes()).hexdigest(),
+               "the recipe has another SHA-256 than", archive)
+        expect(numbered[0].keywords["url"].endswith(f"/{archive.name}"), "the recipe fetches", numbered[0].keywords["url"])
+
+
+def a_release_has_a_recipe_that_fetches_its_archive():
+    if RELEASE is not None:
+        return
+    sys.path.insert(0, str(ROOT / "scripts" / "release"))
+    recipe = importlib.import_module("recipe")
+    text = (REPOSITORY / "packages" / "kadam" / "package.py").read_text()
+    made = recipe.of_release(text, "9.8.7", "0123abcd", "https://example.org/kadam-9.8.7.tar.gz")
+    versions = re.findall(r"^    version\((.*)\)$", made, re.MULTILINE)
+    expect(versions == ['"9.8.7", sha256="0123abcd", url="https://example.org/kadam-9.8.7.tar.gz"'], versions)
+    expect("git" not in re.sub("#.*", "", made).split("variant(")[0], "the recipe of a release still clones")
+    try:
+        recipe.of_release(made, "9.8.8", "0123abcd", "https://example.org/kadam-9.8.8.tar.gz")
+    except ValueError:
+        return
+    expect(False, "a recipe without the lines that a release replaces was taken")
 
 
 def every_option_of_cmake_is_set_or_left_alone():
@@ -207,7 +237,7 @@ def contradictions_meet_words():
     for directive in Kadam.of_kind("conflicts") + Kadam.of_kind("requires"):
         inherited = any(directive in base.directives for base in Kadam.__bases__)
         expect(inherited or re.fullmatch(r".{30,}\.", directive.msg), "no sentence at", directive)
-    for asked in ("kadam@0.2.0", "kadam ^kokkos@4.4", "kadam ^kokkos cxxstd=17", "kadam~drivers ^kokkos-kernels"):
+    for asked in ("kadam@9.0.0", "kadam ^kokkos@4.4", "kadam ^kokkos cxxstd=17", "kadam~drivers ^kokkos-kernels"):
         try:
             solver.build(Kadam, asked)
         except solver.Refused:
@@ -222,6 +252,8 @@ def the_repository_is_one_of_spacks():
 
 
 def environments_can_be_built():
+    if RELEASE is not None:
+        return  # they take their source from a checkout
     gpu = {"cpu": None, "cuda": "cuda", "rocm": "rocm"}
     folders = {path.parent.name: path for path in (ROOT / "spack" / "environments").glob("*/spack.yaml")}
     expect(set(folders) == set(gpu), "environments:", set(folders))
@@ -269,7 +301,8 @@ def the_documentation_knows_the_variants():
         expect(not option or f"`{option}`" in row, "docs/spack.md does not say that", name, "is", option)
 
 
-for test in (the_version_is_the_projects, every_option_of_cmake_is_set_or_left_alone,
+for test in (the_version_is_the_projects, a_release_has_a_recipe_that_fetches_its_archive,
+             every_option_of_cmake_is_set_or_left_alone,
              each_variant_switches_its_option_and_its_packages, dependencies_are_cmakes, architectures_are_handed_down,
              contradictions_meet_words, the_repository_is_one_of_spacks, environments_can_be_built,
              the_smoke_test_builds_the_foreign_project, the_documentation_knows_the_variants):

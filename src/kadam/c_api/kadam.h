@@ -63,7 +63,7 @@ typedef struct kadam_error {
 
 /* ---- library ---- */
 
-/* Returns the version of the library, as in "0.1.0". */
+/* Returns the version of the library, as in "0.2.0". */
 const char* kadam_version(void);
 /* Returns the name that Kokkos has for where kernels run: "OpenMP", "Cuda", "HIP", "Serial". */
 const char* kadam_execution_space(void);

@@ -12,7 +12,7 @@ module kadam_library
 
 contains
 
-  !> The version of the library, as in '0.1.0'.
+  !> The version of the library, as in '0.2.0'.
   function kadam_version() result(text)
     character(len=:), allocatable :: text
     text = text_at(c_version())

@@ -21,8 +21,8 @@ class Kadam(CMakePackage, CudaPackage, ROCmPackage):
     license("Apache-2.0 WITH LLVM-exception")
 
     version("main", branch="main")
-    # Until 0.1.0 is released and has a tag, it is what the branch has.
-    version("0.1.0", branch="main")
+    # In a checkout it is what the branch has; scripts/release.sh makes the recipe that fetches an archive.
+    version("0.2.0", branch="main")
 
     variant("mpi", default=True, description="Exchange over MPI (without: one rank only)")
     variant("shared", default=True, description="Build shared libraries")
