@@ -224,7 +224,7 @@ TEST(CApiAnnouncements, BindTheNextStepToTheirGradient) {
       const std::vector<float> other = gradient;
       EXPECT_EQ(kadam_step(early.optimizer, x.data(), other.data(), nullptr, &early.error),
                 KADAM_INVALID_ARGUMENT);
-      EXPECT_NE(std::string(early.error.text).find("is not the one that gradient_ready() was called with"),
+      EXPECT_NE(std::string(early.error.text).find("is not the View that gradient_ready() got for this step"),
                 std::string::npos)
           << early.error.text;
     }

@@ -164,7 +164,7 @@ TEST(CMistakes, OfCallsChangeNothing) {
   refused(kadam_set_group(of.optimizer, "weights", 1.0, NAN, &of.error),
           "there is no parameter group 'weights': it was made without groups");
   refused(kadam_gradient_ready(of.optimizer, x.data(), 5, 1 << 20, &of.error),
-          "gradient_ready (adam): the range [5, 1048576) is not one of the 2003 elements");
+          "gradient_ready (adam): the range [5, 1048576) does not lie within the 2003 elements");
   refused(kadam_get_statistics(of.optimizer, nullptr, &of.error),
           "kadam_get_statistics: the place for statistics is NULL");
   refused(kadam_get_health(of.optimizer, nullptr, &of.error),
@@ -173,7 +173,7 @@ TEST(CMistakes, OfCallsChangeNothing) {
   ASSERT_EQ(kadam_get_statistics(of.optimizer, &statistics, nullptr), KADAM_SUCCESS);
   EXPECT_EQ(statistics.steps_taken, 0);
   refused(kadam_step(of.optimizer, x.data(), x.data(), nullptr, &of.error),
-          "lies in the memory of the parameters, which the step writes: pass another");
+          "overlaps the memory of the parameters, which the step writes: pass a View of other memory");
   const std::vector<float> gradient(x.size(), 0.5F);
   ASSERT_EQ(kadam_step(of.optimizer, x.data(), gradient.data(), nullptr, &of.error), KADAM_SUCCESS)
       << of.error.text;

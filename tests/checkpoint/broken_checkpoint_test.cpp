@@ -240,13 +240,13 @@ TEST_F(BrokenCheckpoint, ForeignStatesAreRefusedInWords) {
                       {{R"("elements":"1500")", R"("elements":"1400")"}});
   expect_refused_with("expected metadata with 'optimizer'", {{R"("optimizer":)", R"("optimiser":)"}});
   expect_refused_with("the state of onebit_adam has no 'frozen'", {{"number.frozen", "number.frozem"}});
-  expect_refused_with("expected a value for the number 'frozen' as these options have it, found 'tree'",
+  expect_refused_with("expected a value for the number 'frozen' that fits these options, found 'tree'",
                       {{R"("number.frozen":"true")", R"("number.frozen":"tree")"}});
-  expect_refused_with("where 'v' lies among the ranks", {{R"("place.v")", R"("place.w")"}});
+  expect_refused_with("the place of 'v' among the ranks", {{R"("place.v")", R"("place.w")"}});
   expect_refused_with("the state of onebit_adam has no 'v'",
                       {{R"("place.v")", R"("place.w")"}, {R"("v":)", R"("w":)"}});
   expect_refused_with(
-      "it holds 'worker_miser', for which onebit_adam has no place with these options",
+      "it holds 'worker_miser', but onebit_adam has no place for it with these options",
       {{R"("place.worker_error")", R"("place.worker_miser")"}, {R"("worker_error":)", R"("worker_miser":)"}});
   expect_refused_as_written(
       "expected a file state-", [](const std::string& /*name*/, std::string& /*text*/) {},
@@ -254,11 +254,11 @@ TEST_F(BrokenCheckpoint, ForeignStatesAreRefusedInWords) {
         std::erase_if(manifest.files, [](const auto& file) { return file.name.starts_with("state-0"); });
       });
   expect_refused_as_written(
-      "no '/' in the file name before", [](const std::string& /*name*/, std::string& /*text*/) {},
+      "a file name without '/' before this byte", [](const std::string& /*name*/, std::string& /*text*/) {},
       [](checkpoint::Manifest& manifest) { manifest.files.back().name.insert(0, "../"); });
   expect_refused_after(
       "MANIFEST", [](std::string& text) { text.replace(text.find(" 1\n"), 2, " 7"); },
-      "found 7: take the version of kadam that wrote it");
+      "found 7: use the version of Kadam that wrote it");
   EXPECT_EQ(refusal(newer_), "") << "the checkpoint itself";
 }
 
@@ -283,7 +283,7 @@ TEST_F(BrokenCheckpoint, AnotherModelIsRefusedInWords) {
     }
   };
   expect_refused_by(TensorLayout({{"a", 0, 500}}), "d = 1500 parameters, the model has d = 500");
-  expect_refused_by(TensorLayout({{"a", 0, 500}, {"c", 500, d}}), "tensors of other names");
+  expect_refused_by(TensorLayout({{"a", 0, 500}, {"c", 500, d}}), "its tensors have other names or lengths");
 }
 
 TEST_F(BrokenCheckpoint, KeepsAsManyAsItIsTold) {

@@ -66,8 +66,8 @@ TEST_F(MemoryStateTest, ThatLacksSomethingIsRefusedOnAllRanks) {
   refuses("has no 'm'", *make("efficient_adam", 100), state, is_last);
   state = whole;
   if (is_last) state.vectors["m"].resize(396);
-  refuses("its vector 'm' lies elsewhere among the ranks, or has another length",
-          *make("efficient_adam", 100), state, is_last);
+  refuses("its vector 'm' has another place among the ranks, or another length", *make("efficient_adam", 100),
+          state, is_last);
   state = whole;
   if (is_last) state.words.erase("number.step");
   refuses("has no 'step'", *make("efficient_adam", 100), state, is_last);

@@ -118,7 +118,7 @@ class TakeOverRefused : public TakeOver {
       (void)checkpoint::restore_newest(exec_, *adam, x, folder_.path());
       FAIL() << "it was taken over";
     } catch (const std::runtime_error& error) {
-      EXPECT_NE(std::string(error.what()).find("the state of " + saved.name() + " is no dense one"),
+      EXPECT_NE(std::string(error.what()).find("the state of " + saved.name() + " is not dense"),
                 std::string::npos)
           << error.what();
     }

@@ -154,8 +154,9 @@ TEST_P(TransportTest, NamesTheRankThatDoesNotCome) {
         if (ranks_per_node == 2) (void)patient->node().all_gather_values({&value, 1});
         (void)patient->all_gather_values({&value, 1});
       });
-      EXPECT_NE(said.find("nothing has come for 0.3 s; this rank is missing: " + std::to_string(size_ - 1)),
-                std::string::npos)
+      EXPECT_NE(
+          said.find("no message has come for 0.3 s; this rank does not answer: " + std::to_string(size_ - 1)),
+          std::string::npos)
           << said;
     }
     MPI_Barrier(MPI_COMM_WORLD);
@@ -175,7 +176,7 @@ TEST_P(TransportTest, SaysThatAllWaitForAnotherCall) {
       patient->all_gather(ExecutionSpace{}, Traffic::dense, bytes_of(all), pieces);
     }
   });
-  EXPECT_NE(said.find("though all ranks wait"), std::string::npos) << said;
+  EXPECT_NE(said.find("although all ranks wait"), std::string::npos) << said;
   MPI_Barrier(MPI_COMM_WORLD);
 }
 

@@ -472,7 +472,7 @@ contains
     call optimizer%gradient_ready(x(1:d), 1_int64, 2000_int64, stat, message)
     call expect(stat == kadam_invalid_argument, 'a range that is not in the gradient')
     call optimizer%step(x, x, stat, message)
-    call expect_words('lies in the memory of the parameters', 'parameters as their own gradient')
+    call expect_words('overlaps the memory of the parameters', 'parameters as their own gradient')
     call optimizer%step(x, gradient, stat)
     call expect(stat == kadam_success, 'the mistakes changed nothing')
     call destroy(optimizer)

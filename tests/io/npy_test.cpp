@@ -99,7 +99,7 @@ TEST(Npy, SaysWhatItExpected) {
   expect_part(with("{'descr': '<f8', 'fortran_order': False, 'shape': (3,)}"), "found '<f8'");
   expect_part(with("{'descr': '>f4', 'fortran_order': False, 'shape': (6,)}"), "found '>f4'");
   expect_part(with("{'descr': '<f4', 'fortran_order': True, 'shape': (6,)}"), "ascontiguousarray");
-  expect_part(with("{'descr': '<f4', 'fortran_order': False}"), "not all found");
+  expect_part(with("{'descr': '<f4', 'fortran_order': False}"), "found only some of them");
   expect_part(with("{'descr': '<f4', 'descr': '<f4', 'shape': (6,)}"), "once each, found 'descr'");
   expect_part(with("{'descr': '<f4', 'fortran_order': False, 'shape': (6)}"),
               "a comma after the only extent");

@@ -99,7 +99,7 @@ TEST(Options, BitsAreAnotherWayToSayTheCode) {
       OptionMap both = with("bits", bits_of.at(code));
       both["code"] = code;
       const std::string text = refusal(name, both);
-      EXPECT_TRUE(contains(text, name + ": the options 'bits' and 'code' say the same")) << text;
+      EXPECT_TRUE(contains(text, name + ": the options 'bits' and 'code' set the same thing")) << text;
     }
     EXPECT_EQ(shown(test::options_with_warmup(name, 5)).count("bits"), 0U);
   }

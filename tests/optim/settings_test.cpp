@@ -289,8 +289,8 @@ TEST_P(SettingsTest, RefusesWhatCannotBeSetAndSetsNothing) {
   expect_refused("weight_decay", [&] { optimizer->set({{"clip_norm", 1.0}, {"weight_decay", "much"}}); });
   expect_refused("b, bias", [&] { optimizer->set_group("c", 1.0, {}); });
   expect_refused("lr_scale", [&] { optimizer->set_group("b", -1.0, {}); });
-  expect_refused("cease", [&] { optimizer->set_group("b", 0.0, {}); });
-  expect_refused("begin", [&] { optimizer->set_group("bias", 1.0, {}); });
+  expect_refused("stop moving", [&] { optimizer->set_group("b", 0.0, {}); });
+  expect_refused("start moving", [&] { optimizer->set_group("bias", 1.0, {}); });
 }
 
 INSTANTIATE_TEST_SUITE_P(AllOptimizers, SettingsTest, testing::ValuesIn(optimizer_names()),

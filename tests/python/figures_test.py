@@ -224,7 +224,7 @@ def announced_gradients_are_awaited():
         return
     optimizer, x, values = make("adam"), np.ones(ELEMENTS, np.float32), gradient(1)
     optimizer.gradient_ready(values, 0, 700)
-    refuses(ValueError, "is not the one that gradient_ready() was called with", optimizer.step, x, values.copy())
+    refuses(ValueError, "is not the View that gradient_ready() got for this step", optimizer.step, x, values.copy())
     optimizer.step(x, values)
     y = np.ones(ELEMENTS, np.float32)
     make("adam").step(y, values)

@@ -219,8 +219,8 @@ def missing_ranks_are_named():
         return
     optimizer, last = make("adam", timeout_seconds=0.5), WORLD.size - 1
     if WORLD.rank != last:
-        refuses(kadam.PeerFailure, f"nothing has come for 0.5 s; this rank is missing: {last}", optimizer.step, start(),
-                gradient(1))
+        refuses(kadam.PeerFailure, f"no message has come for 0.5 s; this rank does not answer: {last}", optimizer.step,
+                start(), gradient(1))
     WORLD.Barrier()
 
 
@@ -241,10 +241,10 @@ def others_go_on_without_a_rank():
     optimizer, x = make("adam", timeout_seconds=30), start()
     refuses(kadam.SnapshotLost, "call keep_snapshots() before", optimizer.go_on, x)
     optimizer.keep_snapshots(x)
-    refuses(kadam.PeerFailure, "that takes TCP, or Open MPI 5", optimizer.go_on, x)
+    refuses(kadam.PeerFailure, "use TCP, or start Open MPI 5", optimizer.go_on, x)
     for name in ("onebit_adam", "locally_accumulated_adam") if WORLD.size > 1 else ():
         optimizer = make(name, kadam.Ranks(WORLD.rank, WORLD.size, WORLD.allgather, "127.0.0.1"), timeout_seconds=30)
-        refuses(ValueError, "expected at least 1 of both", optimizer.keep_snapshots, x, every=2, spread=3)
+        refuses(ValueError, "spread from 1 to every", optimizer.keep_snapshots, x, every=2, spread=3)
         x = start()
         optimizer.keep_snapshots(x, every=2, spread=2, words={"step": "0"})
         for step in range(1, 6):
@@ -281,7 +281,8 @@ def others_take_newcomers_in():
         expect(len(doors) == WORLD.size - 1 and not optimizer.has_newcomers, doors)
         refuses(kadam.SnapshotLost, "call keep_snapshots() before", optimizer.admit, x)
         if comes:
-            refuses(ValueError, "they have 'snapshots every 2 steps, over 2', it has 'snapshots every 2 steps, over 1'",
+            refuses(ValueError, "they have 'snapshots every 2 steps, spread over 2', "
+                    "this process has 'snapshots every 2 steps, spread over 1'",
                     optimizer.join, x, doors, every=2, host="127.0.0.1")
             x[:] = 1e30
             restored = optimizer.join(x, doors, every=2, spread=2, host="127.0.0.1")

@@ -37,7 +37,7 @@ def mistakes_in_words(folder, common):
     # A job that was killed has left its addresses.
     (folder / "dead").mkdir()
     (folder / "dead/doors.txt").write_text("127.0.0.1:1\n", encoding="utf-8")
-    refused(1, "no rank at 127.0.0.1:1 has let this one in", *common, *SNAPSHOTS, "--run", folder / "dead",
+    refused(1, "no rank at 127.0.0.1:1 has let this process in", *common, *SNAPSHOTS, "--run", folder / "dead",
             environment={"KADAM_TIMEOUT_SECONDS": "0.5"})
 
 
@@ -46,9 +46,9 @@ def others_are_refused_while_all_train(folder, common, run):
     refused(1, "they have 'd, the number of parameters: ", *here, "--set", "model.hidden=[5]")
     refused(1, "they have 'option 'lr': ", *here, "--set", "optimizer.lr=0.5")
     refused(1, "they have 'batch = ", *here, "--set", "training.batch=3")
-    refused(1, "it has '--checkpoint ", *here, "--checkpoint", folder / "checkpoints")
-    refused(1, "they have 'snapshots every 5 steps, over 1', it has 'snapshots every 6 steps, over 1'",
-            *common, "--snapshot-every", 6, "--run", run)
+    refused(1, "this process has '--checkpoint ", *here, "--checkpoint", folder / "checkpoints")
+    refused(1, "they have 'snapshots every 5 steps, spread over 1', "
+            "this process has 'snapshots every 6 steps, spread over 1'", *common, "--snapshot-every", 6, "--run", run)
     refused(1, "pieces of 4096 bytes", *here, environment={"KADAM_PIECE_BYTES": "4096"})
 
 

@@ -162,7 +162,7 @@ void write_all(const ExecutionSpace& exec, Optimizer& optimizer, const Vector<fl
 Manifest require_whole(Communicator& communicator, const fs::path& path) {
   Manifest manifest;
   on_all(communicator, [&] { manifest = read_manifest(path); });
-  const std::array<std::string, 1> name = {"the checkpoint's MANIFEST (hash)"};
+  const std::array<std::string, 1> name = {"the hash of the checkpoint's MANIFEST"};
   const std::array<std::uint64_t, 1> hash = {hash_of(to_text(manifest))};
   communicator.require_equal(name, hash);
   on_all(communicator, [&] {
@@ -253,7 +253,7 @@ std::optional<Restored> restore_newest(const ExecutionSpace& exec, Optimizer& op
   }
   if (count == 0) return std::nullopt;
   throw std::runtime_error(folder.string() + ": none of its " + std::to_string(count) +
-                           " checkpoints is whole; of the last one looked at: " + why);
+                           " checkpoints is whole; in the last one tried: " + why);
 }
 
 }  // namespace kadam::checkpoint

@@ -85,7 +85,7 @@ ManifestFile read_file_line(Words& words) {
   file.hash = words.number<std::uint64_t>(' ', "a hash of 16 hexadecimal digits", 16);
   file.bytes = words.number<std::uint64_t>(' ', "a number of bytes");
   file.name = words.word('\n', "a file name");
-  if (file.name.find('/') != std::string::npos) words.fail("no '/' in the file name before");
+  if (file.name.find('/') != std::string::npos) words.fail("a file name without '/' before this byte");
   return file;
 }
 
@@ -110,7 +110,7 @@ Manifest read_manifest(const std::filesystem::path& checkpoint) {
   const auto version = words.number<std::int64_t>('\n', "a format version");
   if (version != format_version) {
     file.fail(0, "format version " + std::to_string(format_version) + ", found " + std::to_string(version) +
-                     ": take the version of kadam that wrote it");
+                     ": use the version of Kadam that wrote it");
   }
   Manifest manifest;
   words.expect("optimizer ");
@@ -123,9 +123,9 @@ Manifest read_manifest(const std::filesystem::path& checkpoint) {
   const std::size_t end = words.at();
   words.expect("end ");
   const auto hash = words.number<std::uint64_t>('\n', "a hash of 16 hexadecimal digits", 16);
-  if (words.at() != text.size()) words.fail("its end");
+  if (words.at() != text.size()) words.fail("the end of the file");
   if (hash != hash_of(std::string_view(text).substr(0, end)) || to_text(manifest) != text)
-    file.fail(end, "the hash of what it lists: it was changed since it was written");
+    file.fail(end, "the hash of the lines before, found another: the file has changed since it was written");
   return manifest;
 }
 
@@ -146,7 +146,7 @@ void require_intact(const std::filesystem::path& checkpoint, const ManifestFile&
   if (hash.value() != file.hash) {
     throw std::runtime_error((checkpoint / file.name).string() + ": expected contents with the XXH64 " +
                              hex(file.hash) + ", as " + manifest_name + " says, found " + hex(hash.value()) +
-                             ": it was changed since it was written");
+                             ": the file has changed since it was written");
   }
 }
 

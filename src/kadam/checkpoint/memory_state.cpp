@@ -26,7 +26,7 @@ class MemorySource final : public StateSource {
     for (const auto& [name, text] : here) {
       if (name == "options" || word(name) == text) continue;
       refuse("it has " + name + " '" + word(name) + "', this optimizer has '" + text +
-             "': a state in memory goes back to where it came from; checkpoints in files can be taken over");
+             "': restore it into an optimizer that is made the same way, or use a checkpoint in files");
     }
     same_options_ = word("options") == here.at("options");
   }
@@ -60,7 +60,7 @@ class MemorySource final : public StateSource {
     const auto found = state_.vectors.find(name);
     if (found == state_.vectors.end()) return false;
     if (word(place_prefix + name) != to_text(placement) || found->second.size() != values.size() * sizeof(T))
-      refuse("its vector '" + name + "' lies elsewhere among the ranks, or has another length");
+      refuse("its vector '" + name + "' has another place among the ranks, or another length");
     Kokkos::deep_copy(exec, values,
                       HostVector<const T>(reinterpret_cast<const T*>(found->second.data()), values.size()));
     exec.fence("kadam::checkpoint::MemorySource::read");
@@ -72,7 +72,7 @@ class MemorySource final : public StateSource {
     return found->second;
   }
   [[noreturn]] static void refuse(const std::string& why) {
-    throw std::runtime_error("the state in memory does not go with this optimizer: " + why);
+    throw std::runtime_error("the state in memory does not fit this optimizer: " + why);
   }
 
   const MemoryState& state_;

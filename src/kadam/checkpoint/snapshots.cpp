@@ -76,9 +76,8 @@ Partners Partners::on(const std::vector<int>& hosts) {
 Snapshots::Snapshots(const SnapshotOptions& options) : options_(options) {
   if (options.every < 1 || options.spread < 1 || options.spread > options.every) {
     throw std::invalid_argument(
-        "kadam::checkpoint::Snapshots: a snapshot every " + std::to_string(options.every) +
-        " steps that travels over " + std::to_string(options.spread) +
-        ": expected at least 1 of both, and no more to travel than from one to the next");
+        "kadam::checkpoint::Snapshots: expected every of 1 or more and spread from 1 to every, got every = " +
+        std::to_string(options.every) + " and spread = " + std::to_string(options.spread));
   }
 }
 
@@ -134,7 +133,8 @@ void Snapshots::take(const ExecutionSpace& exec, Optimizer& optimizer, const Vec
 void Snapshots::begin(const ExecutionSpace& exec, Optimizer& optimizer, const Vector<float>& parameters,
                       const ProgramState& program) {
   if (line_ == nullptr)
-    throw std::logic_error("kadam::checkpoint::Snapshots: of a newcomer, restore_on() comes first");
+    throw std::logic_error(
+        "kadam::checkpoint::Snapshots: a newcomer must call restore_on() before it takes a snapshot");
   const std::size_t sent_before = line_->bytes_sent().total();
   const StateFields state = optimizer.state_to_save(exec, parameters);
   next_ = Snapshot{++taken_,
@@ -240,8 +240,8 @@ Snapshots::Choice Snapshots::choose() {
     return choice;
   }
   throw SnapshotLost(offers.empty() ? "kadam: no snapshot has been taken yet"
-                                    : "kadam: no snapshot is whole: a rank has failed together with the one "
-                                      "that kept its part; go on from a checkpoint");
+                                    : "kadam: no snapshot is whole: a rank has failed together with the "
+                                      "rank that kept a copy of its part; go on from a checkpoint");
 }
 
 Snapshots::Restored Snapshots::restore(const ExecutionSpace& exec, Optimizer& optimizer,
@@ -297,7 +297,7 @@ std::optional<Snapshots::Restored> Snapshots::admit(const ExecutionSpace& exec, 
 std::string Snapshots::kind_of(const Optimizer& optimizer) const {
   std::string kind;
   for (const auto& [what, value] : optimizer.made_with()) kind += what + ": " + value + "\n";
-  kind += "snapshots every " + std::to_string(options_.every) + " steps, over " +
+  kind += "snapshots every " + std::to_string(options_.every) + " steps, spread over " +
           std::to_string(options_.spread) + "\n";
   return kind + options_.kind;
 }

@@ -106,8 +106,8 @@ void StoredState::take(const StatePart& part, const std::string& of_part, std::s
     const auto place = part.words.find(place_prefix + tensor.name);
     const auto placement = place == part.words.end() ? std::nullopt : placement_from(place->second);
     if (!placement || placement->range.elements() != tensor.elements) {
-      throw std::runtime_error(of_part + ": at byte 8: expected in the metadata where '" + tensor.name +
-                               "' lies among the ranks, with its length");
+      throw std::runtime_error(of_part + ": at byte 8: expected metadata with the place of '" + tensor.name +
+                               "' among the ranks, and with its length");
     }
     pieces_[tensor.name].push_back({number, *placement, tensor.type});
   }
@@ -136,8 +136,8 @@ void StoredState::take_identity(const StatePart& part, const std::string& of_par
   if (word("tensors") != std::to_string(hash_of(layout))) {
     throw std::runtime_error(
         of_part +
-        ": it was saved with tensors of other names or lengths than the model has, though "
-        "of as many parameters in all: it belongs to another model");
+        ": its tensors have other names or lengths than those of the model, but as many parameters in all: "
+        "it belongs to another model");
   }
   const Arrangement now = Arrangement::of(optimizer);
   same_arrangement_ = word("ranks") == std::to_string(now.ranks) &&
@@ -153,7 +153,7 @@ bool StoredState::read(const StateNumber& number) {
   if (found == numbers_.end()) return false;
   if (!from_text(found->second, number.place)) {
     throw std::runtime_error(names_.front() + ": at byte 8: expected a value for the number '" + number.name +
-                             "' as these options have it, found '" + found->second.substr(0, 40) + "'");
+                             "' that fits these options, found '" + found->second.substr(0, 40) + "'");
   }
   return true;
 }
@@ -205,10 +205,9 @@ void StoredState::require_all_read() const {
   for (const auto& [name, pieces] : pieces_) {
     const bool may_stay = read_.contains(name) || pieces.front().type == io::TensorType::u8;
     if (may_stay) continue;
-    throw std::runtime_error(names_[pieces.front().part] + ": it holds '" + name + "', for which " +
-                             algorithm_ +
-                             " has no place with these options: take those that "
-                             "it was saved with");
+    throw std::runtime_error(
+        names_[pieces.front().part] + ": it holds '" + name + "', but " + algorithm_ +
+        " has no place for it with these options: use the options that it was saved with");
   }
 }
 

@@ -110,7 +110,7 @@ class BlockCodec {
       return quantiser != nullptr;
     };
     if (!(visits(std::get_if<Q>(&quantiser_)) || ...)) {
-      throw std::logic_error("kadam::BlockCodec: the code is none of those that this is compiled for");
+      throw std::logic_error("kadam::BlockCodec: this function is not compiled for this code");
     }
   }
 

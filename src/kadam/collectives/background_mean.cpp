@@ -182,7 +182,7 @@ void BackgroundMean::Work::start(const ExecutionSpace& exec, const Vector<const 
     Kokkos::deep_copy(exec, result_, values);
     return;
   }
-  if (run_) throw std::logic_error("kadam::BackgroundMean: the last mean() was not asked for");
+  if (run_) throw std::logic_error("kadam::BackgroundMean: call mean() before the next start()");
   throw_failure();
   make_readable_by_host(exec, values, values_);
   exec.fence("kadam::BackgroundMean::start");

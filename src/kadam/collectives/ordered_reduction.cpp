@@ -44,7 +44,7 @@ std::unique_ptr<OverlappedReduction> OrderedReduction::start(const ExecutionSpac
                                                              const Vector<T>& out, Replies replies) {
   if (sizeof(T) > widest_bytes_) {
     throw std::logic_error(
-        "kadam::OrderedReduction: made for 16 bits, asked for the mean of float32 numbers");
+        "kadam::OrderedReduction: it was made for numbers of 16 bits and cannot take float32 numbers");
   }
   const std::int64_t own = own_.elements();
   const std::int64_t received = own * chunks_.ranks();

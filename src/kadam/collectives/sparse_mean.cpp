@@ -41,8 +41,9 @@ std::int64_t block_of(const SparseOptions& options, std::int64_t elements, int r
       (options.exchange == SparseExchange::owner || options.select_block == 0 ||
        options.select_block > SparseMessage::largest_level_block)) {
     throw std::invalid_argument(
-        "kadam::SparseMean: two levels go with exchange own and a select_block from 1 to 4096 elements, "
-        "got " +
+        "kadam::SparseMean: values of 2 bits need exchange own and a select_block from 1 to 4096 elements, "
+        "got exchange " +
+        std::string(options.exchange == SparseExchange::own ? "own" : "owner") + " and a select_block of " +
         std::to_string(options.select_block));
   }
   if (options.select_block > 0 || options.exchange == SparseExchange::own) return options.select_block;

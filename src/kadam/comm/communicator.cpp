@@ -113,9 +113,9 @@ std::shared_ptr<Communicator> Communicator::split_by_node() {
 
 std::shared_ptr<Communicator> Communicator::survivors() {
   if (!survives_failures()) {
-    throw PeerFailure("kadam: a rank has failed, and the others cannot go on without it over " +
+    throw PeerFailure("kadam: a rank has failed, and the other ranks cannot go on without it over " +
                       transport_->description() +
-                      ": that takes TCP, or Open MPI 5 started by mpirun --with-ft ulfm");
+                      ": use TCP, or start Open MPI 5 with mpirun --with-ft ulfm");
   }
   return made_of(numbers_->shrink());
 }
@@ -157,10 +157,10 @@ void Communicator::form_levels(int ranks_per_node) {
   const auto own = static_cast<double>(node->size());
   for (const double size : all_gather_values({&own, 1})) {
     if (size != own) {
-      throw std::invalid_argument("kadam::Communicator: two levels need nodes of one size, got some with " +
-                                  std::to_string(node->size()) + " and with " +
-                                  std::to_string(static_cast<int>(size)) +
-                                  " ranks: start as many on each, or give 1 rank per node for one level");
+      throw std::invalid_argument(
+          "kadam::Communicator: two levels need the same number of ranks on each node, found nodes with " +
+          std::to_string(node->size()) + " and with " + std::to_string(static_cast<int>(size)) +
+          " ranks: start the same number on each node, or set ranks_per_node = 1 for one level");
     }
   }
   if (node->size() == 1) return;
@@ -255,13 +255,13 @@ void Communicator::report_missing_ranks() {
   const std::vector<int> missing =
       numbers_->missing_ranks(Seconds(std::clamp(options_.timeout_seconds / 4.0, 1.0, 30.0)));
   std::ostringstream text;
-  text << "kadam: nothing has come for " << options_.timeout_seconds << " s";
+  text << "kadam: no message has come for " << options_.timeout_seconds << " s";
   if (missing.empty()) {
-    text << ", though all ranks wait: have all made the same calls?";
+    text << " although all ranks wait: have all ranks made the same calls?";
   } else {
-    text << (missing.size() == 1 ? "; this rank is missing:" : "; these ranks are missing:");
+    text << (missing.size() == 1 ? "; this rank does not answer:" : "; these ranks do not answer:");
     for (const int rank : missing) text << ' ' << rank;
-    text << " (ended, standing still, or at other work; timeout_seconds says how long to wait)";
+    text << " (ended, at a standstill or busy with other work; timeout_seconds sets how long to wait)";
   }
   throw PeerFailure(text.str());
 }

@@ -88,7 +88,7 @@ DeviceEvent::~DeviceEvent() {
 void DeviceEvent::record(const ExecutionSpace& exec) {
   if (event_ == nullptr) {
     gpu::Event made = nullptr;
-    gpu::require_success(gpu::make_event(exec, made), "make an event");
+    gpu::require_success(gpu::make_event(exec, made), "create an event");
     event_ = made;
   }
   gpu::require_success(gpu::set_event(exec, static_cast<gpu::Event>(event_)), "record an event");
@@ -101,7 +101,7 @@ bool DeviceEvent::is_reached() {
     gpu::forget_error();
     return false;
   }
-  gpu::require_success(status, "tell of an event");
+  gpu::require_success(status, "query an event");
   return true;
 }
 

@@ -40,7 +40,7 @@ void detail::require_mpi_success(int status, const char* call) {
   MPI_Error_class(status, &error_class);
   if (error_class == MPIX_ERR_PROC_FAILED || error_class == MPIX_ERR_PROC_FAILED_PENDING ||
       error_class == MPIX_ERR_REVOKED)
-    throw PeerFailure("a rank has failed, or another rank has said so: " + text);
+    throw PeerFailure("a rank has failed, or another rank has reported a failure: " + text);
 #endif
   throw MpiError(text);
 }

@@ -23,8 +23,8 @@ namespace {
 
 int to_count(std::size_t count) {
   if (count > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
-    throw MpiError("kadam: a collective call of MPI counts to 2147483647, asked for " +
-                   std::to_string(count) + ": use more ranks or smaller vectors");
+    throw MpiError("kadam: one call of MPI sums at most 2147483647 numbers, got " + std::to_string(count) +
+                   ": use a shorter vector");
   }
   return static_cast<int>(count);
 }
@@ -36,8 +36,8 @@ void require_running() {
   MPI_Finalized(&finalized);
   if (initialized == 0 || finalized != 0) {
     throw MpiError(
-        "kadam::make_mpi_communicator: MPI is not running: call MPI_Init_thread before, and "
-        "MPI_Finalize after the last Kadam object is gone");
+        "kadam::make_mpi_communicator: MPI is not running: call MPI_Init_thread first, and "
+        "MPI_Finalize only after the last Kadam object is gone");
   }
 }
 
@@ -204,12 +204,12 @@ std::shared_ptr<Communicator> make_mpi_communicator(MPI_Comm communicator, const
     throw MpiError("kadam::make_mpi_communicator: expected a communicator, got MPI_COMM_NULL");
   }
   constexpr const char* remedy =
-      "start the program with the mpirun of the MPI it was built with, or with srun --mpi=pmix (Open MPI), "
-      "srun --mpi=pmi2 (MPICH); allow_alone lets each train alone";
+      "start the program with the mpirun of the MPI it was built with, or with srun --mpi=pmix (Open MPI) "
+      "or srun --mpi=pmi2 (MPICH); with allow_alone each task trains alone";
   constexpr auto most_bytes = static_cast<std::size_t>(std::numeric_limits<int>::max());
   if (options.largest_message_bytes == 0 || options.largest_message_bytes > most_bytes) {
     throw std::invalid_argument(
-        "kadam::make_mpi_communicator: expected a longest message of 1 to 2147483647 bytes, got " +
+        "kadam::make_mpi_communicator: expected largest_message_bytes from 1 to 2147483647, got " +
         std::to_string(options.largest_message_bytes));
   }
   int ranks_of_all = 1;

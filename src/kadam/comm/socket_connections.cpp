@@ -249,8 +249,8 @@ void SocketConnections::begin_message(int rank) {
 void SocketConnections::require_room(int from, const Header& header, const Posted& posted) {
   if (header.bytes <= posted.bytes) return;
   throw std::runtime_error("kadam::SocketConnections: a message of " + std::to_string(header.bytes) +
-                           " bytes from rank " + std::to_string(from) + " is longer than its receive of " +
-                           std::to_string(posted.bytes));
+                           " bytes from rank " + std::to_string(from) + " does not fit into its receive of " +
+                           std::to_string(posted.bytes) + " bytes");
 }
 
 void SocketConnections::end_message(int rank) {

@@ -31,7 +31,8 @@ std::string difference_of(const std::string& theirs, const std::string& its) {
     std::getline(first, line);
     std::getline(second, other);
   } while (line == other && first && second);
-  return "this process cannot join them: they have '" + line + "', it has '" + other + "'";
+  return "this process cannot join the ranks: they have '" + line + "', this process has '" + other +
+         "': start it with the same version and settings";
 }
 
 }  // namespace

@@ -94,10 +94,10 @@ int SocketMeeting::call(std::uint64_t group, int rank, sockets::Clock::time_poin
   const std::string& address = addresses_[static_cast<std::size_t>(rank)];
   const std::optional<int> begun = sockets::begin_connection(address);
   if (!begun)
-    throw std::runtime_error("kadam::make_socket_communicator: rank " + std::to_string(rank) + " is at " +
-                             address +
-                             ", and nobody here knows that host: give SocketOptions::host a "
-                             "name or an address that other hosts know");
+    throw std::runtime_error(
+        "kadam::make_socket_communicator: rank " + std::to_string(rank) + " is at " + address +
+        ", and this host does not know that name: on that rank, set SocketOptions::host to a "
+        "name or an address that other hosts know");
   const int descriptor = *begun;
   sockets::Hello here = hello(group);
   pollfd one{descriptor, POLLOUT, 0};
@@ -108,7 +108,7 @@ int SocketMeeting::call(std::uint64_t group, int rank, sockets::Clock::time_poin
   if (!is_connected || !sockets::transfer(descriptor, here, POLLOUT, deadline)) {
     if (error == 0) error = errno;
     ::close(descriptor);
-    throw std::runtime_error("kadam::make_socket_communicator: no connection to rank " +
+    throw std::runtime_error("kadam::make_socket_communicator: cannot connect to rank " +
                              std::to_string(rank) + " at " + address + ": " + std::strerror(error));
   }
   return sockets::ready(descriptor);
@@ -127,7 +127,7 @@ int SocketMeeting::wait_for(std::uint64_t group, int rank, sockets::Clock::time_
     if (const std::optional<int> descriptor = listener_.take(group, rank)) return *descriptor;
     if (failed)
       throw PeerFailure("kadam: rank " + std::to_string(rank) +
-                        " has failed, while others connected with it");
+                        " has failed while other ranks connected to it");
     (void)listener_.receive(
         std::min(look_again, std::chrono::milliseconds(sockets::milliseconds_until(deadline))));
   }
@@ -168,10 +168,10 @@ void SocketMeeting::require_larger_part(const std::vector<Presence>& presences) 
   const auto first =
       std::find_if(presences.begin(), presences.end(), [](Presence one) { return one != Presence::ended; });
   if (present > silent || (present == silent && *first == Presence::present)) return;
-  throw PeerFailure("kadam: nothing has come from " + counted(static_cast<std::size_t>(silent)) +
-                    ", which may go on without this one and " +
+  throw PeerFailure("kadam: this rank cannot go on: it has lost " +
+                    counted(static_cast<std::size_t>(silent)) + " and still reaches " +
                     counted(static_cast<std::size_t>(present - 1)) +
-                    " beside it: the larger part goes on, of two halves that with the lowest rank");
+                    ", and only the larger part goes on (of two halves, the one with the lowest rank)");
 }
 
 SocketMeeting::Reunion SocketMeeting::reunite(const std::vector<int>& members) {
@@ -195,7 +195,7 @@ SocketMeeting::Reunion SocketMeeting::reunite(const std::vector<int>& members) {
     require_larger_part(presences);
     return reunion;
   }
-  throw PeerFailure("kadam: the ranks that are left do not agree on who is there");
+  throw PeerFailure("kadam: the remaining ranks do not agree on which ranks are left");
 }
 
 SocketMeeting::Reunion SocketMeeting::admit(std::uint64_t group, std::vector<int> members,
@@ -230,15 +230,18 @@ SocketMeeting::Reunion SocketMeeting::join(const std::vector<std::string>& addre
       if (joined) return *std::move(joined);
       if (failures.size() == most_failures)
         throw std::runtime_error(
-            "kadam::join_socket_communicator: let in, and not connected with all ranks: " + failures.back());
+            "kadam::join_socket_communicator: the ranks let this process in, but it cannot connect to all of "
+            "them: " +
+            failures.back());
       last_heard = sockets::Clock::now();
     }
     std::this_thread::sleep_for(look_again);
   } while (sockets::Clock::now() < std::min(deadline, last_heard + sockets::longest_silence));
-  throw std::runtime_error("kadam::join_socket_communicator: no rank at " +
-                           (addresses.empty() ? std::string("any address") : addresses.front()) +
-                           (addresses.size() > 1 ? " and the other addresses" : "") +
-                           " has let this one in: do they train, and take newcomers in?");
+  throw std::runtime_error(
+      "kadam::join_socket_communicator: no rank at " +
+      (addresses.empty() ? std::string("any address") : addresses.front()) +
+      (addresses.size() > 1 ? " or at the other addresses" : "") +
+      " has let this process in: do the ranks still train, and do they take newcomers in?");
 }
 
 /// Returns a connection to this address, or nullopt if nobody listens there.

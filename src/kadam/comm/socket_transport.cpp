@@ -164,8 +164,9 @@ class SocketTransport final : public Transport {
   }
   void require(bool all_came) const {
     if (all_came) return;
-    throw PeerFailure("kadam::Communicator: other ranks have not come to a collective call within " +
-                      std::to_string(meeting_->patience().count()) + " s");
+    throw PeerFailure("kadam::Communicator: some ranks did not make a collective call within " +
+                      std::to_string(meeting_->patience().count()) +
+                      " s: have they ended, or do they make other calls?");
   }
 
   [[nodiscard]] std::vector<std::string> gather_texts(const std::string& own) {

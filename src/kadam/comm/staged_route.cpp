@@ -159,7 +159,7 @@ void StagedRoute::take_arrived(std::size_t source, std::vector<std::size_t>& arr
     slot.has_arrived = false;
     ++from.taken;
     const auto found = expected_.find(key_of(source, slot.tag));
-    if (found == expected_.end()) throw std::logic_error("kadam::Exchange: a piece that was not announced");
+    if (found == expected_.end()) throw std::logic_error("kadam::Exchange: an unannounced piece has arrived");
     auto& [id, rest] = found->second;
     const std::size_t bytes = std::min(rest.size(), pool_.slot_bytes());
     detail::copy_bytes<MemorySpace, PinnedSpace>(copies, rest.data(), slot.data, bytes);

@@ -39,7 +39,7 @@ void HostFileReader::read(std::span<std::byte> bytes, const std::string& what) {
 
 void HostFileReader::seek(std::uint64_t offset) {
   const std::uint64_t size = size_;
-  if (offset > size) fail(size, std::to_string(offset - size) + " bytes more");
+  if (offset > size) fail(size, std::to_string(offset - size) + " more bytes");
   stream_.seekg(static_cast<std::streamoff>(offset));
   offset_ = offset;
 }
@@ -79,7 +79,8 @@ void HostFileWriter::commit() {
   std::error_code error;
   std::filesystem::rename(temporary_, path_, error);
   if (error) {
-    throw std::runtime_error(path_.string() + ": cannot be put in place: " + error.message());
+    throw std::runtime_error(path_.string() +
+                             ": the finished file cannot be renamed to this name: " + error.message());
   }
   committed_ = true;
 }
@@ -97,7 +98,7 @@ void sync_to_disk(const std::filesystem::path& path) {
   if (file >= 0) ::close(file);
   // Some file systems have nothing to do for a folder, and say that it cannot be done.
   if (!done && reason != EINVAL && reason != ENOTSUP)
-    throw std::runtime_error(path.string() + ": cannot be brought to the disk: " + std::strerror(reason));
+    throw std::runtime_error(path.string() + ": cannot be flushed to the disk: " + std::strerror(reason));
 }
 
 }  // namespace kadam::io::detail

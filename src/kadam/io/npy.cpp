@@ -64,7 +64,7 @@ class HeaderParser {
     }
     const std::size_t end = text_.find(quote, at_ + 1);
     if (end == std::string_view::npos) {
-      fail("a quoted word that ends");
+      fail("a quotation mark at the end of the word");
     }
     std::string word(text_.substr(at_ + 1, end - at_ - 1));
     at_ = end + 1;
@@ -156,7 +156,7 @@ NpyHeader parse(HeaderParser parser) {
     }
   }
   if (!(seen[0] && seen[1] && seen[2])) {
-    parser.fail("the keys descr, fortran_order and shape, not all found");
+    parser.fail("the keys descr, fortran_order and shape, found only some of them");
   }
   parser.expect_end();
   return header;
@@ -244,7 +244,9 @@ std::vector<std::int64_t> read_shape(detail::HostFileReader& file) {
     file.fail(begin, "element type '<f4' (little-endian float32), found '" + header->element_type + "'");
   }
   if (header->fortran_order) {
-    file.fail(begin, "'fortran_order': False: write it with numpy.ascontiguousarray");
+    file.fail(begin,
+              "'fortran_order': False, found True: convert the array with numpy.ascontiguousarray and save "
+              "it again");
   }
   return header->shape;
 }
@@ -256,8 +258,8 @@ std::string npy_head(std::span<const std::int64_t> shape) {
   std::string header = npy_header_text(shape);
   const std::size_t total = (start + header.size() + 1 + alignment - 1) / alignment * alignment;
   if (total - start > std::numeric_limits<std::uint16_t>::max()) {
-    throw std::invalid_argument("kadam::io::NpyWriter: a shape of " + std::to_string(shape.size()) +
-                                " extents, expected a header below 64 KiB");
+    throw std::invalid_argument("kadam::io::NpyWriter: expected a shape with a header below 64 KiB, got " +
+                                std::to_string(shape.size()) + " extents");
   }
   header.resize(total - start - 1, ' ');
   header += '\n';
@@ -303,7 +305,7 @@ NpyWriter::NpyWriter(const std::filesystem::path& path, std::span<const std::int
   const std::optional<std::uint64_t> elements = elements_of(shape);
   if (!elements) {
     throw std::invalid_argument("kadam::io::NpyWriter: shape " + npy_header_text(shape) +
-                                ", expected extents whose product is below 2^61");
+                                ", expected extents of 0 or more with a product below 2^61");
   }
   file_.write(npy_head(shape));
   begin_ = file_.bytes_written();

@@ -14,9 +14,9 @@ namespace {
 
 void require_size(const char* who, const TensorLayout& tensors, std::size_t values) {
   if (values != static_cast<std::size_t>(tensors.elements())) {
-    throw std::invalid_argument("kadam::io::" + std::string(who) + ": " + std::to_string(values) +
-                                " values for tensors of " + std::to_string(tensors.elements()) +
-                                " elements in all, expected as many");
+    throw std::invalid_argument("kadam::io::" + std::string(who) + ": expected a value for each of the " +
+                                std::to_string(tensors.elements()) + " elements of the tensors, got " +
+                                std::to_string(values) + " values");
   }
 }
 

@@ -147,8 +147,8 @@ std::string safetensors_header_bytes(const std::vector<StoredTensor>& tensors, c
   for (const StoredTensor& tensor : tensors) {
     if (tensor.name == metadata_key) {
       throw std::invalid_argument(
-          "kadam::io::TensorFileWriter: a tensor is named __metadata__, which the format keeps for itself: "
-          "give it another name");
+          "kadam::io::TensorFileWriter: the format reserves the name __metadata__: give the tensor another "
+          "name");
     }
     const auto* const type = std::find_if(types.begin(), types.end(),
                                           [&](const Type& known) { return known.type == tensor.type; });
@@ -162,7 +162,8 @@ std::string safetensors_header_bytes(const std::vector<StoredTensor>& tensors, c
     text = header.dump();
   } catch (const json::exception& error) {
     throw std::invalid_argument(
-        std::string("kadam::io::TensorFileWriter: a name or metadata cannot be written: ") + error.what());
+        std::string("kadam::io::TensorFileWriter: a tensor's name or the metadata cannot be written: ") +
+        error.what());
   }
   text.resize((text.size() + 7) / 8 * 8, ' ');
   std::string bytes(sizeof(std::uint64_t), '\0');
@@ -188,14 +189,15 @@ TensorFileWriter::TensorFileWriter(const std::filesystem::path& path,
 
 void TensorFileWriter::write(std::span<const std::byte> bytes) {
   if (bytes.size() > bytes_left_)
-    throw std::logic_error("kadam::io::TensorFileWriter: more bytes than the tensors have");
+    throw std::logic_error("kadam::io::TensorFileWriter: write() got more bytes than the tensors have");
   file_.write(bytes);
   bytes_left_ -= bytes.size();
 }
 
 void TensorFileWriter::commit() {
   if (bytes_left_ > 0)
-    throw std::logic_error("kadam::io::TensorFileWriter: bytes of the tensors are missing");
+    throw std::logic_error(
+        "kadam::io::TensorFileWriter: commit() came before all bytes of the tensors were written");
   file_.commit();
 }
 
@@ -221,8 +223,8 @@ void TensorFile::read(std::ptrdiff_t tensor, std::int64_t first, std::span<std::
   const StoredTensor& stored = tensors_[index];
   const std::uint64_t skipped = bytes_per_element(stored.type) * static_cast<std::uint64_t>(first);
   if (first < 0 || skipped > stored.bytes() || bytes.size() > stored.bytes() - skipped) {
-    file_.fail(begins_[index],
-               "more than the " + std::to_string(stored.elements) + " elements of '" + stored.name + "'");
+    file_.fail(begins_[index], "all elements of '" + stored.name + "' that this read needs, found " +
+                                   std::to_string(stored.elements));
   }
   file_.seek(begins_[index] + skipped);
   file_.read(bytes, "'" + stored.name + "'");

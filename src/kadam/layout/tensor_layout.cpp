@@ -41,7 +41,7 @@ TensorLayout::TensorLayout(std::vector<Tensor> tensors) : tensors_(std::move(ten
     if (tensor.begin != expected) {
       throw std::invalid_argument("kadam::TensorLayout: tensor " + range_text(tensor) +
                                   " must begin at element " + std::to_string(expected) +
-                                  ", where the one before it ends: tensors are consecutive and in order");
+                                  ", where the tensor before it ends: tensors are consecutive and in order");
     }
     if (tensor.end < tensor.begin) {
       throw std::invalid_argument("kadam::TensorLayout: tensor " + range_text(tensor) +
@@ -49,7 +49,7 @@ TensorLayout::TensorLayout(std::vector<Tensor> tensors) : tensors_(std::move(ten
     }
     if (!tensor.shape.empty() && elements_of(tensor.shape) != tensor.elements()) {
       throw std::invalid_argument("kadam::TensorLayout: tensor " + range_text(tensor) + " has the shape " +
-                                  shape_text(tensor.shape) + ", which is not one of " +
+                                  shape_text(tensor.shape) + ", which does not make " +
                                   std::to_string(tensor.elements()) + " elements");
     }
     if (!names.insert(tensor.name).second) {
@@ -77,7 +77,7 @@ std::int64_t TensorLayoutBuilder::add(std::string name, std::vector<std::int64_t
   if (!elements) {
     throw std::invalid_argument("kadam::TensorLayoutBuilder: tensor '" + name + "' has the shape " +
                                 shape_text(shape) +
-                                "; expected extents of 0 or more, and elements that 64 bits can count");
+                                "; expected extents of 0 or more, and at most 2^63 - 1 elements");
   }
   const std::int64_t begin = add(std::move(name), *elements);
   tensors_.back().shape = std::move(shape);

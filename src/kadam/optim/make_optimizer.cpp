@@ -31,7 +31,7 @@ std::deque<AlgorithmRow>& algorithms() {
       algorithm_row<Muon>("muon", {.dense = true, .matrices = true}),
       algorithm_row<FrozenVarianceAdam, FrozenVarianceAdam::OnebitAdam>(
           "onebit_adam",
-          {.warmup = "warmup_steps", .needs_warmup = true, .freezes = true, .suits = "it shall be Adam"}),
+          {.warmup = "warmup_steps", .needs_warmup = true, .freezes = true, .suits = "it must be Adam"}),
       algorithm_row<FrozenVarianceAdam, FrozenVarianceAdam::Apmsqueeze>(
           "apmsqueeze", {.warmup = "warmup_steps", .needs_warmup = true, .freezes = true}),
       algorithm_row<ZeroOneAdam>(
@@ -52,7 +52,7 @@ std::deque<AlgorithmRow>& algorithms() {
           "local_adam", {.local_moments = true, .per_tensor = true, .matrices = true, .ranks_differ = true}),
       algorithm_row<LocalRounds, LocalRounds::LocalMuon>(
           "local_muon",
-          {.local_moments = true, .matrices = true, .ranks_differ = true, .suits = "ranks see data alike"}),
+          {.local_moments = true, .matrices = true, .ranks_differ = true, .suits = "ranks see similar data"}),
       algorithm_row<LowRankMuon>("low_rank_muon",
                                  {.matrices = true, .suits = "data differ from rank to rank"}),
   };
@@ -73,8 +73,8 @@ const AlgorithmRow& find_algorithm(std::string_view name) {
 void register_optimizer(AlgorithmRow row) {
   const std::vector<std::string> known = optimizer_names();
   if (std::find(known.begin(), known.end(), row.name) != known.end()) {
-    throw std::invalid_argument("kadam::register_optimizer: there is an optimizer '" + row.name +
-                                "' already: choose another name");
+    throw std::invalid_argument("kadam::register_optimizer: there is already an optimizer '" + row.name +
+                                "': choose another name");
   }
   algorithms().push_back(std::move(row));
 }
@@ -110,8 +110,8 @@ std::unique_ptr<Optimizer> make_optimizer(std::string_view name, const OptionMap
                                           const std::vector<ParameterGroup>& groups) {
   if (communicator == nullptr) {
     throw std::invalid_argument(
-        "kadam::make_optimizer: expected a communicator, got none: Communicator::self() is the one for a "
-        "single rank");
+        "kadam::make_optimizer: expected a communicator, got none: for a single rank, pass "
+        "Communicator::self()");
   }
   std::unique_ptr<Optimizer> optimizer;
   std::exception_ptr failure;

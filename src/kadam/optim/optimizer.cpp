@@ -51,7 +51,9 @@ std::string text_of(const TensorLayout& layout) {
                                   "): start all ranks with the same configuration");
     }
   }
-  throw std::invalid_argument("kadam::Optimizer: ranks disagree on the tensors of the model");
+  throw std::invalid_argument(
+      "kadam::Optimizer: ranks disagree on the tensors of the model (some have more than rank 0): "
+      "start all ranks with the same configuration");
 }
 
 /// Adds a transfer to the plan; those of one class that come at the same steps are added up in one row.
@@ -118,9 +120,9 @@ ResolvedGroups Optimizer::groups_with(const Settings& settings) const {
   for (std::size_t k = 0; k < groups.tensors.size(); ++k) {
     const bool moves = groups.tensors[k].lr_scale > 0.0;
     require_option(moves == (at_->problem.groups.tensors[k].lr_scale > 0.0), name_,
-                   "the tensor '" + layout().tensors()[k].name + "' would " + (moves ? "begin" : "cease") +
-                       " to move, which is decided when an optimizer is made: keep its lr_scale " +
-                       (moves ? "0" : "above 0"));
+                   "the tensor '" + layout().tensors()[k].name + "' would " + (moves ? "start" : "stop") +
+                       " moving, and that needs a new optimizer: keep its lr_scale " +
+                       (moves ? "at 0" : "above 0"));
   }
   return groups;
 }
@@ -185,13 +187,14 @@ void Optimizer::adopt_settings(const StateSource& source, const Restoration& res
     want(wanted_);
     hold(at_->settings);
   } catch (const std::invalid_argument& error) {
-    refuse_state(source, std::string("has settings that do not go with these options: ") + error.what());
+    refuse_state(source, std::string("has settings that do not fit these options: ") + error.what());
   }
 }
 
 void Optimizer::refuse_different_settings(const Settings& settings) {
   settings.require_equal(communicator(), name_, made_with_.groups);
-  throw std::invalid_argument(name_ + ": ranks have set different values before this step");
+  throw std::invalid_argument(
+      name_ + ": ranks have set different values before this step: set the same values on all ranks");
 }
 
 std::vector<std::pair<std::string, std::string>> Optimizer::made_with() const {
@@ -222,8 +225,8 @@ void Optimizer::require_agreement() {
   if (!found) return;
   if (found->value == 0) {
     throw std::invalid_argument(
-        "kadam::Optimizer: ranks disagree on the version of the messages' layout: all need the same build of "
-        "Kadam");
+        "kadam::Optimizer: ranks disagree on the version of the message layout: use the same build of Kadam "
+        "on all ranks");
   }
   refuse_different_setups(at_->communicator->all_gather_texts(own));
 }
@@ -292,7 +295,7 @@ void Optimizer::gradient_ready(const ExecutionSpace& exec, const Gradient& gradi
   if (range.begin < 0 || range.begin > range.end || range.end > elements()) {
     throw std::invalid_argument("kadam::Optimizer::gradient_ready (" + name_ + "): the range [" +
                                 std::to_string(range.begin) + ", " + std::to_string(range.end) +
-                                ") is not one of the " + std::to_string(elements()) + " elements");
+                                ") does not lie within the " + std::to_string(elements()) + " elements");
   }
   require_announced(gradient);
   DenseMean* const mean = algorithm_->next_gradient_mean();
@@ -304,9 +307,9 @@ void Optimizer::leave_out(std::span<const std::size_t> tensors) {
   const std::size_t count = layout().tensors().size();
   for (const std::size_t tensor : tensors) {
     if (tensor < count) continue;
-    throw std::invalid_argument("kadam::Optimizer::leave_out (" + name_ + "): " + std::to_string(tensor) +
-                                " is not one of the " + std::to_string(count) +
-                                " tensors, which count from 0");
+    throw std::invalid_argument("kadam::Optimizer::leave_out (" + name_ + "): there is no tensor " +
+                                std::to_string(tensor) + ": the model has " + std::to_string(count) +
+                                " tensors, counted from 0");
   }
   if (algorithm_->leaves_out_tensors()) at_->absent.name(tensors, count);
 }
@@ -382,9 +385,9 @@ void Optimizer::restore(const ExecutionSpace& exec, const Parameters& parameters
   if (restoration.of_other_algorithm && !state_is_dense_) {
     refuse_state(
         source,
-        "is no dense one: its ranks have moments of their own, or owe each other something, which "
-        "only the same algorithm can deliver. Go on with that, or take a checkpoint of adam, lamb or "
-        "a dense warm-up");
+        "is not dense: its ranks have moments of their own, or owe each other updates that only the same "
+        "algorithm can deliver. Go on with the same algorithm, or use a checkpoint of adam, lamb or a dense "
+        "warm-up");
   }
   const StateFields fields = describe(exec, parameters.master(), StateFields::Purpose::load);
   restore_vectors(exec, parameters.master(), source, fields, restoration.of_other_algorithm);
@@ -469,8 +472,10 @@ void Optimizer::require_format(const Gradient& gradient) const {
   std::string text = "kadam::Optimizer (";
   text.append(name_).append("): the gradient View '").append(gradient.label()).append("' is ");
   text.append(name_of(gradient.format())).append(", the option 'gradients' says ");
-  text.append(name_of(at_->common.gradients)).append(": set it to \"").append(name_of(gradient.format()));
-  throw std::invalid_argument(text.append("\", or pass a gradient of that format"));
+  text.append(name_of(at_->common.gradients))
+      .append(": set the option to \"")
+      .append(name_of(gradient.format()));
+  throw std::invalid_argument(text.append("\", or pass a gradient in the format that it says"));
 }
 
 void Optimizer::require_gradient(const Gradient& gradient) const {
@@ -481,8 +486,9 @@ void Optimizer::require_gradient(const Gradient& gradient) const {
 void Optimizer::require_announced(const Gradient& gradient) {
   const DenseMean* const mean = algorithm_->next_gradient_mean();
   if (mean == nullptr || !mean->is_under_way() || mean->is_under_way_for(gradient)) return;
-  throw std::invalid_argument("kadam::Optimizer (" + name_ + "): the gradient View '" + gradient.label() +
-                              "' is not the one that gradient_ready() was called with: pass the same");
+  throw std::invalid_argument(
+      "kadam::Optimizer (" + name_ + "): the gradient View '" + gradient.label() +
+      "' is not the View that gradient_ready() got for this step: pass the same View");
 }
 
 void Optimizer::require_apart(const Parameters& parameters, const Gradient& gradient) const {
@@ -493,8 +499,9 @@ void Optimizer::require_apart(const Parameters& parameters, const Gradient& grad
   const auto end_of_gradient =
       of_gradient + static_cast<std::uintptr_t>(elements()) * bytes_per_number(gradient.format());
   if (elements() == 0 || end_of_gradient <= first || last <= of_gradient) return;
-  throw std::invalid_argument("kadam::Optimizer (" + name_ + "): the gradient View '" + gradient.label() +
-                              "' lies in the memory of the parameters, which the step writes: pass another");
+  throw std::invalid_argument(
+      "kadam::Optimizer (" + name_ + "): the gradient View '" + gradient.label() +
+      "' overlaps the memory of the parameters, which the step writes: pass a View of other memory");
 }
 
 void Optimizer::write_model(const ExecutionSpace& exec, const Parameters& parameters) {

@@ -91,7 +91,7 @@ AlgorithmCost cost(std::string_view name, const OptionMap& values, std::int64_t 
                    const Arrangement& ranks) {
   const auto options = valid_options<Options>(name, values, {});
   require_option(options.common.dense_below == 0, name,
-                 "option 'dense_below': a plan knows d, not the tensors; leave it out");
+                 "option 'dense_below': a plan knows d but not the tensors; leave the option out");
   return Type::cost(options,
                     Problem::of_elements(elements, ranks, options.common, optimizer_traits(name).matrices));
 }

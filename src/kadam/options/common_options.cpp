@@ -27,19 +27,19 @@ void LearningRate::describe(OptionFields& fields) {
   fields.add_choice("lr_schedule", lr_schedule, {"constant", "cosine", "steps"}, "how lr falls");
   fields.add("lr_warmup_steps", lr_warmup_steps, Range::at_least(0), "steps of linear warm-up from 0");
   fields.add("lr_total_steps", lr_total_steps, Range::at_least(0),
-             "cosine: step at which lr has fallen to its final fraction");
+             "cosine: step at which lr reaches its final fraction");
   fields.add("lr_final_fraction", lr_final_fraction, Range::at_least(0.0).up_to(1.0),
-             "cosine: what is left of lr at the end");
-  fields.add("lr_decay", lr_decay, Range::at_least(0.0), "steps: factor at each decay");
+             "cosine: fraction of lr that is left at the end");
+  fields.add("lr_decay", lr_decay, Range::at_least(0.0), "steps: factor on lr at each decay");
   fields.add("lr_decay_every", lr_decay_every, Range::at_least(0), "steps: number of steps between decays");
 }
 
 void LearningRate::validate(std::string_view owner) const {
   require_option(!lr.empty(), owner, "option 'lr' is an empty list: give a number or one entry per step");
   require_option(lr.size() == 1 || (lr_schedule == "constant" && lr_warmup_steps == 0), owner,
-                 "'lr' is a list, one entry per step: it takes no lr_schedule and no lr_warmup_steps");
+                 "'lr' is a list, one entry per step: leave out lr_schedule and lr_warmup_steps");
   require_option(lr_schedule != "cosine" || lr_total_steps > lr_warmup_steps, owner,
-                 "lr_schedule = \"cosine\" needs lr_total_steps, more than lr_warmup_steps");
+                 "lr_schedule = \"cosine\" needs lr_total_steps above lr_warmup_steps");
   require_option(lr_schedule != "steps" || lr_decay_every > 0, owner,
                  "lr_schedule = \"steps\" needs lr_decay_every > 0");
 }
@@ -48,7 +48,8 @@ double LearningRate::at(std::int64_t step) const {
   if (lr.size() > 1) {
     if (step < 1 || step > static_cast<std::int64_t>(lr.size())) {
       throw std::out_of_range("kadam::LearningRate: the list 'lr' has " + std::to_string(lr.size()) +
-                              " entries and step " + std::to_string(step) + " was asked for");
+                              " entries, and step " + std::to_string(step) +
+                              " has none: give one entry per step");
     }
     return lr[static_cast<std::size_t>(step - 1)];
   }
@@ -79,7 +80,7 @@ void CommonOptions::describe(OptionFields& fields) {
              "keep tensors with fewer elements dense (0: none)");
   fields.add_choice("gradients", gradients,
                     formats({NumberFormat::float32, NumberFormat::bfloat16, NumberFormat::float16}),
-                    "as they come, and as dense means send them");
+                    "format in which the optimizer gets gradients and sends dense means of them");
 }
 
 void CommonOptions::validate(std::string_view owner) const {
@@ -98,11 +99,11 @@ double CommonOptions::second_correction(std::int64_t step) const {
 void CodecOptions::describe(OptionFields& fields) {
   fields.add("block", block, Range::at_least(0), "elements that share a scale (0: one scale per chunk)");
   fields.add_choice<SignScale>("scale", scale, {{"rms", SignScale::rms}, {"mean_abs", SignScale::mean_abs}},
-                               "of 1-bit codes");
+                               "scale of each block in 1-bit codes");
   describe_code(fields, code, codes);
   if (!can_shorten_errors) return;
   fields.add_choice("errors", errors, formats({NumberFormat::float32, NumberFormat::bfloat16}),
-                    "as they are kept; bf16 is rounded by chance");
+                    "format in which ranks keep their errors; bf16 is rounded stochastically");
 }
 
 void CodecOptions::validate(std::string_view owner) const {
@@ -110,12 +111,12 @@ void CodecOptions::validate(std::string_view owner) const {
                  "option 'scale' is for 1-bit codes: leave it out, or set code = \"sign\"");
   constexpr std::int64_t longest = Bfloat16Errors<MemorySpace>::longest_block;
   require_option(errors == NumberFormat::float32 || (block > 0 && block <= longest), owner,
-                 "option 'errors': in bf16 a block has 1 to " + std::to_string(longest) +
+                 "option 'errors': bf16 needs blocks of 1 to " + std::to_string(longest) +
                      " elements: set block, or leave errors out");
 }
 
 void describe_code(OptionFields& fields, std::string& code, const std::vector<std::string>& codes) {
-  fields.add_choice("code", code, codes, "of each element");
+  fields.add_choice("code", code, codes, "code of each element");
   std::vector<std::pair<std::int64_t, std::string>> meanings;
   for (const std::string& name : code_names()) {
     if (std::find(codes.begin(), codes.end(), name) == codes.end()) continue;
@@ -124,7 +125,7 @@ void describe_code(OptionFields& fields, std::string& code, const std::vector<st
                                      [&](const auto& meaning) { return meaning.first == bits; });
     if (is_new) meanings.emplace_back(bits, name);
   }
-  fields.add_alias("bits", "code", code, meanings, "per element, in place of code");
+  fields.add_alias("bits", "code", code, meanings, "bits per element, another way to set code");
 }
 
 }  // namespace kadam

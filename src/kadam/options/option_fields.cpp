@@ -238,8 +238,9 @@ void OptionFields::read(std::string_view owner, const OptionMap& values) const {
     if (field == fields_.end()) {
       refuse_unknown(owner, name, fields_);
     }
-    require_option(values.count(field->alias_of) == 0, owner,
-                   "the options '" + name + "' and '" + field->alias_of + "' say the same: give one of them");
+    require_option(
+        values.count(field->alias_of) == 0, owner,
+        "the options '" + name + "' and '" + field->alias_of + "' set the same thing: give only one of them");
     try {
       field->set(value);
     } catch (const std::invalid_argument& error) {

@@ -144,7 +144,8 @@ class StateFields {
   [[nodiscard]] const Vector<float>& vector(const std::string& name) const {
     const auto found = std::find_if(vectors_.begin(), vectors_.end(),
                                     [&](const StateVector& field) { return field.name == name; });
-    if (found == vectors_.end()) throw std::out_of_range("kadam::StateFields: no vector '" + name + "'");
+    if (found == vectors_.end())
+      throw std::out_of_range("kadam::StateFields: there is no vector '" + name + "'");
     return found->values;
   }
 

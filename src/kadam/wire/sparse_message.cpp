@@ -28,22 +28,22 @@ SparseMessage::SparseMessage(std::int64_t elements, std::int64_t select_block, d
                                 std::to_string(elements) + " and " + std::to_string(select_block));
   }
   if (!(density > 0.0 && density <= 1.0)) {
-    throw std::invalid_argument("kadam::SparseMessage: expected a density above 0 and not above 1, got " +
+    throw std::invalid_argument("kadam::SparseMessage: expected a density above 0 and at most 1, got " +
                                 std::to_string(density));
   }
   if (elements == 0) return;
   map_.elements = elements;
   map_.block_elements = select_block == 0 ? elements : std::min(select_block, elements);
   if (map_.block_elements > std::int64_t{std::numeric_limits<std::uint32_t>::max()}) {
-    throw std::invalid_argument("kadam::SparseMessage: a select block of " +
-                                std::to_string(map_.block_elements) +
-                                " elements has indices of more than 32 bits: choose a shorter select_block");
+    throw std::invalid_argument(
+        "kadam::SparseMessage: a select block of " + std::to_string(map_.block_elements) +
+        " elements needs indices of more than 32 bits: choose a shorter select_block");
   }
   if (values == SparseValues::two_levels && map_.block_elements > largest_level_block) {
-    throw std::invalid_argument("kadam::SparseMessage: a select block of " +
-                                std::to_string(map_.block_elements) +
-                                " elements has indices of more than 12 bits, which values of 2 bits do not "
-                                "go with: choose a select_block of at most 4096");
+    throw std::invalid_argument(
+        "kadam::SparseMessage: a select block of " + std::to_string(map_.block_elements) +
+        " elements needs indices of more than 12 bits, too many beside values of 2 bits: "
+        "choose a select_block of at most 4096");
   }
   map_.blocks = (elements + map_.block_elements - 1) / map_.block_elements;
   map_.full = shape_of(map_.block_elements, density, values);
