@@ -37,18 +37,27 @@ inline std::vector<Run> runs() {
   const auto steps = [](std::int64_t count) { return OptionValue(count); };
   const auto word = [](const char* text) { return OptionValue(std::string(text)); };
   const OptionValue lr = 0.01;
+  const OptionValue no_floor = 0.0;  // the default of version 0.1
   return {
       {"adam", {{"lr", lr}, {"weight_decay", OptionValue(0.05)}}},
       {"lamb", {{"lr", lr}, {"weight_decay", OptionValue(0.01)}}},
-      {"onebit_adam", {{"lr", lr}, {"warmup_steps", steps(12)}, {"block", steps(64)}}},
-      {"apmsqueeze", {{"lr", lr}, {"warmup_steps", steps(40)}, {"bits", steps(4)}, {"block", steps(64)}}},
+      {"onebit_adam",
+       {{"lr", lr}, {"variance_floor", no_floor}, {"warmup_steps", steps(12)}, {"block", steps(64)}}},
+      {"apmsqueeze",
+       {{"lr", lr},
+        {"variance_floor", no_floor},
+        {"warmup_steps", steps(40)},
+        {"bits", steps(4)},
+        {"block", steps(64)}}},
       {"zero_one_adam",
        {{"lr", lr},
+        {"variance_floor", no_floor},
         {"variance_freeze_step", steps(20)},
         {"variance_kappa", steps(4)},
         {"sync_doubling_steps", steps(12)},
         {"block", steps(64)}}},
-      {"onebit_lamb", {{"lr", lr}, {"warmup_steps", steps(12)}, {"block", steps(64)}}},
+      {"onebit_lamb",
+       {{"lr", lr}, {"variance_floor", no_floor}, {"warmup_steps", steps(12)}, {"block", steps(64)}}},
       {"efficient_adam", {{"lr", lr}, {"bits", steps(4)}, {"block", steps(64)}}},
       {"loco", {{"lr", lr}, {"bits", steps(4)}, {"block", steps(64)}, {"parameters", word("float32")}}},
       {"locally_accumulated_adam",

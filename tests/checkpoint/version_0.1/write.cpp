@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Writes the checkpoints beside this file: mpirun -n 2 write FOLDER. It was built with version 0.1 and is no part of the
-// build; a later version gets a folder of its own, with a program like this one.
+// Writes the checkpoints beside this file: mpirun -n 2 write FOLDER. It was built with version 0.1 and is no
+// part of the build; a later version gets a folder of its own, with a program like this one.
 #include "run.hpp"
-
 #include <kadam/checkpoint/checkpoint.hpp>
 #include <kadam/comm/mpi_communicator.hpp>
 
@@ -11,7 +10,8 @@
 
 int main(int argc, char** argv) {
   using namespace kadam;
-  MPI_Init(&argc, &argv);
+  int provided = 0;  // divisible_adam exchanges in a thread of its own
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
   {
     const Kokkos::ScopeGuard kokkos(argc, argv);
     const ExecutionSpace exec;
