@@ -7,7 +7,9 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cstdio>
+#include <vector>
 
 /// What a run prints and writes into its folder.
 namespace kadam::train {
@@ -81,8 +83,14 @@ io::Metrics Trainer::health() {
 }
 
 double Trainer::mean_loss(const StepWindow& window) {
-  const double losses = communicator_->sum_over_ranks(static_cast<double>(window.losses));
-  return communicator_->sum_over_ranks(window.loss) / losses;
+  const std::array<double, 2> own = {window.loss, static_cast<double>(window.losses)};
+  const std::vector<double> all = communicator_->all_gather_values(own);
+  StepWindow of_all_ranks;
+  for (std::size_t k = 0; k < all.size(); k += own.size()) {
+    of_all_ranks.loss += all[k];
+    of_all_ranks.losses += static_cast<std::int64_t>(all[k + 1]);
+  }
+  return of_all_ranks.mean_loss();
 }
 
 void Trainer::summarise() {

@@ -27,9 +27,8 @@ std::string difference_of(const std::string& theirs, const std::string& its) {
   std::string line;
   std::string other;
   do {
-    line = other = "nothing more";
-    std::getline(first, line);
-    std::getline(second, other);
+    if (!std::getline(first, line)) line = "nothing more";
+    if (!std::getline(second, other)) other = "nothing more";
   } while (line == other && first && second);
   return "this process cannot join the ranks: they have '" + line + "', this process has '" + other +
          "': start it with the same version and settings";
