@@ -45,7 +45,7 @@ TomlNode read_toml(const std::filesystem::path& file) {
     throw std::runtime_error(fmt::format("{}: there is no such file", name));
   // A folder would be read as an empty file.
   if (std::filesystem::is_directory(file))
-    throw std::runtime_error(fmt::format("{}: is a folder, not a file", name));
+    throw std::runtime_error(fmt::format("{}: expected a file, found a folder", name));
   try {
     return to_tree("", toml::parse_file(name));
   } catch (const toml::parse_error& error) {

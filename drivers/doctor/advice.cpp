@@ -52,37 +52,36 @@ void advise_on_cores(const Findings& findings, std::vector<std::string>& all) {
   }
   if (loose) {
     all.emplace_back(
-        "Ranks are not bound to cores of their own and may move: mpirun --bind-to core --map-by "
-        "slot:PE=THREADS, or srun --cpu-bind=cores --cpus-per-task=THREADS.");
+        "Ranks are not bound to cores of their own and may move: start them with mpirun --bind-to core "
+        "--map-by slot:PE=THREADS, or with srun --cpu-bind=cores --cpus-per-task=THREADS.");
   }
 }
 
 void advise_on_network(const Findings& findings, std::vector<std::string>& all) {
   if (findings.ranks() == 1) {
-    all.emplace_back(
-        findings.has_mpi
-            ? "There is one rank: nothing is exchanged. For more: mpirun -n RANKS kadam-doctor."
-            : "Built without MPI: one rank, nothing is exchanged. For more, build with KADAM_ENABLE_MPI=ON.");
+    all.emplace_back(findings.has_mpi ? "There is only one rank, so nothing is exchanged. To test an "
+                                        "exchange, run mpirun -n RANKS kadam-doctor."
+                                      : "Kadam was built without MPI, so there is only one rank. To use "
+                                        "more, build with KADAM_ENABLE_MPI=ON.");
     return;
   }
   if (findings.nodes() == 1) {
     all.emplace_back(
-        "All ranks share one node's memory: there is no slow network, and dense adam will be the fastest. "
-        "kadam-plan says from which network on compression pays.");
+        "All ranks are on one node: there is no slow network, and dense adam is probably the fastest. "
+        "kadam-plan says on which networks compression pays.");
   } else if (findings.ranks() > findings.nodes() && !findings.two_levels) {
     all.emplace_back(
-        "Several ranks share a node's link: with KADAM_RANKS_PER_NODE=auto only 1/ranks of the bytes cross "
-        "it "
-        "(docs/two_levels.md).");
+        "Several ranks share the link of their node: set KADAM_RANKS_PER_NODE=auto, so that only "
+        "1/(ranks per node) of the bytes cross it (docs/two_levels.md).");
   }
   if (findings.device && findings.staged) {
     all.emplace_back(
-        "Messages pass through host memory, because MPI did not say that it takes device memory. If yours "
-        "does, set KADAM_GPU_AWARE=on.");
+        "Messages pass through host memory, because MPI does not say that it accepts device memory. If it "
+        "does accept it, set KADAM_GPU_AWARE=on.");
   }
   if (!findings.threads_may_exchange) {
     all.emplace_back(
-        "MPI gives no MPI_THREAD_MULTIPLE: background exchanges need the option progress = \"poll\", and "
+        "MPI lacks MPI_THREAD_MULTIPLE: background exchanges need the option progress = \"poll\", and "
         "kadam-train has no watchdog.");
   }
 }
@@ -91,11 +90,14 @@ void advise_on_network(const Findings& findings, std::vector<std::string>& all) 
 
 std::vector<std::string> advice(const Findings& findings) {
   std::vector<std::string> all;
-  if (!findings.optimised) all.emplace_back("This is a debug build: ten times slower than a release.");
+  if (!findings.optimised)
+    all.emplace_back(
+        "This is a debug build, about ten times slower than a release build: build with "
+        "CMAKE_BUILD_TYPE=Release.");
   if (!findings.parallel && findings.cores_on_node > findings.ranks() / std::max(1, findings.nodes())) {
     all.emplace_back(
-        "Kokkos was built without a parallel backend: each rank uses one core. Kokkos_ENABLE_OPENMP=ON has "
-        "more.");
+        "Kokkos was built without a parallel backend: each rank uses one core. To use more, build Kokkos "
+        "with Kokkos_ENABLE_OPENMP=ON.");
   }
   advise_on_cores(findings, all);
   advise_on_network(findings, all);

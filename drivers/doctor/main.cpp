@@ -53,9 +53,10 @@ void print_findings(const Findings& findings, const Communicator& communicator) 
   fmt::print("{:<32}{}\n", "exchange", communicator.description());
   fmt::print("{:<32}{}\n", "messages through host memory", yes_no(findings.staged));
   fmt::print("{:<32}{}\n", "background threads may send", yes_no(findings.threads_may_exchange));
-  fmt::print(
-      "{:<32}{}\n", "others survive a failed rank",
-      findings.survives_failures ? "yes" : "no: KADAM_WIRE=tcp, or mpirun --with-ft ulfm of Open MPI 5");
+  fmt::print("{:<32}{}\n", "others survive a failed rank",
+             findings.survives_failures
+                 ? "yes"
+                 : "no: set KADAM_WIRE=tcp, or use mpirun --with-ft ulfm of Open MPI 5");
   if (!findings.slurm_job.empty())
     fmt::print("{:<32}job {}, partition {}\n", "Slurm", findings.slurm_job, findings.slurm_partition);
 }
@@ -66,7 +67,7 @@ void print_test(const SelfTest& test, int ranks) {
              test.error);
   if (ranks == 1) return;
   fmt::print(
-      "{:<32}{}, {} sent a step (adam: {}, {})\n", "onebit_adam, 10^6 parameters",
+      "{:<32}{}, {} sent per step (adam: {}, {})\n", "onebit_adam, 10^6 parameters",
       launch::seconds_text(test.step_seconds), launch::bytes_text(static_cast<double>(test.sent_bytes)),
       launch::seconds_text(test.dense_seconds), launch::bytes_text(static_cast<double>(test.dense_bytes)));
 }
@@ -91,12 +92,12 @@ std::vector<std::string> words_of(const OptimizerTraits& traits) {
   if (!traits.codes.empty()) words.push_back(fmt::format("codes: {}", fmt::join(traits.codes, ", ")));
   if (traits.sparse) words.emplace_back("sends the largest entries");
   if (traits.freezes) words.emplace_back("freezes the variance");
-  if (traits.local_moments) words.emplace_back("moments of each rank");
-  if (traits.shards) words.emplace_back("moments in shards");
-  if (traits.matrices) words.emplace_back("treats matrices as such");
+  if (traits.local_moments) words.emplace_back("each rank has its own moments");
+  if (traits.shards) words.emplace_back("divides the moments over the ranks");
+  if (traits.matrices) words.emplace_back("treats matrices differently");
   if (traits.ranks_differ) words.emplace_back("ranks may differ between synchronisations");
   if (traits.needs_warmup) words.push_back("needs " + traits.warmup);
-  if (!traits.suits.empty()) words.push_back("take it where " + traits.suits);
+  if (!traits.suits.empty()) words.push_back("use it where " + traits.suits);
   return words;
 }
 
@@ -135,16 +136,15 @@ std::string optimizers_as_json() {
 int run(Session& session, int argc, char** argv) {
   launch::Options options(
       "kadam-doctor",
-      "Says what was built and found here, tests an exchange between all ranks, and gives advice.",
+      "Describes this build and this machine, tests an exchange between all ranks, and gives advice.",
       "mpirun -n RANKS kadam-doctor");
   bool lists_optimizers = false;
   bool as_json = false;
-  options.add_flag("--optimizers", lists_optimizers,
-                   "instead: lists the optimizers, and of what kind they are");
-  options.add_flag("--json", as_json, "with --optimizers: as JSON, with all options and their defaults");
+  options.add_flag("--optimizers", lists_optimizers, "only list the optimizers and their kinds");
+  options.add_flag("--json", as_json, "with --optimizers: print JSON, with all options and their defaults");
   if (const auto code = options.parse(session, argc, argv)) return *code;
   session.prepare([&] {
-    if (as_json && !lists_optimizers) throw launch::UsageError("--json is for --optimizers: give both");
+    if (as_json && !lists_optimizers) throw launch::UsageError("--json needs --optimizers: give both");
   });
   if (lists_optimizers) {
     if (session.is_root()) fmt::print("{}", as_json ? optimizers_as_json() : optimizers_as_text());

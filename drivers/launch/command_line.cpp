@@ -114,7 +114,7 @@ Options::Options(const std::string& program, const std::string& description, con
     : app_(std::make_shared<CLI::App>(description, program)) {
   app_->formatter(std::make_shared<Formatter>(usage));
   app_->set_help_flag("-h,--help", "print this text");
-  app_->set_version_flag("--version", build_info(program), "print the version and what it was built with");
+  app_->set_version_flag("--version", build_info(program), "print the version and details of the build");
 }
 
 template <class T>

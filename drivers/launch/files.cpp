@@ -34,9 +34,9 @@ void require_unused(const std::filesystem::path& folder, const std::vector<std::
     for (const char* file : {"config.toml", "run.json", "metrics.jsonl", "parameters.safetensors",
                              "comparison.json", "report.html"}) {
       if (std::filesystem::exists(place / file)) {
-        throw std::runtime_error(
-            fmt::format("{} holds {} already: choose another --run folder, nothing is written over",
-                        place.string(), file));
+        throw std::runtime_error(fmt::format(
+            "{} holds {} already: choose another --run folder, because results are not overwritten",
+            place.string(), file));
       }
     }
   }

@@ -60,9 +60,9 @@ std::uint64_t require_equal_replicas(Communicator& communicator, const Execution
   try {
     communicator.require_equal(names, hashes);
   } catch (const std::invalid_argument& error) {
-    throw std::runtime_error(
-        std::string("the ranks' parameters are not the same any more, and must be: report it. ") +
-        error.what());
+    throw std::runtime_error(std::string("the parameters differ between ranks, but they must be equal: "
+                                         "report this with your configuration. ") +
+                             error.what());
   }
   return hashes.front();
 }

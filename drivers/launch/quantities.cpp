@@ -137,7 +137,7 @@ std::int64_t count_of(const std::string& option, const std::string& text) {
   constexpr std::array<Unit, 5> units = {{{"", 1.0}, {"K", 1e3}, {"M", 1e6}, {"G", 1e9}, {"B", 1e9}}};
   const auto value = value_of(text, units);
   if (!value || *value < 1.0 || *value > 1e15 || *value != std::floor(*value)) {
-    refuse(option, text, "a whole number from 1 on, as in 340M, 1.3B or 25000");
+    refuse(option, text, "a whole number, 1 or more, as in 340M, 1.3B or 25000");
   }
   return static_cast<std::int64_t>(*value);
 }
@@ -148,7 +148,7 @@ std::vector<int> counts_of(const std::string& option, const std::string& text) {
   std::string part;
   while (std::getline(parts, part, ',')) {
     const std::int64_t count = count_of(option, part);
-    if (count > std::numeric_limits<int>::max() / 4) refuse(option, text, "fewer ranks");
+    if (count > std::numeric_limits<int>::max() / 4) refuse(option, text, "at most 536870911 ranks");
     counts.push_back(static_cast<int>(count));
   }
   if (counts.empty()) refuse(option, text, "whole numbers, as in 2,4,64");
@@ -190,7 +190,7 @@ std::string bytes_text(double bytes) {
 
 std::string traffic_text(const std::vector<PlannedTraffic>& plan) {
   const auto is_nothing = [](const PlannedTraffic& planned) { return planned.bytes == 0; };
-  if (std::all_of(plan.begin(), plan.end(), is_nothing)) return "nothing, it is alone";
+  if (std::all_of(plan.begin(), plan.end(), is_nothing)) return "nothing, because there is only one rank";
   std::vector<std::string> phases;
   std::map<std::string, std::vector<std::string>> parts;
   for (const PlannedTraffic& planned : plan) {

@@ -45,12 +45,12 @@ ExchangeOptions exchange_options() {
   if (const char* text = std::getenv("KADAM_PIECE_BYTES")) {
     if (!reads(text, options.piece_bytes))
       throw UsageError("KADAM_PIECE_BYTES=" + std::string(text) +
-                       ": expected a number of bytes, 0: automatic");
+                       ": expected a number of bytes, or 0 to choose it automatically");
   }
   if (const char* text = std::getenv("KADAM_TIMEOUT_SECONDS")) {
     if (!reads(text, options.timeout_seconds) || !(options.timeout_seconds >= 0.0))
       throw UsageError("KADAM_TIMEOUT_SECONDS=" + std::string(text) +
-                       ": expected a number of seconds, 0: for ever");
+                       ": expected a number of seconds, or 0 to wait for ever");
   }
   return options;
 }

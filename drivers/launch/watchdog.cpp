@@ -114,7 +114,7 @@ class Watchdog::Watch {
     for (std::size_t peer = 0; peer < peers_.size(); ++peer) {
       const double silent = seconds_between(peers_[peer].heard, now);
       if (hears(peer) && silent > longest_silence) {
-        reason += " rank " + std::to_string(peer) + " has not been heard of for " +
+        reason += " rank " + std::to_string(peer) + " has been silent for " +
                   std::to_string(static_cast<long>(silent)) + " s, its last step was " +
                   std::to_string(peers_[peer].step) + ";";
       }
@@ -123,7 +123,8 @@ class Watchdog::Watch {
     if (reason.empty()) return;
     reason.pop_back();
     std::fprintf(stderr,
-                 "%s: the job stands still after step %lld:%s. It ends here; --resume auto goes on.\n",
+                 "%s: the job stands still after step %lld:%s. The job ends now; --resume auto goes on from "
+                 "the newest checkpoint.\n",
                  program_, static_cast<long long>(own.step), reason.c_str());
     std::fflush(stderr);
     MPI_Abort(communicator_, exit_failure);

@@ -35,26 +35,28 @@ struct CommandLine {
 std::optional<int> parse(Session& session, int argc, char** argv, CommandLine& line) {
   launch::Options options(
       "kadam-replay",
-      "Runs an optimizer over a recorded stream of gradients, and a dense one beside it, and says how far\n"
-      "each tensor goes from the dense way: what compression would do to a run of one's own.",
+      "Shows what compression would do to a run: runs an optimizer and a dense one over recorded gradients,\n"
+      "and prints how far each tensor moves away from the dense result.",
       "mpirun -n RANKS kadam-replay --case FOLDER [--optimizer NAME] [--set KEY=VALUE]...");
   options
-      .add("--case", "FOLDER", line.folder,
-           "folder with case.json, parameters.npy and gradients, as\nkadam.torch.Recorder writes it; needed")
+      .add(
+          "--case", "FOLDER", line.folder,
+          "folder with case.json, parameters.npy and gradients, as\nkadam.torch.Recorder writes it; required")
       .needed();
   options.add("--optimizer", "NAME", line.wishes.algorithm,
-              "the optimizer (default: that of --config, or of case.json)");
+              "name of the optimizer (default: the one in --config, else in\ncase.json)");
   options
       .add("--set", "KEY=VALUE", line.wishes.assignments,
-           "an option of it, as in lr=0.001 or warmup_steps=100; counts\nmore than --config and case.json")
+           "set an option of the optimizer, as in lr=0.001 or\nwarmup_steps=100; overrides --config and "
+           "case.json")
       .repeatable();
   options.add("--config", "FILE", line.wishes.config,
-              "TOML file of kadam-train, of which the section optimizer counts");
+              "TOML file of kadam-train; only its section optimizer is used");
   options.add("--steps", "N", line.steps, "only the first N steps (default: all)")
       .range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max());
   options.add("--out", "FILE", line.out,
-              "npy file to write: float32 [ranks][steps][d],\nthe parameters of each rank after each step");
-  options.add_flag("--json", line.json, "one JSON object instead of the table");
+              "npy file to write, float32 [ranks][steps][d]: the parameters of\neach rank after each step");
+  options.add_flag("--json", line.json, "print one JSON object instead of the table");
   options.set_footer("kadam-doctor --optimizers lists the optimizers and their options.");
   return options.parse(session, argc, argv);
 }

@@ -25,7 +25,7 @@ io::NpyReader open(const ReplayCase& recorded, int rank, bool is_common) {
   if (is_common) return io::NpyReader(common_file(recorded));
   const fs::path own = own_file(recorded, rank);
   if (fs::exists(own)) return io::NpyReader(own, true);
-  throw std::runtime_error(fmt::format("{}: expected gradients.npy, or {} of this rank",
+  throw std::runtime_error(fmt::format("{}: expected gradients.npy or {} in this folder, found neither",
                                        recorded.folder.string(), own.filename().string()));
 }
 
@@ -46,7 +46,7 @@ RecordedGradients::RecordedGradients(const ReplayCase& recorded, int rank)
   if (is_common_) expected.insert(expected.begin(), recorded.ranks);
   if (shape != expected) {
     throw std::runtime_error(
-        fmt::format("{}: expected the shape [{}] that case.json says, got [{}]",
+        fmt::format("{}: expected the shape [{}], as in case.json, got [{}]",
                     (is_common_ ? common_file(recorded) : own_file(recorded, rank)).string(),
                     fmt::join(expected, ", "), fmt::join(shape, ", ")));
   }

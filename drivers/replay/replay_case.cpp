@@ -23,8 +23,7 @@ namespace fs = std::filesystem;
 
 json read_json(const fs::path& file) {
   std::ifstream stream(file);
-  if (!stream)
-    refuse(file, "cannot be read: a case is a folder with case.json, parameters.npy and gradients");
+  if (!stream) refuse(file, "cannot be read: expected a folder with case.json, parameters.npy and gradients");
   try {
     return json::parse(stream);
   } catch (const json::exception& error) {  // of the text, or of a number that no double holds
@@ -68,7 +67,7 @@ std::vector<ParameterGroup> to_groups(const fs::path& file, const json& object) 
 std::int64_t to_count(const fs::path& file, const json& object, const char* key, std::int64_t least) {
   constexpr std::int64_t most = std::int64_t{1} << 31;
   if (!object.contains(key) || !object[key].is_number_integer()) {
-    refuse(file, fmt::format("expected a whole number '{}'", key));
+    refuse(file, fmt::format("expected the key '{}' with a whole number", key));
   }
   const auto value = object[key].get<std::int64_t>();
   if (value < least || value > most) {
@@ -88,7 +87,8 @@ std::vector<std::int64_t> to_shape(const fs::path& file, const json& list) {
 }
 
 TensorLayout to_layout(const fs::path& file, const json& object) {
-  if (!object.contains("tensors") || !object["tensors"].is_array()) refuse(file, "expected a list 'tensors'");
+  if (!object.contains("tensors") || !object["tensors"].is_array())
+    refuse(file, "expected the key 'tensors' with a list");
   std::vector<Tensor> tensors;
   for (const json& entry : object["tensors"]) {
     if (!entry.is_object() || !entry.contains("name") || !entry["name"].is_string()) {
@@ -113,7 +113,7 @@ TensorLayout to_layout(const fs::path& file, const json& object) {
 std::vector<float> read_parameters(const fs::path& file, std::int64_t elements) {
   io::NpyReader reader(file);
   if (reader.shape() != std::vector<std::int64_t>{elements}) {
-    refuse(file, fmt::format("expected the shape [{}] that case.json says, got [{}]", elements,
+    refuse(file, fmt::format("expected the shape [{}], as in case.json, got [{}]", elements,
                              fmt::join(reader.shape(), ", ")));
   }
   std::vector<float> values(static_cast<std::size_t>(elements));
@@ -132,7 +132,8 @@ OptionMap to_options(const fs::path& file, const json& object) {
   OptionMap options;
   if (!object.contains("options")) return options;
   if (!object["options"].is_object()) refuse(file, "expected 'options' to be an object of names and values");
-  if (!object.contains("algorithm")) refuse(file, "'options': expected an 'algorithm' that they belong to");
+  if (!object.contains("algorithm"))
+    refuse(file, "'options' needs 'algorithm': add the name of the optimizer that has these options");
   for (const auto& [name, value] : object["options"].items()) options[name] = to_option(file, name, value);
   return options;
 }
@@ -142,7 +143,7 @@ void require_known_keys(const fs::path& file, const json& object) {
   const std::set<std::string> known = {"algorithm", "groups", "options", "ranks", "steps", "tensors"};
   for (const auto& [key, value] : object.items()) {
     if (!known.contains(key))
-      refuse(file, fmt::format("has no key '{}': its keys are {}", key, fmt::join(known, ", ")));
+      refuse(file, fmt::format("unknown key '{}': the keys are {}", key, fmt::join(known, ", ")));
   }
 }
 
@@ -162,8 +163,9 @@ ReplayCase read_case(const fs::path& folder, int ranks) {
   result.options = to_options(file, object);
   result.groups = to_groups(file, object);
   if (result.ranks != ranks) {
-    refuse(file, fmt::format("was recorded on {0} ranks, this run has {1}: start it with mpirun -n {0}",
-                             result.ranks, ranks));
+    refuse(file, fmt::format(
+                     "the case was recorded on {0} ranks, but this run has {1}: start it with mpirun -n {0}",
+                     result.ranks, ranks));
   }
   result.parameters = read_parameters(folder / "parameters.npy", result.tensors.elements());
   return result;

@@ -76,17 +76,17 @@ std::int64_t far_tensors(const Summary& summary, const NormalRanges* normal) {
 }
 
 std::string verdict(const Summary& summary, const NormalRanges* normal) {
-  if (normal == nullptr) return fmt::format("No normal range of {} is known.\n", summary.algorithm);
+  if (normal == nullptr) return fmt::format("The normal ranges of {} are not known.\n", summary.algorithm);
   const std::int64_t far = far_tensors(summary, normal);
-  if (far == 0) return "No tensor is far from what is normal.\n";
-  return fmt::format("{} of {} tensors {} far from what is normal: figures with a !.\n", far,
+  if (far == 0) return "No tensor is far from normal.\n";
+  return fmt::format("{} of {} tensors {} far from normal: see the figures with a !.\n", far,
                      summary.tensors.tensors().size(), far == 1 ? "is" : "are");
 }
 
 /// How many bytes less, where something was sent.
 std::string sent_text(const Summary& summary) {
   if (summary.dense_sent_bytes == 0) return "Nothing was sent.\n";
-  std::string text = fmt::format("Rank 0 sent {}, {} beside it {}",
+  std::string text = fmt::format("Rank 0 sent {} where {} sent {}",
                                  launch::bytes_text(static_cast<double>(summary.sent_bytes)), summary.dense,
                                  launch::bytes_text(static_cast<double>(summary.dense_sent_bytes)));
   if (summary.sent_bytes == 0 || summary.sent_bytes == summary.dense_sent_bytes) return text + ".\n";
@@ -95,9 +95,10 @@ std::string sent_text(const Summary& summary) {
 }
 
 std::string equality_text(const Summary& summary) {
-  if (summary.equal == summary.compared) return "Parameters were equal on all ranks after each of them.\n";
+  if (summary.equal == summary.compared)
+    return "Parameters were equal on all ranks after each of these steps.\n";
   return fmt::format(
-      "Parameters were equal on all ranks after {} of them; figures are those of the mean over ranks.\n",
+      "Parameters were equal on all ranks after {} of these steps; the figures are of the mean over ranks.\n",
       summary.equal);
 }
 
@@ -129,12 +130,12 @@ std::string to_text(const Summary& summary) {
       sent_text(summary);
   if (summary.figures.empty()) {
     return text +
-           "No step was compressed: there is nothing to compare. A warm-up has to be shorter than the "
+           "No step was compressed: there is nothing to compare. Make the warm-up shorter than the "
            "recording.\n";
   }
   const NormalRanges* const normal = normal_ranges(summary.algorithm);
-  text += fmt::format("Beside {}, in the {} steps from the first one on that was not dense:\n", summary.dense,
-                      summary.compared) +
+  text += fmt::format("Compared with {} over {} steps, from the first step that was not dense:\n",
+                      summary.dense, summary.compared) +
           equality_text(summary) + "\n" + table(summary, normal) + "\n" + verdict(summary, normal);
   for (const Warning& warning : summary.warnings) text += "Warning: " + warning.text + "\n";
   return text;

@@ -109,7 +109,8 @@ Track track_of(Traffic traffic) {
 KokkosEvents::KokkosEvents(std::shared_ptr<Recorder> recorder) {
   if (listening != nullptr || Kokkos::Tools::profileLibraryLoaded()) {
     throw std::runtime_error(
-        "kadam::trace: a timeline and a tool of KOKKOS_TOOLS_LIBS cannot listen to Kokkos at the same time");
+        "kadam::trace: a timeline and a tool of KOKKOS_TOOLS_LIBS cannot use the callbacks of Kokkos at the "
+        "same time");
   }
   listening = new Listening{std::move(recorder), {}, {}, 0};
   set_callbacks(true);

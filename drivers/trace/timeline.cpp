@@ -24,10 +24,9 @@ void append(const std::filesystem::path& path, const std::string& text, bool is_
       path, is_first ? std::ios::out | std::ios::trunc : std::ios::in | std::ios::out | std::ios::ate);
   stream << text;
   if (!stream.flush()) {
-    throw std::runtime_error(path.string() + ": cannot be " +
-                             (is_first ? "written"
-                                       : "appended to: all ranks have to "
-                                         "see the folder of the run"));
+    throw std::runtime_error(
+        path.string() + ": cannot be " +
+        (is_first ? "written" : "appended to: all ranks must see the folder of the run"));
   }
 }
 

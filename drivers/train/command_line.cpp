@@ -15,39 +15,40 @@ namespace {
 
 void add_checkpoint_options(launch::Options& options, CommandLine& line) {
   options.add("--checkpoint", "FOLDER", line.checkpoint,
-              "folder for checkpoints, seen by all ranks; with --compare one\nfor each optimizer in it");
+              "folder for checkpoints, which all ranks must see; with --compare\nit holds one folder for "
+              "each optimizer");
   options.add("--checkpoint-every", "N|TIME", line.every,
-              "steps, or minutes as in 15min, between checkpoints (default: at\nthe end, and when stopped)");
+              "steps, or time as in 15min, between checkpoints (default: only at\nthe end and when the run "
+              "is stopped)");
   options.add("--checkpoint-keep", "N", line.checkpoints.keep,
-              "newest checkpoints that stay (default 2; 0: all)");
+              "number of newest checkpoints to keep (default 2; 0: all)");
   options
       .add("--checkpoint-failure", "stop|continue", line.on_failure,
-           "when one cannot be written (default stop); those before it\nstay")
+           "stop or continue if a checkpoint cannot be written (default stop);\nearlier checkpoints stay")
       .one_of({"stop", "continue"});
   options
-      .add(
-          "--snapshot-every", "N", line.checkpoints.snapshots.every,
-          "steps between copies of the state in the memory of another\nrank: if ranks fail, the others go on "
-          "from there (default 0:\nnone; needs KADAM_WIRE=tcp or mpirun --with-ft ulfm)")
+      .add("--snapshot-every", "N", line.checkpoints.snapshots.every,
+           "steps between snapshots, copies of the state in the memory of\nanother rank (default 0: none). "
+           "If ranks fail, the others go on\nfrom a snapshot. Needs KADAM_WIRE=tcp or mpirun --with-ft ulfm")
       .range(std::int64_t{0}, std::int64_t{1} << 40);
   options
       .add("--snapshot-spread", "N", line.checkpoints.snapshots.spread,
-           "steps over which such a copy travels (default 1)")
+           "steps over which a snapshot travels (default 1; at most\n--snapshot-every)")
       .range(std::int64_t{1}, std::int64_t{1} << 40);
-  options.add_flag(
-      "--join", line.join,
-      "join the ranks that train into --run FOLDER now, at their next\nsnapshot: with all options as "
-      "theirs, in an mpirun or srun of its\nown or without (needs KADAM_WIRE=tcp on both sides)");
-  options.add(
-      "--resume", "auto|PATH", line.checkpoints.resume,
-      "auto: go on from the newest whole checkpoint in --checkpoint,\nif there is one; or that folder");
+  options.add_flag("--join", line.join,
+                   "join the ranks that are training into --run FOLDER, at their next\nsnapshot. Give all "
+                   "their options; use a separate mpirun or srun,\nor none. Both sides need KADAM_WIRE=tcp");
+  options.add("--resume", "auto|PATH", line.checkpoints.resume,
+              "auto: go on from the newest whole checkpoint in --checkpoint, if\nthere is one; PATH: go on "
+              "from this checkpoint");
   options
       .add("--stop-on", "NAME,NAME", line.stop_on,
-           "signals, to any rank, on which all ranks save after the same\nstep and end with exit code 75 "
-           "(default TERM,USR1)")
+           "with --checkpoint: if any rank gets one of these signals, all\nranks save after the same step "
+           "and end with exit code 75 (default\nTERM,USR1)")
       .comma_separated();
   options.add("--walltime", "TIME", line.walltime,
-              "the same after this time, as in 3h50min: the job's limit, less\na step and a checkpoint");
+              "save and end with exit code 75 after this time, as in 3h50min:\ngive the job's time limit, "
+              "less one step and one checkpoint");
 }
 
 }  // namespace
@@ -55,34 +56,33 @@ void add_checkpoint_options(launch::Options& options, CommandLine& line) {
 std::optional<int> parse(launch::Session& session, int argc, char** argv, CommandLine& line) {
   launch::Options options(
       "kadam-train",
-      "Trains a model on real data with a communication-compressed optimizer, or with several to compare.",
+      "Trains a model on real data with a communication-compressed optimizer, or compares several.",
       "mpirun -n RANKS kadam-train [--config FILE] [--set KEY=VALUE]... [--compare NAME,NAME...]");
   options.add("--config", "FILE", line.config,
               "TOML file with the sections data, model, training, optimizer");
   options
       .add("--set", "KEY=VALUE", line.assignments,
-           "a key of the configuration, as in optimizer.lr=0.001;\ncounts more than the file")
+           "set a key of the configuration, as in optimizer.lr=0.001;\noverrides the file")
       .repeatable();
   options
       .add("--compare", "NAME,NAME", line.compare,
-           "optimizers to run one after the other; optimizer.name is\nnot used")
+           "optimizers to run one after the other, instead of\noptimizer.name")
       .comma_separated();
-  options.add_flag(
-      "--trace", line.trace,
-      "write RUN/trace.json: what each rank computed, encoded and sent,\nand when; for chrome://tracing or "
-      "ui.perfetto.dev");
+  options.add_flag("--trace", line.trace,
+                   "write RUN/trace.json, a timeline of computing, encoding and\nsending on each rank, for "
+                   "chrome://tracing or ui.perfetto.dev");
   options
       .add("--trace-steps", "FIRST LAST", line.trace_steps,
-           "only from this step to that one (default: from the first on, a\nmillion events of each rank)")
+           "first and last step in the timeline (default: all steps); a rank\nkeeps at most a million events")
       .positive_numbers(2);
-  options.add(
-      "--record", "FOLDER", line.record,
-      "new folder, seen by all ranks, for the gradients of each rank and\nstep: what kadam-replay reads");
+  options.add("--record", "FOLDER", line.record,
+              "new folder, which all ranks must see, for the gradients of each\nrank and step; kadam-replay "
+              "reads it");
   options.add("--run", "FOLDER", line.run, "folder for the results (default runs/DATE-TIME)");
   add_checkpoint_options(options, line);
   options.add("--watchdog", "TIME", line.watchdog,
-              "time without a step after which the job is ended and the rank\nnamed that is the reason "
-              "(default 30min; off)");
+              "if no step ends or a rank is silent for this time, name the rank\nand end the job (default "
+              "30min; off: never)");
   options.set_footer(key_help());
   return options.parse(session, argc, argv);
 }
@@ -92,11 +92,13 @@ namespace {
 /// Throws UsageError for options that cannot go with --snapshot-every, which lets the number of ranks change.
 void require_snapshots(const CommandLine& line) {
   if (line.trace || !line.record.empty())
-    throw launch::UsageError("--snapshot-every lets ranks fail; --trace and --record want all to the end");
+    throw launch::UsageError(
+        "--snapshot-every goes on without failed ranks, but --trace and --record need all ranks until the "
+        "end: leave them out");
   if (line.watchdog)
     throw launch::UsageError(
-        "--snapshot-every goes on without a rank that stands still, --watchdog ends the job: leave one of "
-        "them out, and say by KADAM_TIMEOUT_SECONDS how long to wait");
+        "--snapshot-every goes on without a rank that stands still, but --watchdog ends the job: leave one "
+        "of them out. With --snapshot-every, KADAM_TIMEOUT_SECONDS sets how long ranks wait");
   const checkpoint::SnapshotOptions& snapshots = line.checkpoints.snapshots;
   if (snapshots.spread > snapshots.every)
     throw launch::UsageError(
@@ -107,10 +109,11 @@ void require_snapshots(const CommandLine& line) {
 void require_join(const CommandLine& line) {
   if (line.run.empty() || line.checkpoints.snapshots.every == 0)
     throw launch::UsageError(
-        "--join joins ranks that train into a folder and take snapshots: give their --run FOLDER and "
-        "--snapshot-every N, and all other options as theirs");
+        "--join needs the --run FOLDER and the --snapshot-every N of the ranks that are training: give "
+        "these, and all their other options");
   if (!line.compare.empty())
-    throw launch::UsageError("--join joins one training: --compare takes no newcomers in");
+    throw launch::UsageError(
+        "--join joins a single training run, and --compare starts several: leave --compare out");
 }
 
 }  // namespace
@@ -140,22 +143,23 @@ double watchdog_seconds(const CommandLine& line) {
 void require_trace(const CommandLine& line) {
   if (line.trace && Kokkos::Tools::profileLibraryLoaded())
     throw launch::UsageError(
-        "--trace listens to Kokkos as the tool of KOKKOS_TOOLS_LIBS does: leave one of them out");
+        "--trace and the tool of KOKKOS_TOOLS_LIBS use the same callbacks of Kokkos: leave out --trace, or "
+        "unset KOKKOS_TOOLS_LIBS");
   if (line.trace_steps.empty()) return;
-  if (!line.trace)
-    throw launch::UsageError("--trace-steps says which steps --trace records: give --trace as well");
+  if (!line.trace) throw launch::UsageError("--trace-steps chooses steps for --trace: give --trace as well");
   if (line.trace_steps.front() > line.trace_steps.back())
-    throw launch::UsageError("--trace-steps FIRST LAST: expected a FIRST that is not after LAST");
+    throw launch::UsageError("--trace-steps FIRST LAST: expected FIRST to be at most LAST");
 }
 
 void require_record(const CommandLine& line) {
   if (line.record.empty()) return;
   if (!line.compare.empty() || !line.checkpoint.empty())
     throw launch::UsageError(
-        "--record takes one training from its begin to its end: leave --compare and "
-        "--checkpoint out");
+        "--record needs one training run from its beginning to its end: leave --compare and --checkpoint "
+        "out");
   if (std::filesystem::exists(std::filesystem::path(line.record) / "case.json"))
-    throw launch::UsageError("--record " + line.record + ": there is a recording already");
+    throw launch::UsageError("--record " + line.record +
+                             ": this folder holds a recording already: choose a new folder");
 }
 
 std::vector<std::string> repetition_of(const std::string& program, const std::filesystem::path& folder,

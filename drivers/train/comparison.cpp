@@ -77,8 +77,8 @@ std::string comparison_table(const std::vector<RunSummary>& runs) {
                         1e3 * s.encode, 1e3 * s.exchange, 1e3 * s.decode);
   }
   text +=
-      "sent per step, steady, milliseconds: rank 0, after the warm-up; overall: the whole run;\n"
-      "losses are in nats, those of training a mean over the last tenth of the steps\n";
+      "sent per step, steady and milliseconds are of rank 0 after the warm-up, overall of the whole run;\n"
+      "losses are in nats, and the training loss is the mean over the last tenth of the steps\n";
   return text + background_text(runs) + skipped_text(runs);
 }
 

@@ -23,7 +23,7 @@ void require_known_by_all(const std::string& option, const std::string& algorith
     if (has_option(other, option)) keys.push_back(fmt::format("optimizer.{}.{}", other, option));
   }
   if (keys.empty()) return;  // unknown to all: make_optimizer lists what exists
-  throw std::runtime_error(fmt::format("'optimizer.{}': {} has no such option: give it as {}", option,
+  throw std::runtime_error(fmt::format("'optimizer.{}': {} has no such option: set {} instead", option,
                                        algorithm, fmt::join(keys, ", ")));
 }
 
@@ -47,20 +47,22 @@ void TrainingOptions::validate() const {
 }
 
 void Configuration::describe(OptionFields& fields) {
-  fields.add("data.kind", data.kind, "idx (MNIST and its relatives), cifar10 or text");
+  fields.add("data.kind", data.kind, "format: idx (as in MNIST), cifar10 or text (any file)");
   fields.add("data.path", data.path,
-             "folder (cifar10; idx: Fashion-MNIST of Debian if empty) or file (text)");
+             "folder (idx, cifar10) or file (text); empty with idx: Debian's Fashion-MNIST");
   fields.add("data.context", data.text.context, "text: bytes per example");
   fields.add("data.held_out_fraction", data.text.held_out_fraction,
-             "text: part at the end of the file that is not trained on");
+             "text: fraction at the end of the file that is kept for evaluations");
   fields.add("data.objective", data.text.objective,
-             "text: causal (guess the next byte) or masked (guess hidden ones)");
+             "text: causal (predict the next byte) or masked (predict hidden bytes)");
   fields.add("data.mask_fraction", data.text.mask_fraction,
-             "masked: part of the bytes that are to be guessed");
-  fields.add("data.task", data.task, "images: classify, or segment (a class per patch; idx alone)");
-  fields.add("data.patch", data.patch, "segment: side of the patches that have a class each");
-  fields.add("data.dirichlet_alpha", data.dirichlet_alpha,
-             "images: 0, or unequal shards: the smaller, the more the classes of the ranks differ");
+             "masked: fraction of the bytes that the model predicts");
+  fields.add("data.task", data.task,
+             "images: classify, or segment (predict a class for each patch; only with idx)");
+  fields.add("data.patch", data.patch, "segment: side of a patch, in pixels");
+  fields.add(
+      "data.dirichlet_alpha", data.dirichlet_alpha,
+      "images: above 0, ranks get different classes, the more so the smaller it is (0: no difference)");
   fields.add("model.kind", model.kind, "mlp, cnn, vit or transformer");
   fields.add("model.hidden", model.mlp.hidden, Range::any(), "mlp: widths of the hidden layers");
   fields.add("model.activation", model.mlp.activation, "mlp: relu or gelu");
@@ -69,12 +71,12 @@ void Configuration::describe(OptionFields& fields) {
   fields.add("model.width", model.transformer.width, "transformer, vit: width of a position's vector");
   fields.add("model.depth", model.transformer.depth, "transformer, vit: number of blocks");
   fields.add("model.heads", model.transformer.heads, "transformer, vit: attention heads per block");
-  fields.add("model.patch", model.vit.patch, "vit: side of the patches that an image is cut into");
+  fields.add("model.patch", model.vit.patch, "vit: side of a patch of the image, in pixels");
   fields.add("training.steps", training.steps, "number of optimizer steps");
   fields.add("training.batch", training.batch, "examples per rank and gradient");
-  fields.add("training.accumulate", training.accumulate, "gradients of a rank whose mean makes one step");
+  fields.add("training.accumulate", training.accumulate, "gradients that each rank averages for one step");
   fields.add("training.overlap", training.overlap,
-             "send dense gradients while they are computed (not with accumulate above 1)");
+             "send dense gradients while they are computed (no effect with accumulate above 1)");
   fields.add("training.seed", training.seed, "seed of the initial parameters and of the order of examples");
   fields.add("training.log_every", training.log_every, "steps per line of metrics");
   fields.add("training.evaluate_every", training.evaluate_every,

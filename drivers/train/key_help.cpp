@@ -84,11 +84,12 @@ std::string optimizer_help() {
 }
 
 std::string group_help() {
-  return "\nKeys of a parameter group, [[optimizer.groups]]; the first group that fits a tensor counts:\n" +
-         help_entry("tensors", "which tensors: a pattern of names, * stands for any characters") +
+  return "\nKeys of a parameter group, [[optimizer.groups]]; a tensor is in the first group that matches "
+         "it:\n" +
+         help_entry("tensors", "pattern of the names of tensors, where * stands for any characters") +
          help_entry("lr_scale", "factor on the learning rate", "1") +
-         help_entry("weight_decay", "instead of the optimizer's") +
-         help_entry("dense", "keep out of compression, exchange as an exact mean", "false");
+         help_entry("weight_decay", "weight decay of these tensors, instead of the optimizer's") +
+         help_entry("dense", "exchange these tensors as an exact mean, without compression", "false");
 }
 
 }  // namespace

@@ -70,12 +70,12 @@ Plan make_plan(const Session& session, const CommandLine& line) {
     const bool may_lose_ranks = plan.checkpoints.snapshots.every > 0;
     if (may_lose_ranks && !session.communicator()->survives_failures())
       throw launch::UsageError(
-          "--snapshot-every: over this MPI a failed rank ends the job: set KADAM_WIRE=tcp, or start with "
+          "--snapshot-every: with this MPI a failed rank ends the job: set KADAM_WIRE=tcp, or start with "
           "mpirun --with-ft ulfm of Open MPI 5");
     if (may_lose_ranks && plan.configuration.data.dirichlet_alpha > 0.0)
       throw launch::UsageError(
-          "--snapshot-every with data.dirichlet_alpha: shards belong to their number of ranks, which changes "
-          "when a rank fails");
+          "--snapshot-every with data.dirichlet_alpha: the shards of the data depend on the number of ranks, "
+          "which changes when a rank fails: leave one of them out");
     // A run that goes on finds what it has written before, and who joins what the others have.
     if (session.is_root() && plan.checkpoints.resume.empty() && !plan.checkpoints.joins)
       launch::require_unused(plan.folder, plan.algorithms);
@@ -123,7 +123,7 @@ void print_report(const std::filesystem::path& folder) {
   if (launch::run_quietly({"kadam-report", folder.string()}, std::chrono::minutes(2))) {
     fmt::print("Report:  {}\n", (folder / "report.html").string());
   } else {
-    fmt::print("Report:  kadam-report {} makes it, with a Python that has Matplotlib and Jinja2\n",
+    fmt::print("Report:  run kadam-report {} to make it; this needs a Python with Matplotlib and Jinja2\n",
                launch::shell_word(folder.string()));
   }
 }
@@ -138,9 +138,9 @@ void print_results(const Plan& plan, const std::vector<RunSummary>& runs) {
 
 void print_stop(const Plan& plan, const RunSummary& run) {
   const std::string signal = StopSignals::arrived();
-  fmt::print("{}: stopped after step {} of {} ({}), saved in {}; --resume auto goes on from there\n",
+  fmt::print("{}: stopped after step {} of {} ({}) and saved in {}; --resume auto goes on from there\n",
              run.algorithm, run.steps, plan.configuration.training.steps,
-             signal.empty() ? "told by another rank, or the clock" : signal,
+             signal.empty() ? "a signal to another rank, or --walltime" : signal,
              plan.checkpoints_of(run.algorithm).folder.string());
   // A launcher may end this rank as soon as another one has left.
   std::fflush(stdout);
@@ -159,17 +159,20 @@ void write_timeline(const Session& session, trace::Timeline& timeline, const std
   if (!session.is_root()) return;
   fmt::print("Timeline: {}\n", path.string());
   if (left_out > 0)
-    fmt::print(stderr, "warning: {} events found no room in the timeline: choose --trace-steps\n", left_out);
+    fmt::print(stderr,
+               "warning: the timeline was full and lacks {} events: choose fewer steps with --trace-steps\n",
+               left_out);
 }
 
 /// What was asked for and cannot be had is said; of the default nobody need know.
 void warn_if_unwatched(const Session& session, const CommandLine& line, const launch::Watchdog& watchdog) {
   const bool is_wanted = line.watchdog && watchdog_seconds(line) > 0.0 && session.communicator()->size() > 1;
   if (!session.is_root() || !is_wanted || watchdog.watches()) return;
-  fmt::print(stderr,
-             "warning: --watchdog {} does nothing without MPI_THREAD_MULTIPLE, which this MPI does not give: "
-             "only the job's time limit ends a job that stands still\n",
-             *line.watchdog);
+  fmt::print(
+      stderr,
+      "warning: --watchdog {} does nothing, because this MPI lacks MPI_THREAD_MULTIPLE: only the time limit "
+      "of the job ends a job that stands still\n",
+      *line.watchdog);
 }
 
 int run(Session& session, int argc, char** argv) {

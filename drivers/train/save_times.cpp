@@ -63,14 +63,16 @@ void CheckpointOptions::validate(bool compares) const {
          {std::pair{"--checkpoint-every", every_steps > 0 || every_seconds > 0.0},
           std::pair{"--resume auto", resume == "auto"}, std::pair{"--walltime", walltime_seconds > 0.0}}) {
       if (is_given)
-        throw launch::UsageError(
-            fmt::format("{} needs a folder: say which with --checkpoint FOLDER", option));
+        throw launch::UsageError(fmt::format("{} needs a folder: give it with --checkpoint FOLDER", option));
     }
   }
-  if (keep < 0) throw launch::UsageError("--checkpoint-keep: expected 0 (all) or a number of checkpoints");
+  if (keep < 0)
+    throw launch::UsageError(
+        fmt::format("--checkpoint-keep {}: expected a number of checkpoints, or 0 for all", keep));
   if (compares && !resume.empty() && resume != "auto") {
     throw launch::UsageError(
-        "--resume with --compare takes auto: every algorithm goes on from its own newest checkpoint");
+        "--resume with --compare: expected auto, because each optimizer goes on from its own newest "
+        "checkpoint");
   }
 }
 
@@ -104,7 +106,7 @@ StopSignals::StopSignals(const std::vector<std::string>& names) {
       if (whole == one.name) number = one.number;
       all.append(all.empty() ? "" : ", ").append(one.name);
     }
-    if (number == 0) throw launch::UsageError("--stop-on " + name + ": expected signals out of " + all);
+    if (number == 0) throw launch::UsageError("--stop-on " + name + ": expected signals from " + all);
     numbers_.push_back(number);
   }
   arrived_signal = 0;

@@ -107,7 +107,7 @@ RunSummary Trainer::run(const std::filesystem::path& folder, const CheckpointOpt
       progress_->finish();
       summarise();
       if (snapshots_ && is_root())
-        fmt::print("{}: snapshots held this rank up for {}, {:.2f} % of the run\n", algorithm_,
+        fmt::print("{}: snapshots delayed rank 0 by {}, {:.2f} % of the run\n", algorithm_,
                    launch::seconds_text(snapshot_seconds_),
                    100.0 * snapshot_seconds_ / summary_.wall_seconds);
       is_done = true;

@@ -26,8 +26,8 @@ std::filesystem::path doors_of(const std::filesystem::path& folder) {
 std::vector<std::string> read_doors(const std::filesystem::path& folder) {
   if (!std::filesystem::exists(doors_of(folder)))
     throw launch::UsageError(
-        "--join: nobody in " + folder.string() +
-        " takes newcomers in: expected the --run of a job that trains now, over KADAM_WIRE=tcp and with "
+        "--join: no run in " + folder.string() +
+        " accepts newcomers: expected the --run of a job that is training now, with KADAM_WIRE=tcp and "
         "--snapshot-every");
   std::istringstream lines(launch::read_file(doors_of(folder)));
   std::vector<std::string> doors;
@@ -44,15 +44,17 @@ void Trainer::start_snapshots(const checkpoint::SnapshotOptions& options) {
   snapshots_->take(exec_, *optimizer_, parameters_, program_state());
   if (!is_root()) return;
   fmt::print(
-      "  snapshots: every {} steps {} from each rank to another{}, {} of its memory; the first took {}\n",
+      "  snapshots: every {} steps each rank sends {} to a partner{} and holds {} in memory; the first took "
+      "{}\n",
       options.every, launch::bytes_text(static_cast<double>(snapshots_->bytes_sent())),
       snapshots_->survives_hosts() ? " on another host" : "",
       launch::bytes_text(2.0 * static_cast<double>(snapshots_->bytes())),
       launch::seconds_text(timer.seconds()));
   if (!snapshots_->survives_hosts() && communicator_->size() > 1)
-    fmt::print(stderr,
-               "warning: more than half of the ranks are on one host: without it the snapshots are lost; "
-               "checkpoints (--checkpoint) are what is left then\n");
+    fmt::print(
+        stderr,
+        "warning: more than half of the ranks are on one host: if it fails, the snapshots are lost, and only "
+        "checkpoints (--checkpoint) remain\n");
 }
 
 void Trainer::take_snapshot() {
@@ -154,7 +156,7 @@ void Trainer::admit(const std::filesystem::path& folder) {
   has_lost_ranks_ = has_lost_ranks_ || !restored->lost.empty();
   go_on(folder, seconds_until_now + timer.seconds());
   if (is_root())
-    fmt::print("{}: {} ranks go on after step {}, {} before ({})\n", optimizer_->name(),
+    fmt::print("{}: {} ranks go on after step {}, there were {} before ({})\n", optimizer_->name(),
                communicator_->size(), step_, ranks, launch::seconds_text(timer.seconds()));
   std::fflush(stdout);
 }

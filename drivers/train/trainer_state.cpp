@@ -19,14 +19,14 @@ void Trainer::resume(const CheckpointOptions& options) {
     return;
   }
   const auto passed_over = [](const std::filesystem::path& path, const std::string& why) {
-    fmt::print(stderr, "warning: {} is passed over: {}\n", path.string(), why);
+    fmt::print(stderr, "warning: the checkpoint {} is skipped: {}\n", path.string(), why);
   };
   const auto restored =
       checkpoint::restore_newest(exec_, *optimizer_, parameters_, options.folder, passed_over);
   if (restored) {
     adopt(*restored);
   } else if (is_root()) {
-    fmt::print("{}: no checkpoint in {} yet: starts at step 1\n", optimizer_->name(),
+    fmt::print("{}: there is no checkpoint in {} yet: the run starts at step 1\n", optimizer_->name(),
                options.folder.string());
   }
 }
@@ -76,13 +76,15 @@ bool Trainer::adopt(const checkpoint::ProgramState& program) {
 }
 
 void Trainer::adopt(const checkpoint::Snapshots::Restored& restored) {
-  if (!adopt(restored.program)) throw std::logic_error("kadam-train: a snapshot lacks where the run stood");
+  if (!adopt(restored.program))
+    throw std::logic_error("kadam-train: a snapshot lacks the position of the run");
 }
 
 void Trainer::adopt(const checkpoint::Restored& restored) {
   if (!adopt(restored.program)) {
-    throw std::runtime_error(restored.path.string() +
-                             ": it was not written by kadam-train: where the run stood is missing");
+    throw std::runtime_error(
+        restored.path.string() +
+        ": it lacks the position of the run: expected a checkpoint that kadam-train has written");
   }
   if (is_root())
     fmt::print("{}: goes on after step {} from {}\n", optimizer_->name(), step_, restored.path.string());

@@ -126,7 +126,7 @@ TEST(TrafficText, AddsWhatIsSentInsideANodeOrOnlyNowAndThen) {
 TEST(TrafficText, SaysWhereNothingIsSent) {
   EXPECT_EQ(traffic_text({{"sync", Traffic::compressed, 500}, {"local", Traffic::compressed, 0}}),
             "500 B in a sync step, 0 B in a local step");
-  EXPECT_EQ(traffic_text({{"dense", Traffic::dense, 0}}), "nothing, it is alone");
+  EXPECT_EQ(traffic_text({{"dense", Traffic::dense, 0}}), "nothing, because there is only one rank");
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ with tempfile.TemporaryDirectory() as name:
         expect(all("shape" in tensor for tensor in matrices), tensors)
         expect(any(not tensor.get("spectral", True) for tensor in tensors), "no output layer", tensors)
 
-        for expected, *more in (("there is a recording already", "--run", folder / "new"),
+        for expected, *more in (("this folder holds a recording already", "--run", folder / "new"),
                                 ("leave --compare and --checkpoint out", "--run", folder / "new", "--compare", "adam")):
             done = train.start(2, *run, "--record", recording, *more)
             expect(done.returncode == 2 and expected in done.stderr and not (folder / "new").exists(), done)

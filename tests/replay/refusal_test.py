@@ -35,7 +35,7 @@ with tempfile.TemporaryDirectory() as folder:
         description = json.loads((case / "case.json").read_text())
         description["option"] = description.pop("options")
         (case / "case.json").write_text(json.dumps(description))
-        expected = "has no key 'option': its keys are algorithm, groups"
+        expected = "unknown key 'option': the keys are algorithm, groups"
     elif fault == "unknown_group_key":
         description = json.loads((case / "case.json").read_text())
         description["groups"] = [{"tensors": "*", "lr": 0.5}]
@@ -60,10 +60,10 @@ with tempfile.TemporaryDirectory() as folder:
         description = json.loads((case / "case.json").read_text())
         del description["algorithm"]
         (case / "case.json").write_text(json.dumps(description))
-        expected = "'options': expected an 'algorithm' that they belong to"
+        expected = "'options' needs 'algorithm': add the name of the optimizer"
     elif fault == "no_gradients":
         (case / "gradients.npy").unlink()
-        expected = "expected gradients.npy, or gradients.rank"
+        expected = "expected gradients.npy or gradients.rank"
     elif fault == "unknown_optimizer":
         more, expected = ["--optimizer", "onebit_adm"], "there is no optimizer 'onebit_adm': choose one of adam,"
     elif fault == "unknown_set":

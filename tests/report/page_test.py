@@ -53,7 +53,7 @@ def check_comparison(folder):
 def check_old_runs(folder):
     made_runs.write_comparison(folder / "old", new=False)
     page = reporter.page(folder / "old.html", folder / "old")
-    expect("zero_one_adam, adam: There is no run.json" in page.text, page.text[:500])
+    expect("zero_one_adam, adam: Its folder has no run.json" in page.text, page.text[:500])
     expect("The command was not recorded" in page.text, "command")
     expect("Training loss over time, nats" not in page.tables, page.tables.keys())
     expect(page.tables["Results"][1][1] == f"{made_runs.loss_at(400, 1.0):.4f}", page.tables["Results"])
@@ -82,7 +82,7 @@ def check_unfinished(folder):
     before_gap = f"{made_runs.loss_at(360, 1.0):.4g}"
     expect(losses[-1][0] == "onebit_adam" and losses[-1][-3:] == [before_gap, "–", "–"], losses)
     expect(losses[1][-1] == "–", "a curve goes on behind its end", losses)
-    for words in ("onebit_adam: 1 line of metrics.jsonl is not whole", "onebit_adam: It has no result",
+    for words in ("onebit_adam: 1 line of metrics.jsonl is incomplete", "onebit_adam: It has no result",
                   "onebit_adam, 3 times between steps 310 and 330: owes <330> too much.",
                   "onebit_adam: 200 of 600 steps were skipped"):
         expect(words in page.text, "missing:", words)

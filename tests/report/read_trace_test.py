@@ -55,7 +55,7 @@ def check_broken(folder):
         (folder / "trace.json").write_text(broken)
         run = Run(folder)
         read_trace(run)
-        expect(run.timeline is None and "it is no whole JSON" in run.remarks[0], run)
+        expect(run.timeline is None and "it is not valid JSON" in run.remarks[0], run)
 
 
 check_spans()

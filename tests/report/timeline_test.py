@@ -33,7 +33,7 @@ def check_bars(folder):
                           ["0: background", "60.00", "60 %", "40.00"]], shown)
     expect(shown[8] == ["1: compute", "60.00", "60 %", "–"], shown)
     expect(shown[14] == ["1: background", "60.00", "60 %", "39.00"] and len(shown) == 15, shown)
-    for words in ("Of 60.00 ms of background exchange rank 0 computes during 40.00.",
+    for words in ("Rank 0 computes during 40.00 of the 60.00 ms of background exchange.",
                   "The clock of rank 1 may be wrong by 0.02 ms."):
         expect(words in page.text, "missing:", words)
     again = reporter.page(folder / "again.html", folder / "a")
@@ -86,7 +86,7 @@ def check_broken(folder):
     file = folder / "c" / "trace.json"
     made_runs.write_timeline(folder / "c")
     whole = file.read_text()
-    for content, words in ((whole[:-400], "it is no whole JSON"), ("", "it is no whole JSON"),
+    for content, words in ((whole[:-400], "it is not valid JSON"), ("", "it is not valid JSON"),
                            ("[]", "it has no list traceEvents"), ("{}", "it has no list traceEvents"), ('{"traceEvents": []}', "it has no step of rank 0"),
                            (whole.replace('"dur": 50000', '"dur": 0'), "its steps take no time"),
                            (whole.replace("kadam-train::step", "another"), "it has no step of rank 0")):

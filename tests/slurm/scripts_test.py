@@ -254,7 +254,7 @@ class Survivor:
 
     def goes_on(self):
         said = self.job.completes()
-        expect(re.search(r"\b3 ranks go on after step \d+, 2 before", said) and "Results:" in said, said)
+        expect(re.search(r"\b3 ranks go on after step \d+, there were 2 before", said) and "Results:" in said, said)
         joined = self.newcomer.completes()
         expect("joined as rank 2 of 3" in joined, joined)
 

@@ -75,4 +75,4 @@ with tempfile.TemporaryDirectory() as name:
     done = program.start(1, *options, "--run", folder / "refused", "--trace-steps", 1, 2)
     expect(done.returncode == 2 and "give --trace as well" in done.stderr, done.returncode, done.stderr)
     done = program.start(1, *options, "--run", folder / "refused", "--trace", "--trace-steps", 5, 2)
-    expect(done.returncode == 2 and "not after LAST" in done.stderr, done.returncode, done.stderr)
+    expect(done.returncode == 2 and "at most LAST" in done.stderr, done.returncode, done.stderr)

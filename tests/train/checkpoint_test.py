@@ -96,7 +96,7 @@ with tempfile.TemporaryDirectory() as name:
     done = program.start(2, *config, "--run", folder / "older", "--checkpoint", folder / "kept", "--resume", "auto",
                          "--checkpoint-keep", "0")
     expect(done.returncode == 0 and "goes on after step 36" in done.stdout, done.stdout, done.stderr)
-    expect(newest.name in done.stderr and "passed over" in done.stderr, done.stderr)
+    expect(newest.name in done.stderr and "is skipped" in done.stderr, done.stderr)
     expect(parameters_of(folder / "older") == parameters_of(whole), "other parameters from an older checkpoint")
 
     # Several optimizers, the second one stopped, on other numbers of ranks; and one that takes over from another.
@@ -135,7 +135,7 @@ with tempfile.TemporaryDirectory() as name:
         os.kill(ranks_of(program, running)[stopped], signal.SIGSTOP)
         said, errors = running.communicate(timeout=50)
         expect(running.returncode == 1 and "stands still after step" in errors, running.returncode, said, errors)
-        expect(" has not been heard of for " in errors and "its last step was" in errors, errors)
+        expect(" has been silent for " in errors and "its last step was" in errors, errors)
         if stopped:
             running = begin(program, 2, *slowly("stopped", "--watchdog", "2s"))
             before = steps_in(folder / "stopped-saved")[-1]

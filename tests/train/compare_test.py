@@ -59,6 +59,6 @@ with tempfile.TemporaryDirectory() as name:
     phases = [line["phase"] for line in metrics(out / "onebit_adam")[0]]
     expect(phases == ["warm-up", "warm-up", "compressed", "compressed", "compressed", "compressed"], phases)
 
-    expect(f"kadam-report {shlex.quote(str(out))} makes it".replace("'\"'\"'", "'\\''") in text, text)
+    expect(f"run kadam-report {shlex.quote(str(out))} to make it".replace("'\"'\"'", "'\\''") in text, text)
     # What was asked for, not what the first optimizer made of it.
     expect("[optimizer.onebit_adam]" in (out / "config.toml").read_text(), "the comparison's configuration")

@@ -152,7 +152,7 @@ TEST(Configuration, RefusesWhatIsNoFile) {
     return error_of([&] { static_cast<void>(train::read_configuration(path, {})); });
   };
   expect_in("nothing.toml: there is no such file", sentence(folder.path() / "nothing.toml"));
-  expect_in("is a folder", sentence(folder.path()));
+  expect_in("found a folder", sentence(folder.path()));
 }
 
 TEST(Configuration, RefusesAssignmentsWithoutAKey) {

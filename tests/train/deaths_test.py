@@ -136,7 +136,7 @@ class Disturbed:
 
     def pauses(self):
         """Seconds in which newcomers were taken in."""
-        found = re.findall(r"ranks go on after step \d+, \d+ before \((\S+) (\S+)\)", self.said)
+        found = re.findall(r"ranks go on after step \d+, there were \d+ before \((\S+) (\S+)\)", self.said)
         return [float(number) * {"s": 1.0, "ms": 1e-3, "us": 1e-6}[unit] for number, unit in found]
 
     def wait_for_the_end(self):

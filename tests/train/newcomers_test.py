@@ -30,10 +30,11 @@ def doors_in(run):
 
 
 def mistakes_in_words(folder, common):
-    refused(2, "give their --run FOLDER and --snapshot-every N", *common, "--run", folder / "none")
-    refused(2, "give their --run FOLDER and --snapshot-every N", *common, *SNAPSHOTS)
-    refused(2, "--compare takes no newcomers in", *common, *SNAPSHOTS, "--run", folder / "none", "--compare", "adam,lamb")
-    refused(1, "expected the --run of a job that trains now", *common, *SNAPSHOTS, "--run", folder / "none")
+    refused(2, "needs the --run FOLDER and the --snapshot-every N", *common, "--run", folder / "none")
+    refused(2, "needs the --run FOLDER and the --snapshot-every N", *common, *SNAPSHOTS)
+    refused(2, "--compare starts several: leave --compare out", *common, *SNAPSHOTS, "--run", folder / "none",
+            "--compare", "adam,lamb")
+    refused(1, "expected the --run of a job that is training now", *common, *SNAPSHOTS, "--run", folder / "none")
     # A job that was killed has left its addresses.
     (folder / "dead").mkdir()
     (folder / "dead/doors.txt").write_text("127.0.0.1:1\n", encoding="utf-8")

@@ -45,7 +45,7 @@ def cases(folder):
         ("adam has no option 'beta': its options are lr", set_to("optimizer.beta=3"), 0),
         ("there is no optimizer 'adamm': choose one of adam", set_to("optimizer.name=adamm"), 0),
         ("names 'adam' twice", ["--compare", "adam,adam"], 0),
-        ("as optimizer.onebit_adam.bits", ["--compare", "adam,onebit_adam", *set_to("optimizer.bits=1")], 0),
+        ("set optimizer.onebit_adam.bits instead", ["--compare", "adam,onebit_adam", *set_to("optimizer.bits=1")], 0),
         ("nowhere: expected a file train-images", set_to("data.path=nowhere"), 0),
         ("the folder cannot be made", ["--run", folder / "file"], 0),
         ("'beta1': expected a number, 0 to below 1, got 1", set_to("optimizer.beta1=1"), 0),

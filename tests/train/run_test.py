@@ -45,7 +45,7 @@ with tempfile.TemporaryDirectory() as name:
     text = program.run(ranks, "--config", folder / "images.toml", "--run", folder / "a")
     check_output(text)
     # Tests of training have no Python for the page: tests/report.
-    expect(text.splitlines()[-1].startswith(f"Report:  kadam-report {folder / 'a'} makes it"), text)
+    expect(text.splitlines()[-1].startswith(f"Report:  run kadam-report {folder / 'a'} to make it"), text)
     final = check_metrics(folder / "a", 40, 7, [20, 40])
     expect(final["held_out_predictions"] == 64 and final["held_out_accuracy"] > 0.9, final)
     tensors = parameters(folder / "a")

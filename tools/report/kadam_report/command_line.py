@@ -14,7 +14,7 @@ from kadam_report.run import Refusal
 SUCCESS, FAILURE, USAGE = 0, 1, 2
 NEEDS = {"matplotlib": "Matplotlib", "jinja2": "Jinja2"}
 HELP = """\
-Makes one HTML page with tables and figures of runs of kadam-train, also of other days.
+Makes one HTML page with tables and figures of one or several runs of kadam-train.
 
 Usage: kadam-report RUN... [--out FILE] [--title TEXT]
        kadam-report --plan FILE --out PICTURE
@@ -24,12 +24,12 @@ Positionals:
 
 Options:
   -h,--help             print this text
-  --version             print the version and what it was built with
-  --out FILE            the page (default report.html in RUN; here, if there are
-                        several); it is written over
-  --title TEXT          of the page (default: the optimizers' names)
-  --plan FILE           draw the curves that kadam-plan --plot has left there, in
-                        place of a page; PICTURE ends in .svg or .png
+  --version             print the version and details of the build
+  --out FILE            file to write (default report.html in RUN, or in the
+                        working folder for several RUNs); overwrites the file
+  --title TEXT          title of the page (default: the optimizers' names)
+  --plan FILE           instead of a page, draw the curves in FILE, which
+                        kadam-plan --plot wrote; PICTURE ends in .svg or .png
 """
 
 
@@ -51,7 +51,7 @@ def parsed(arguments):
     if options.help or options.version:
         return options
     if options.plan and (options.runs or not options.out or options.out.suffix not in (".svg", ".png")):
-        parser.error("--plan needs no RUN, and --out with a name that ends in .svg or .png")
+        parser.error("--plan needs --out with a name that ends in .svg or .png, and takes no RUN")
     if not options.plan and not options.runs:
         parser.error("RUN is required")
     return options

@@ -5,18 +5,18 @@ from kadam_report.curves import Kind, figure_of
 
 # By the name of the field: title, meaning, and the limits at which the optimizer warns (kadam/algorithms/health.hpp).
 FIGURES = {
-    "error_ratio": ("Error ratio", "What compression owes over what the last exchange delivered: bounded when error "
-                    "feedback works.", (100,)),
-    "variance_drift": ("Variance drift", "Mean square of the gradients now over the same when the variance was frozen: "
-                       "far from 1, the frozen variance no longer fits.", (0.0625, 4)),
-    "variance_spread": ("Variance spread", "Largest over smallest sum of v among ranks: far from 1, their data differ.",
-                        (2,)),
-    "largest_step": ("Largest step", "Of a coordinate, over the learning rate, where a variance is frozen: far above dense "
-                     "Adam's 7, that variance is noise.", (200,)),
-    "support_overlap": ("Support overlap", "Of the coordinates that were sent last, those that several ranks sent: 0 "
-                        "when all choose others, 1 when all choose alike.", ()),
-    "background_hidden": ("Hidden part of background exchanges", "Of the seconds that they took on rank 0, those in "
-                          "which it computed.", ()),
+    "error_ratio": ("Error ratio", "Errors that compression still owes, divided by the result of the last exchange: "
+                    "bounded if error feedback works.", (100,)),
+    "variance_drift": ("Variance drift", "Mean square of the gradients, divided by its value when the variance was "
+                       "frozen: far from 1, the frozen variance no longer fits.", (0.0625, 4)),
+    "variance_spread": ("Variance spread", "Largest sum of v of a rank, divided by the smallest: far from 1, the "
+                        "ranks' data differ.", (2,)),
+    "largest_step": ("Largest step", "Largest step of a coordinate with a frozen variance, divided by the learning "
+                     "rate: far above dense Adam's 7, that variance is noise.", (200,)),
+    "support_overlap": ("Support overlap", "Share of the coordinates sent in the last sparse exchange that several "
+                        "ranks sent: 0 if all ranks choose different ones, 1 if all choose the same.", ()),
+    "background_hidden": ("Hidden part of background exchanges", "Share of the time of background exchanges in which "
+                          "rank 0 computed.", ()),
 }
 NEAR = 1.5
 
@@ -25,8 +25,8 @@ def kind_of(field, runs):
     """The kind of a health figure, with those limits that are near enough to the curves not to flatten them."""
     title, caption, limits = FIGURES[field]
     if limits:
-        begin = "outside" if len(limits) > 1 else "above"
-        caption += f" Warnings begin {begin} {' and '.join(f'{limit:g}' for limit in limits)}."
+        sides = ("below", "above")[-len(limits) :]
+        caption += f" The optimizer warns {' or '.join(f'{side} {limit:g}' for side, limit in zip(sides, limits))}."
     values = [line.numbers[field] for run in runs for line in run.training if field in line.numbers]
     near = [limit for limit in limits if any(limit / NEAR < value < limit * NEAR for value in values)]
     return Kind(field.replace("_", "-"), f"{title} over steps", caption, field,

@@ -21,7 +21,7 @@ def read_metrics(run):
                       "them; found none")
     if unread:
         are = "is" if unread == 1 else "are"
-        run.remarks.append(f"{plural(unread, 'line')} of metrics.jsonl {are} not whole and left out.")
+        run.remarks.append(f"{plural(unread, 'line')} of metrics.jsonl {are} incomplete and left out.")
     if not run.training:
         run.remarks.append("No step has been logged.")
 

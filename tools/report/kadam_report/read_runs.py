@@ -76,5 +76,5 @@ def read_runs(folders):
     tell_apart(runs)
     for run in runs:
         if not run.result:
-            run.remarks.append("It has no result: it goes on, or was ended before its last step.")
+            run.remarks.append("It has no result: it is still running, or ended before its last step.")
     return runs

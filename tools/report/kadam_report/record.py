@@ -16,11 +16,11 @@ def read_record(run):
     """Reads run.json and config.toml into a run. A missing file gives a remark; a malformed run.json is refused."""
     run.configuration = text_of(run.folder / "config.toml")
     if not run.configuration:
-        run.remarks.append("There is no config.toml beside its metrics.")
+        run.remarks.append("Its folder has no config.toml.")
     file = run.folder / "run.json"
     if not file.exists():
-        run.remarks.append("There is no run.json beside its metrics (an earlier Kadam wrote none): when, where and how "
-                           "it was run is not known.")
+        run.remarks.append("Its folder has no run.json, which earlier versions of Kadam did not write: time, machine "
+                           "and command are not known.")
         return
     record = parsed(text_of(file))
     if not isinstance(record, dict):

@@ -8,9 +8,9 @@ from kadam_report.texts import NONE, duration, said, size
 
 HEADER = ["optimizer", "training loss", "held-out loss", "held-out accuracy", "sent per step",
           "less than dense, steadily", "less than dense, overall", "steps", "time"]
-NOTE = ("Losses in nats; training loss: mean over ranks and the last tenth of the steps. Sent per step: by rank 0, after "
-        "a warm-up. Less than dense: times fewer bytes than a dense float32 mean of the gradients, steadily (after a "
-        "warm-up) and over the whole run.")
+NOTE = ("Losses are in nats. Training loss: mean over ranks and the last tenth of the steps. Sent per step: by rank 0, "
+        "after a warm-up. Less than dense: bytes of a dense float32 mean of the gradients, divided by the bytes sent, "
+        "steadily (after a warm-up) and over the whole run.")
 
 
 def last_numbers(lines):
@@ -62,6 +62,6 @@ def background_notes_of(runs):
         background = run.result.get("background_bytes_per_step", 0.0)
         if background > 0:
             foreground = run.result.get("bytes_per_step", background) - background
-            notes.append(f"{run.label}: of what is sent per step, {size(foreground)} in the foreground "
+            notes.append(f"{run.label}: rank 0 sends {size(foreground)} per step in the foreground "
                          f"({times_less(run, foreground)} less than dense) and {size(background)} in the background.")
     return notes

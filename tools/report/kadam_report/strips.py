@@ -94,18 +94,18 @@ def table_of(timeline, title):
 
 def caption_of(timeline):
     _, symbol, size = unit_of(timeline)
-    caption = "Of the last steps in trace.json; times by the clock of rank 0."
+    caption = "Taken from the last steps in trace.json; times are by the clock of rank 0."
     if timeline.steps > 1:
-        caption += " A line ends the first step."
+        caption += " A line marks the end of the first step."
     caption += (" Compute: data, forward and backward pass. Optimizer: the parts of its step. Network, background: "
-                "exchanges; each message that arrives lasts since the one before, so that a busy wire is a row without "
-                "gaps.")
+                "exchanges; each message that arrives is drawn from the arrival of the one before, so a busy wire is a "
+                "row without gaps.")
     spans = timeline.ranks[0].spans
     for name, activity in (("exchange", "network"), ("background exchange", "background")):
         hidden = common_length(spans[activity], spans["compute"])
         if hidden > 0:
-            caption += (f" Of {length_of(spans[activity]) / size:.2f} {symbol} of {name} rank 0 computes during "
-                        f"{hidden / size:.2f}.")
+            caption += (f" Rank 0 computes during {hidden / size:.2f} of the {length_of(spans[activity]) / size:.2f} "
+                        f"{symbol} of {name}.")
     if len(timeline.ranks) > 1:
         caption += f" The clock of rank 1 may be wrong by {timeline.ranks[1].clock_error / size:.2g} {symbol}."
     return caption

@@ -14,9 +14,9 @@ LEFT, PART = 0.02, 0.94  # of the picture
 LETTER = 9.5
 MOST_LETTERS = 34
 CAPTION = ("Rank 0, mean over the steps of the last phase (after a warm-up). Compute: data, forward and backward pass, "
-           "and what is sent meanwhile. Wait: the agreement on the gradient, where fast ranks wait for slow ones. "
-           "Exposed exchange: messages that the step waits for. Decode: with reduction and update. Rest: what has no "
-           "clock of its own.")
+           "and messages sent meanwhile. Wait: the agreement on the gradient, where fast ranks wait for slow ones. "
+           "Exposed exchange: messages that the step waits for. Decode: with reduction and update. Rest: parts that "
+           "are not timed separately.")
 
 
 def late_means(lines):
@@ -88,7 +88,7 @@ def time_bars_of(runs):
     unknowing = [run.label for run, _ in bars if "wait_seconds" not in (run.result or late_means(run.training))]
     caption = CAPTION
     if unknowing:
-        caption += f" Of {', '.join(unknowing)} the wait is part of the exchange, and the rest is not known."
+        caption += f" For {', '.join(unknowing)}, the wait is part of the exchange, and the rest is not known."
     height = PITCH * len(bars) + 70
     return Figure("time", "Where the time of a step goes",
                   f"A bar per run, {len(bars)} in all; the table below has its parts.", caption,

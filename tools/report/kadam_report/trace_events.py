@@ -64,9 +64,9 @@ def events_of(text):
     try:
         whole = json.loads(text, object_hook=event_of)
     except json.JSONDecodeError as error:
-        raise Refusal(f"it is no whole JSON, from character {error.pos} on") from error
+        raise Refusal(f"it is not valid JSON, from character {error.pos} on") from error
     except (ValueError, RecursionError) as error:
-        raise Refusal("it is no whole JSON that can be read") from error
+        raise Refusal("it is not valid JSON that can be read") from error
     events = whole.get("traceEvents") if isinstance(whole, dict) else None
     if not isinstance(events, list):
         raise Refusal("it has no list traceEvents")
