@@ -19,8 +19,8 @@ std::uint64_t size_of_regular_file(const std::filesystem::path& path) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
   if (error || !std::filesystem::is_regular_file(status)) {
-    throw std::runtime_error(path.string() + ": expected a file that can be read, found " +
-                             (std::filesystem::exists(status) ? "something else" : "none"));
+    throw std::runtime_error(path.string() + ": expected a regular file, found " +
+                             (std::filesystem::exists(status) ? "something else" : "no file"));
   }
   return std::filesystem::file_size(path);
 }

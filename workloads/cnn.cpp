@@ -26,7 +26,7 @@ Cnn::Cnn(const CnnOptions& options, const DataShape& shape, TensorLayoutBuilder 
   if (shape.height < 4 || shape.width < 4) {
     throw std::invalid_argument("kadam::workloads::Cnn: images of " + std::to_string(shape.height) + " x " +
                                 std::to_string(shape.width) +
-                                " pixels, expected at least 4 x 4: it halves twice");
+                                " pixels, expected at least 4 x 4, because the network halves them twice");
   }
   set_tensors(builder);
 }

@@ -42,7 +42,7 @@ inline void require_indices(const char* what, std::span<const std::int64_t> indi
   for (const std::int64_t index : indices) {
     if (index < 0 || index >= examples) {
       throw std::out_of_range("kadam::workloads: " + std::string(what) + " example " + std::to_string(index) +
-                              " was asked for, expected one of 0 to " + std::to_string(examples - 1));
+                              " does not exist, expected one of 0 to " + std::to_string(examples - 1));
     }
   }
 }

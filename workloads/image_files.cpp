@@ -44,7 +44,7 @@ ImageSet read_image_set(const std::filesystem::path& folder, const std::string& 
   IdxArray labels = read_idx(label_path, 1);
   if (images.extents[0] != labels.extents[0]) {
     throw std::runtime_error(label_path.string() + ": at byte 4: expected " +
-                             std::to_string(images.extents[0]) + " labels, as there are images in " +
+                             std::to_string(images.extents[0]) + " labels, one for each image in " +
                              image_path.filename().string() + ", found " + std::to_string(labels.extents[0]));
   }
   return {1, images.extents[1], images.extents[2], std::move(images.bytes), std::move(labels.bytes)};

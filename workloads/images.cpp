@@ -106,7 +106,7 @@ void ImageDataset::segment(std::int64_t patch) {
   if (patch < 1 || shape_.height % patch != 0 || shape_.width % patch != 0) {
     throw std::invalid_argument("kadam::workloads::ImageDataset: patches of " + std::to_string(patch) +
                                 " do not fill images of " + std::to_string(shape_.height) + " x " +
-                                std::to_string(shape_.width) + " pixels: take a divisor of both");
+                                std::to_string(shape_.width) + " pixels: take a patch that divides both");
   }
   shape_.classes += shape_.patch > 0 ? 0 : 1;  // the background
   shape_.patch = patch;

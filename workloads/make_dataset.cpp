@@ -39,14 +39,14 @@ void DataOptions::validate() const {
     refuse("task '" + task + "' is not known: use classify or segment");
   }
   if (task == "segment" && kind != "idx") {
-    refuse("task 'segment' takes what is not black for the foreground, which fits kind 'idx' alone, not '" +
+    refuse("task 'segment' takes pixels that are not black as the foreground, so it needs kind 'idx', not '" +
            kind + "'");
   }
   if (!(std::isfinite(dirichlet_alpha) && dirichlet_alpha >= 0.0)) {
     refuse("dirichlet_alpha is " + std::to_string(dirichlet_alpha) + ", expected 0 or more");
   }
   if (dirichlet_alpha > 0.0 && kind == "text") {
-    refuse("dirichlet_alpha deals out the examples of each class, but text has no classes: leave it 0");
+    refuse("dirichlet_alpha deals out the examples of each class, but text has no classes: leave it at 0");
   }
 }
 

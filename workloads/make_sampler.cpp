@@ -115,7 +115,7 @@ Sampler make_sampler(const Dataset& data, double dirichlet_alpha, const SamplerO
   if (data.training_labels().empty()) {
     throw std::invalid_argument(
         "kadam::workloads::make_sampler: dirichlet_alpha deals out the examples of each class, but these "
-        "data have no classes: take images, or 0");
+        "data have no classes: use images, or set it to 0");
   }
   // The sampler numbers its streams by epoch, from 0.
   const std::uint64_t shard_seed = random_bits(seed, std::numeric_limits<std::uint64_t>::max());
@@ -139,11 +139,11 @@ std::vector<std::int64_t> dirichlet_shard(std::span<const std::uint8_t> labels, 
       return *std::move(shard);
     }
   }
-  throw std::invalid_argument(who + "with alpha " + std::to_string(options.alpha) + " one of " +
-                              std::to_string(options.ranks) + " ranks gets less than " +
+  throw std::invalid_argument(who + "with alpha " + std::to_string(options.alpha) + ", one of " +
+                              std::to_string(options.ranks) + " ranks got fewer than " +
                               std::to_string(options.smallest) + " of " + std::to_string(labels.size()) +
-                              " examples, in " + std::to_string(deals) +
-                              " deals: take a larger alpha, a smaller batch or fewer ranks");
+                              " examples in each of " + std::to_string(deals) +
+                              " attempts: take a larger alpha, a smaller batch or fewer ranks");
 }
 
 }  // namespace kadam::workloads

@@ -14,7 +14,7 @@ void SamplerOptions::validate() const {
   const std::string who = "kadam::workloads::SamplerOptions: ";
   if (batch_per_rank < 1 || ranks < 1) {
     throw std::invalid_argument(who + std::to_string(batch_per_rank) + " examples for each of " +
-                                std::to_string(ranks) + " ranks, expected at least 1 of both");
+                                std::to_string(ranks) + " ranks, expected at least 1 of each");
   }
   if (rank < 0 || rank >= ranks) {
     throw std::invalid_argument(who + "rank is " + std::to_string(rank) + ", expected 0 to " +
@@ -66,15 +66,15 @@ Sampler::Place Sampler::next_place() const {
 void Sampler::restore(const SamplerState& state) {
   const std::string who = "kadam::workloads::Sampler: ";
   if (state.epoch < 0 || state.position < 0 || state.position > options_.examples) {
-    throw std::invalid_argument(who + "epoch " + std::to_string(state.epoch) + " and position " +
-                                std::to_string(state.position) +
-                                " cannot be restored, expected neither below 0 and a position of at most " +
-                                std::to_string(options_.examples) + ": it belongs to other data");
+    throw std::invalid_argument(
+        who + "epoch " + std::to_string(state.epoch) + " and position " + std::to_string(state.position) +
+        " cannot be restored, expected an epoch of 0 or more and a position from 0 to " +
+        std::to_string(options_.examples) + ": this state belongs to other data");
   }
   if (!shard_.empty() && state.position % global_batch() != 0) {
     throw std::invalid_argument(
         who + "position " + std::to_string(state.position) + " cannot be restored, expected a multiple of " +
-        std::to_string(global_batch()) + ": ranks with shards continue on the same number of ranks alone");
+        std::to_string(global_batch()) + ": a run with shards can only continue on the same number of ranks");
   }
   state_ = state;
   shuffled_epoch_ = -1;

@@ -58,11 +58,11 @@ PatchGrid Vit::grid_for(const VitOptions& options, const DataShape& shape) {
   if (shape.height % options.patch != 0 || shape.width % options.patch != 0) {
     throw std::invalid_argument("kadam::workloads::Vit: patches of " + std::to_string(options.patch) +
                                 " do not fill images of " + std::to_string(shape.height) + " x " +
-                                std::to_string(shape.width) + " pixels: take a divisor of both");
+                                std::to_string(shape.width) + " pixels: take a patch that divides both");
   }
   if (shape.patch > 0 && shape.patch != options.patch) {
-    throw std::invalid_argument("kadam::workloads::Vit: patches of " + std::to_string(options.patch) +
-                                " for data with a class per patch of " + std::to_string(shape.patch) +
+    throw std::invalid_argument("kadam::workloads::Vit: patch is " + std::to_string(options.patch) +
+                                ", but the data have one class per patch of " + std::to_string(shape.patch) +
                                 ": make them equal");
   }
   return {shape.channels, shape.height, shape.width, options.patch};

@@ -22,8 +22,7 @@ struct CommandLine {
 std::optional<int> parse(int argc, char** argv, bool is_root, CommandLine& line) {
   CLI::App app(
       "Solves a reaction-diffusion problem and trains a surrogate of the solver on its fields as they "
-      "arise,\n"
-      "with any of Kadam's optimizers. Then judges it on times that it has not seen.\n\n"
+      "arise,\nwith any of Kadam's optimizers. Then tests the surrogate on times that it has not seen.\n\n"
       "  mpirun -n RANKS kadam-insitu [--config FILE] [--optimizer NAME] [--set KEY=VALUE]...",
       "kadam-insitu");
   app.set_version_flag("--version", "kadam-insitu " KADAM_VERSION_STRING);
@@ -31,10 +30,11 @@ std::optional<int> parse(int argc, char** argv, bool is_root, CommandLine& line)
     return app.add_option(name, value, help)->type_name(unit);
   };
   add("--config", "FILE", line.config, "TOML file with the sections solver, surrogate, training, optimizer");
-  add("--set", "KEY=VALUE", line.assignments, "a key of the configuration; counts more than the file")
+  add("--set", "KEY=VALUE", line.assignments, "set a key of the configuration; overrides the file")
       ->expected(1)
       ->take_all();
-  add("--optimizer", "NAME", line.optimizer, "counts more than optimizer.name (default adam)");
+  add("--optimizer", "NAME", line.optimizer,
+      "optimizer to train with; overrides optimizer.name (default adam)");
   add("--run", "FOLDER", line.run, "folder for the results (default runs/DATE-TIME)");
   app.footer(key_help());
   try {
@@ -64,11 +64,11 @@ void create_run(const std::filesystem::path& folder, const std::string& configur
   std::filesystem::create_directories(folder, reason);
   if (reason) {
     throw std::runtime_error(
-        fmt::format("--run {}: the folder cannot be made: {}", folder.string(), reason.message()));
+        fmt::format("--run {}: cannot create the folder: {}", folder.string(), reason.message()));
   }
   std::ofstream file(folder / "config.toml");
   if (!(file << configuration).flush())
-    throw std::runtime_error(folder.string() + ": cannot be written into");
+    throw std::runtime_error(folder.string() + ": cannot write into this folder");
 }
 
 int run(int argc, char** argv, const std::shared_ptr<kadam::Communicator>& program) {

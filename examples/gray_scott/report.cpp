@@ -37,7 +37,7 @@ void write_npy(const std::filesystem::path& path, const HostField& field) {
       }
     }
   }
-  if (!file.flush()) throw std::runtime_error(path.string() + ": cannot be written");
+  if (!file.flush()) throw std::runtime_error(path.string() + ": cannot write this file");
 }
 
 }  // namespace
@@ -107,7 +107,7 @@ void Report::unseen(std::int64_t jump, double time, const Errors& one_jump, cons
            << std::endl;
   if (jump == 1) {
     fmt::print(
-        "\nUnseen times: the solver goes on, the surrogate does not learn any more. Relative L2 errors of u "
+        "\nUnseen times: the solver goes on, the surrogate no longer learns. Relative L2 errors of u "
         "and v\n"
         "             one jump from the solver's state      by itself since the training ended\n"
         "       time  persistence    surrogate              unchanged    surrogate\n");

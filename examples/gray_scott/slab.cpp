@@ -15,10 +15,10 @@ Slab::Slab(MPI_Comm program, std::int64_t width, std::int64_t height, std::int64
   MPI_Comm_rank(program, &rank_);
   MPI_Comm_size(program, &size_);
   if (height / size_ < halo) {
-    throw std::invalid_argument(fmt::format(
-        "a grid of {} rows cannot be cut for {} ranks into slabs of at least {} rows: take a higher "
-        "grid, or fewer ranks",
-        height, size_, halo));
+    throw std::invalid_argument(
+        fmt::format("a grid of {} rows cannot give each of {} ranks at least {} rows: take a larger "
+                    "solver.height, or fewer ranks",
+                    height, size_, halo));
   }
   if (is_staged) host_ = decltype(host_)("gray_scott::halos_on_host", 4 * halo * species * width);
   MPI_Comm_dup(program, &ranks_);

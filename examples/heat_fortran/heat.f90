@@ -37,7 +37,7 @@ program heat
   name = argument(1, 'onebit_adam')
   folder = argument(2, '')
   rows = n*(rank + 1)/ranks - n*rank/ranks
-  if (rows < radius) call fail('too many ranks: each needs 3 rows of 96 at least')
+  if (rows < radius) call fail('too many ranks: each rank needs at least 3 of the 96 rows')
 
   ! Gradients have a communicator of their own, beside that of the halos.
   call MPI_Comm_split(MPI_COMM_WORLD, 0, rank, training)
@@ -87,7 +87,7 @@ program heat
     write (output_unit, '(a, es10.3, a, es10.3)') 'relative error of a jump from an unseen start: surrogate ', error, &
       ', field unchanged ', persistence
     write (output_unit, '(a, i0, a, i0, a)') 'sent per training step and rank: ', &
-      statistics%sent_bytes/statistics%steps_taken, ' B, of ', 4*elements, ' B of a gradient'
+      statistics%sent_bytes/statistics%steps_taken, ' B; the gradient has ', 4*elements, ' B'
   end if
   if (folder /= '') call write_fields(trim(folder))
 

@@ -108,7 +108,7 @@ bool run(const std::string& name) {
   if (communicator->rank() == 0) {
     std::printf("%s on %d ranks: held-out loss %.4f before, %.4f after %d steps\n", name.c_str(),
                 communicator->size(), static_cast<double>(before), static_cast<double>(after), steps);
-    std::printf("%zu B sent per step, of %zu B of a gradient\n", communicator->bytes_sent().total() / steps,
+    std::printf("%zu B sent per step; the gradient has %zu B\n", communicator->bytes_sent().total() / steps,
                 sizeof(float) * static_cast<std::size_t>(flat.layout.elements()));
   }
   return after < 0.1F * before;

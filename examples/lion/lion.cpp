@@ -58,7 +58,8 @@ class Lion final : public kadam::Algorithm {
     void describe(kadam::OptionFields& fields) {
       using kadam::Range;
       common.learning_rate.describe(fields);
-      fields.add("beta1", common.beta1, Range::at_least(0.0).below(1.0), "share of m in a step");
+      fields.add("beta1", common.beta1, Range::at_least(0.0).below(1.0),
+                 "share of m in the direction of a step");
       fields.add("beta2", common.beta2, Range::at_least(0.0).below(1.0), "decay of m");
       fields.add("weight_decay", common.weight_decay, Range::at_least(0.0), "decoupled weight decay");
       fields.add("clip_norm", common.clip_norm, Range::at_least(0.0),

@@ -1,12 +1,13 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A GPT learns to continue a text, byte by byte, trained by Kadam on all ranks of mpirun.
+"""Trains a GPT with Kadam on all ranks of mpirun: it learns to continue a text, byte by byte.
 
   PYTHONPATH=build/python mpirun -n 4 python3 examples/python/gpt_on_text.py
   PYTHONPATH=build/python mpirun -n 4 python3 examples/python/gpt_on_text.py --optimizer local_muon \\
     --set sync_interval=8 --lr 0.012 --width 256 --depth 6 --heads 8 --text FILE
 
-Needs torch, numpy and mpi4py. Says the loss of held-out text, in nats a byte, and how many bytes a rank sent per step.
+Needs torch, numpy and mpi4py. Prints the loss of held-out text in nats per byte, and the bytes that a rank
+sent per step.
 """
 import argparse
 import ast
@@ -35,15 +36,16 @@ def option(text):
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--text", type=pathlib.Path, default="~/.cache/kadam/data/bible-kjv.txt",
-                        help="any file of some MB (default: %(default)s, which scripts/setup.sh writes)")
-    parser.add_argument("--optimizer", choices=kadam.optimizers(), default="onebit_adam", help="default: onebit_adam")
+                        help="any file of a few MB (default: %(default)s, which scripts/setup.sh writes)")
+    parser.add_argument("--optimizer", choices=kadam.optimizers(), default="onebit_adam",
+                        help="optimizer to train with (default: onebit_adam)")
     parser.add_argument("--set", type=option, action="append", default=[], metavar="NAME=VALUE",
-                        help="an option of the optimizer; the warm-up is a quarter of the run unless said here")
-    for name, default, words in (("width", 96, "of the residual stream"), ("depth", 2, "layers"),
-                                 ("heads", 4, "of attention in a layer"),
+                        help="set an option of the optimizer; the warm-up is a quarter of the run unless you set it")
+    for name, default, words in (("width", 96, "width of the residual stream"), ("depth", 2, "number of layers"),
+                                 ("heads", 4, "attention heads of a layer"),
                                  ("context", 64, "bytes that a prediction sees"),
-                                 ("steps", 600, ""), ("batch", 8, "passages per rank and step")):
-        parser.add_argument(f"--{name}", type=int, default=default, help=f"{words} (default: {default})".strip())
+                                 ("steps", 600, "training steps"), ("batch", 8, "passages per rank and step")):
+        parser.add_argument(f"--{name}", type=int, default=default, help=f"{words} (default: {default})")
     parser.add_argument("--lr", type=float, default=0.003, help="largest learning rate (default: 0.003)")
     return parser.parse_args()
 
@@ -156,9 +158,9 @@ def main():
     loss = held_out_loss(network, text, comm)
     if comm.rank == 0:
         engine, = optimizer.engines
-        print(f"{arguments.optimizer} on {comm.size} ranks: held-out loss {loss:.4f} nats a byte after "
+        print(f"{arguments.optimizer} on {comm.size} ranks: held-out loss {loss:.4f} nats per byte after "
               f"{arguments.steps} steps of {engine.elements} parameters")
-        print(f"{engine.sent_bytes / arguments.steps:.0f} B sent per step, of {4 * engine.elements} B of a gradient")
+        print(f"{engine.sent_bytes / arguments.steps:.0f} B sent per step; the gradient has {4 * engine.elements} B")
     optimizer.close()
 
 

@@ -1,13 +1,13 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The Trainer of Hugging Face's transformers with an optimizer of Kadam's, on all ranks of mpirun: a small GPT-2 learns
+"""Runs the Trainer of Hugging Face's transformers with a Kadam optimizer on all ranks of mpirun: a small GPT-2 learns
 to continue a text, byte by byte.
 
   PYTHONPATH=build/python mpirun -n 4 python3 examples/python/hugging_face_trainer.py
   PYTHONPATH=build/python mpirun -n 4 python3 examples/python/hugging_face_trainer.py --optimizer adam --text FILE
 
-Needs transformers, accelerate, torch, numpy and mpi4py. Says the loss of held-out text, in nats a byte, and how many
-bytes a rank sent per step.
+Needs transformers, accelerate, torch, numpy and mpi4py. Prints the loss of held-out text in nats per byte, and
+the bytes that a rank sent per step.
 """
 import argparse
 import os
@@ -29,11 +29,14 @@ import transformers  # noqa: E402
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--text", type=pathlib.Path, default="~/.cache/kadam/data/bible-kjv.txt",
-                        help="any file of some MB (default: %(default)s, which scripts/setup.sh writes)")
+                        help="any file of a few MB (default: %(default)s, which scripts/setup.sh writes)")
     parser.add_argument("--optimizer", choices=("adam", "onebit_adam"), default="onebit_adam",
-                        help="default: onebit_adam")
-    for name, default in (("width", 96), ("depth", 2), ("heads", 4), ("context", 64), ("steps", 600), ("batch", 8)):
-        parser.add_argument(f"--{name}", type=int, default=default, help=f"default: {default}")
+                        help="optimizer to train with (default: onebit_adam)")
+    for name, default, words in (("width", 96, "width of the residual stream"), ("depth", 2, "number of layers"),
+                                 ("heads", 4, "attention heads of a layer"),
+                                 ("context", 64, "bytes that a prediction sees"),
+                                 ("steps", 600, "training steps"), ("batch", 8, "passages per rank and step")):
+        parser.add_argument(f"--{name}", type=int, default=default, help=f"{words} (default: {default})")
     parser.add_argument("--lr", type=float, default=0.003, help="largest learning rate (default: 0.003)")
     return parser.parse_args()
 
@@ -93,9 +96,9 @@ def main():
         loss = comm.allreduce(trainer.evaluate()["eval_loss"]) / comm.size
     if comm.rank == 0:
         engine, = optimizer.engines
-        print(f"{arguments.optimizer} on {comm.size} ranks: held-out loss {loss:.4f} nats a byte after "
+        print(f"{arguments.optimizer} on {comm.size} ranks: held-out loss {loss:.4f} nats per byte after "
               f"{arguments.steps} steps of {engine.elements} parameters")
-        print(f"{engine.sent_bytes / arguments.steps:.0f} B sent per step, of {4 * engine.elements} B of a gradient")
+        print(f"{engine.sent_bytes / arguments.steps:.0f} B sent per step; the gradient has {4 * engine.elements} B")
     optimizer.close()
 
 

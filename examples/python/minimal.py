@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The smallest training from Python: PYTHONPATH=build/python mpirun -n 4 python3 examples/python/minimal.py
 
-Each rank pulls towards its own number; together they end at the mean.
+Each rank pulls x towards its own number; together they end at the mean.
 """
 import sys
 

@@ -1,13 +1,14 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A PyTorch network on Fashion-MNIST, trained by Kadam on all ranks of mpirun or torchrun.
+"""Trains a PyTorch network on Fashion-MNIST with Kadam, on all ranks of mpirun or torchrun.
 
   PYTHONPATH=build/python mpirun -n 4 python3 examples/python/pytorch_fashion_mnist.py
   PYTHONPATH=build/python mpirun -n 4 python3 examples/python/pytorch_fashion_mnist.py --optimizer adam
 
   PYTHONPATH=build/python torchrun --nproc-per-node 4 examples/python/pytorch_fashion_mnist.py
 
-Needs torch and numpy, and with mpirun mpi4py. Says how many held-out images are right, and how many bytes a rank sent per step.
+Needs torch and numpy; mpirun also needs mpi4py. Prints the percentage of held-out images that are right, and the
+bytes that a rank sent per step.
 """
 import argparse
 import gzip
@@ -26,13 +27,15 @@ OPTIONS = {"adam": {}, "onebit_adam": {"warmup_steps": 200}}
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--optimizer", choices=OPTIONS, default="onebit_adam", help="default: onebit_adam")
-    parser.add_argument("--steps", type=int, default=800, help="default: 800")
+    parser.add_argument("--optimizer", choices=OPTIONS, default="onebit_adam",
+                        help="optimizer to train with (default: onebit_adam)")
+    parser.add_argument("--steps", type=int, default=800, help="training steps (default: 800)")
     parser.add_argument("--batch", type=int, default=32, help="images per rank and step (default: 32)")
     parser.add_argument("--lr", type=float, default=0.012, help="largest learning rate (default: 0.012)")
     parser.add_argument("--data", type=pathlib.Path, default="/usr/share/datasets/fashion-mnist",
-                        help="folder of the four files (default: %(default)s, Debian's dataset-fashion-mnist)")
-    parser.add_argument("--checkpoint", type=pathlib.Path, help="go on from the newest here, and save at the end")
+                        help="folder with the four IDX files (default: %(default)s, Debian's dataset-fashion-mnist)")
+    parser.add_argument("--checkpoint", type=pathlib.Path,
+                        help="folder of checkpoints: go on from the newest, and save one at the end")
     return parser.parse_args()
 
 
@@ -137,7 +140,7 @@ def main():
               "are right")
         engine, = optimizer.engines
         sent = engine.sent_bytes / max(1, engine.statistics["steps_taken"] - first)
-        print(f"{sent:.0f} B sent per step, of {4 * engine.elements} B of a gradient")
+        print(f"{sent:.0f} B sent per step; the gradient has {4 * engine.elements} B")
     optimizer.close()
     ranks.end()
 

@@ -25,6 +25,12 @@ static void require(int holds, const char* what) {
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
+static void require_readable(int holds, const char* path) {
+  if (holds) return;
+  fprintf(stderr, "softmax_regression: %s: cannot be read, or is too short\n", path);
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
 static void succeed(kadam_status status, const kadam_error* error) {
   require(status == KADAM_SUCCESS, error->text);
 }
@@ -46,12 +52,12 @@ static unsigned char* read_idx(const char* folder, const char* name, int header,
     snprintf(path, sizeof path, "%s/%s", folder, name);
     file = gzopen(path, "rb");
   }
-  require(file != NULL, path);
+  require_readable(file != NULL, path);
   unsigned char skipped[16];
   unsigned char* data = malloc(bytes);
   require(data != NULL, "out of memory");
-  require(gzread(file, skipped, (unsigned)header) == header, path);
-  require(gzread(file, data, (unsigned)bytes) == (int)bytes, path);
+  require_readable(gzread(file, skipped, (unsigned)header) == header, path);
+  require_readable(gzread(file, data, (unsigned)bytes) == (int)bytes, path);
   gzclose(file);
   return data;
 }
@@ -202,7 +208,7 @@ int main(int argc, char** argv) {
     printf("%s on %d ranks: %.1f %% of %d held-out images are right\n", name, ranks,
            100.0 * (double)accuracy_of(parameters, &test), held_out);
     if (taken > 0) {
-      printf("%.0f B sent per step, of %d B of a gradient\n", (double)statistics.sent_bytes / taken,
+      printf("%.0f B sent per step; the gradient has %d B\n", (double)statistics.sent_bytes / taken,
              (int)(elements * sizeof(float)));
     }
   }

@@ -16,7 +16,7 @@ program = Program(sys.argv[1:])
 CASES = [
     ("not expected: --frobnicate", ["--frobnicate"], 2),
     ("there is no optimizer 'onebit': choose one of adam", ["--optimizer", "onebit"], 2),
-    ("a grid of 5 rows cannot be cut for 2 ranks into slabs of at least 3 rows", ["--set", "solver.height=5"], 2),
+    ("a grid of 5 rows cannot give each of 2 ranks at least 3 rows", ["--set", "solver.height=5"], 2),
     ("used holds metrics.jsonl already", ["--run", "used"], 2),
     ("adam has no option 'beta'", ["--set", "optimizer.beta=1"], 0),
     ("onebit_adam", ["--optimizer", "onebit_adam"], 0),  # needs warmup_steps
@@ -25,7 +25,7 @@ CASES = [
     ("expected section.key=value", ["--set", "solver"], 0),
     ("'lr' is a list of 2 entries for a run of 3000 steps", ["--set", "optimizer.lr=[0.1, 0.2]"], 0),
     ("nowhere.toml: there is no such file", ["--config", "nowhere.toml"], 0),
-    ("the folder cannot be made", ["--run", "file/run"], 0),
+    ("cannot create the folder", ["--run", "file/run"], 0),
 ]
 
 

@@ -26,7 +26,7 @@ if not pathlib.Path("/usr/share/datasets/fashion-mnist").exists():
 def run(ranks, *arguments):
     """Accuracy in percent, bytes sent per step, and everything that was printed."""
     said = program.run(ranks, example, *arguments)
-    found = re.search(r"([\d.]+) % of 10000.*\n(\d+) B sent per step, of 81960 B", said)
+    found = re.search(r"([\d.]+) % of 10000.*\n(\d+) B sent per step; the gradient has 81960 B", said)
     expect(found, said)
     return float(found[1]), int(found[2]), said
 

@@ -32,8 +32,8 @@ def write_text(path):
 def run(text, optimizer):
     said = program.run(2, example, "--text", text, "--optimizer", optimizer, "--steps", STEPS, "--width", 32,
                        "--depth", 1, "--heads", 2, "--context", 32, "--lr", 0.01)
-    found = re.search(r"on 2 ranks: held-out loss ([\d.]+) nats a byte after (\d+) steps of (\d+) parameters\n"
-                      r"(\d+) B sent per step, of (\d+) B of a gradient", said)
+    found = re.search(r"on 2 ranks: held-out loss ([\d.]+) nats per byte after (\d+) steps of (\d+) parameters\n"
+                      r"(\d+) B sent per step; the gradient has (\d+) B", said)
     expect(found and int(found[2]) == STEPS and int(found[5]) == 4 * int(found[3]), said)
     return float(found[1]), int(found[4]), int(found[5]), said
 

@@ -138,7 +138,7 @@ TEST(Configuration, RefusesWhatTheDataCannotBe) {
   expect_in("text has no classes", refusal_of(text, {"data.dirichlet_alpha=0.1"}));
   expect_in("use causal or masked", refusal_of(text, {"data.objective=both"}));
   expect_in("expected above 0 and at most 1", refusal_of(text, {"data.mask_fraction=0"}));
-  expect_in("fits kind 'idx' alone", refusal_of(text, {"data.task=segment"}));
+  expect_in("needs kind 'idx'", refusal_of(text, {"data.task=segment"}));
   expect_in("expected at least 1 pixel", refusal_of("", {"model.kind=vit", "model.patch=0"}));
 }
 

@@ -74,7 +74,7 @@ TEST(MakeModel, SaysWhatWouldBeRight) {
   expect([](ModelOptions& o) { o.kind = "cnn"; }, patches, "a class per patch: use vit");
   expect([](ModelOptions& o) { o.kind = "vit"; }, text, "use transformer");
   expect(vit([](ModelOptions& o) { o.vit.patch = 0; }), fashion, "expected at least 1 pixel");
-  expect(vit([](ModelOptions& o) { o.vit.patch = 5; }), fashion, "take a divisor of both");
+  expect(vit([](ModelOptions& o) { o.vit.patch = 5; }), fashion, "take a patch that divides both");
   expect(vit([](ModelOptions& o) { o.vit.patch = 7; }), patches, "make them equal");
   expect(vit([](ModelOptions& o) { o.transformer.heads = 5; }), fashion, "not a multiple of heads 5");
 }
