@@ -55,7 +55,7 @@ TEST(CMistakes, AreSaidWhenAnOptimizerIsMade) {
           [](kadam_setup* s) { kadam_setup_group(s, nullptr, 1.0, NAN, 0); });
   refuses("kadam_setup_ranks_per_node: expected 0 or more ranks, got -2",
           [](kadam_setup* s) { kadam_setup_ranks_per_node(s, -2); });
-  refuses("kadam_setup_gpu_aware: expected auto, on or off, not perhaps",
+  refuses("kadam_setup_gpu_aware: expected \"auto\", \"on\" or \"off\", got \"perhaps\"",
           [](kadam_setup* s) { kadam_setup_gpu_aware(s, "perhaps"); });
   refuses("kadam_setup_wire: expected \"mpi\" or \"tcp\", got \"ucx\"",
           [](kadam_setup* s) { kadam_setup_wire(s, "ucx"); });
@@ -154,15 +154,15 @@ TEST(CMistakes, OfCallsChangeNothing) {
   refused(kadam_consensus(of.optimizer, x.data(), nullptr, &of.error),
           "kadam_consensus: the array of parameters is NULL");
   refused(kadam_set_model(of.optimizer, x.data(), KADAM_FLOAT32, &of.error),
-          "kadam_set_model: expected KADAM_BFLOAT16 (1) or KADAM_FLOAT16 (2), got 0");
+          "kadam_set_model: expected the format KADAM_BFLOAT16 (1) or KADAM_FLOAT16 (2), got 0");
   refused(kadam_set(of.optimizer, nullptr, 0.1, &of.error), "kadam_set: the name of an option is NULL");
   refused(kadam_set(of.optimizer, "beta1", 0.1, &of.error),
-          "option 'beta1' cannot be set while it trains: only lr, weight_decay and clip_norm can");
+          "option 'beta1' cannot be set during training: only lr, weight_decay and clip_norm can");
   refused(kadam_set(of.optimizer, "lr", NAN, &of.error), "option 'lr': expected a number, 0 or more, got");
   refused(kadam_set_group(of.optimizer, nullptr, 1.0, NAN, &of.error),
           "kadam_set_group: the pattern of a group is NULL");
   refused(kadam_set_group(of.optimizer, "weights", 1.0, NAN, &of.error),
-          "there is no parameter group 'weights': it was made without groups");
+          "there is no parameter group 'weights': the optimizer was made without groups");
   refused(kadam_gradient_ready(of.optimizer, x.data(), 5, 1 << 20, &of.error),
           "gradient_ready (adam): the range [5, 1048576) does not lie within the 2003 elements");
   refused(kadam_get_statistics(of.optimizer, nullptr, &of.error),

@@ -62,7 +62,7 @@ def faults_of_mpi4py_are_told(folder):
             ("raise ImportError('libmpi.so.12 is not there')", 1, "FAILED: libmpi.so.12 is not there"),
             ("raise RuntimeError('cannot load MPI library')", 1, "FAILED: cannot load MPI library"),
             ("Is_initialized = lambda: True\nGet_library_version = lambda: 'Other MPI 1.0, of 2026'\nCOMM_WORLD = None",
-             1, "mpi4py has Other MPI 1.0, Kadam has")):
+             1, "mpi4py uses Other MPI 1.0, but Kadam uses")):
         module.write_text(content)
         done = start(first_path=folder)
         expect(done.returncode == code and words in done.stdout and "All is well" not in done.stdout, done)

@@ -239,7 +239,7 @@ def ranks_without_mpi_send_the_same():
 def others_go_on_without_a_rank():
     """Rank 1 closes its optimizer, which ends its connections."""
     optimizer, x = make("adam", timeout_seconds=30), start()
-    refuses(kadam.SnapshotLost, "call keep_snapshots() before", optimizer.go_on, x)
+    refuses(kadam.SnapshotLost, "no snapshots are kept: call keep_snapshots() first", optimizer.go_on, x)
     optimizer.keep_snapshots(x)
     refuses(kadam.PeerFailure, "use TCP, or start Open MPI 5", optimizer.go_on, x)
     for name in ("onebit_adam", "locally_accumulated_adam") if WORLD.size > 1 else ():
@@ -279,7 +279,7 @@ def others_take_newcomers_in():
         optimizer, x = make(name, own, timeout_seconds=30, allow_alone=True), start()
         doors = [door for door in WORLD.allgather(optimizer.door) if door]
         expect(len(doors) == WORLD.size - 1 and not optimizer.has_newcomers, doors)
-        refuses(kadam.SnapshotLost, "call keep_snapshots() before", optimizer.admit, x)
+        refuses(kadam.SnapshotLost, "no snapshots are kept: call keep_snapshots() first", optimizer.admit, x)
         if comes:
             refuses(ValueError, "they have 'snapshots every 2 steps, spread over 2', "
                     "this process has 'snapshots every 2 steps, spread over 1'",

@@ -53,8 +53,8 @@ CUDA, ROCM = Declared.CUDA, Declared.ROCM
 
 def is_refused(producer, words):
     """As what is written, and as what is read alone."""
-    refuses(ValueError, f"x is on {words}, and this Kadam computes on", optimizer.step, producer, gradient)
-    refuses(ValueError, f"gradient is on {words}, and this Kadam computes on", optimizer.step, x, producer)
+    refuses(ValueError, f"x is on {words}, but this Kadam computes on", optimizer.step, producer, gradient)
+    refuses(ValueError, f"gradient is on {words}, but this Kadam computes on", optimizer.step, x, producer)
     refuses(ValueError, f"gradient is on {words}", optimizer.gradient_ready, producer, 0, 4)
     refuses(ValueError, f"out is on {words}", optimizer.consensus, x, producer)
 

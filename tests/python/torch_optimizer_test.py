@@ -117,7 +117,7 @@ def groups_are_added_before_the_first_step():
     loss_of(model, 0).backward()
     optimizer.step()
     expect(bool(((flat(model) - before).abs() > 0.005).all()), "some parameters do not move")
-    refuses(RuntimeError, "groups can be added before the first step alone", optimizer.add_param_group,
+    refuses(RuntimeError, "groups can only be added before the first step", optimizer.add_param_group,
             {"params": [nn.Parameter(torch.zeros(3))]})
 
 
@@ -438,7 +438,7 @@ def states_of_others_are_refused():
     other = torch.optim.AdamW(model.parameters())
     loss_of(model, 0).backward()
     other.step()
-    refuses(ValueError, "one of another optimizer of PyTorch", optimizer_of(model).load_state_dict, other.state_dict())
+    refuses(ValueError, "that of another optimizer of PyTorch", optimizer_of(model).load_state_dict, other.state_dict())
 
 
 def ranks_start_equal():
@@ -488,7 +488,7 @@ def closing_early_warns():
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         optimizer.close()
-    expect("close() before flush()" in str(said[0].message), said)
+    expect("close() was called before flush()" in str(said[0].message), said)
 
 
 def every_algorithm_trains():

@@ -65,7 +65,7 @@ def trains_with_ours():
     recorder.close()
     save("ours", gradients)
     save("ours.parameters", parameters)
-    refuses(ValueError, "step() after close()", recorder.step)
+    refuses(ValueError, "step() was called after close()", recorder.step)
 
 
 def takes_three_lines():
@@ -153,7 +153,7 @@ def may_be_cut_off():
 
 def mistakes_meet_words():
     model = network()
-    refuses(FileExistsError, "take another folder", kadam.torch.Recorder, model.named_parameters(), folder / "ours", WORLD)
+    refuses(FileExistsError, "choose another folder", kadam.torch.Recorder, model.named_parameters(), folder / "ours", WORLD)
     refuses(TypeError, "model.named_parameters()", kadam.torch.Recorder, model.parameters(), folder / "none", WORLD)
     sparse = nn.Embedding(4, 2, sparse=True)
     recorder = kadam.torch.Recorder(sparse.named_parameters(), folder / "sparse", WORLD)

@@ -11,15 +11,15 @@ void Adam::Options::describe(OptionFields& fields) {
   common.describe(fields);
   describe_moments(fields, moments);
   fields.add("shard_state", shard_state,
-             "divide m, v and the update over the ranks of a node, in one level over all ranks");
+             "divide m, v and the update over the ranks of a node (in one level: over all ranks)");
 }
 
 void Adam::Options::validate(std::string_view owner) const {
   if (!shard_state || moments == MomentFormat::float32) return;
   throw std::invalid_argument(
       std::string(owner) +
-      ": shard_state cuts the blocks of moments = \"8bit\": choose one of them; 8 bits "
-      "save as much as four ranks that divide float32");
+      ": options 'shard_state' and 'moments': shard_state would cut the blocks of moments = \"8bit\": set "
+      "only one of the two (8 bits save as much memory as four ranks that divide float32)");
 }
 
 AlgorithmCost Adam::cost(const Options& options, const Problem& problem) {

@@ -22,13 +22,14 @@ void EfficientAdam::Options::describe(OptionFields& fields) {
   codec.describe(fields);
   add_variance(fields, variance);
   fields.add("variance_sync_interval", variance_sync_interval, Range::at_least(0),
-             "steps between means of a factored variance over the ranks (0: never), or auto: 10");
+             "steps between means of the factored variance over the ranks (0: never; auto: 10)");
 }
 
 void EfficientAdam::Options::validate(std::string_view owner) const {
   codec.validate(owner);
-  require_option(factors_variance() || variance_sync_interval.automatic, owner,
-                 "option 'variance_sync_interval': goes with variance = \"factored\"");
+  require_option(
+      factors_variance() || variance_sync_interval.automatic, owner,
+      "option 'variance_sync_interval' needs variance = \"factored\": set that, or leave the option out");
 }
 
 AlgorithmCost EfficientAdam::cost(const Options& options, const Problem& problem) {

@@ -8,9 +8,10 @@
 namespace kadam {
 
 void describe_moments(OptionFields& fields, MomentFormat& moments) {
-  fields.add_choice<MomentFormat>(
-      "moments", moments, {{"float32", MomentFormat::float32}, {"8bit", MomentFormat::eight_bit}},
-      "as they are kept; 8 bits are a share of the largest of 256, rounded by chance");
+  fields.add_choice<MomentFormat>("moments", moments,
+                                  {{"float32", MomentFormat::float32}, {"8bit", MomentFormat::eight_bit}},
+                                  "format of m and v in memory; 8bit: each element as a share of the largest "
+                                  "in its block of 256, rounded stochastically");
 }
 
 EightBitMoments::EightBitMoments(const ExecutionSpace& exec, const std::string& label,

@@ -25,8 +25,8 @@ std::vector<VarianceShape> shapes_of(const std::vector<Tensor>& tensors) {
 void add_variance(OptionFields& fields, Variance& variance) {
   fields.add_choice<Variance>("variance", variance,
                               {{"own", Variance::own}, {"factored", Variance::factored}},
-                              "own: each rank's own; factored: of a matrix a number for each row and column, "
-                              "whose means over the ranks all get");
+                              "own: a full variance on each rank; factored: for a matrix, one number for "
+                              "each row and column, averaged over the ranks from time to time");
 }
 
 FactoredVariance::FactoredVariance(const ExecutionSpace& exec, const std::vector<Tensor>& tensors,

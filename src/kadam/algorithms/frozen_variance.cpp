@@ -24,19 +24,19 @@ bool VarianceStability::holds_at(std::int64_t step, double one_norm) {
 
 void FrozenVariance::Options::describe(OptionFields& fields) {
   fields.add("warmup_steps", warmup_steps, Range::at_least(1),
-             "steps of the warm-up, after which the variance is frozen; must be given");
+             "required: steps of the warm-up; after it the variance stays frozen");
   std::vector<std::string> codes = code_names(CodesThat::have_zero);
   codes.insert(codes.begin(), WarmupMean::no_code);
   fields.add_choice(
       "warmup_code", warmup_code, codes,
-      "of the mean gradient in the warm-up: one that can say 0, or v would be that of the code");
+      "code of the mean gradient in the warm-up, one that can represent 0 (none: the dense mean)");
   describe_floor(fields, variance_floor);
 }
 
 void FrozenVariance::Options::validate(std::string_view owner) const {
-  require_option(
-      warmup_steps.automatic || warmup_steps.steps > 0, owner,
-      "option 'warmup_steps' is needed: a number of steps > 0 (15 to 25 % of the run is usual), or \"auto\"");
+  require_option(warmup_steps.automatic || warmup_steps.steps > 0, owner,
+                 "option 'warmup_steps' is needed: give a number of steps above 0 (15 to 25 % of the run is "
+                 "usual), or \"auto\"");
 }
 
 void FrozenVariance::Options::divide(StepPhase& warmup, StepPhase& after) const {
@@ -46,8 +46,9 @@ void FrozenVariance::Options::divide(StepPhase& warmup, StepPhase& after) const 
 }
 
 void FrozenVariance::describe_floor(OptionFields& fields, double& variance_floor) {
-  fields.add("variance_floor", variance_floor, Range::at_least(0.0).up_to(1.0),
-             "smallest root of v, as part of its scale block's root mean square (0: as published)");
+  fields.add(
+      "variance_floor", variance_floor, Range::at_least(0.0).up_to(1.0),
+      "smallest sqrt(v), as a fraction of its root mean square in the scale block (0: none, as published)");
 }
 
 FrozenVariance::FrozenVariance(const Options& options, const CommonOptions& common)

@@ -61,18 +61,19 @@ void FrozenVarianceAdam::Options::describe(OptionFields& fields) {
 void FrozenVarianceAdam::Options::validate(std::string_view owner) const {
   codec.validate(owner);
   variance.validate(owner);
-  require_option(
-      codec.errors == NumberFormat::float32 || variance.warmup_code == WarmupMean::no_code, owner,
-      "option 'errors': a warm-up with a code adds gradients to them, in float32: leave out errors "
-      "or warmup_code");
+  require_option(codec.errors == NumberFormat::float32 || variance.warmup_code == WarmupMean::no_code, owner,
+                 "options 'errors' and 'warmup_code': a warm-up with a code adds gradients to the errors, "
+                 "which must then be float32: leave out one of the two");
 }
 
 void FrozenVarianceAdam::Apmsqueeze::validate(std::string_view owner) const {
   Options::validate(owner);
   require_option(!common.bias_correction, owner,
-                 "option 'bias_correction': the algorithm has none; leave it out, or use onebit_adam");
-  require_option(!variance.warmup_steps.automatic, owner,
-                 "option 'warmup_steps': \"auto\" is onebit_adam's: give a number of steps");
+                 "option 'bias_correction': apmsqueeze has no bias correction: leave the option out, or use "
+                 "onebit_adam");
+  require_option(
+      !variance.warmup_steps.automatic, owner,
+      "option 'warmup_steps': apmsqueeze does not take \"auto\": give a number of steps, or use onebit_adam");
 }
 
 AlgorithmCost FrozenVarianceAdam::cost(const Options& options, const Problem& problem) {

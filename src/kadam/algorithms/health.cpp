@@ -16,38 +16,33 @@ std::string number(double value) {
 
 void add_error_ratio(double ratio, std::vector<Warning>& list) {
   if (std::isfinite(ratio) && ratio <= largest_error_ratio) return;
-  list.push_back(
-      {"error_ratio",
-       "what compression owes is " + number(ratio) +
-           " times what a step delivers: lower the learning rate, or send more (bits, density, a smaller "
-           "block)"});
+  list.push_back({"error_ratio", "the errors of compression are " + number(ratio) +
+                                     " times as large as the result of the last exchange: lower the learning "
+                                     "rate, or send more (more bits, a higher density, a smaller block)"});
 }
 
 void add_variance_drift(double drift, std::vector<Warning>& list) {
   if (drift >= smallest_variance_drift && drift <= largest_variance_drift) return;
-  list.push_back({"variance_drift",
-                  "gradients are now " + number(drift) +
-                      " times as large in the mean square as when the variance was frozen: steps are too " +
-                      (drift > 1.0 ? "long" : "short") +
-                      "; a longer warm-up lets the variance settle first"});
+  list.push_back({"variance_drift", "the mean square of the gradients is now " + number(drift) +
+                                        " times its value when the variance was frozen: steps are too " +
+                                        (drift > 1.0 ? "long" : "short") +
+                                        "; make the warm-up longer, so that the variance settles first"});
 }
 
 void add_variance_spread(double spread, std::vector<Warning>& list) {
   if (spread <= largest_variance_spread) return;
   list.push_back(
-      {"variance_spread",
-       "the variance of one rank is " + number(spread) +
-           " times that of another: their data differ; give the ranks data alike, or set a smaller "
-           "variance_sync_interval where there is one"});
+      {"variance_spread", "the variance of one rank is " + number(spread) +
+                              " times that of another: their data differ; shuffle the data over the ranks, "
+                              "or set a smaller variance_sync_interval if the optimizer has one"});
 }
 
 void add_largest_step(const LargestStep& step, std::vector<Warning>& list) {
   if (step.over_learning_rate <= largest_largest_step) return;  // else larger, or no number
-  list.push_back({"largest_step",
-                  "the largest step is " + number(step.over_learning_rate) +
-                      " times the learning rate, in tensor '" + step.tensor_name +
-                      "': its variance is noise beside that of its scale block; set variance_floor = 0.1, or "
-                      "keep the tensor dense"});
+  list.push_back({"largest_step", "the largest step is " + number(step.over_learning_rate) +
+                                      " times the learning rate, in tensor '" + step.tensor_name +
+                                      "', where the variance is only noise compared with the rest of its "
+                                      "scale block: set variance_floor = 0.1, or keep the tensor dense"});
 }
 
 }  // namespace

@@ -39,43 +39,48 @@ void DelayedVarianceMean::apply(const ExecutionSpace& exec, Phases& phases, doub
 void LocalMomentsAdam::Options::describe(OptionFields& fields) {
   common.describe(fields);
   fields.add("warmup_steps", warmup_steps, Range::at_least(0), "dense steps at the beginning");
-  fields.add("density", density, Range::above(0.0).up_to(1.0), "part of the residual that is sent");
+  fields.add("density", density, Range::above(0.0).up_to(1.0),
+             "fraction of the residual's entries that is sent");
   fields.add("select_block", select_block, Range::at_least(0).up_to(65536),
-             "elements of which the largest are sent (0: all at once)");
+             "length of the blocks whose largest elements are sent (0: one block of all elements)");
   add_variance(fields, variance);
-  fields.add("variance_sync_interval", variance_sync_interval, Range::at_least(0),
-             "steps between exact means of the variance (0: never), or auto: 50, with a factored one 10");
-  fields.add("variance_delay", variance_delay, Range::at_least(0),
-             "steps after which such a mean is applied, travelling meanwhile (0: at once)");
+  fields.add(
+      "variance_sync_interval", variance_sync_interval, Range::at_least(0),
+      "steps between exact means of the variance (0: never; auto: 50, or 10 with variance = factored)");
+  fields.add(
+      "variance_delay", variance_delay, Range::at_least(0),
+      "steps until a mean of the variance is applied; until then it travels in the background (0: at once)");
   fields.add_choice<Progress>(
       "progress", progress,
       {{"thread", Progress::thread}, {"poll", Progress::poll}, {"none", Progress::none}},
-      "what moves background exchanges on: calls by the program to poll; none: they block");
+      "driver of background exchanges; thread: a thread of Kadam; poll: the program's calls of progress(); "
+      "none: nobody, so they block");
   fields.add("step_ahead", step_ahead, Range::at_least(0.0).up_to(1.0),
-             "part of the own residual that a rank works ahead by");
-  fields.add_choice<SparseExchange>(
-      "exchange", exchange, {{"own", SparseExchange::own}, {"owner", SparseExchange::owner}},
-      "own: every rank sums all that is sent; owner: each a region, and selects again");
+             "fraction of its own residual that a rank applies in advance");
+  fields.add_choice<SparseExchange>("exchange", exchange,
+                                    {{"own", SparseExchange::own}, {"owner", SparseExchange::owner}},
+                                    "own: every rank gets all selected entries and sums them; owner: each "
+                                    "rank sums its part of the vector and selects again");
   fields.add("value_bits", value_bits,
-             "32: values are sent as they are; 2: their sign and one of two magnitudes, the rest stays");
+             "bits of a sent value; 32: float32; 2: its sign and one of two magnitudes, the rest stays in "
+             "the residual");
 }
 
 void LocalMomentsAdam::Options::validate(std::string_view owner) const {
   require_option(variance_delay == 0 || variance_delay < variance_interval(), owner,
                  "option 'variance_delay': expected 0 (at once), or fewer steps than variance_sync_interval");
-  require_option(
-      variance_delay == 0 || !factors_variance(), owner,
-      "option 'variance_delay': goes with variance = \"own\": the means of factors are too short to "
-      "travel in the background");
+  require_option(variance_delay == 0 || !factors_variance(), owner,
+                 "option 'variance_delay' needs variance = \"own\": means of a factored variance are too "
+                 "short to travel in the background: leave the option out");
   require_option(value_bits == 32 || value_bits == 2, owner,
                  "option 'value_bits': expected 32 or 2, got " + std::to_string(value_bits));
   if (value_bits == 32) return;
   require_option(exchange == SparseExchange::own, owner,
-                 "option 'value_bits': 2 goes with exchange = \"own\": an owner would send the mean with two "
-                 "magnitudes again, and nobody would keep what that loses");
+                 "option 'value_bits': 2 needs exchange = \"own\": an owner would round the mean to two "
+                 "magnitudes again, and no rank would keep the error of that");
   require_option(
       select_block > 0 && select_block <= SparseMessage::largest_level_block, owner,
-      "option 'value_bits': 2 goes with a select_block from 1 to 4096, got " + std::to_string(select_block));
+      "option 'value_bits': 2 needs a select_block from 1 to 4096, got " + std::to_string(select_block));
 }
 
 /// Exact means of the variance now and then. If they are not delayed, the step waits for them.

@@ -62,18 +62,19 @@ void LocalRounds::Options::describe(OptionFields& fields) {
   common.describe(fields);
   std::vector<std::string> words = {"none"};
   for (const Preset& one : presets) words.push_back(one.name);
-  fields.add_choice("preset", preset, words, "options that make it a published algorithm");
+  fields.add_choice("preset", preset, words, "sets the options of a published algorithm");
   fields.add("sync_interval", sync_interval, Range::at_least(1),
              "steps that ranks take alone before a round");
   mean.describe(fields);
-  fields.add("outer_lr", outer_lr, Range::at_least(0.0), "of the step that a round takes");
-  fields.add("outer_momentum", outer_momentum, Range::at_least(0.0).below(1.0), "Nesterov's, of rounds");
+  fields.add("outer_lr", outer_lr, Range::at_least(0.0), "learning rate of the step that a round takes");
+  fields.add("outer_momentum", outer_momentum, Range::at_least(0.0).below(1.0),
+             "Nesterov momentum of the steps that rounds take");
   fields.add("step_ahead", step_ahead, Range::at_least(0.0).up_to(1.0),
-             "part of what its code owes that a rank works ahead by");
+             "fraction of its code's errors that a rank applies in advance; in one level only");
   fields.add("round_delay", round_delay, Range::at_least(0),
-             "steps that a round travels while ranks compute on (0: they wait for it)");
+             "steps that a round travels while the ranks go on computing (0: they wait for it)");
   fields.add_choice<bool>("nonfinite", agrees_each_step, {{"round", false}, {"each_step", true}},
-                          "when ranks hear of a NaN or Inf, and of signals");
+                          "when ranks learn of a NaN or Inf on another rank, and of signals");
   add_variance(fields, variance);
   if (!matrices.empty()) Muon::Options::describe_matrices(fields, matrices);
 }
@@ -81,19 +82,19 @@ void LocalRounds::Options::describe(OptionFields& fields) {
 void LocalRounds::Options::validate(std::string_view owner) const {
   mean.validate(owner);
   require_option(round_delay < sync_interval, owner,
-                 "option 'round_delay': a round has to arrive before the next one sets out: give less than "
-                 "'sync_interval'");
+                 "option 'round_delay': a round must arrive before the next one starts: give fewer steps "
+                 "than 'sync_interval'");
   require_option(round_delay == 0 || !mean.is_sparse(), owner,
-                 "option 'round_delay' is not for code = \"topk\": choose another code, or leave it out");
-  require_option(
-      round_delay == 0 || step_ahead == 0.0, owner,
-      "options 'round_delay' and 'step_ahead': what a code owes is not known while a round travels: "
-      "give one of the two");
+                 "option 'round_delay' does not work with code = \"topk\": choose another code, or leave the "
+                 "option out");
+  require_option(round_delay == 0 || step_ahead == 0.0, owner,
+                 "options 'round_delay' and 'step_ahead': the errors of the code are not known while a round "
+                 "travels: give only one of the two");
   const double largest = *std::max_element(common.learning_rate.lr.begin(), common.learning_rate.lr.end());
   const auto steps = static_cast<double>(sync_interval + round_delay);
   require_option(largest * steps * common.weight_decay < 1.0, owner,
-                 "options 'lr', 'weight_decay', 'sync_interval': expected a product below 1, or the weights "
-                 "decay to nothing within a round");
+                 "options 'lr', 'weight_decay', 'sync_interval': expected lr * weight_decay * (sync_interval "
+                 "+ round_delay) below 1, else the weights decay to nothing within a round");
 }
 
 SpectralTensors LocalRounds::Options::tensors(const TensorLayout& layout,
@@ -236,9 +237,10 @@ bool LocalRounds::agree(Step& step) {
 void LocalRounds::refuse_different_settings(const Step& step) const {
   const std::string owner = "kadam::Optimizer";
   step.settings.require_equal(communicator(), owner, common().groups);
-  throw std::invalid_argument(owner +
-                              ": ranks have set values before different steps of a round, or started "
-                              "from different parameters");
+  throw std::invalid_argument(
+      owner +
+      ": ranks have set values before different steps of a round, or started from different parameters: set "
+      "the same values before the same step, and start all ranks from one seed");
 }
 
 void LocalRounds::round(const Step& step) {

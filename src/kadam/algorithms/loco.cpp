@@ -28,7 +28,7 @@ void Loco::Options::describe(OptionFields& fields) {
   fields.add("error_beta", error_beta, Range::at_least(0.0).below(1.0), "decay of the moving-average error");
   fields.add("error_reset", error_reset, Range::at_least(0),
              "steps after which the error is set to 0 (0: never)");
-  fields.add_choice("parameters", parameters, {"float32", "bf16"}, "how parameters are sent");
+  fields.add_choice("parameters", parameters, {"float32", "bf16"}, "format in which parameters are sent");
 }
 
 bool Loco::Options::rounds(const Arrangement& ranks) const {

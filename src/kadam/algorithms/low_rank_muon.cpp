@@ -10,9 +10,10 @@ namespace kadam {
 void LowRankMuon::Options::describe(OptionFields& fields) {
   common.describe(fields);
   Muon::Options::describe_matrices(fields, matrices);
-  fields.add("rank", rank, Range::at_least(1), "columns of a factor, at most a matrix's shorter side");
-  fields.add("factor_bits", factor_bits, "bits of a factor's element: 4, 8 or 32");
-  fields.add("seed", seed, Range::at_least(0), "of the columns that factors begin with");
+  fields.add("rank", rank, Range::at_least(1),
+             "columns of a factor; never more than the shorter side of its matrix");
+  fields.add("factor_bits", factor_bits, "bits of an element of a factor: 4, 8 or 32");
+  fields.add("seed", seed, Range::at_least(0), "seed of the first columns of the factors");
 }
 
 void LowRankMuon::Options::validate(std::string_view owner) const {

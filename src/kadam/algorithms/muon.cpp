@@ -5,8 +5,9 @@
 namespace kadam {
 
 void Muon::Options::describe_matrices(OptionFields& fields, std::string& matrices) {
-  fields.add("matrices", matrices,
-             "which follow their orthogonalised momentum: all, or patterns of names and commas");
+  fields.add(
+      "matrices", matrices,
+      "matrices that follow their orthogonalised momentum: all, or patterns of names, separated by commas");
 }
 
 void Muon::Options::describe(OptionFields& fields) {

@@ -26,7 +26,8 @@ void require_tensors(const std::vector<std::string>& patterns, const TensorLayou
   for (const std::string& pattern : patterns) {
     const bool fits = std::any_of(layout.tensors().begin(), layout.tensors().end(),
                                   [&](const Tensor& tensor) { return matches(pattern, tensor.name); });
-    if (!fits) throw std::invalid_argument("option 'matrices': '" + pattern + "' fits the name of no tensor");
+    if (!fits)
+      throw std::invalid_argument("option 'matrices': the pattern '" + pattern + "' matches no tensor");
   }
 }
 

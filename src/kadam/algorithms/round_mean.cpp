@@ -28,24 +28,25 @@ struct AddResidual {
 }  // namespace
 
 void RoundMean::Options::describe(OptionFields& fields) {
-  fields.add("block", block, Range::at_least(0),
-             "elements that share a scale (0: one scale per chunk), or of which topk takes the largest");
+  fields.add(
+      "block", block, Range::at_least(0),
+      "elements that share a scale (0: one scale per chunk); topk: elements from which it sends the largest");
   fields.add_choice<SignScale>("scale", scale, {{"rms", SignScale::rms}, {"mean_abs", SignScale::mean_abs}},
-                               "of 1-bit codes");
+                               "scale of a block in 1-bit codes");
   std::vector<std::string> words = code_names();
   words.insert(words.begin(), "none");
   words.emplace_back("topk");
   describe_code(fields, code, words);
-  fields.add("density", density, Range::above(0.0).up_to(1.0), "topk: part of the entries that is sent");
+  fields.add("density", density, Range::above(0.0).up_to(1.0), "topk: fraction of the entries that is sent");
   fields.add("residual_decay", residual_decay, Range::at_least(0.0).up_to(1.0),
-             "factor on errors after an exchange (0.95 suits topk)");
+             "factor on the errors of the code after an exchange (0.95 suits topk)");
 }
 
 void RoundMean::Options::validate(std::string_view owner) const {
   require_option(code == SignQuantiser::name || scale == SignScale::rms, owner,
                  "option 'scale' is for 1-bit codes: leave it out, or set code = \"sign\"");
   require_option(!is_sparse() || (block >= 1 && block <= 4096), owner,
-                 "option 'block': topk selects from blocks of 1 to 4096 elements");
+                 "option 'block': code = \"topk\" needs blocks of 1 to 4096 elements");
 }
 
 void RoundMean::Options::add(const Problem& problem, StepPhase& phase, MemoryUse& use) const {
@@ -204,8 +205,8 @@ void RoundMean::add_owed(const ExecutionSpace& exec, const Vector<float>& target
 void RoundMean::require_own_errors() const {
   if (places_ == 1 || !is_grouped_) return;
   throw std::invalid_argument(
-      "option 'step_ahead': in two levels what the code owes is that of a node, not of a rank: leave it "
-      "out, or exchange in one level");
+      "option 'step_ahead': in two levels the errors of the code belong to a node, not to a rank: leave the "
+      "option out, or exchange in one level");
 }
 
 const Vector<float>& RoundMean::own_errors() const {

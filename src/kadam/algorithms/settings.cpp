@@ -33,7 +33,7 @@ double settable_number(std::string_view owner, const std::string& what, const Op
 }
 
 std::string text_of_setting(double value) {
-  if (std::isnan(value)) return "as it was made";
+  if (std::isnan(value)) return "unchanged";
   return value < 0.0 ? "the optimizer's" : to_text(OptionValue(value));
 }
 
@@ -45,7 +45,7 @@ void Settings::set(std::string_view owner, const OptionMap& values) {
                                     [&wanted = option](const Settable& one) { return one.name == wanted; });
     require_option(
         found != settable.end(), owner,
-        "option '" + option + "' cannot be set while it trains: only lr, weight_decay and clip_norm can");
+        "option '" + option + "' cannot be set during training: only lr, weight_decay and clip_norm can");
     this->*(found->place) = settable_number(owner, "option '" + option + "'", value);
   }
 }
@@ -57,8 +57,8 @@ void Settings::set_group(std::string_view owner, const std::vector<ParameterGrou
   const auto found = std::find_if(made.begin(), made.end(),
                                   [&](const ParameterGroup& group) { return group.tensors == tensors; });
   require_option(found != made.end(), owner,
-                 "there is no parameter group '" + std::string(tensors) +
-                     "': " + (known.empty() ? "it was made without groups" : "its groups are " + known));
+                 "there is no parameter group '" + std::string(tensors) + "': " +
+                     (known.empty() ? "the optimizer was made without groups" : "its groups are " + known));
   const std::string what = "parameter group '" + std::string(tensors) + "', ";
   (void)settable_number(owner, what + "lr_scale", lr_scale);
   if (decay) (void)settable_number(owner, what + "weight_decay", *decay);

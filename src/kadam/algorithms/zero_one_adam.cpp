@@ -92,20 +92,19 @@ void ZeroOneAdam::Options::describe(OptionFields& fields) {
   fields.add("variance_freeze_step", variance_freeze_step, Range::at_least(0),
              "last step that may update the variance (0: end of lr_warmup_steps)");
   fields.add("variance_kappa", variance_kappa, Range::at_least(1),
-             "variance steps before their distance doubles");
+             "updates of the variance before the distance between them doubles");
   fields.add("sync_doubling_steps", sync_doubling_steps, Range::at_least(1),
-             "steps before the distance of syncs doubles");
+             "steps before the distance between synchronisations doubles");
   fields.add("sync_interval_max", sync_interval_max, Range::at_least(1),
-             "largest number of steps between syncs");
+             "largest number of steps between synchronisations");
   FrozenVariance::describe_floor(fields, variance_floor);
 }
 
 void ZeroOneAdam::Options::validate(std::string_view owner) const {
   codec.validate(owner);
-  require_option(
-      variance_freeze_step > 0 || common.learning_rate.lr_warmup_steps > 0, owner,
-      "option 'variance_freeze_step' is needed where there is no lr_warmup_steps to take it from: 10 "
-      "to 25 % of the run is usual");
+  require_option(variance_freeze_step > 0 || common.learning_rate.lr_warmup_steps > 0, owner,
+                 "option 'variance_freeze_step' is needed if lr_warmup_steps is 0: give a number of steps "
+                 "(10 to 25 % of the run is usual)");
 }
 
 ZeroOnePolicy::Options ZeroOneAdam::Options::policy() const {

@@ -28,7 +28,7 @@ kadam_status load(const char* call, kadam_optimizer* optimizer, float* parameter
     kadam_optimizer& of = usable(optimizer);
     const kadam::Parameters own = of.in(parameters);
     const std::optional<kadam::checkpoint::Restored> restored = read(of, own);
-    if (!restored) throw Failure(KADAM_NO_CHECKPOINT, "there is no checkpoint");
+    if (!restored) throw Failure(KADAM_NO_CHECKPOINT, "there is no checkpoint in this folder");
     of.give_back(own, parameters);
     of.words = kadam::c_api::words_of(restored->program);
     if (step != nullptr) *step = restored->step;

@@ -51,7 +51,7 @@ kadam_status report_exception(const char* call, kadam_error* error) noexcept {
   } catch (const std::exception& failure) {
     return report(error, KADAM_FAILURE, {failure.what()});
   } catch (...) {
-    return report(error, KADAM_FAILURE, {"an exception that is no std::exception"});
+    return report(error, KADAM_FAILURE, {"an exception that is not a std::exception"});
   }
 }
 

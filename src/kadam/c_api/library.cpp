@@ -20,7 +20,9 @@ const char* kadam_execution_space(void) {
 kadam_status kadam_kokkos_initialize(int threads, kadam_error* error) {
   return guarded(__func__, error, [&] {
     if (Kokkos::is_initialized() || Kokkos::is_finalized())
-      throw Failure(KADAM_NOT_READY, "Kokkos can be initialised once in a program, and has been");
+      throw Failure(
+          KADAM_NOT_READY,
+          "Kokkos was initialised already, and a program can initialise it only once: leave out this call");
     if (threads < 0) {
       throw std::invalid_argument("kadam_kokkos_initialize: expected 0 or more threads, got " +
                                   std::to_string(threads));
@@ -34,7 +36,8 @@ kadam_status kadam_kokkos_initialize(int threads, kadam_error* error) {
 
 kadam_status kadam_kokkos_finalize(kadam_error* error) {
   return guarded(__func__, error, [&] {
-    if (!Kokkos::is_initialized()) throw Failure(KADAM_NOT_READY, "Kokkos is not initialised");
+    if (!Kokkos::is_initialized())
+      throw Failure(KADAM_NOT_READY, "Kokkos is not initialised, so there is nothing to finalise");
     Kokkos::finalize();
   });
 }

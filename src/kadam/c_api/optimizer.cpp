@@ -56,7 +56,7 @@ void require_kokkos() {
   throw Failure(
       KADAM_NOT_READY,
       Kokkos::is_finalized()
-          ? "Kokkos was finalised already: destroy optimizers before"
+          ? "Kokkos was finalised already: destroy optimizers before that"
           : "Kokkos is not initialised: call kadam_kokkos_initialize() or Kokkos::initialize() first");
 }
 
@@ -100,7 +100,8 @@ std::shared_ptr<Communicator> communicator_of(const kadam_setup& setup, MPI_Comm
 
 kadam_status without_checkpoints(const char* call, kadam_error* error) {
   return guarded(call, error, [] {
-    throw Failure(KADAM_NOT_BUILT, "this library was built without checkpoints (KADAM_ENABLE_CHECKPOINT)");
+    throw Failure(KADAM_NOT_BUILT,
+                  "this library was built without checkpoints: build it with KADAM_ENABLE_CHECKPOINT=ON");
   });
 }
 
@@ -149,7 +150,8 @@ kadam_status kadam_set_stream(kadam_optimizer* optimizer, void* stream, kadam_er
     of.exec = kadam::ExecutionSpace(static_cast<hipStream_t>(stream));
 #else
     (void)stream;
-    throw kadam::c_api::Failure(KADAM_NOT_BUILT, "kernels run on the host here: there are no streams");
+    throw kadam::c_api::Failure(
+        KADAM_NOT_BUILT, "this library computes on the host, where there are no streams: leave out this call");
 #endif
   });
 }
@@ -159,8 +161,9 @@ kadam_status kadam_set_model(kadam_optimizer* optimizer, void* model, kadam_form
   return guarded(__func__, error, [&] {
     kadam_optimizer& of = usable(optimizer);
     if (model != nullptr && format != KADAM_BFLOAT16 && format != KADAM_FLOAT16) {
-      throw std::invalid_argument("kadam_set_model: expected KADAM_BFLOAT16 (1) or KADAM_FLOAT16 (2), got " +
-                                  std::to_string(format));
+      throw std::invalid_argument(
+          "kadam_set_model: expected the format KADAM_BFLOAT16 (1) or KADAM_FLOAT16 (2), got " +
+          std::to_string(format));
     }
     of.arrays.set_model(
         model, format == KADAM_FLOAT16 ? kadam::NumberFormat::float16 : kadam::NumberFormat::bfloat16,

@@ -33,7 +33,8 @@ void set_option(const char* call, kadam_setup* setup, const char* option,
 
 kadam::Staging staging_of(std::string_view word) {
   if (const auto staging = kadam::staging_from(word)) return *staging;
-  throw std::invalid_argument("kadam_setup_gpu_aware: expected auto, on or off, not " + std::string(word));
+  throw std::invalid_argument("kadam_setup_gpu_aware: expected \"auto\", \"on\" or \"off\", got \"" +
+                              std::string(word) + '"');
 }
 
 }  // namespace
@@ -148,9 +149,8 @@ void kadam_setup_ranks_per_node(kadam_setup* setup, int ranks) {
 }
 
 void kadam_setup_gpu_aware(kadam_setup* setup, const char* word) {
-  change(__func__, setup, [&](kadam_setup& of) {
-    of.exchange.staging = staging_of(&required(word, "the word of kadam_setup_gpu_aware"));
-  });
+  change(__func__, setup,
+         [&](kadam_setup& of) { of.exchange.staging = staging_of(&required(word, "the word")); });
 }
 
 void kadam_setup_piece_bytes(kadam_setup* setup, int64_t bytes) {
@@ -175,7 +175,7 @@ void kadam_setup_timeout_seconds(kadam_setup* setup, double seconds) {
 
 void kadam_setup_wire(kadam_setup* setup, const char* word) {
   change(__func__, setup, [&](kadam_setup& of) {
-    const std::string_view wire = &required(word, "the word of kadam_setup_wire");
+    const std::string_view wire = &required(word, "the word");
     if (wire != "mpi" && wire != "tcp") {
       throw std::invalid_argument("kadam_setup_wire: expected \"mpi\" or \"tcp\", got \"" +
                                   std::string(wire) + '"');

@@ -72,7 +72,8 @@ void adopt(kadam_optimizer& of, const Snapshots::Restored& restored, const kadam
 
 void require_snapshots(const kadam_optimizer& of, const char* call) {
   if (!of.snapshots)
-    throw Failure(KADAM_NO_SNAPSHOT, std::string(call) + ": call kadam_keep_snapshots() before");
+    throw Failure(KADAM_NO_SNAPSHOT,
+                  std::string(call) + ": no snapshots are kept: call kadam_keep_snapshots() first");
 }
 
 }  // namespace

@@ -191,7 +191,7 @@ contains
     if (.not. fits(this, 'gradient', size(gradient, kind=int64), stat, errmsg)) return
     ! A contiguous argument would be a copy of an array that is not, gone when this returns.
     if (.not. is_contiguous(gradient)) then
-      call refuse('the gradient of gradient_ready() has to be contiguous', stat, errmsg)
+      call refuse('kadam_optimizer: gradient_ready() needs a contiguous gradient', stat, errmsg)
       return
     end if
     call report(c_gradient_ready(this%handle, c_loc(gradient(lbound(gradient, 1))), first - 1, last, error), &

@@ -60,7 +60,7 @@ OptionValue option_of(const std::string& name, nb::handle value) {
 
 std::int64_t count_of(const std::string& name, nb::handle value) {
   const std::optional<std::int64_t> count = integer_in(value);
-  if (!count || *count < 0) refuse(name, "0 or more elements, or a shape of such numbers", value);
+  if (!count || *count < 0) refuse(name, "a number of elements (0 or more), or a shape", value);
   return *count;
 }
 
@@ -99,10 +99,10 @@ OptionMap options_from(const nb::dict& options) {
 
 TensorLayout tensors_from(nb::handle tensors) {
   if (!nb::isinstance<nb::dict>(tensors))
-    refuse("tensors", "a dict of names and numbers of elements, or shapes", tensors);
+    refuse("tensors", "a dict from names to numbers of elements or shapes", tensors);
   TensorLayoutBuilder layout;
   for (const auto& [key, value] : nb::borrow<nb::dict>(tensors)) {
-    if (!nb::isinstance<nb::str>(key)) refuse("tensors", "names that are texts", key);
+    if (!nb::isinstance<nb::str>(key)) refuse("tensors", "texts as names", key);
     add_tensor(layout, nb::cast<std::string>(key), value);
   }
   return layout.build();

@@ -74,7 +74,7 @@ std::optional<nb::ndarray<nb::ro>> array_of(nb::handle exported, const ArrayUse&
   if (!nb::try_cast(exported, array, false)) return std::nullopt;
   if (!use.is_written) return array;
   throw std::invalid_argument(std::string(use.name) +
-                              " is read-only, and is written in place: pass an array that may be written");
+                              " is read-only, but the call writes into it: pass a writable array");
 }
 
 /// The device that an array says it is on; the host if it says nothing.
@@ -120,11 +120,11 @@ nb::ndarray<nb::ro> import_array(nb::handle source, const ArrayUse& use, StreamH
     if (!is_host(device)) Kokkos::fence("kadam::python: an array that cannot be asked for a stream");
     return *array;
   }
-  throw nb::type_error((std::string(use.name) +
-                        ": expected an array of NumPy, PyTorch, CuPy, JAX or whatever else has DLPack or a "
-                        "buffer, got " +
-                        nb::type_name(source.type()).c_str())
-                           .c_str());
+  throw nb::type_error(
+      (std::string(use.name) +
+       ": expected an array of NumPy, PyTorch, CuPy or JAX, or another object with DLPack or a buffer, got " +
+       nb::type_name(source.type()).c_str())
+          .c_str());
 }
 
 }  // namespace
@@ -144,14 +144,14 @@ Array::Array(nb::handle source, const ArrayUse& use, StreamHandle stream)
   }
   on_host_ = is_host(device);
   if (!on_host_ && !is_of_kokkos(device)) {
-    throw std::invalid_argument(name + " is on " + name_of_device(device) + ", and this Kadam computes on " +
+    throw std::invalid_argument(name + " is on " + name_of_device(device) + ", but this Kadam computes on " +
                                 ExecutionSpace::name() +
                                 ": pass a copy on the host, or build Kadam with a Kokkos for that device");
   }
   if (!on_host_ && source_.device_id() != Kokkos::device_id()) {
     throw std::invalid_argument(name + " is on device " + std::to_string(source_.device_id()) +
-                                ", and Kokkos runs on device " + std::to_string(Kokkos::device_id()) +
-                                ": let each rank use the same for both");
+                                ", but Kokkos runs on device " + std::to_string(Kokkos::device_id()) +
+                                ": use the same device for both on each rank");
   }
   // nb::ro is how arrays come in that are only read; those that are written came in without.
   data_ = const_cast<void*>(static_cast<const void*>(source_.data()));
@@ -180,11 +180,11 @@ void Array::require_gradients(NumberFormat format) const {
   using Code = nb::dlpack::dtype_code;
   const nb::dlpack::dtype type = source_.dtype();
   if (format == NumberFormat::float32 && !is_type(type, Code::Float, 32))
-    refuse_type("float32, as the option gradients says (\"bf16\" and \"fp16\" are others)");
+    refuse_type("float32, as the option 'gradients' says (it also takes \"bf16\" and \"fp16\")");
   if (format == NumberFormat::float16 && !is_type(type, Code::Float, 16))
-    refuse_type("float16, as the option gradients says");
+    refuse_type("float16, as the option 'gradients' says");
   if (format == NumberFormat::bfloat16 && !is_type(type, Code::Bfloat, 16) && !is_type(type, Code::UInt, 16))
-    refuse_type("bfloat16, as the option gradients says, or its bits as uint16");
+    refuse_type("bfloat16, as the option 'gradients' says, or its bits as uint16");
 }
 
 ParameterArrays::ParameterArrays(const char* name, nb::handle parameters, nb::handle model,

@@ -32,7 +32,7 @@ BoundOptimizer::BoundOptimizer(std::string_view name, nb::handle tensors, nb::ha
 
 Optimizer& BoundOptimizer::get() const {
   if (optimizer_ != nullptr) return *optimizer_;
-  throw std::runtime_error("this optimizer is closed: by close(), or because the program ends");
+  throw std::runtime_error("this optimizer is closed: close() was called, or the program is ending");
 }
 
 BoundOptimizer::OnStream BoundOptimizer::on(nb::object stream) const {
@@ -169,7 +169,8 @@ void BoundOptimizer::close() {
   if (optimizer_ == nullptr) return;
   if (!optimizer_->is_synchronised() &&
       PyErr_WarnEx(PyExc_RuntimeWarning,
-                   "close() before flush(): ranks keep steps to themselves that the others never see",
+                   "close() was called before flush(): each rank still holds steps that the others will "
+                   "never get; call flush() first",
                    1) != 0)
     throw nb::python_error();
   announced_.reset();

@@ -35,7 +35,7 @@ class Claim {
   explicit Claim(std::atomic<bool>& is_busy) : is_busy_(is_busy) {
     if (!is_busy_.exchange(true)) return;
     throw std::runtime_error(
-        "this optimizer is in a call of another thread: let one thread at a time use it");
+        "another thread is in a call of this optimizer: use it from one thread at a time");
   }
   Claim(const Claim&) = delete;
   Claim& operator=(const Claim&) = delete;

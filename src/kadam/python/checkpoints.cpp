@@ -113,7 +113,7 @@ void BoundOptimizer::set_state(nb::handle x, const Words& words, const nb::dict&
   for (const auto& [name, array] : vectors) {
     ByteArray bytes;
     if (!nb::try_cast(array, bytes, false))
-      throw std::invalid_argument("vectors: expected arrays of uint8 on the host, as state() gives them");
+      throw std::invalid_argument("vectors: expected arrays of uint8 on the host, as state() returns them");
     const auto* const first = reinterpret_cast<const std::byte*>(bytes.data());
     state.vectors[nb::cast<std::string>(name)].assign(first, first + bytes.size());
   }
@@ -148,7 +148,8 @@ void BoundOptimizer::after_step(nb::handle x, const Words& words, nb::object str
 }
 
 RestoredSnapshot BoundOptimizer::go_on(nb::handle x, nb::handle model, nb::object stream) {
-  if (!snapshots_) throw checkpoint::SnapshotLost("go_on(): call keep_snapshots() before");
+  if (!snapshots_)
+    throw checkpoint::SnapshotLost("go_on(): no snapshots are kept: call keep_snapshots() first");
   const OnStream where = on(std::move(stream));
   const ParameterArrays parameters("x", x, model, elements(), where.handle);
   announced_.reset();
@@ -173,7 +174,8 @@ bool BoundOptimizer::has_newcomers() const {
 
 std::optional<RestoredSnapshot> BoundOptimizer::admit(nb::handle x, const Words& words, nb::handle model,
                                                       nb::object stream) {
-  if (!snapshots_) throw checkpoint::SnapshotLost("admit(): call keep_snapshots() before");
+  if (!snapshots_)
+    throw checkpoint::SnapshotLost("admit(): no snapshots are kept: call keep_snapshots() first");
   const OnStream where = on(std::move(stream));
   const ParameterArrays parameters("x", x, model, elements(), where.handle);
   announced_.reset();
@@ -215,7 +217,8 @@ RestoredSnapshot BoundOptimizer::join(nb::handle x, const std::vector<std::strin
 namespace {
 
 [[noreturn]] void refuse_unbuilt() {
-  throw std::runtime_error("this Kadam was built without checkpoints (KADAM_ENABLE_CHECKPOINT)");
+  throw std::runtime_error(
+      "this Kadam was built without checkpoints: build it with KADAM_ENABLE_CHECKPOINT=ON");
 }
 
 }  // namespace

@@ -23,9 +23,9 @@ namespace {
 
 std::shared_ptr<Communicator> alone(const ExchangeWords& words) {
   if (!words.allow_alone) {
-    refuse_to_be_alone("comm is None, which is one rank",
-                       "pass MPI.COMM_WORLD of mpi4py, or under torchrun torch.distributed.group.WORLD to "
-                       "kadam.torch.Optimizer, or allow_alone=True to let each train alone");
+    refuse_to_be_alone("comm is None, which means one rank",
+                       "pass MPI.COMM_WORLD of mpi4py; under torchrun, pass torch.distributed.group.WORLD to "
+                       "kadam.torch.Optimizer; or pass allow_alone=True to let each task train alone");
   }
   return Communicator::self();
 }
@@ -122,8 +122,8 @@ namespace {
 void require_same_library() {
   if (mpi_was_initialised()) return;
   throw std::invalid_argument(
-      "comm: Kadam's MPI library does not run: it is another one than that of mpi4py (compare "
-      "mpi4py.MPI.Get_library_version()), or MPI was not initialised. Kadam has " +
+      "comm: Kadam's MPI library is not initialised: mpi4py uses another one (compare "
+      "mpi4py.MPI.Get_library_version()), or the program did not initialise MPI. Kadam uses " +
       mpi_library().value_or(""));
 }
 
@@ -139,7 +139,7 @@ MPI_Comm handle_of(nb::handle comm) {
   MPI_Comm handle = MPI_Comm_f2c(nb::cast<MPI_Fint>(to_fortran()));
   if (handle == MPI_COMM_NULL) {
     throw std::invalid_argument(
-        "comm is MPI.COMM_NULL: only ranks that belong to a communicator make an optimizer");
+        "comm is MPI.COMM_NULL: make an optimizer only on ranks that belong to the communicator");
   }
   return handle;
 }
@@ -175,7 +175,8 @@ bool mpi_was_initialised() {
 std::shared_ptr<Communicator> communicator_of(nb::handle comm, const ExchangeWords& words) {
   if (brings_ranks_together(comm)) return communicator_over_tcp(comm, words);
   if (comm.is_none()) return alone(words);
-  throw std::invalid_argument("comm: this Kadam was built without MPI (KADAM_ENABLE_MPI): pass None");
+  throw std::invalid_argument(
+      "comm: this Kadam was built without MPI: pass None, or build it with KADAM_ENABLE_MPI=ON");
 }
 
 #endif

@@ -32,12 +32,12 @@ std::string picture_of(const StepResult& result) {
 /// What calls return.
 void bind_results(nb::module_& module) {
   nb::class_<StepResult>(module, "StepResult", "What a step did.")
-      .def_ro("step", &StepResult::step, "Steps taken so far; a skipped one does not count.")
+      .def_ro("step", &StepResult::step, "Steps taken so far; a skipped step does not count.")
       .def_ro("skipped", &StepResult::skipped,
               "A gradient was NaN or infinite on some rank: nothing was changed anywhere.")
       .def_prop_ro(
           "phase", [](const StepResult& result) { return result.phase; },
-          "Of the algorithm: 'dense', 'warm-up', 'compressed' ...")
+          "The kind of step: 'dense', 'warm-up', 'compressed' ...")
       .def_ro("synchronised", &StepResult::synchronised,
               "Parameters are equal on all ranks now; a skipped step leaves this as it was.")
       .def_ro("learning_rate", &StepResult::learning_rate)
@@ -45,18 +45,19 @@ void bind_results(nb::module_& module) {
               "Root mean square of the ranks' gradient norms, before clipping.")
       .def_ro("gradient_scale", &StepResult::gradient_scale, "Factor that clipping put on the gradient.")
       .def_ro("raised", &StepResult::raised, "Bits given to raise_bits() on any rank: the same on all.")
-      .def_ro("skipped_alone", &StepResult::skipped_alone,
-              "Steps that ranks have skipped each for itself since they last told each other, all ranks\n"
-              "together: of local_adam and local_muon. Such a step counts; the same on all ranks.")
+      .def_ro(
+          "skipped_alone", &StepResult::skipped_alone,
+          "With local_adam and local_muon: the steps that ranks skipped alone since the last round, summed\n"
+          "over all ranks. Such a step counts. The same on all ranks.")
       .def("__repr__", &picture_of);
   nb::class_<LoadedCheckpoint>(module, "Restored", "A checkpoint from which an optimizer goes on.")
       .def_ro("step", &LoadedCheckpoint::step, "Steps that the optimizer has taken.")
       .def_ro("path", &LoadedCheckpoint::path)
-      .def_ro("words", &LoadedCheckpoint::words, "What was given to save().");
+      .def_ro("words", &LoadedCheckpoint::words, "The words that save() was given.");
   nb::class_<RestoredSnapshot>(module, "RestoredSnapshot", "A snapshot from which an optimizer goes on.")
       .def_ro("step", &RestoredSnapshot::step, "Steps that the optimizer has taken.")
-      .def_ro("words", &RestoredSnapshot::words, "What was given to after_step() or keep_snapshots().")
-      .def_ro("lost", &RestoredSnapshot::lost, "Ranks that have taken it and are no more.");
+      .def_ro("words", &RestoredSnapshot::words, "The words that after_step() or keep_snapshots() was given.")
+      .def_ro("lost", &RestoredSnapshot::lost, "Ranks that took part in the snapshot and are lost.");
 }
 
 /// Both are a RuntimeError.
@@ -85,10 +86,10 @@ void bind_surroundings(nb::module_& module) {
   module.def("build", &build, nb::sig("def build() -> dict[str, str]"),
              "What the compiled part was built with: 'kokkos', 'compiler', 'type'.");
   module.def("mpi_library", &mpi_library,
-             "What the MPI library of Kadam's calls itself; None if it was built without.");
+             "The name and version of Kadam's MPI library; None if Kadam was built without MPI.");
   module.def("mpi_was_initialised", &mpi_was_initialised,
-             "Whether that library was initialised: if it is mpi4py's as well, mpi4py has done so.");
-  module.def("host_threads", &host_threads, "Threads that kernels on the host have. Starts Kokkos.");
+             "Whether that library was initialised. If mpi4py uses the same library, mpi4py has done so.");
+  module.def("host_threads", &host_threads, "The number of threads of kernels on the host. Starts Kokkos.");
 }
 
 }  // namespace
@@ -108,7 +109,7 @@ NB_MODULE(_kadam, module) {
   kadam::python::bind_surroundings(module);
   module.def(
       "execution_space", [] { return std::string(kadam::ExecutionSpace::name()); },
-      "Where kernels run, as Kokkos names it: 'OpenMP', 'Cuda', 'HIP', 'Serial'.");
+      "Kokkos' name of the place where kernels run: 'OpenMP', 'Cuda', 'HIP', 'Serial'.");
   module.def("optimizers", &kadam::optimizer_names, "The names that Optimizer takes.");
   module.def(
       "options",
@@ -120,6 +121,6 @@ NB_MODULE(_kadam, module) {
         return all;
       },
       "optimizer"_a, nb::sig("def options(optimizer: str) -> dict[str, tuple[object, str]]"),
-      "The options of an optimizer: their defaults, and what they are. ValueError for an unknown name.");
+      "The options of an optimizer: their defaults and meanings. Raises ValueError for an unknown name.");
   nb::module_::import_("atexit").attr("register")(nb::cpp_function(&kadam::python::end_kokkos));
 }

@@ -17,8 +17,9 @@ from ._kadam import (Optimizer, PeerFailure, Restored, RestoredSnapshot, Snapsho
 class Ranks:
     """Ranks that have no MPI, as a comm: they connect by TCP.
 
-    gather(text): the texts of all ranks, in their order; called once, by all ranks together. host: a name or an address
-    at which other ranks reach this one; empty: the host's only address, or its name. kadam.torch.ranks() makes one from torch.distributed.
+    gather(text): returns the texts of all ranks, in their order; all ranks call it together, once. host: a name or an
+    address at which other ranks reach this one; empty: the host's only address, or its name. kadam.torch.ranks() makes
+    Ranks from torch.distributed.
     """
     rank: int
     size: int

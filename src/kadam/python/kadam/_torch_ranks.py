@@ -20,8 +20,8 @@ class RanksOfGroup(Ranks):
 def ranks(group: Any = None, host: str = "") -> Ranks:
     """The ranks of a process group of torch.distributed (None: all) as a comm, also for kadam.Optimizer.
 
-    Kadam's messages travel by TCP connections of its own; the group brings the ranks together, once. host: a name or an
-    address at which other ranks reach this one; empty: that from which this host reaches MASTER_ADDR.
+    Kadam's messages travel over its own TCP connections; the group only brings the ranks together. host: a name or an
+    address at which other ranks reach this one; empty: the address from which this host reaches MASTER_ADDR.
     """
     def gather(own: str) -> list[str]:
         texts: list[Any] = [None] * distributed.get_world_size(group)

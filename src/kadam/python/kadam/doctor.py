@@ -1,13 +1,13 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Says what was built and found here, takes one step on all ranks as a test, and gives advice.
+"""Reports how Kadam was built and what it finds here, takes one test step on all ranks, and gives advice.
 
     python -m kadam.doctor [--json]
     mpirun -n 4 python -m kadam.doctor
     torchrun --nproc-per-node 4 -m kadam.doctor
 
-Exit code 0: Kadam works here; 1: it does not, and the words say why. The program kadam-doctor, where it is installed,
-also looks at cores, nodes and exchanges.
+Exit code 0: Kadam works here; 1: it does not, and the output says why. The program kadam-doctor, if it is installed,
+also checks cores, nodes and exchanges.
 """
 from __future__ import annotations
 
@@ -113,17 +113,19 @@ def _advice(findings: dict[str, Any]) -> list[str]:
     mpi, mpi4py = findings["mpi"], findings["mpi4py"]
     if findings["ranks_by"] == "torchrun":  # they need no MPI
         return []
-    anew = f"build it for that library: pip install --no-binary mpi4py mpi4py, with the mpicc of {mpi} in PATH."
+    anew = ("build mpi4py for Kadam's MPI library: pip install --no-binary mpi4py mpi4py, with the mpicc of "
+            f"{mpi} in PATH.")
     if mpi is None:
-        return ["Built without MPI: one rank, nothing is exchanged. For more, build with KADAM_ENABLE_MPI=ON."]
+        return ["Kadam was built without MPI, so there is one rank and nothing is exchanged. For more ranks, build "
+                "Kadam with KADAM_ENABLE_MPI=ON."]
     if mpi4py["error"]:
         return [f"mpi4py does not find its MPI library: {anew}"]
     if mpi4py["version"] is None:
-        return [f"mpi4py is not installed: one rank, nothing is exchanged. For more, {anew}"]
+        return [f"mpi4py is not installed, so there is one rank and nothing is exchanged. For more ranks, {anew}"]
     if not mpi4py["same_library"]:
-        return [f"mpi4py has {mpi4py['library']}, Kadam has {mpi}: {anew}"]
+        return [f"mpi4py uses {mpi4py['library']}, but Kadam uses {mpi}: {anew}"]
     if findings["ranks"] == 1 and findings["self_test"]["passed"]:
-        return ["There is one rank: nothing is exchanged. For more: mpirun -n RANKS python -m kadam.doctor."]
+        return ["There is one rank, so nothing is exchanged. For more ranks: mpirun -n RANKS python -m kadam.doctor."]
     return []
 
 
@@ -202,7 +204,7 @@ def as_text(findings: dict[str, Any]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m kadam.doctor", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true", help="the same as JSON")
+    parser.add_argument("--json", action="store_true", help="print the same as JSON")
     arguments = parser.parse_args()
     findings, speaks = look_around()
     if speaks:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Gradients of a training, written down for kadam-replay. docs/replay.md"""
+"""Records the gradients of a training for kadam-replay. docs/replay.md"""
 from __future__ import annotations
 
 import functools
@@ -32,33 +32,34 @@ def _place(comm: Any) -> tuple[int, int]:
 
 
 class Recorder:
-    """Writes what kadam-replay reads: the gradients of each rank's own batches, step by step.
+    """Records gradients for kadam-replay: those of each rank's own batches, step by step.
 
         recorder = kadam.torch.Recorder(model.named_parameters(), "recording", comm)
         recorder.step()   # in each step, between backward() and optimizer.step()
         recorder.close()
 
-    named_parameters: pairs of name and parameter; those that require no gradient are left out. folder: seen by all ranks,
-    without an earlier recording. comm: a communicator of mpi4py or a process group; None: the default process group of
-    torch.distributed, or one rank. steps: after so many the recording ends by itself, and step() does nothing.
+    named_parameters: pairs of name and parameter; those that require no gradient are left out. folder: a folder that all
+    ranks see, without an earlier recording. comm: a communicator of mpi4py or a process group; None: the default process
+    group of torch.distributed, or one rank. steps: the number of steps after which the recording ends by itself, and
+    step() does nothing.
 
-    Gradients are taken when the backward pass has them, so they are a rank's own under DistributedDataParallel too, and
-    before clipping. Those of several backward passes add up, as in parameter.grad. Parameters without a gradient in a step
-    have zeros. A recording that is cut off can be replayed. Disk: 4 B per parameter, step and rank. Memory: 4 B per
-    parameter, on the host. Ranks write files of their own and send nothing.
+    The recorder takes gradients during the backward pass, so they are a rank's own under DistributedDataParallel too, and
+    not clipped. Gradients of several backward passes add up, as in parameter.grad. A parameter without a gradient in a
+    step has zeros. A recording that is cut off can be replayed. Disk: 4 B per parameter, step and rank. Memory: 4 B per
+    parameter, on the host. Each rank writes its own files and sends nothing.
     """
 
     def __init__(self, named_parameters: Iterable[tuple[str, torch.nn.Parameter]], folder: str | os.PathLike[str],
                  comm: Any = None, *, steps: int | None = None) -> None:
         named = list(named_parameters)
         if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in named):
-            raise TypeError("kadam.torch.Recorder: expected pairs of name and parameter: model.named_parameters()")
+            raise TypeError("kadam.torch.Recorder: expected pairs of name and parameter: pass model.named_parameters()")
         self._parameters = [(name, parameter) for name, parameter in named if parameter.requires_grad]
         if not self._parameters:
             raise ValueError("kadam.torch.Recorder: no parameter requires a gradient")
         for name, parameter in self._parameters:
             if not parameter.is_floating_point():
-                raise TypeError(f"parameter '{name}' is {parameter.dtype}; kadam.torch.Recorder writes real numbers")
+                raise TypeError(f"parameter '{name}' is {parameter.dtype}; kadam.torch.Recorder records real numbers")
         self.folder = pathlib.Path(folder)
         self.steps = 0  #: recorded so far
         self._most = steps
@@ -77,8 +78,8 @@ class Recorder:
         try:
             file = open(own, "xb")
         except FileExistsError:
-            raise FileExistsError(f"{own} is there already: take another folder. If this is no second recording, ranks do "
-                                  "not know of each other: give their communicator") from None
+            raise FileExistsError(f"{own} exists already: choose another folder. If this is the first recording there, the "
+                                  "ranks do not know of each other: pass their communicator") from None
         file.write(_npy_header(0, self._ends[-1]))
         if self._rank == 0:
             begins = [0, *self._ends]
@@ -95,17 +96,17 @@ class Recorder:
         if grad is None:
             return
         if grad.is_sparse:
-            raise RuntimeError(f"parameter '{self._parameters[k][0]}' has a sparse gradient; kadam.torch.Recorder writes "
+            raise RuntimeError(f"parameter '{self._parameters[k][0]}' has a sparse gradient; kadam.torch.Recorder records "
                                "dense ones: make the embedding with sparse=False")
         self._own(k).copy_(grad.detach().reshape(-1))
 
     @torch.no_grad()
     def step(self, gradient_scale: float | torch.Tensor | None = None) -> None:
-        """Writes the gradients of the backward passes since the last step(). gradient_scale: what the loss was multiplied
-        with, as by a GradScaler: scaler.get_scale()."""
+        """Writes the gradients of the backward passes since the last step(). gradient_scale: the factor on the loss; with a
+        GradScaler scaler.get_scale()."""
         if self._file is None:
             if self._most is None:
-                raise ValueError("kadam.torch.Recorder: step() after close()")
+                raise ValueError("kadam.torch.Recorder: step() was called after close()")
             return
         if self.steps == 0 and self._rank == 0:
             x = torch.cat([parameter.detach().reshape(-1).float().cpu() for _, parameter in self._parameters])

@@ -106,18 +106,18 @@ def _pattern(group: int) -> str:
 
 
 class Optimizer(torch.optim.Optimizer):
-    """Any optimizer of Kadam's behind the interface of torch.optim.AdamW.
+    """Any Kadam optimizer, with the interface of torch.optim.AdamW.
 
-    params: as torch.optim takes them; with model.named_parameters() messages name tensors, and options may. algorithm:
-    one of kadam.optimizers(). comm: a communicator of mpi4py, or a process group of torch.distributed, whose ranks then
-    connect by TCP for Kadam's messages; None: one rank. lr, betas, eps, weight_decay: of groups that say nothing else.
-    broadcast: parameters start as rank 0 has them. overlap: gradients are sent as the backward pass finds them, where the
-    algorithm sends gradients. All other arguments are those of kadam.Optimizer that say how to exchange (ranks_per_node,
-    gpu_aware, piece_bytes, timeout_seconds, allow_alone), and options of the algorithm.
+    params: as for torch.optim; with model.named_parameters() messages and options can name tensors. algorithm: one of
+    kadam.optimizers(). comm: a communicator of mpi4py, or a process group of torch.distributed, whose ranks then connect
+    by TCP for Kadam's messages; None: one rank. lr, betas, eps, weight_decay: defaults of groups that do not set them.
+    broadcast: start with the parameters of rank 0. overlap: send gradients during the backward pass, if the algorithm
+    sends gradients. All other arguments are those of kadam.Optimizer that say how to exchange (ranks_per_node, gpu_aware,
+    piece_bytes, timeout_seconds, allow_alone), and options of the algorithm.
 
-    Gradients are those of a rank's own batch; step() exchanges what the algorithm sends. Everything that is made over
-    the ranks is made in the first step(), or in prepare(); groups can be added before. Parameters are then views of one
-    flat vector. "Collective" means: all ranks call it.
+    Compute gradients from each rank's own batch; step() does the exchange. The first step(), or prepare(), makes all that
+    the ranks share; groups can only be added before. From then on parameters are views of one flat vector. "Collective"
+    means: all ranks call it.
     """
 
     # GradScaler leaves it to step() to unscale and to skip: ranks must not skip each for itself.
@@ -133,13 +133,14 @@ class Optimizer(torch.optim.Optimizer):
         exchange = {name: options.pop(name) for name in _EXCHANGE if name in options}
         for name in options:
             if name in _OF_GROUPS:
-                raise TypeError(f"kadam.torch.Optimizer: say {name} by "
-                                f"{'betas' if name.startswith('beta') else name}, for all groups or in a group")
+                raise TypeError(f"kadam.torch.Optimizer: set {name} through "
+                                f"{'betas' if name.startswith('beta') else name}, for all groups or in one")
             if name == "gradients" or name.startswith("lr_"):
                 source = "the parameters' dtype" if name == "gradients" else "a scheduler of PyTorch"
                 raise TypeError(f"kadam.torch.Optimizer takes no option '{name}': it comes from {source}")
             if name not in known:
-                raise TypeError(f"{algorithm} has no option '{name}'; it has {', '.join(sorted(set(known) - _OF_GROUPS))}")
+                raise TypeError(f"{algorithm} has no option '{name}': its options are "
+                                f"{', '.join(sorted(set(known) - _OF_GROUPS))}")
         self.algorithm = algorithm
         self.comm = _torch_ranks.as_comm(comm)
         self.results: list[_kadam.StepResult] = []  #: of the last step, one for each of `engines`
@@ -151,14 +152,14 @@ class Optimizer(torch.optim.Optimizer):
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         if self._parts:
-            raise RuntimeError("kadam.torch.Optimizer: groups can be added before the first step alone: ranks have agreed "
-                               "on their tensors; make the optimizer anew")
+            raise RuntimeError("kadam.torch.Optimizer: groups can only be added before the first step, where the ranks "
+                               "agree on their tensors: make a new optimizer")
         super().add_param_group(param_group)
 
     # ---- making ----
 
     def prepare(self) -> None:
-        """What the first step() does first: parameters become views of flat vectors, equal on all ranks. Collective."""
+        """Prepares the first step(): makes parameters views of flat vectors, equal on all ranks. Collective."""
         if self._parts:
             return
         kinds: dict[tuple[Any, ...], list[tuple[int, str, torch.nn.Parameter]]] = {}
@@ -178,8 +179,8 @@ class Optimizer(torch.optim.Optimizer):
         if not kinds:
             raise RuntimeError("kadam.torch.Optimizer: no parameter requires a gradient")
         if len(kinds) > 1 and self._options.get("clip_norm"):
-            raise RuntimeError("kadam.torch.Optimizer: clip_norm is the norm of all gradients, and these parameters have "
-                               f"{len(kinds)} optimizers (a dtype, betas or eps of their own): clip before step()")
+            raise RuntimeError("kadam.torch.Optimizer: clip_norm needs the norm of all gradients, but these parameters "
+                               f"have {len(kinds)} optimizers (one for each dtype, betas and eps): clip before step()")
         self._parts = [self._make_part(*kind, placed) for kind, placed in kinds.items()]
         if self._overlaps:
             for part in self._parts:
@@ -224,11 +225,11 @@ class Optimizer(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None, *, gradient_scale: Any = None) -> Any:
-        """One step with the gradients that parameters have. Collective.
+        """Takes one step with the gradients of the parameters. Collective.
 
-        gradient_scale: what the loss was multiplied with; a GradScaler says it itself. A NaN or Inf in the gradient of
-        any rank: all skip the step, and `skipped` says so. `adam` leaves a parameter alone whose gradient is None on all
-        ranks; elsewhere None counts as 0.
+        gradient_scale: the factor on the loss; a GradScaler sets it itself. If the gradient of any rank has a NaN or Inf,
+        all ranks skip the step, and `skipped` is true. If the gradient of a parameter is None on all ranks, `adam` leaves
+        that parameter alone; otherwise None counts as 0.
         """
         loss = None
         if closure is not None:
@@ -266,7 +267,7 @@ class Optimizer(torch.optim.Optimizer):
             return
         if any(place.announced for place in part.slices):
             raise RuntimeError("a scaled gradient was sent during the backward pass: make the optimizer without overlap, or "
-                               "scale by nothing (bfloat16 needs no scale)")
+                               "do not scale the loss (bfloat16 needs no scale)")
         part.gradient.div_(scale.to(part.gradient.device) if isinstance(scale, torch.Tensor) else scale)
 
     def _skip_together(self) -> None:
@@ -290,7 +291,7 @@ class Optimizer(torch.optim.Optimizer):
 
     @contextlib.contextmanager
     def accumulate(self) -> Iterator[None]:
-        """Backward passes in it add to gradients, and send nothing: all but the last before a step()."""
+        """Put all backward passes but the last before a step() in it: they add to gradients and send nothing."""
         before, self._accumulates = self._accumulates, True
         try:
             yield
@@ -304,7 +305,7 @@ class Optimizer(torch.optim.Optimizer):
 
     @property
     def engines(self) -> list[_kadam.Optimizer]:
-        """The optimizers of Kadam's at work: for statistics, health() and bytes. One for each dtype, betas and eps."""
+        """The Kadam optimizers at work, one for each dtype, betas and eps: for statistics, health() and bytes."""
         return [part.engine for part in self._parts]
 
     # ---- evaluating, ending ----
@@ -312,8 +313,8 @@ class Optimizer(torch.optim.Optimizer):
     @contextlib.contextmanager
     @torch.no_grad()
     def consensus(self) -> Iterator[None]:
-        """In it parameters are those that all ranks have in common, as flush() would leave them: to evaluate. Collective
-        at its begin."""
+        """Evaluate in it: parameters are those that all ranks have in common, as flush() would leave them. Its start is
+        collective."""
         kept = []
         for part in self._parts:
             kept.append(part.x.clone())
@@ -326,12 +327,12 @@ class Optimizer(torch.optim.Optimizer):
                 part.write_model()
 
     def flush(self) -> None:
-        """Delivers what algorithms hold back between synchronisations: after the last step. Collective."""
+        """Delivers the steps that ranks hold back between synchronisations; call it after the last step. Collective."""
         for part in self._parts:
             part.engine.flush(part.x, part.model, stream=part.stream)
 
     def close(self) -> None:
-        """Gives back what Kadam holds; parameters stay. Warns if flush() was left out. Collective."""
+        """Releases all that Kadam holds; parameters stay. Warns if flush() was left out. Collective."""
         for hook in self._hooks:
             hook.remove()
         for part in self._parts:
@@ -348,15 +349,16 @@ class Optimizer(torch.optim.Optimizer):
             part.engine.save(part.x, place, keep, words or {}, stream=part.stream)
 
     def load_newest(self, folder: str | os.PathLike[str]) -> _kadam.Restored | None:
-        """Goes on from the newest checkpoint in the folder that is whole; None if there is none. Schedulers are the
-        program's: their step is in what comes back. Collective."""
+        """Goes on from the newest whole checkpoint in the folder; returns None if there is none. The program restores its
+        schedulers: the result has their step. Collective."""
         self.prepare()
         found = [part.engine.load_newest(part.x, place, part.model, stream=part.stream)
                  for part, place in zip(self._parts, self._folders(folder))]
         for part in self._parts:
             part.forget_rates()
         if len({restored and restored.step for restored in found}) > 1:
-            raise RuntimeError(f"{folder}: its checkpoints are of different steps: choose one by engines[k].load()")
+            raise RuntimeError(f"{folder}: the newest checkpoints of its subfolders are of different steps: load those of "
+                               "one step with engines[k].load()")
         return found[0]
 
     def _folders(self, folder: str | os.PathLike[str]) -> list[pathlib.Path]:
@@ -364,8 +366,8 @@ class Optimizer(torch.optim.Optimizer):
         return [place] if len(self._parts) == 1 else [place / str(k) for k in range(len(self._parts))]
 
     def state_dict(self) -> dict[str, Any]:
-        """Of this rank, in tensors, texts and numbers: for torch.save(), one file per rank. It goes back to the same rank
-        of as many; save() writes what goes to any number of ranks."""
+        """Returns the state of this rank as tensors, texts and numbers, for torch.save() with one file per rank. Load it on
+        the same rank of the same number of ranks; any number of ranks can load a checkpoint of save()."""
         state = super().state_dict()
         if self._parts:
             state["state"] = {"kadam": [_packed(part) for part in self._parts]}
@@ -377,11 +379,13 @@ class Optimizer(torch.optim.Optimizer):
         states = state_dict["state"].get("kadam")
         if states is None:
             if state_dict["state"]:
-                raise ValueError("this state is one of another optimizer of PyTorch; Kadam goes on from its own")
+                raise ValueError("this state is that of another optimizer of PyTorch: load one that "
+                                 "kadam.torch.Optimizer.state_dict() returned")
             return
         self.prepare()
         if len(states) != len(self._parts):
-            raise ValueError(f"the state has {len(states)} optimizers of Kadam's, these parameters have {len(self._parts)}")
+            raise ValueError(f"the state has {len(states)} Kadam optimizers, but these parameters have {len(self._parts)} "
+                             "(one for each dtype, betas and eps)")
         for part, state in zip(self._parts, states):
             vectors = {name: tensor.contiguous().numpy() for name, tensor in state["vectors"].items()}
             part.engine.set_state(part.x, state["words"], vectors, part.model, stream=part.stream)
@@ -395,8 +399,8 @@ def _packed(part: _Part) -> dict[str, Any]:
 
 @torch.no_grad()
 def broadcast(module: torch.nn.Module, comm: Any) -> None:
-    """Parameters and buffers of a module as rank 0 has them. Optimizer does it with the parameters that it trains; buffers,
-    as those of BatchNorm, and frozen parameters are up to this. Collective."""
+    """Copies the parameters and buffers of a module from rank 0 to all ranks. Optimizer does so with the parameters that it
+    trains; use this for buffers, as those of BatchNorm, and for frozen parameters. Collective."""
     comm = _torch_ranks.as_comm(comm)
     for tensor in [*module.parameters(), *module.buffers()]:
         _torch_ranks.broadcast(tensor, comm)
