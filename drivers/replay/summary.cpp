@@ -90,8 +90,10 @@ std::string sent_text(const Summary& summary) {
                                  launch::bytes_text(static_cast<double>(summary.sent_bytes)), summary.dense,
                                  launch::bytes_text(static_cast<double>(summary.dense_sent_bytes)));
   if (summary.sent_bytes == 0 || summary.sent_bytes == summary.dense_sent_bytes) return text + ".\n";
-  return text + fmt::format(": {:.3g} times less.\n", static_cast<double>(summary.dense_sent_bytes) /
-                                                          static_cast<double>(summary.sent_bytes));
+  const double ratio =
+      static_cast<double>(summary.dense_sent_bytes) / static_cast<double>(summary.sent_bytes);
+  return text + (ratio > 1.0 ? fmt::format(": {:.3g} times less.\n", ratio)
+                             : fmt::format(": {:.3g} times more.\n", 1.0 / ratio));
 }
 
 std::string equality_text(const Summary& summary) {

@@ -129,6 +129,8 @@ CheckpointOptions checkpoint_options(const CommandLine& line) {
   options.admits = options.snapshots.every > 0 && line.compare.empty();
   options.joins = line.join;
   if (line.join) require_join(line);
+  if (options.folder.empty() && !line.stop_on.empty())
+    throw launch::UsageError("--stop-on needs a folder: give it with --checkpoint FOLDER");
   options.validate(!line.compare.empty());
   return options;
 }

@@ -24,7 +24,7 @@ struct CommandLine {
   std::string walltime;
   std::optional<std::string> watchdog;
   std::string on_failure = "stop";
-  std::vector<std::string> stop_on = {"TERM", "USR1"};
+  std::vector<std::string> stop_on;  ///< empty: TERM and USR1, with --checkpoint
   CheckpointOptions checkpoints;
   bool join = false;
   bool trace = false;

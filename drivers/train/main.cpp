@@ -187,7 +187,10 @@ int run(Session& session, int argc, char** argv) {
   plan.commands = {{argv, argv + argc}, repetition_of(argv[0], plan.folder, line)};
   // Without checkpoints a signal ends the program as it always does.
   std::optional<StopSignals> signals;
-  if (!plan.checkpoints.folder.empty()) session.prepare([&] { signals.emplace(line.stop_on); });
+  if (!plan.checkpoints.folder.empty()) {
+    const std::vector<std::string> usual = {"TERM", "USR1"};
+    session.prepare([&] { signals.emplace(line.stop_on.empty() ? usual : line.stop_on); });
+  }
   // Of a newcomer the ranks are others by then.
   const bool tells = session.is_root() && !plan.checkpoints.joins;
   if (tells) fmt::print("{}", banner(plan.configuration, *plan.data, *session.communicator()));

@@ -143,7 +143,8 @@ TEST(Options, WrongTypesAndRangesSayWhatIsExpected) {
   EXPECT_EQ(refusal("efficient_adam", {{"variance", "factored"}, {"variance_sync_interval", 3}}), "accepted");
   EXPECT_TRUE(contains(refusal("efficient_adam", {{"variance_sync_interval", 3}}),
                        "'variance_sync_interval' needs variance = \"factored\""));
-  EXPECT_TRUE(contains(refusal("lamb", {{"trust_min", 2.0}, {"trust_max", 1.0}}), "trust_min <= trust_max"));
+  EXPECT_TRUE(contains(refusal("lamb", {{"trust_min", 2.0}, {"trust_max", 1.0}}),
+                       "trust_min <= trust_max, got 2 and 1"));
 }
 
 struct Limit {

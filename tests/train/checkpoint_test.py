@@ -119,6 +119,7 @@ with tempfile.TemporaryDirectory() as name:
 
     refused(2, "--checkpoint-every needs a folder", "--checkpoint-every", "5")
     refused(2, "--resume auto needs a folder", "--resume", "auto")
+    refused(2, "--stop-on needs a folder", "--stop-on", "USR2")
     refused(2, "a duration, as in 90s", "--checkpoint", folder / "x", "--checkpoint-every", "5 parsecs")
     refused(2, "--stop-on SIGKILL: expected signals", "--checkpoint", folder / "x", "--stop-on", "SIGKILL")
     refused(1, "MANIFEST: expected a file that can be read, found none", "--resume", folder / "nowhere")

@@ -36,7 +36,7 @@ void FrozenVariance::Options::describe(OptionFields& fields) {
 void FrozenVariance::Options::validate(std::string_view owner) const {
   require_option(warmup_steps.automatic || warmup_steps.steps > 0, owner,
                  "option 'warmup_steps' is needed: give a number of steps above 0 (15 to 25 % of the run is "
-                 "usual), or \"auto\"");
+                 "usual)");
 }
 
 void FrozenVariance::Options::divide(StepPhase& warmup, StepPhase& after) const {

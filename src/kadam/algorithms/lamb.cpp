@@ -28,7 +28,8 @@ void DenseLambStep::Options::describe(OptionFields& fields) {
 
 void DenseLambStep::Options::validate(std::string_view owner) const {
   require_option(trust_min <= trust_max, owner,
-                 "options 'trust_min', 'trust_max': expected trust_min <= trust_max");
+                 "options 'trust_min', 'trust_max': expected trust_min <= trust_max, got " +
+                     to_text(trust_min) + " and " + to_text(trust_max));
 }
 
 DenseLambStep::DenseLambStep(const Options& options, const TensorLayout& layout, const ResolvedGroups& groups)
