@@ -64,7 +64,7 @@ void forget_view(Kokkos::Tools::SpaceHandle /*space*/, const char* /*label*/, co
 void require_no_tool() {
   if (!Kokkos::Tools::profileLibraryLoaded()) return;
   throw std::runtime_error(
-      "kadam-bench counts what Kokkos does, which a tool of KOKKOS_TOOLS_LIBS keeps it from");
+      "kadam-bench counts the calls of Kokkos and cannot do so beside a tool: unset KOKKOS_TOOLS_LIBS");
 }
 
 }  // namespace

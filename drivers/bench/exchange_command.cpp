@@ -19,8 +19,9 @@ std::string heading(int ranks, double round_trip, const std::optional<WireLimit>
   std::string text = fmt::format("Kadam {}: {} ranks of {}, a message there and back: {:.3g} ms",
                                  KADAM_VERSION_STRING, ranks, launch::computes_with(), 1e3 * round_trip);
   if (wire) {
-    text += fmt::format(", limit: {:g} Mbit/s and {:g} ms for what a {} sends", wire->bits_per_second / 1e6,
-                        1e3 * wire->latency_seconds, wire->is_shared ? "host" : "rank");
+    text += fmt::format(", limit: {:g} Mbit/s and {:g} ms for the bytes that a {} sends",
+                        wire->bits_per_second / 1e6, 1e3 * wire->latency_seconds,
+                        wire->is_shared ? "host" : "rank");
   }
   return text + "\n\n" + exchange_table_head();
 }
@@ -35,28 +36,31 @@ bool shares_links(Communicator& communicator) {
 
 ExchangeCommand::ExchangeCommand(launch::Options& program)
     : options_(program.add_command(
-          "exchange", "Measures every exchange between ranks: seconds, bytes, ratio to what a wire could do.",
+          "exchange",
+          "Measures every exchange between ranks: seconds, bytes, ratio to the limit of the wire.",
           "mpirun -n RANKS kadam-bench exchange [--elements LIST] [--rate RATE] [--json]")) {
   options_
       .add("--elements", "LIST", elements_,
-           "of a vector; several sizes as in 1000,1000000 (default: 1000\n"
-           "to 100000000, as far as memory goes)")
+           "elements of a vector; several sizes as in 1000,1000000\n"
+           "(default: 1000 to 100000000, as far as memory allows)")
       .comma_separated()
       .range(std::int64_t{1}, std::int64_t{1} << 33);
-  options_.add("--only", "TEXT", only_, "exchanges whose names hold this text; may be repeated").repeatable();
+  options_.add("--only", "TEXT", only_, "only exchanges with this text in their name; may be repeated")
+      .repeatable();
   options_.add("--repetitions", "N", repetitions_, "runs of each exchange; the median counts (default 21)")
       .range(1, 100000);
   options_
       .add("--seconds", "S", seconds_,
-           "of runs in all: long exchanges are repeated less often,\nbut run at least once (default 300)")
+           "seconds for all runs: long exchanges are repeated less often,\nbut run at least once (default "
+           "300)")
       .range(1, 1000000);
   options_.add("--rate", "RATE", rate_,
-               "of each host's link, as in 100mbit: what is the limit; where ranks\n"
-               "share a host it needs --interface-bytes");
-  options_.add("--latency", "TIME", latency_, "of the link, as in 200us (default 0); needs --rate");
+               "rate of each host's link, as in 100mbit, which is the limit; if\n"
+               "ranks share a link, it needs --interface-bytes");
+  options_.add("--latency", "TIME", latency_, "latency of the link, as in 200us (default 0); needs --rate");
   options_.add_flag("--interface-bytes", counts_interface_bytes_,
-                    "in JSON: also what this machine's network interfaces sent");
-  options_.add_flag("--json", json_, "a JSON object a line instead of the table");
+                    "also counts the bytes that this machine's network interfaces send\n(shown with --json)");
+  options_.add_flag("--json", json_, "prints one JSON object per line instead of the table");
 }
 
 bool ExchangeCommand::is_chosen() const {
@@ -70,7 +74,7 @@ std::vector<ExchangeCase> ExchangeCommand::wanted_cases() const {
   std::erase_if(cases, [&](const ExchangeCase& one) { return !is_wanted(one.exchange, only_); });
   if (cases.empty()) {
     throw launch::UsageError(
-        fmt::format("no exchange's name holds '{}': there are {}", only_.front(), names));
+        fmt::format("no exchange has '{}' in its name; the names are {}", only_.front(), names));
   }
   return cases;
 }
@@ -88,7 +92,7 @@ int ExchangeCommand::run(const launch::Session& session) const {
   session.prepare([&] {
     if (session.communicator()->size() == 1) {
       throw launch::UsageError(
-          "exchanges need 2 ranks or more: start it as mpirun -n RANKS kadam-bench exchange");
+          "an exchange needs 2 ranks or more: start mpirun -n RANKS kadam-bench exchange");
     }
     limit = wire();
     cases = wanted_cases();

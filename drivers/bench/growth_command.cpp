@@ -9,27 +9,29 @@ namespace kadam::bench {
 
 GrowthCommand::GrowthCommand(launch::Options& program)
     : options_(program.add_command(
-          "growth", "Counts what one rank of many sends, holds and computes, beside the plan.",
+          "growth", "Counts messages, memory and kernels of one rank of many, beside those of the plan.",
           "kadam-bench growth [--elements N] [--ranks LIST] [--ranks-per-node N] [--json]")) {
   options_
       .add("--elements", "N", elements_,
-           "of the vector, on each rank; about 40 bytes of memory each (default\n1048576)")
+           "elements of the vector; each takes about 40 bytes of memory (default\n1048576)")
       .range(std::int64_t{1}, std::int64_t{1} << 33);
   options_
       .add("--ranks", "LIST", ranks_,
-           "how many there are: this process plays the first of them\n(default 2,4,8,16,32,64,128,256)")
+           "numbers of ranks; this process plays the first rank of each\n(default 2,4,8,16,32,64,128,256)")
       .comma_separated()
       .range(std::int64_t{1}, std::int64_t{1} << 16);
   options_
       .add("--ranks-per-node", "N", ranks_per_node_,
-           "in two levels: dense between so many, a divisor of all of --ranks\n(default 1: one level)")
+           "ranks of a node, for two levels; must divide each number of --ranks\n(default 1: one level)")
       .range(1, 1 << 16);
-  options_.add("--steps", "N", steps_, "that are counted, the mean of them (default 8)").range(1, 100000);
-  options_.add("--repetitions", "N", repetitions_, "runs of them; the fastest counts (default 3)")
+  options_.add("--steps", "N", steps_, "steps that are counted; figures are means over them (default 8)")
       .range(1, 100000);
-  options_.add("--only", "TEXT", only_, "optimizers whose names hold this text; may be repeated")
+  options_
+      .add("--repetitions", "N", repetitions_, "runs of these steps; the fastest kernels count (default 3)")
+      .range(1, 100000);
+  options_.add("--only", "TEXT", only_, "only optimizers with this text in their name; may be repeated")
       .repeatable();
-  options_.add_flag("--json", json_, "a JSON object a line instead of the table");
+  options_.add_flag("--json", json_, "prints one JSON object per line instead of the table");
 }
 
 bool GrowthCommand::is_chosen() const {
@@ -40,7 +42,7 @@ int GrowthCommand::run(const launch::Session& session) const {
   std::vector<std::string> wanted;
   session.prepare([&] {
     if (session.communicator()->size() > 1)
-      throw launch::UsageError("kadam-bench growth plays a rank by itself: start it without mpirun");
+      throw launch::UsageError("kadam-bench growth plays one rank in one process: start it without mpirun");
     if (!kernels_run_on_host)
       throw launch::UsageError("kadam-bench growth plays a rank in host memory: use a build for processors");
     wanted = wanted_optimizers(only_);

@@ -30,18 +30,22 @@ std::vector<KernelCase> cases_of(const Vectors& vectors, const std::vector<std::
 }  // namespace
 
 KernelsCommand::KernelsCommand(launch::Options& program)
-    : options_(program.add_command("kernels",
-                                   "Measures every kernel of the library: milliseconds, bytes, ratio.",
-                                   "kadam-bench kernels [--elements N] [--threads N] [--json]")) {
-  options_.add("--elements", "N", elements_, "of a vector; about 47 bytes of memory each (default 67108864)")
+    : options_(program.add_command(
+          "kernels", "Measures every kernel of the library: milliseconds, bytes, ratio to the limit.",
+          "kadam-bench kernels [--elements N] [--threads N] [--json]")) {
+  options_
+      .add("--elements", "N", elements_,
+           "elements of a vector; each takes about 47 bytes of memory\n(default 67108864)")
       .range(std::int64_t{64}, std::int64_t{1} << 33);
   options_.add("--repetitions", "N", repetitions_, "runs of each kernel; the median counts (default 21)")
       .range(1, 100000);
-  options_.add("--threads", "N", threads_, "of a CPU (default: OMP_NUM_THREADS, or all cores)")
+  options_.add("--threads", "N", threads_, "threads of the CPU (default: OMP_NUM_THREADS, or all cores)")
       .range(1, 4096);
-  options_.add("--only", "TEXT", only_, "kernels whose names hold this text, and the limits; may be repeated")
+  options_
+      .add("--only", "TEXT", only_,
+           "only kernels with this text in their name, and the limits; may be\nrepeated")
       .repeatable();
-  options_.add_flag("--json", json_, "a JSON object a line instead of the table");
+  options_.add_flag("--json", json_, "prints one JSON object per line instead of the table");
 }
 
 bool KernelsCommand::is_chosen() const {

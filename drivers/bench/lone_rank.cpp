@@ -120,7 +120,8 @@ LoneRankTransport::LoneRankTransport(int rank, int ranks, std::shared_ptr<SentMe
                                      int ranks_per_node)
     : rank_(rank), ranks_(ranks), ranks_per_node_(ranks_per_node), sent_(std::move(sent)) {
   if (ranks % ranks_per_node != 0)
-    throw std::invalid_argument("kadam-bench: the ranks of a node do not divide those of the job");
+    throw std::invalid_argument(
+        "kadam-bench: the number of ranks per node does not divide the number of ranks");
 }
 
 std::string LoneRankTransport::description() const {

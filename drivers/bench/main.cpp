@@ -13,8 +13,8 @@ namespace {
 int run(launch::Session& session, int argc, char** argv) {
   launch::Options options(
       "kadam-bench",
-      "Measures the kernels against the speed of the memory, in one process, the exchanges between ranks\n"
-      "against the speed of a wire, or whole steps of every optimizer; counts what one rank of many does.",
+      "Measures kernels against the speed of the memory (in one process), exchanges between ranks against\n"
+      "the speed of a wire, or whole steps of every optimizer; or counts the work of one rank of many.",
       "kadam-bench kernels [--elements N] [--threads N] [--json]\n"
       "       mpirun -n RANKS kadam-bench exchange [--elements LIST] [--rate RATE] [--json]\n"
       "       mpirun -n RANKS kadam-bench steps [--elements N] [--tensors LIST] [--json]\n"

@@ -87,7 +87,8 @@ int steps_in_group(const ExecutionSpace& exec, Steps& steps, Communicator& commu
 
 TensorLayout alternating_tensors(std::int64_t elements, std::int64_t tensors) {
   if (tensors > elements) {
-    throw std::invalid_argument(fmt::format("{} tensors need as many elements, not {}", tensors, elements));
+    throw std::invalid_argument(
+        fmt::format("{0} tensors need {0} elements or more, got {1}", tensors, elements));
   }
   const std::int64_t biases = tensors / 2;
   const std::int64_t matrices = tensors - biases;

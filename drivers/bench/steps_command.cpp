@@ -36,23 +36,23 @@ StepsCommand::StepsCommand(launch::Options& program)
                               "mpirun -n RANKS kadam-bench steps [--elements N] [--tensors LIST] [--json]")) {
   options_
       .add("--elements", "N", elements_,
-           "of all tensors; about 40 bytes of memory each and rank (default\n67108864)")
+           "elements of all tensors; each takes about 40 bytes of memory per rank\n(default 67108864)")
       .range(std::int64_t{1}, std::int64_t{1} << 33);
   options_
       .add("--tensors", "LIST", tensors_,
-           "how many there are: matrices and biases in turn, in two parameter\n"
-           "groups; several numbers as in 1,400 (default 1,400)")
+           "numbers of tensors: matrices and biases in turn, in two parameter\n"
+           "groups; 1,400 (default) measures with 1 and with 400")
       .comma_separated()
       .range(std::int64_t{1}, std::int64_t{1} << 24);
-  options_.add("--only", "TEXT", only_, "optimizers whose names hold this text; may be repeated")
+  options_.add("--only", "TEXT", only_, "only optimizers with this text in their name; may be repeated")
       .repeatable();
-  options_.add("--repetitions", "N", repetitions_, "runs of each; the median counts (default 21)")
+  options_.add("--repetitions", "N", repetitions_, "runs of each optimizer; the median counts (default 21)")
       .range(1, 100000);
   options_
       .add("--seconds", "S", seconds_,
-           "of runs in all: long steps are repeated less often, but run at least\nonce (default 300)")
+           "seconds for all runs: long steps are repeated less often, but run at\nleast once (default 300)")
       .range(1, 1000000);
-  options_.add_flag("--json", json_, "a JSON object a line instead of the table");
+  options_.add_flag("--json", json_, "prints one JSON object per line instead of the table");
 }
 
 bool StepsCommand::is_chosen() const {
@@ -64,8 +64,8 @@ std::vector<std::string> wanted_optimizers(const std::vector<std::string>& only)
   std::vector<std::string> wanted = all;
   std::erase_if(wanted, [&](const std::string& name) { return !is_wanted(name, only); });
   if (wanted.empty()) {
-    throw launch::UsageError(
-        fmt::format("no optimizer's name holds '{}': there are {}", only.front(), fmt::join(all, "; ")));
+    throw launch::UsageError(fmt::format("no optimizer has '{}' in its name; the names are {}", only.front(),
+                                         fmt::join(all, "; ")));
   }
   return wanted;
 }

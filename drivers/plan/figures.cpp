@@ -26,12 +26,12 @@ void read_object(const std::string& name, const Json& object, const Readers& rea
     if (reader == readers.end()) {
       std::string known;
       for (const auto& [one, unused] : readers) known += (known.empty() ? "" : ", ") + one;
-      throw launch::UsageError(fmt::format("{}: unknown key '{}': there are {}", name, key, known));
+      throw launch::UsageError(fmt::format("{}: unknown key '{}'; the keys are {}", name, key, known));
     }
     try {
       reader->second(value);
     } catch (const nlohmann::json::exception&) {
-      throw launch::UsageError(fmt::format("{}: {} is of the wrong type: {}", name, key, value.dump()));
+      throw launch::UsageError(fmt::format("{}: {} has the wrong type: {}", name, key, value.dump()));
     } catch (const std::invalid_argument& refusal) {
       throw launch::UsageError(fmt::format("{}: {}: {}", name, key, refusal.what()));
     }
@@ -63,7 +63,8 @@ void read_kernels(const Json& json, Figures& figures) {
   read_object("nanoseconds_per_element", json, readers);
   const std::size_t all = plan::calibrated_kernels().size();
   if (known != all) {
-    throw std::invalid_argument(fmt::format("expected all {} kernels, got {}: calibrate anew", all, known));
+    throw std::invalid_argument(
+        fmt::format("expected all {} kernels, found {}: measure again with --save", all, known));
   }
   costs.take_others_as(cost::scale);
   figures.kernels = costs;
@@ -153,7 +154,7 @@ const char* name_of(plan::Levels levels) {
 
 void read_figures(const std::filesystem::path& file, Figures& figures) {
   const Json json = Json::parse(launch::read_file(file), nullptr, false);
-  if (json.is_discarded()) throw launch::UsageError(file.string() + ": is no JSON");
+  if (json.is_discarded()) throw launch::UsageError(file.string() + ": this is not valid JSON");
   const Readers readers = {
       {"title", into(figures.title)},
       {"source", into(figures.source)},

@@ -41,7 +41,7 @@ plan::Scenario scenario_of(const Figures& figures) {
 
 const plan::Prediction& published_one(const Column& column, const std::string& name) {
   if (const plan::Candidate* const candidate = find(column, name)) return candidate->prediction;
-  throw launch::UsageError("published: '" + name + "' is none of the optimizers predicted here");
+  throw launch::UsageError("published: '" + name + "' is not one of the optimizers that kadam-plan predicts");
 }
 
 }  // namespace

@@ -20,11 +20,11 @@ void require(bool holds, const char* figure, double value, const char* expected)
 }
 
 void require_seconds(const char* figure, double value) {
-  require(std::isfinite(value) && value >= 0.0, figure, value, "seconds, 0 or more");
+  require(std::isfinite(value) && value >= 0.0, figure, value, "0 seconds or more");
 }
 
 void require_rate(const char* figure, double value) {
-  require(std::isfinite(value) && value > 0.0, figure, value, "bytes per second, more than 0");
+  require(std::isfinite(value) && value > 0.0, figure, value, "more than 0 bytes per second");
 }
 
 /// The bytes of one rank, every other rank getting the same share, over links and inside hosts at once.
@@ -94,7 +94,7 @@ const std::vector<Kernel>& calibrated_kernels() {
 
 KernelCosts KernelCosts::at_memory_speed(double bytes_per_second) {
   if (!std::isfinite(bytes_per_second) || bytes_per_second <= 0.0) {
-    throw std::invalid_argument("kadam::plan::KernelCosts: expected bytes per second, more than 0, got " +
+    throw std::invalid_argument("kadam::plan::KernelCosts: expected more than 0 bytes per second, got " +
                                 std::to_string(bytes_per_second));
   }
   KernelCosts costs;
@@ -105,7 +105,7 @@ KernelCosts KernelCosts::at_memory_speed(double bytes_per_second) {
 void KernelCosts::set(const Kernel& kernel, double seconds_per_element) {
   if (!std::isfinite(seconds_per_element) || seconds_per_element < 0.0) {
     std::string text = "kadam::plan::KernelCosts: ";
-    text.append(kernel.name()).append(": expected seconds per element, 0 or more, got ");
+    text.append(kernel.name()).append(": expected 0 seconds per element or more, got ");
     throw std::invalid_argument(text.append(std::to_string(seconds_per_element)));
   }
   seconds_[kernel.name()] = seconds_per_element;

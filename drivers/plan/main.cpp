@@ -32,7 +32,7 @@ void measure_what_is_missing(Session& session, const CommandLine& line, Figures&
   const NodeLevels levels = find_node_levels(communicator);
   session.prepare([&] {
     if (!levels.equal_nodes) {
-      throw launch::UsageError("some nodes have more ranks than others: start as many on each");
+      throw launch::UsageError("some nodes have more ranks than others: start the same number on each");
     }
   });
   if (!figures.kernels) {
@@ -58,7 +58,7 @@ std::vector<int> ranks_of(const Figures& figures) {
 
 void require_parameters(const Figures& figures) {
   if (figures.elements > 0) return;
-  throw launch::UsageError("--parameters is needed: the number of parameters, as in 340M");
+  throw launch::UsageError("--parameters is needed: give the number of parameters, as in 340M");
 }
 
 /// The rates: nothing stands in for them where nobody gave or measured them.
@@ -66,17 +66,20 @@ void require_network(const Figures& figures) {
   const int here = figures.network.ranks_per_node;
   if (!figures.has_link() && here == 1) {
     throw launch::UsageError(
-        "nothing is known of the network: start with mpirun on the hosts, or give --rate, or --machine FILE");
+        "the rate of the network is unknown: start kadam-plan with mpirun on the hosts, or give --rate, or a "
+        "--machine FILE that has the rate");
   }
   if (figures.lacks_node_rate()) {
     throw launch::UsageError(fmt::format(
-        "--node-rate is needed with {} ranks on a node: of each to the others while all send, as in 10GB/s "
-        "through memory; started with mpirun on the hosts and without --rate, kadam-plan measures it",
+        "--node-rate is needed with {} ranks on a node: the rate of each rank to the others while all send, "
+        "as in 10GB/s through memory; to measure it, start kadam-plan with mpirun on the hosts, without "
+        "--rate and --machine",
         here));
   }
   if (!figures.has_link() && !figures.ranks.empty() && figures.ranks.back() > here) {
-    throw launch::UsageError(fmt::format(
-        "{} ranks reach beyond this node, and no second host was seen: give --rate", figures.ranks.back()));
+    throw launch::UsageError(
+        fmt::format("{} ranks reach beyond this node, but kadam-plan has found no second host: give --rate",
+                    figures.ranks.back()));
   }
 }
 
@@ -96,8 +99,8 @@ void report(const CommandLine& line, const Figures& figures) {
   if (!line.plot.empty() && !draw(line.plot, forecast, all)) {
     fmt::print(
         stderr,
-        "kadam-plan: --plot {0}: no picture, which needs a Python with Matplotlib; where there is one, "
-        "kadam-report --plan {1} --out {0} draws it\n",
+        "kadam-plan: --plot {0}: kadam-report drew no picture; it needs a Python with Matplotlib. To draw it "
+        "later: kadam-report --plan {1} --out {0}\n",
         launch::shell_word(line.plot), launch::shell_word(curves_of(line.plot).string()));
   }
   fmt::print("{}", line.json ? json_of(forecast) : tables_of(forecast));

@@ -122,7 +122,8 @@ void require_warmup(const std::string& algorithm, const OptionMap& options, cons
     throw std::invalid_argument("kadam::plan: " + warmup + " = \"auto\": a plan needs a number of steps");
   if (settled_steps > 0.0) return;
   throw std::invalid_argument("kadam::plan: " + warmup + " takes the whole run of " +
-                              std::to_string(scenario.steps) + " steps: nothing would be left to compress");
+                              std::to_string(scenario.steps) +
+                              " steps: nothing would be left to compress; lower it, or plan more steps");
 }
 
 Prediction predict_with(const std::string& algorithm, const OptionMap& options, const Scenario& scenario,
@@ -192,7 +193,7 @@ void Scenario::validate() const {
   const auto is_share = [](double value) { return value >= 0.0 && value <= 1.0; };
   require(elements > 0, "expected 1 or more parameters");
   require(steps > 0, "expected 1 or more steps");
-  require(std::isfinite(compute_seconds) && compute_seconds >= 0.0, "expected compute seconds, 0 or more");
+  require(std::isfinite(compute_seconds) && compute_seconds >= 0.0, "expected 0 seconds of compute or more");
   require(is_share(overlap.backward), "expected an overlap of the backward pass from 0 to 1");
   require(is_share(overlap.background), "expected an overlap of the background from 0 to 1");
 }

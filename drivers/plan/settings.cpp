@@ -17,70 +17,77 @@ void add_workload(launch::Options& options, CommandLine& line) {
   const auto text = [&](const char* name, std::string& value, const char* help, const char* type) {
     options.add(name, type, value, help);
   };
-  text("--parameters", line.parameters, "d, as in 340M; needed, unless --machine has it", "N");
-  text("--compute", line.compute, "forward and backward pass of a step, as in 250ms\n(default 0)", "TIME");
-  text("--steps", line.steps, "of the whole run (default 100000)", "N");
-  text("--ranks", line.ranks, "to predict for, as in 2,64,512\n(default 2, 4, 8 ... 4096)", "N,N");
+  text("--parameters", line.parameters,
+       "number of parameters, as in 340M; needed, unless the\nfile of --machine has it", "N");
+  text("--compute", line.compute, "time of forward and backward pass in a step, as in\n250ms (default 0)",
+       "TIME");
+  text("--steps", line.steps, "number of steps of the whole run (default 100000)", "N");
+  text("--ranks", line.ranks, "numbers of ranks to predict for, as in 2,64,512\n(default 2, 4, 8 ... 4096)",
+       "N,N");
 }
 
 void add_network(launch::Options& options, CommandLine& line) {
   const auto text = [&](const char* name, std::string& value, const char* help, const char* type) {
     options.add(name, type, value, help);
   };
-  text("--machine", line.machine, "figures from a JSON file: of an earlier --save, or\nwith a whole case",
-       "FILE");
-  text("--save", line.save, "writes what was measured or given of machine and\nnetwork", "FILE");
-  text("--rate", line.rate, "of a host's link, as programs reach it: 1gbit,\n10GB/s (default: measured)",
+  text("--machine", line.machine,
+       "reads figures from a JSON file: one that --save wrote,\nor one with a whole case", "FILE");
+  text("--save", line.save, "writes the figures of machine and network that were\nmeasured or given", "FILE");
+  text("--rate", line.rate, "rate of a host's link that programs reach: 1gbit,\n10GB/s (default: measured)",
        "RATE");
-  text("--latency", line.latency, "between hosts, as in 50us (default: measured; 50us\nwith --rate)", "TIME");
-  text("--message-cost", line.message_cost, "of each message beside its bytes (default:\nmeasured; 2us)",
+  text("--latency", line.latency, "latency between hosts, as in 50us (default: measured;\n50us with --rate)",
        "TIME");
-  text("--ranks-per-node", line.ranks_per_node, "that share a link (default: as started; 1 with\n--rate)",
-       "N");
+  text("--message-cost", line.message_cost,
+       "time of each message beside its bytes (default:\nmeasured; 2us with --rate)", "TIME");
+  text("--ranks-per-node", line.ranks_per_node,
+       "number of ranks that share a link (default: as\nstarted; 1 with --rate)", "N");
   text("--node-rate", line.node_rate,
-       "of each rank to others of its node while all send:\n10GB/s (default: measured; needed where ranks "
-       "share\n"
-       "a node and nothing is measured)",
+       "rate of each rank to others of its node while all\nsend: 10GB/s (default: measured; needed if ranks "
+       "share\na node and nothing is measured)",
        "RATE");
-  text("--node-latency", line.node_latency, "inside a node (default: measured; 1us)", "TIME");
+  text("--node-latency", line.node_latency, "latency inside a node (default: measured; 1us with\n--rate)",
+       "TIME");
   text("--memory", line.memory,
-       "of a rank: kernels at the speed of their bytes,\nas in 800GB/s (default: "
-       "kernels are measured)",
+       "rate of a rank's memory, as in 800GB/s: kernels then\ntake the time of their bytes (default: kernels "
+       "are\nmeasured)",
        "RATE");
   text("--device-memory", line.device_memory,
-       "of a rank, as in 40GB: what needs more, parameters\nand gradient included, is not recommended",
+       "memory of a rank, as in 40GB: an optimizer that needs\nmore, with parameters and gradient, is not "
+       "recommended",
        "SIZE");
 }
 
 void add_overlap(launch::Options& options, CommandLine& line) {
   options.add("--backward-overlap", "X", line.backward_overlap,
-              "part of the compute time beside which a gradient's\nexchange runs, 0 to 1 (default 0.6; 0: "
-              "as kadam-train\nwith training.overlap=false)");
+              "part of the compute time that hides a gradient's\nexchange, 0 to 1 (default 0.6; 0 is "
+              "kadam-train with\ntraining.overlap=false)");
   options.add(
       "--background-overlap", "X", line.background_overlap,
-      "part of compute and kernels beside which runs what\narrives some steps later: divisible_adam's "
-      "mean,\nrounds with round_delay, variances with\nvariance_delay (default 1)");
+      "part of compute and kernels, 0 to 1, that hides an\nexchange whose result arrives some steps "
+      "later:\ndivisible_adam's mean, rounds with round_delay,\nvariances with variance_delay (default 1)");
   options.add("--piece-bytes", "BYTES", line.piece_bytes,
-              "length of the pieces that messages are cut into,\nso that encoding, sending and decoding "
-              "overlap\n(default 61440, as Kadam cuts on processors; 0: they\ndo not)");
+              "length of the pieces of a message, with which\nencoding, sending and decoding overlap "
+              "(default 61440,\nas Kadam cuts on processors; 0: no overlap)");
   options.add("--levels", "WORD", line.levels,
-              "flat: all ranks exchange with all; two: those of a\nnode densely first; best: the better one "
-              "(default)");
+              "flat: all ranks exchange with all; two: ranks of a\nnode first exchange densely; best: the "
+              "faster one\n(default)");
 }
 
 void add_options(launch::Options& options, CommandLine& line) {
   options
       .add("--warmup", "X", line.warmup,
-           "share of the run that is a dense warm-up, where one is needed\n(default 0.15)")
+           "part of the run that is a dense warm-up, 0 to 0.99,\nfor optimizers that need one (default 0.15)")
       .range(0.0, 0.99);
-  options.add("--density", "X", line.density, "of the sparse ones (default: their own, 0.01 or 1/1024)");
+  options.add("--density", "X", line.density,
+              "density of sparse optimizers (default: their own, 0.01\nor 1/1024)");
   options.add("--background-steps", "N", line.background_steps,
-              "between background exchanges, or auto (default 4)");
-  options.add("--bits", "N", line.bits, "of the codes, where there is a choice (default 4)");
-  options.add("--exchange", "WORD", line.exchange, "of the sparse ones: own or owner (default own)");
+              "steps between background exchanges, or auto\n(default 4)");
+  options.add("--bits", "N", line.bits, "bits of the code, for optimizers that have a choice\n(default 4)");
+  options.add("--exchange", "WORD", line.exchange,
+              "exchange of sparse optimizers: own or owner\n(default own)");
   options
       .add("--set", "NAME.KEY=VALUE", line.assignments,
-           "any option of an optimizer, as in\nloco.parameters=bf16; may be repeated")
+           "sets any option of an optimizer, as in\nloco.parameters=bf16; may be repeated")
       .repeatable();
 }
 
@@ -157,16 +164,16 @@ void apply_assumable(const CommandLine& line, Figures& figures) {
 std::optional<int> parse(launch::Session& session, int argc, char** argv, CommandLine& line) {
   launch::Options options(
       "kadam-plan",
-      "Predicts the step time of every optimizer on a network, and says dense where dense is best.\n"
-      "Figures come from a short measurement on the ranks it is started on, a file, or options.",
+      "Predicts the step time of every optimizer on a network, and says dense if dense is best.\n"
+      "The figures come from a short measurement on its own ranks, from a file, or from options.",
       "mpirun -n RANKS kadam-plan --parameters N [--compute TIME] [--rate RATE] [--json]");
   add_workload(options, line);
   add_network(options, line);
   add_overlap(options, line);
   add_options(options, line);
   options.add("--plot", "FILE", line.plot,
-              "draws step time over ranks and over the rate, by\nkadam-report: .svg or .png");
-  options.add_flag("--json", line.json, "one JSON object instead of the tables");
+              "draws step time over ranks and over the rate, with\nkadam-report, into a .svg or .png file");
+  options.add_flag("--json", line.json, "prints one JSON object instead of the tables");
   return options.parse(session, argc, argv);
 }
 

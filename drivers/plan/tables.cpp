@@ -14,7 +14,7 @@ std::string header(const Figures& figures) {
   std::string text = fmt::format("Kadam {}: d = {} parameters", KADAM_VERSION_STRING, figures.elements);
   if (!figures.title.empty()) text += ", " + figures.title;
   text +=
-      fmt::format("\nstep      compute {}, {} of it beside a gradient's exchange; {} steps in the run\n",
+      fmt::format("\nstep      compute {} ({} of it hide a gradient's exchange); {} steps in the run\n",
                   launch::seconds_text(figures.compute_seconds),
                   launch::seconds_text(figures.overlap.backward * figures.compute_seconds), figures.steps);
   text += fmt::format("machine   {}; Adam's update takes {} per million parameters\n", figures.machine,
@@ -24,16 +24,16 @@ std::string header(const Figures& figures) {
         "network   {} a host, latency {}, {} a message\n", launch::rate_text(network.link_bytes_per_second),
         launch::seconds_text(network.latency_seconds), launch::seconds_text(network.message_seconds));
   } else {
-    text += "network   no second host was seen: --rate says what lies beyond this one\n";
+    text += "network   no second host was found: --rate gives the rate of a link to others\n";
   }
   if (network.ranks_per_node > 1) {
-    text += fmt::format("node      {} ranks, {} each inside it, latency {}\n", network.ranks_per_node,
+    text += fmt::format("node      {} ranks, {} a rank inside it, latency {}\n", network.ranks_per_node,
                         launch::rate_text(network.node_bytes_per_second),
                         launch::seconds_text(network.node_latency_seconds));
   }
   std::string assumed;
   for (const auto& [option, value] : figures.assumptions()) assumed += fmt::format(" {} {}", option, value);
-  if (!assumed.empty()) text += "assumed  " + assumed + ": nobody gave or measured these\n";
+  if (!assumed.empty()) text += "assumed  " + assumed + ": these were neither given nor measured\n";
   return text;
 }
 
@@ -74,9 +74,10 @@ std::string in_detail(const Column& column, const Figures& figures) {
                         launch::bytes_text(memory_of(prediction, figures)), name_of(prediction.levels));
   }
   return text +
-         "step: mean of the whole run; settled: after the warm-up; kernels: of the optimizer; exposed: of\n"
-         "the network's time, what is waited for; sent: bytes per step and rank; memory: per rank, with\n"
-         "parameters and gradient; levels: two, where ranks of a node exchange densely first\n";
+         "step: mean of the whole run; settled: step after the warm-up; kernels: those of the optimizer;\n"
+         "exposed: the part of the network's time in which ranks wait; sent: bytes per step and rank;\n"
+         "memory: per rank, with parameters and gradient; levels: two if ranks of a node first exchange\n"
+         "densely\n";
 }
 
 /// Where messages are so short that their number takes more time than their bytes: neither a faster link nor
@@ -93,7 +94,7 @@ std::string short_messages_of(const Column& column) {
   if (names.empty()) return "";
   return fmt::format(
       "The number of messages, not their bytes, takes most of the exchange of {}. Rounds of several steps "
-      "send fewer; so do two levels, where ranks share a node.\n",
+      "send fewer messages; so do two levels, if ranks share a node.\n",
       names);
 }
 
@@ -116,7 +117,7 @@ std::string verdict_of(const Forecast& forecast) {
                              launch::bytes_text(memory_of(candidate.prediction, forecast.figures)));
   }
   if (!too_large.empty()) {
-    text += fmt::format("Do not fit into {}: {}.\n", launch::bytes_text(*forecast.figures.memory_bytes),
+    text += fmt::format("These do not fit into {}: {}.\n", launch::bytes_text(*forecast.figures.memory_bytes),
                         too_large);
   }
   text += short_messages_of(column);
@@ -143,7 +144,7 @@ std::vector<const plan::Prediction*> advised(const Column& column) {
 std::string settings_of(const Column& column, const plan::Network& network) {
   const std::vector<const plan::Prediction*> all = advised(column);
   std::string text = fmt::format(
-      "\nWhat to set, in a configuration of kadam-train or by the same names in the library:\n\n"
+      "\nSet this in a configuration of kadam-train, or by the same names in the library:\n\n"
       "[optimizer]\nname = \"{}\"\n",
       all.front()->algorithm);
   std::string in_two_levels;

@@ -41,7 +41,7 @@ Verdict judge(std::span<const Candidate> candidates, const Network& network) {
   if (dense == nullptr) throw std::invalid_argument("kadam::plan::judge: expected a dense candidate");
   if (alone_fits) {
     const Candidate& best = *fastest(candidates, false, true);
-    return {best.name, true, total(*dense) / total(best), true, "no dense one fits into the memory of a rank",
+    return {best.name, true, total(*dense) / total(best), true, "no dense optimizer fits a rank's memory",
             {}};
   }
   Verdict verdict{dense->name, false, 1.0, false, "", {}};
@@ -61,13 +61,12 @@ Verdict judge(std::span<const Candidate> candidates, const Network& network) {
     verdict.best = best->name;
     verdict.compresses = true;
     verdict.speedup = total(*dense) / total(*best);
-    verdict.reason =
-        "what " + dense->name + " waits for the network is more than 1.5 times what compression takes";
+    verdict.reason = dense->name + " waits for the network more than 1.5 times as long as compression takes";
     return verdict;
   }
   verdict.reason = dense->prediction.step.exposed < negligible * total(*dense)
                        ? "its exchange hides behind the backward pass: nothing is left to save"
-                       : "what it waits for the network is less than 1.5 times what compression takes";
+                       : "it waits for the network less than 1.5 times as long as compression takes";
   return verdict;
 }
 

@@ -12,7 +12,7 @@ from refusals import refusals
 WRONG = (("--latency needs --rate", ["--latency", "1ms"]),
          ("--rate 100: expected a rate, as in 100mbit", ["--rate", "100"]),
          ("--latency 5m: expected seconds, as in", ["--rate", "1gbit", "--latency", "5m"]),
-         ("no exchange's name holds 'gossip'", ["--only", "gossip"]),
+         ("no exchange has 'gossip' in its name", ["--only", "gossip"]),
          ("--elements", ["--elements", "0"]),
          ("--repetitions", ["--repetitions", "none"]),
          ("--seconds", ["--seconds", "0"]),

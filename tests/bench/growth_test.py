@@ -35,5 +35,5 @@ def test_table_of_two_levels():
 test_every_optimizer()
 test_table_of_two_levels()
 refusals(PROGRAM, [("3 ranks per node do not divide 8 ranks", ["growth", "--ranks", "8", "--ranks-per-node", "3"], 0),
-                   ("no optimizer's name holds 'sgd'", ["growth", "--only", "sgd"], 0),
+                   ("no optimizer has 'sgd' in its name", ["growth", "--only", "sgd"], 0),
                    ("--ranks", ["growth", "--ranks", "0"], 0)])

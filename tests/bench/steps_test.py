@@ -46,6 +46,6 @@ def test_leaves_out_what_does_not_fit():
 test_every_optimizer()
 test_table()
 test_leaves_out_what_does_not_fit()
-refusals(PROGRAM, [("101 tensors need as many elements", ["steps", "--elements", "100", "--tensors", "101"], 2),
-                   ("no optimizer's name holds 'sgd'", ["steps", "--only", "sgd"], 0),
+refusals(PROGRAM, [("101 tensors need 101 elements or more", ["steps", "--elements", "100", "--tensors", "101"], 2),
+                   ("no optimizer has 'sgd' in its name", ["steps", "--only", "sgd"], 0),
                    ("--tensors", ["steps", "--tensors", "0"], 0)])

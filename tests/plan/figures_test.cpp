@@ -90,12 +90,12 @@ TEST(Figures, AreRefusedWithTheirFile) {
   };
   const auto has = [](const std::string& text, const char* part) { return text.find(part) != text.npos; };
   EXPECT_EQ(words_of(R"({"parameters": 5})"), "accepted");
-  EXPECT_TRUE(has(words_of("no"), "is no JSON"));
+  EXPECT_TRUE(has(words_of("no"), "not valid JSON"));
   EXPECT_TRUE(has(words_of(R"({"parameter": 5})"), "unknown key 'parameter'"));
   EXPECT_TRUE(has(words_of(R"({"network": {"rate": 5}})"), "unknown key 'rate'"));
   EXPECT_TRUE(has(words_of(R"({"parameters": "many"})"), "wrong type"));
   EXPECT_TRUE(has(words_of(R"({"memory_bytes_per_second": -1})"), "more than 0"));
-  EXPECT_TRUE(has(words_of(R"({"nanoseconds_per_element": {"copy": 1}})"), "calibrate anew"));
+  EXPECT_TRUE(has(words_of(R"({"nanoseconds_per_element": {"copy": 1}})"), "measure again with --save"));
   EXPECT_TRUE(has(words_of(R"({"options": {"loco": {"bits": [1]}}})"), "wrong type"));
 }
 

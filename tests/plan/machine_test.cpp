@@ -121,8 +121,9 @@ TEST(Network, RefusesImpossibleFiguresByName) {
   EXPECT_EQ(words_of([](Network&) {}), "accepted");
   EXPECT_NE(words_of([](Network& n) { n.link_bytes_per_second = 0.0; }).find("rate of a host's link"),
             std::string::npos);
-  EXPECT_NE(words_of([](Network& n) { n.latency_seconds = -1.0; }).find("latency: expected seconds"),
-            std::string::npos);
+  EXPECT_NE(
+      words_of([](Network& n) { n.latency_seconds = -1.0; }).find("latency: expected 0 seconds or more"),
+      std::string::npos);
   EXPECT_NE(words_of([](Network& n) { n.ranks_per_node = 0; }).find("ranks per node"), std::string::npos);
   EXPECT_NE(words_of([](Network& n) { n.message_seconds = 0.0 / 0.0; }).find("per message"),
             std::string::npos);

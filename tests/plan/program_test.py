@@ -67,7 +67,7 @@ if amount[smallest] < dense:
     expect(only["verdicts"][0]["compresses"] and amount[only["verdicts"][0]["best"]] < dense
            and only["pays_below_bytes_per_second"] is None, only["verdicts"])
 table = program.start(0, *GIVEN, *SLOW, "--device-memory", "1MB")
-expect(table.returncode == 0 and "Do not fit into 1.00 MB: adam (" in table.stdout, table)
+expect(table.returncode == 0 and "These do not fit into 1.00 MB: adam (" in table.stdout, table)
 billions = program.start(0, "--parameters", "1.3B", *GIVEN[2:], "--rate", "1gbit", "--ranks", "4")
 expect(billions.returncode == 0 and "d = 1300000000 parameters" in billions.stdout, billions)
 
@@ -88,7 +88,7 @@ GIVEN_ALL = ("--steps", "1000", "--warmup", "0.1", "--latency", "9us", "--messag
 expect(predicted(*SLOW, *GIVEN_ALL)["assumed"] == {}, "all is given")
 said = program.start(0, *GIVEN[:4], *SLOW).stdout
 expect("\nassumed   --compute 0s --steps 100000 --warmup 0.15 --latency 50us --message-cost 2us --node-latency 1us "
-       "--background-overlap 1: nobody gave or measured these\n" in said, said)
+       "--background-overlap 1: these were neither given nor measured\n" in said, said)
 expect("assumed" not in program.start(0, *GIVEN, *SLOW, *GIVEN_ALL).stdout, "all is given")
 
 
@@ -173,7 +173,7 @@ with tempfile.TemporaryDirectory() as folder:
 
 REFUSED = {
     "--node-rate is needed with 4 ranks on a node": [*GIVEN, "--rate", "1gbit", "--ranks-per-node", "4"],
-    "nothing is known of the network": ["--parameters", "5M"],
+    "the rate of the network is unknown": ["--parameters", "5M"],
     "--parameters is needed": ["--rate", "1gbit"],
     "--rate 1foo: expected a rate": ["--parameters", "5M", "--rate", "1foo"],
     "--device-memory 40: expected an amount of memory": [*GIVEN, "--rate", "1gbit", "--device-memory", "40"],

@@ -91,7 +91,7 @@ TEST(Verdict, RecommendsNothingThatDoesNotFit) {
   const Verdict none = judge(all, two_per_node());
   EXPECT_EQ(none.best, "less so");
   EXPECT_TRUE(none.alone_fits && none.compresses);
-  EXPECT_NE(none.reason.find("no dense one fits"), std::string::npos) << none.reason;
+  EXPECT_NE(none.reason.find("no dense optimizer fits"), std::string::npos) << none.reason;
   all[3].fits = false;
   EXPECT_EQ(judge(all, two_per_node()).best, "compressed") << "if nothing fits, the steps alone count";
   EXPECT_FALSE(judge(all, two_per_node()).alone_fits);
