@@ -8,28 +8,29 @@ usage() {
   cat <<'TEXT'
 scripts/bench_network.sh [options]
 
-Trains a transformer of 3.3 million parameters and a small CNN on real data, on hosts with a network of 10, 100 and
-1000 Mbit/s each and as fast as the machine, with dense Adam, every other algorithm, and PyTorch DDP on gloo. Says what
-a step takes and where, and how long it takes to a given loss. Needs root; about two hours. Options:
+Trains a transformer of 3.3 million parameters and a small CNN on real data, with dense Adam, every other algorithm, and
+PyTorch DDP on gloo. The hosts' network runs at 10, 100 and 1000 Mbit/s per host, and as fast as the machine allows.
+Prints the time of a step and of its parts, and the time to a given loss. Needs root, and about two hours. Options:
 
-  --rates LIST       default 10mbit,100mbit,1gbit,none; 100mbit+50ms: with so much delay from host to host. A program
-                     carries what is delayed, and takes part of a processor: measure such rates by themselves
-  --algorithms LIST  default: all of them
-  --workloads LIST   default transformer,cnn
-  --steps N          measured at a time, a multiple of 4 (default 12; where a dense step is slow, 4 of those)
-  --hosts N          default 4
-  --no-peers         without PyTorch; --peers (default) installs it if need be, see scripts/bench_peers.sh
-  --no-curves        without whole trainings: no time to a loss
-  --loss NAME=LOSS   of a workload, to which time is told; may be repeated
+  --rates LIST       rates of each host's cable (default 10mbit,100mbit,1gbit,none); 100mbit+50ms adds a delay from host
+                     to host. A program then carries the frames and takes part of a processor: measure such rates by
+                     themselves
+  --algorithms LIST  optimizers to train with (default: all)
+  --workloads LIST   workloads to train (default transformer,cnn)
+  --steps N          steps to measure at a time, a multiple of 4 (default 12); of slow dense steps 4 are measured
+  --hosts N          number of hosts (default 4)
+  --no-peers         leaves out PyTorch; --peers (default) installs it if it is missing, see scripts/bench_peers.sh
+  --no-curves        leaves out whole trainings, and with them the time to a loss
+  --loss NAME=LOSS   loss of a workload, up to which time is measured; may be repeated
   --mpirun-args WORDS
-                     of mpirun, in place of those that choose the collectives which reach the wire's rate
+                     arguments of mpirun, in place of those that choose collectives which reach the wire's rate
   --program PATH     the kadam-train to run (default: build/bin/kadam-train, built first)
-  --output FOLDER    for cases.jsonl, network.md, network.svg and the runs (default results/network); cases that are
-                     there and that the same program made are not run again
+  --output FOLDER    folder for cases.jsonl, network.md, network.svg and the runs (default results/network); cases
+                     there that the same program made are not run again
   --write            also puts tables and picture into docs/end_to_end.md
   --help             this text
 
-Where the system allows no namespaces: one sentence on standard error and exit code 77.
+If the system allows no namespaces, it prints one sentence on standard error and exits with code 77.
 TEXT
 }
 
@@ -53,7 +54,7 @@ while (($#)); do
       (($# > 1)) || stop "$1 needs a value; see scripts/bench_network.sh --help."
       ;;&
     --steps | --hosts)
-      [[ $2 =~ ^[1-9][0-9]{0,3}$ ]] || stop "$1 needs a number from 1 on, not $2."
+      [[ $2 =~ ^[1-9][0-9]{0,3}$ ]] || stop "$1 needs a number of 1 or more, not $2."
       ;;&
     --rates)
       [[ $2 =~ ^(([1-9][0-9]*(kbit|mbit|gbit)|none)(\+[0-9]+(ms|us))?(,|$))+$ ]] ||

@@ -8,12 +8,12 @@ usage() {
   cat <<'TEXT'
 scripts/bench_peers.sh [options]
 
-Measures Kadam's kernels and what PyTorch and DeepSpeed do in their place, in turn, on the same sizes and threads:
+Measures Kadam's kernels and their counterparts in PyTorch and DeepSpeed, in turn, with the same sizes and threads:
 Adam, top-k of a whole vector, sign with error feedback. Prints a table. Options:
 
-  --elements N   of a vector (default 67108864); takes about 65 bytes of memory each
-  --threads N    of each program (default: one per core)
-  --rounds N     each measures both programs, one after the other; medians count (default 5)
+  --elements N   elements of a vector (default 67108864); each takes about 65 bytes of memory
+  --threads N    threads of each program (default: one per core)
+  --rounds N     rounds, which measure both programs one after the other; medians count (default 5)
   --write        also puts the table into docs/performance.md
   --program PATH the kadam-bench to measure (default: build/bin/kadam-bench, built first)
   --help         this text
@@ -43,7 +43,7 @@ while (($#)); do
       (($# > 1)) || stop "$1 needs a value; see scripts/bench_peers.sh --help."
       ;;&
     --elements | --threads | --rounds)
-      [[ $2 =~ ^[1-9][0-9]*$ ]] || stop "$1 needs a number from 1 on, not $2."
+      [[ $2 =~ ^[1-9][0-9]*$ ]] || stop "$1 needs a number of 1 or more, not $2."
       ;;&
     --elements) elements=$2 && shift 2 ;;
     --threads) threads=$2 && shift 2 ;;
@@ -87,9 +87,9 @@ install_peers() {
   fi
   once peers-torch install_torch ||
     stop "PyTorch could not be installed (no network, or no room for 5.4 GB?);" \
-      "pip's words are in $KADAM_CACHE/logs/peers-torch.log"
+      "pip's messages are in $KADAM_CACHE/logs/peers-torch.log"
   once peers-deepspeed install_deepspeed ||
-    say "DeepSpeed could not be installed and is left out; why is in $KADAM_CACHE/logs/peers-deepspeed.log" >&2
+    say "DeepSpeed could not be installed and is left out; the reason is in $KADAM_CACHE/logs/peers-deepspeed.log" >&2
 }
 
 ensure_program kadam-bench

@@ -8,12 +8,12 @@ usage() {
   cat <<'TEXT'
 scripts/check_arm.sh [options]
 
-On a machine with x86-64 and Debian: compiles Kokkos, the library without MPI and the tests of the kernels for 64-bit
-Arm, with all optimisation, warnings are errors; then runs these tests under qemu, which stands in for the processor.
+Compiles Kokkos, the library without MPI and the tests of the kernels for 64-bit Arm, with all optimisation and with
+warnings as errors, on a machine with x86-64 and Debian. Then runs these tests under qemu, which emulates the processor.
 They compare every kernel with plain loops, many of them to the last bit. Times under qemu say nothing about Arm.
 
-Installs a cross compiler, qemu and packages of the architecture arm64, as root. The build stays in build-arm, for the
-next time. Options:
+Installs a cross compiler, qemu and packages of the architecture arm64, which needs root. The build stays in build-arm
+for the next run. Options:
 
   --march NAME   what g++ compiles for (default armv8.2-a; armv9-a has SVE2)
   --jobs N       compile N files, or run N processes, at a time (default: one per core)
@@ -43,8 +43,8 @@ while (($#)); do
     *) stop "Unknown option $1; see scripts/check_arm.sh --help." ;;
   esac
 done
-[[ $(uname -m) == x86_64 ]] || stop "This is for x86-64. On Arm itself: scripts/test.sh -R '^kernels_test$'"
-command -v dpkg >/dev/null || stop "This takes Debian's packages for another kind of machine."
+[[ $(uname -m) == x86_64 ]] || stop "This script needs x86-64. On Arm itself, run scripts/test.sh -R '^kernels_test$'"
+command -v dpkg >/dev/null || stop "This script needs Debian's packages for arm64, and there is no dpkg here."
 folder=$KADAM_ROOT/build-arm/$march
 
 # A Kokkos that is there is none for Arm.
@@ -81,12 +81,12 @@ run_tests() {
     # One that ended the process did not say that it failed.
     if ! grep -qE '^\[==========\] .* ran\.' "$log" || ((status != 0 && lost == 0)); then
       lost=$((lost + 1))
-      say "The tests ended with $status:"
+      say "The tests ended with exit code $status:"
       tail -n 20 "$log"
     fi
     failed=$((failed + lost))
   done
-  ((passed + failed)) || stop "No test was run: $folder/tests-0.log."
+  ((passed + failed)) || stop "No test was run; see $folder/tests-0.log."
 }
 
 ensure_packages "$KADAM_PACKAGES_ARM"

@@ -12,18 +12,18 @@ Makes hosts on a slow network (scripts/netlab.sh; needs root), measures them wit
 with adam, onebit_adam and locally_accumulated_adam, and prints predicted and measured milliseconds of a step. With
 several ranks on a host it does so in one level, then in two (KADAM_RANKS_PER_NODE). Options:
 
-  --hosts N           how many (default 4)
-  --ranks-per-host N  that share a host's link (default 1)
-  --rates LIST        of each host's link (default 100mbit,300mbit,1gbit)
-  --optimizers LIST   some of the three (default: all)
-  --steps N           of each training (default 24), of which 8 do not count
-  --within P          percent; fails if a deviation is larger (default: only prints)
+  --hosts N           number of hosts (default 4)
+  --ranks-per-host N  number of ranks that share a host's link (default 1)
+  --rates LIST        rates of each host's link (default 100mbit,300mbit,1gbit)
+  --optimizers LIST   optimizers to train with, some of the three (default: all)
+  --steps N           steps of each training (default 24); the first 8 do not count
+  --within P          fails if a deviation is larger than P percent (default: only prints)
   --write             also puts the table into docs/planning.md
-  --programs DIR      with kadam-plan and kadam-train (default: build/bin, built first)
+  --programs DIR      folder with kadam-plan and kadam-train (default: build/bin, built first)
   --netlab FILE       the script that makes hosts (default scripts/netlab.sh)
   --help              this text
 
-Exit code 77 where hosts cannot be made. Takes about 5 minutes; so does
+If hosts cannot be made, it exits with code 77. It takes about 5 minutes; so does
   scripts/check_plan.sh --hosts 2 --ranks-per-host 2 --rates 100mbit --steps 16
 TEXT
 }
@@ -58,7 +58,7 @@ while (($#)); do
   esac
 done
 
-[[ -x $netlab ]] || stop "$netlab is needed to make hosts, and is no program."
+[[ -x $netlab ]] || stop "$netlab is not an executable program; it is needed to make hosts."
 if [[ -z $programs ]]; then
   programs=$KADAM_ROOT/build/bin
   build_programs kadam-plan kadam-train

@@ -9,14 +9,15 @@ usage() {
 scripts/check_processors.sh [options]
 
 Compiles library, programs and tests for x86-64-v2, x86-64-v3, znver3 and x86-64-v4, with g++ and clang++-16, with and
-without precompiled headers: all optimisation, warnings are errors. Of those that this machine can run it runs the tests
-of kernels and optimizers, and compares the parameters that kadam-replay computes from tests/golden: they are equal to
-the last bit. Sixteen builds take hours on two cores; they stay in build-processors, for the next time. Options:
+without precompiled headers, with all optimisation and with warnings as errors. If this machine can run a build, it runs
+the tests of kernels and optimizers, and compares the parameters that kadam-replay computes from tests/golden: they must
+be equal to the last bit. Sixteen builds take hours on two cores; they stay in build-processors for the next run.
+Options:
 
-  --only WORD   the builds with this in their name (may be repeated)
-  --draw N      build number N modulo their number, and of it what has kernels (the library, the tests that are run,
-                kadam-replay), in units of six files: for continuous integration
-  --list        the names of the builds
+  --only WORD   only builds with this word in their name (may be repeated)
+  --draw N      only one build, number N modulo the number of builds, and only its parts that have kernels (the library,
+                the tests that are run, kadam-replay), in units of six files: for continuous integration
+  --list        prints the names of the builds
   --jobs N      compile N files at a time (default: one per core)
   --help        this text
 
@@ -120,7 +121,7 @@ check() {
   local name=$1 processor=${1#*_} folder
   build "$name" || return 1
   if ! can_run "${processor%_precompiled}"; then
-    say "$name: builds; this machine cannot run it."
+    say "$name: the build succeeds; this machine cannot run it."
     return
   fi
   "$here/test.sh" --no-setup --build "$folder" -R '^(kernels_test|optimizers_test_np2)$' || return 1

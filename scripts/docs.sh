@@ -8,10 +8,10 @@ usage() {
 scripts/docs.sh [options]
 
 Makes a site of docs/ and of the comments in headers: build/docs/index.html, which needs no network and no server.
-Installs what is missing (Doxygen; Sphinx into Kadam's own Python environment). A link that leads nowhere is an error.
+Installs missing programs (Doxygen; Sphinx into Kadam's own Python environment). A broken link is an error.
 Options:
 
-  --open         shows it in the browser
+  --open         opens the site in the browser
   --no-install   installs no Debian packages
   --help         this text
 TEXT
@@ -58,7 +58,7 @@ require_nothing_from_elsewhere() {
   loaded=$(grep -rnoE --include='*.html' --include='*.css' \
     -e '<(script|img|iframe|source)[^>]* src="(https?:)?//[^"]*"' \
     -e '<link[^>]* href="(https?:)?//[^"]*"' -e 'url\(["'\'']?(https?:)?//[^)]*\)' "$site" | head -n 5 || true)
-  [[ -z $loaded ]] || stop "The site loads what is not in it: $loaded"
+  [[ -z $loaded ]] || stop "The site loads files from elsewhere: $loaded"
 }
 
 build() {

@@ -11,25 +11,25 @@ scripts/gpu_check.sh --pack FILE [options] [-- CMAKE_ARGUMENT...]
 scripts/gpu_check.sh --report FOLDER [--write]
 
 Builds kadam-bench and tests for the GPU of this machine (nvcc or hipcc in PATH), measures and tests on it, and prints
-what came out. Without a GPU it does nothing and exits with 77. Call it again to go on where it was stopped.
+the results. Without a GPU it does nothing and exits with code 77. If it was stopped, call it again to go on.
 
-For a machine that has a GPU and no compiler, and perhaps nothing else:
+For a machine that has a GPU but no compiler, and perhaps nothing else:
   scripts/gpu_check.sh --pack gpu-check.tar.xz       here; at most 60 MiB
   tar -xf gpu-check.tar.xz                           there
-  kadam-gpu-check/gpu_check.sh --run --out FOLDER    there; --help says the stages; again to go on
+  kadam-gpu-check/gpu_check.sh --run --out FOLDER    there; --help lists the stages; call it again to go on
   scripts/gpu_check.sh --report FOLDER               here, with the folder
 
-  --pack FILE          a .tar.xz or .tar.gz with all that --run needs beside a driver, cuBLAS, a shell and coreutils
-  --report FOLDER      prints tables of what --run left in it
+  --pack FILE          packs all that --run needs, beside a driver, cuBLAS, a shell and coreutils: a .tar.xz or .tar.gz
+  --report FOLDER      prints tables of the results that --run left in the folder
   --write              also puts them into docs/performance.md
-  --backend NAME       cuda (default), hip or host, which is for trying it without a GPU
-  --architecture NAME  of the GPU: 80, 90, gfx942, ... (default: that of the GPU here; for --pack 90, gfx90a)
-  --build FOLDER       build there (default build-gpu-ARCHITECTURE)
-  --no-build           take what is built there
+  --backend NAME       cuda (default), hip or host (to try the script without a GPU)
+  --architecture NAME  architecture of the GPU: 80, 90, gfx942, ... (default: the GPU here; for --pack 90, gfx90a)
+  --build FOLDER       build in this folder (default build-gpu-ARCHITECTURE)
+  --no-build           take the programs that are in the folder already
   --jobs N             compile N files at a time (default: one per core)
-  --out FOLDER         for figures and logs (default results/gpu)
+  --out FOLDER         folder for figures and logs (default results/gpu)
   --from FOLDER, --minutes N, --again, --elements N, --only STAGE...
-                       as those of --run
+                       the same as for --run
   --help               this text
 TEXT
 }
@@ -51,7 +51,7 @@ while (($#)); do
       (($# > 1)) || stop "$1 needs a value; see scripts/gpu_check.sh --help."
       ;;&
     --jobs | --minutes | --elements)
-      [[ $2 =~ ^[1-9][0-9]*$ ]] || stop "$1 needs a number from 1 on, not $2."
+      [[ $2 =~ ^[1-9][0-9]*$ ]] || stop "$1 needs a number of 1 or more, not $2."
       ;;&
     --pack) pack=$2 && shift 2 ;;
     --report) report=$2 && shift 2 ;;
@@ -65,7 +65,7 @@ while (($#)); do
     --again) run_arguments+=("$1") && shift ;;
     --write) write=(--write) && shift ;;
     --only) run_arguments+=("$@") && break ;;
-    --run) stop "--run is for the script in a bundle that --pack made: kadam-gpu-check/gpu_check.sh --run." ;;
+    --run) stop "Only the script in a bundle of --pack has --run: kadam-gpu-check/gpu_check.sh --run." ;;
     --help | -h) usage && exit ;;
     --) shift && cmake_arguments=("$@") && break ;;
     *) stop "Unknown option $1; see scripts/gpu_check.sh --help." ;;
@@ -105,11 +105,11 @@ build_programs_for_gpu() {
 }
 
 if [[ -n $report ]]; then
-  [[ -d $report/state ]] || stop "$report is not what a run left: it has no folder 'state'."
+  [[ -d $report/state ]] || stop "$report has no results of a run: the folder 'state' is missing."
   say_report "$report"
   exit
 fi
-case ${backend:-cuda} in cuda | hip | host) ;; *) stop "There is no backend $backend: cuda, hip or host." ;; esac
+case ${backend:-cuda} in cuda | hip | host) ;; *) stop "There is no backend $backend; choose cuda, hip or host." ;; esac
 
 if [[ -n $pack ]]; then
   case $pack in *.tar.xz | *.tar.gz) ;; *) stop "--pack $pack: expected a name that ends in .tar.xz or .tar.gz." ;; esac
@@ -128,7 +128,7 @@ if [[ $backend != host ]]; then
     exit 77
   fi
   if [[ ${wanted[0]:-$backend} != "$backend" || ${wanted[1]:-$architecture} != "$architecture" ]]; then
-    echo "kadam: The GPU here is another one ($gpu, $architecture): nothing was built or run."
+    echo "kadam: The GPU here is not the wanted one, but $gpu ($architecture): nothing was built or run."
     exit 77
   fi
   choose_architecture "$architecture"
@@ -136,7 +136,7 @@ fi
 folder=${folder:-$KADAM_ROOT/build-gpu-${architecture:-$backend}}
 if [[ $build == true ]]; then
   if [[ $backend == cuda ]] && ! command -v nvcc >/dev/null; then
-    stop "There is $gpu, but no nvcc in PATH (CUDA 12 or later): --pack on another machine needs none here."
+    stop "There is $gpu, but no nvcc in PATH (CUDA 12 or later): add it, or use --pack on another machine."
   fi
   if ! command -v mpicxx >/dev/null || ! command -v mpirun >/dev/null; then
     bundle_programs=(kadam-bench kernels_test)

@@ -8,18 +8,18 @@ usage() {
   cat <<'TEXT'
 scripts/mutants.sh [options]
 
-Builds a copy of the sources (build-mutants/) that holds all faults of tests/mutants/, each behind a switch; runs the
-tests that should see them once without a fault, then once with each. A test that fails, crashes or hangs has caught
-its fault. Exit status 0 if every fault was caught. Options:
+Builds a copy of the sources (build-mutants/) that holds all faults of tests/mutants/, each behind a switch. Runs the
+tests that should see the faults, once without a fault, then once with each. A test that fails, crashes or hangs has
+caught its fault. The exit code is 0 if every fault was caught. Options:
 
-  --list         name the faults, with their files and what they do; builds nothing
-  --only NAME    try only this one (may be repeated; 'zero-one-*' takes all that begin so)
-  --today        try one, another one every day
-  --everything   run all tests of the folders whose tests are named, and say which of them see the fault
-  --jobs N       compile N files at a time, try half as many faults (default: one per core)
+  --list         list the faults, with their files and what they do; builds nothing
+  --only NAME    try only this fault (may be repeated; 'zero-one-*' takes all whose names begin so)
+  --today        try one fault, another one every day
+  --everything   run all tests of the folders whose tests are named, and print which of them see the fault
+  --jobs N       compile N files at a time, and try half as many faults (default: one per core)
   --help         this text
 
-What a test said with a fault is in build-mutants/output/<fault>.<test>.log.
+The output of a test with a fault is in build-mutants/output/<fault>.<test>.log.
 TEXT
 }
 
@@ -34,7 +34,7 @@ while (($#)); do
       (($# > 1)) || stop "$1 needs a value; see scripts/mutants.sh --help."
       ;;&
     --jobs)
-      [[ $2 =~ ^[1-9][0-9]{0,3}$ ]] || stop "$1 needs a number from 1 on, not $2."
+      [[ $2 =~ ^[1-9][0-9]{0,3}$ ]] || stop "$1 needs a number of 1 or more, not $2."
       ;;&
     --only | --jobs) arguments+=("$1=$2") && shift 2 ;;
     --list | --today | --everything) arguments+=("$1") && shift ;;

@@ -11,24 +11,28 @@ scripts/netlab.sh COMMAND [options]
 Makes hosts with a network of their own on this machine, runs programs on them, and removes them again. Needs root.
 
   up [--hosts N] [--rate RATE] [--delay TIME]
-                                      N hosts (default 4) on one switch; RATE of each cable, in both directions, as
-                                      in 10mbit, 100mbit, 1gbit; none (default): as fast as the machine. TIME from
-                                      host to host, one way, as in 2ms, 500us; a program then carries every frame,
-                                      so that 1gbit is about the limit
-  shape [--rate RATE] [--delay TIME]  another one, while it is up; a delay only where up had one (0ms will do)
+                                      makes N hosts (default 4) on one switch. RATE is that of each cable, in both
+                                      directions: 10mbit, 100mbit, 1gbit, or none (default), as fast as the machine.
+                                      TIME is the delay from host to host, one way: 2ms, 500us. With a delay a
+                                      program carries every frame, and the limit is about 1gbit
+  shape [--rate RATE] [--delay TIME]  changes rate or delay while the lab is up; a delay needs an up that had one, as
+                                      in --delay 0ms
   run [--ranks-per-host K] [--mpirun-args WORDS] [--] PROGRAM [ARGS...]
-                                      mpirun over all hosts; its exit code; one thread per rank unless
-                                      OMP_NUM_THREADS says otherwise. WORDS go to mpirun, as do those in
-                                      KADAM_NETLAB_MPIRUN_ARGS
-  exec HOST [--] COMMAND...           on one host: 0, 1, ... (198.18.0.1, 198.18.0.2, ...; the interface is eth0)
-  bytes                               JSON: what each host has sent and received since up
-  down                                removes all hosts, and ends what still runs on them
+                                      starts PROGRAM with mpirun on all hosts, with one thread per rank unless
+                                      OMP_NUM_THREADS says otherwise, and exits with its code. WORDS go to mpirun, as
+                                      do those in KADAM_NETLAB_MPIRUN_ARGS
+  exec HOST [--] COMMAND...           runs COMMAND on one host: 0, 1, ... (198.18.0.1, 198.18.0.2, ...; the interface
+                                      is eth0)
+  bytes                               prints the bytes that each host has sent and received since up, as JSON
+  down                                removes all hosts, and ends the programs that still run on them
   with [--hosts N] [--rate RATE] [--delay TIME] [--] COMMAND...
-                                      up, then COMMAND (outside of the hosts; it may call shape, run, exec, bytes),
-                                      then down, also after a failure or a signal; the exit code of COMMAND
+                                      does up, then runs COMMAND outside of the hosts (it may call shape, run, exec,
+                                      bytes), then does down, also after a failure or a signal; exits with the code
+                                      of COMMAND
 
-Of every command: --name NAME, of the lab, so that several can be up at once (default: $KADAM_NETLAB, else kadam; of
-with: one of its own). Where the system allows no namespaces: one sentence on standard error and exit code 77.
+Every command takes --name NAME, the name of the lab, so that several labs can be up at once (default: $KADAM_NETLAB,
+else kadam; with takes a new name). If the system allows no namespaces, the script prints one sentence on standard error
+and exits with code 77.
 TEXT
 }
 
@@ -62,7 +66,7 @@ check_option() {
 }
 
 need_number() {
-  [[ $2 =~ ^[1-9][0-9]{0,3}$ ]] || stop "$1 needs a number from 1 on, not $2."
+  [[ $2 =~ ^[1-9][0-9]{0,3}$ ]] || stop "$1 needs a number of 1 or more, not $2."
 }
 
 read_options() {
@@ -83,7 +87,7 @@ read_options() {
       --rate) rate=$2 && check_rate ;;
       --delay)
         delay=$(microseconds "$2")
-        [[ -n $delay ]] || stop "A delay is like 2ms or 500us, not $2."
+        [[ -n $delay ]] || stop "--delay needs a time like 2ms or 500us, not $2."
         ;;
       --mpirun-args) read -ra more <<<"$2" && mpirun_arguments+=("${more[@]}") ;;
     esac
@@ -93,7 +97,7 @@ read_options() {
 
 check_rate() {
   [[ $rate == none || -n $(bits_per_second "$rate") ]] ||
-    stop "A rate is like 10mbit, 100mbit, 1gbit or none, not $rate."
+    stop "--rate needs a rate like 10mbit, 100mbit, 1gbit or none, not $rate."
 }
 
 need_words() { ((${#words[@]})) || stop "$command needs $1; see scripts/netlab.sh --help."; }
@@ -152,7 +156,7 @@ execute() {
   local host=${words[0]#h} last
   last=$(($(host_count) - 1))
   if [[ ! $host =~ ^(0|[1-9][0-9]{0,3})$ ]] || ((host > last)); then
-    stop "There is no host ${words[0]}: 0 to $last."
+    stop "There is no host ${words[0]}; the hosts are 0 to $last."
   fi
   words=("${words[@]:1}")
   if [[ ${words[0]:-} == -- ]]; then words=("${words[@]:1}"); fi
@@ -176,13 +180,14 @@ with() {
 case $command in
   --help | -h) usage && exit ;;
   up | shape | run | exec | bytes | down | with) read_options "${@:2}" ;;
-  '') stop "A command is needed; see scripts/netlab.sh --help." ;;
+  '') stop "Give a command; see scripts/netlab.sh --help." ;;
   *) stop "Unknown command $command; see scripts/netlab.sh --help." ;;
 esac
 if [[ -z $lab ]]; then
   [[ $command == with ]] && lab=with$$ || lab=kadam
 fi
-[[ $lab =~ ^[a-z][a-z0-9]{0,15}$ ]] || stop "A lab's name has up to 16 letters (small) and digits, not $lab."
+[[ $lab =~ ^[a-z][a-z0-9]{0,15}$ ]] ||
+  stop "A lab's name is a small letter, then up to 15 small letters and digits, not $lab."
 case $command in
   up) up && describe ;;
   shape)

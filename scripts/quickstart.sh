@@ -8,9 +8,9 @@ usage() {
   cat <<'TEXT'
 scripts/quickstart.sh [options]
 
-Installs and builds what is missing, then trains an image classifier and a language model on 4 MPI ranks, each under
-dense Adam and under 1-bit Adam: a table each, and a report as a page for the browser. --help prints this text; other
-options go to scripts/setup.sh, whose --help lists them.
+Installs and builds what is missing, then trains an image classifier and a language model on 4 MPI ranks, each with
+dense Adam and with 1-bit Adam. For each it prints a table and makes a report, a page for the browser. --help prints
+this text; other options go to scripts/setup.sh, whose --help lists them.
 TEXT
 }
 

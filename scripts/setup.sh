@@ -7,31 +7,32 @@ usage() {
   cat <<'TEXT'
 scripts/setup.sh [options] [-- CMAKE_ARGUMENT...]
 
-Installs what is missing, builds Kadam and prepares the example data. Call it again at any time: it does what is
-left to do. Programs are in build/bin (release) or build-<preset>/bin.
+Installs what is missing, builds Kadam and prepares the example data. Call it again at any time: it does only the
+work that is left. Programs are in build/bin (release) or build-<preset>/bin.
 
   --preset NAME                   release (default), developer, debug, asan, tsan, host-teams, no-mpi, mpich, cuda, hip,
                                   hip-apu or install: see CMakePresets.json
   --backend NAME                  cuda or hip: the same as --preset NAME
-  --architecture NAME             of the GPU: 80, 90, gfx942, ...: builds Kokkos for it (default 90, gfx90a)
-  --build FOLDER                  build there (default: build, or build-<preset> for all but release)
+  --architecture NAME             architecture of the GPU: 80, 90, gfx942 ...: builds Kokkos for it (default 90, gfx90a)
+  --build FOLDER                  build in this folder (default: build, or build-<preset> for all but release)
   --target NAME                   build only this target (may be repeated)
   --kokkos-source PATH            build Kokkos from this folder or tarball
   --kokkos-kernels-source PATH    the same for Kokkos Kernels
-  --fresh                         ignore the cache and an earlier configuration: build the dependencies anew
+  --fresh                         ignore the cache and an earlier configuration, and build the dependencies again
   --no-install                    install no packages; CMake says what is missing
   --jobs N                        compile N files at a time (default: one per core)
   --help                          this text
 
-Arguments after -- go to CMake and hold for this build folder, whichever script comes next: a later one of the same
-name replaces an earlier one, and -- with nothing behind it (or --fresh) forgets them all. CXX and CXXFLAGS from the
-environment are remembered likewise. With a -march or -mcpu among them nothing is compiled for this machine alone:
+Arguments after -- go to CMake. Later calls for the same build folder, from any script, use them again: a later argument
+replaces an earlier one of the same name, and -- with nothing after it (or --fresh) forgets them all. CXX and CXXFLAGS
+from the environment are remembered in the same way. If the flags contain -march or -mcpu, nothing is compiled for this
+machine alone:
   scripts/setup.sh -- -DCMAKE_CXX_COMPILER=clang++-16 -DCMAKE_CXX_FLAGS=-march=x86-64-v3
-CMAKE_SYSTEM_NAME and CMAKE_SYSTEM_PROCESSOR, of another kind of machine, hold for the dependencies too.
+CMAKE_SYSTEM_NAME and CMAKE_SYSTEM_PROCESSOR, for another kind of machine, also go to the dependencies.
 
-Packages are installed by apt, as root; elsewhere their names are said, and all goes on once they are there. A Kokkos
-that CMake finds (CMAKE_PREFIX_PATH, Kokkos_ROOT, a module, Spack) is used; else Kokkos and Kokkos Kernels are built
-once per user, in ${XDG_CACHE_HOME:-~/.cache}/kadam.
+As root, the script installs packages with apt; elsewhere it prints their names and stops until they are there. It uses
+a Kokkos that CMake finds (CMAKE_PREFIX_PATH, Kokkos_ROOT, a module, Spack); otherwise it builds Kokkos and Kokkos
+Kernels once per user, in ${XDG_CACHE_HOME:-~/.cache}/kadam.
 TEXT
 }
 
@@ -87,7 +88,7 @@ if ! grep -q "\"configurePreset\": \"$preset\"" "$KADAM_ROOT/CMakePresets.json";
 fi
 folder=${folder:-$(build_folder "$preset")}
 if [[ -n $architecture ]]; then
-  [[ $preset == cuda || $preset == hip ]] || stop "--architecture is that of a GPU: with --backend cuda or hip."
+  [[ $preset == cuda || $preset == hip ]] || stop "--architecture is for a GPU: give it with --backend cuda or hip."
   choose_architecture "$architecture"
 fi
 mkdir -p "$folder"
@@ -116,7 +117,9 @@ remember_arguments() {
     name=$(argument_name "$argument")
     if [[ -z ${said[$name]:-} ]]; then user_cmake_arguments+=("$argument"); fi
   done
-  if ((${#user_cmake_arguments[@]})); then say "As said before: ${user_cmake_arguments[*]} (a bare -- forgets it)."; fi
+  if ((${#user_cmake_arguments[@]})); then
+    say "From earlier calls: ${user_cmake_arguments[*]} (a bare -- forgets them)."
+  fi
   user_cmake_arguments+=("${new_arguments[@]}")
   printf '%s\n' "${user_cmake_arguments[@]}" | sed '/^$/d' >"$file"
 }
@@ -217,7 +220,7 @@ build() {
   if ((${#targets[@]})); then command+=(--target "${targets[@]}"); fi
   if [[ -n ${CI:-} ]]; then command+=(-- -k 0); fi # every error at once
   if [[ -t 1 ]]; then
-    "${command[@]}" || stop "The build failed; the compiler's words are above."
+    "${command[@]}" || stop "The build failed; the compiler's messages are above."
   else
     run_logged "$folder/build.log" "The build" "${command[@]}"
   fi

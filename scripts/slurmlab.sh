@@ -12,20 +12,22 @@ Makes a Slurm cluster on this machine, to try batch scripts on, and removes it a
 it is missing (Debian's slurmctld, slurmd, slurm-client, munge). A Slurm that this machine belongs to is left alone.
 
   up [--nodes N] [--cpus N] [--gpus N]
-                              N nodes (default 2), called n1, n2, ...; each says that it has so many CPUs (default 8)
-                              and GPUs (default 0). Neither need be there: CPUs are shared, GPUs are names.
-                              Each has a host name and a /dev/shm of its own; files and the network are the machine's
-  run [--] COMMAND...         a command for which sbatch, srun, squeue, scontrol, sinfo are those of the lab, as in
-                              run sbatch job.sbatch or run bash; its exit code
-  lose NODE                   a node loses its power: all that runs on it is gone at once. Slurm notices within 30 s
-  mend NODE                   it is back
+                              makes N nodes (default 2), called n1, n2, ...; each reports so many CPUs (default 8)
+                              and GPUs (default 0). The machine need not have them: nodes share its CPUs, and GPUs are
+                              names. Each node has a host name and a /dev/shm of its own, and the machine's files and
+                              network
+  run [--] COMMAND...         runs COMMAND with the sbatch, srun, squeue, scontrol and sinfo of the lab, as in
+                              run sbatch job.sbatch or run bash, and exits with its code
+  lose NODE                   cuts the power of a node: all its processes end at once. Slurm notices within 30 s
+  mend NODE                   starts a lost node again
   down                        ends all jobs and daemons, and removes the folder
   with [--nodes N] [--cpus N] [--gpus N] [--] COMMAND...
-                              up, then COMMAND as with run (it may call lose and mend), then down, also after a
-                              failure or a signal; the exit code of COMMAND
+                              does up, then runs COMMAND as run does (it may call lose and mend), then does down, also
+                              after a failure or a signal; exits with the code of COMMAND
 
-Of every command: --name NAME, of the lab, so that several can be up at once (default: $KADAM_SLURMLAB, else kadam; of
-with: one of its own). Where there can be no lab: one sentence on standard error and exit code 77.
+Every command takes --name NAME, the name of the lab, so that several labs can be up at once (default: $KADAM_SLURMLAB,
+else kadam; with takes a new name). If there can be no lab, the script prints one sentence on standard error and exits
+with code 77.
 TEXT
 }
 
@@ -87,7 +89,7 @@ install_slurm() {
   local missing
   missing=$(missing_rows "$KADAM_PACKAGES_SLURM" | cut -d ' ' -f 1 | paste -sd ' ')
   [[ -n $missing ]] || return 0
-  command -v apt-get >/dev/null || skip "there is no Slurm here, and no apt-get to install $missing with"
+  command -v apt-get >/dev/null || skip "there is no Slurm here, and no apt-get to install $missing"
   (ensure_packages "$KADAM_PACKAGES_SLURM") >&2 || skip "Slurm could not be installed ($missing)"
 }
 
@@ -152,13 +154,14 @@ with() {
 case $command in
   --help | -h) usage && exit ;;
   up | run | lose | mend | down | with) read_options "${@:2}" ;;
-  '') stop "A command is needed; see scripts/slurmlab.sh --help." ;;
+  '') stop "Give a command; see scripts/slurmlab.sh --help." ;;
   *) stop "Unknown command $command; see scripts/slurmlab.sh --help." ;;
 esac
 if [[ -z $lab ]]; then
   [[ $command == with ]] && lab=with$$ || lab=kadam
 fi
-[[ $lab =~ ^[a-z][a-z0-9]{0,15}$ ]] || stop "A lab's name has up to 16 letters (small) and digits, not $lab."
+[[ $lab =~ ^[a-z][a-z0-9]{0,15}$ ]] ||
+  stop "A lab's name is a small letter, then up to 15 small letters and digits, not $lab."
 case $command in
   up)
     up

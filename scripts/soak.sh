@@ -8,22 +8,22 @@ usage() {
   cat <<'TEXT'
 scripts/soak.sh [options]
 
-Trains a tiny model for many steps with each optimizer, saves every thousandth, and looks at every rank's memory and
-open files meanwhile: neither may grow once the first tenth is over. Options:
+Trains a tiny model for many steps with each optimizer, saves it every thousand steps, and watches the memory and the
+open files of every rank: neither may grow after the first tenth of the steps. Options:
 
-  --faults           instead: what happens to runs of each optimizer (SIGTERM, kill -9, a rank that pauses, a broken
-                     checkpoint, a folder that goes away, and, as root, a link that is down) leaves the parameters of
-                     a run that nobody disturbed
-  --deaths           instead: two of four ranks of runs of each optimizer fail at random moments (kill -9, a rank that
-                     stands still, and, as root, on hosts of their own, a cable that is cut), and the others go on;
-                     how long they take to, and the loss at the end beside that of undisturbed runs
+  --faults           instead, disturbs runs of each optimizer (SIGTERM, kill -9, a rank that pauses, a broken
+                     checkpoint, a folder that goes away, and, as root, a link that is down): they must end with the
+                     parameters of an undisturbed run
+  --deaths           instead, lets two of four ranks fail at random moments in runs of each optimizer (kill -9, a rank
+                     that stands still, and, as root, on hosts of their own, a cable that is cut): the others must go
+                     on. Prints how long that takes, and the loss at the end beside that of undisturbed runs
   --come-back        with --deaths: another rank takes the place of each that has failed
-  --hosts            with --deaths, as root: hosts of two ranks fail, two of four one after the other
-  --moments N        with --deaths: failures of each optimizer (default 10)
-  --picture FILE     with --deaths: instead, draws the loss of a run of onebit_adam in which three of five ranks fail
-  --steps N          default 100000
-  --ranks N          default 2
-  --algorithms LIST  default: all of them
+  --hosts            with --deaths, as root: two of four hosts, of two ranks each, fail one after the other
+  --moments N        with --deaths: number of failures with each optimizer (default 10)
+  --picture FILE     with --deaths: only draws the loss of a run of onebit_adam in which three of five ranks fail
+  --steps N          number of steps (default 100000)
+  --ranks N          number of ranks (default 2)
+  --algorithms LIST  optimizers to train with (default: all)
   --program PATH     the kadam-train to run (default: build/bin/kadam-train, built first)
   --help             this text
 TEXT
@@ -46,7 +46,7 @@ while (($#)); do
       (($# > 1)) || stop "$1 needs a value; see scripts/soak.sh --help."
       ;;&
     --steps | --ranks | --moments)
-      [[ $2 =~ ^[1-9][0-9]{0,8}$ ]] || stop "$1 needs a number from 1 on, not $2."
+      [[ $2 =~ ^[1-9][0-9]{0,8}$ ]] || stop "$1 needs a number of 1 or more, not $2."
       ;;&
     --program) program=$2 && shift 2 ;;
     --faults | --deaths) faults=${1#--} && shift ;;

@@ -7,13 +7,13 @@ usage() {
   cat <<'TEXT'
 scripts/test.sh [--preset NAME] [--build FOLDER] [--no-setup] [CTEST_ARGUMENT...] [-- CMAKE_ARGUMENT...]
 
-Calls scripts/setup.sh, then runs the tests. All other arguments go to ctest, those behind -- to setup.sh:
+Calls scripts/setup.sh, then runs the tests. All other arguments go to ctest, those after -- to setup.sh:
   scripts/test.sh -L layout            the tests of tests/layout
-  scripts/test.sh -LE mpi              those of one process
-  scripts/test.sh --preset asan -R io  under the sanitizers, names with "io"
+  scripts/test.sh -LE mpi              the tests of one process
+  scripts/test.sh --preset asan -R io  tests with "io" in their names, under the sanitizers
   scripts/test.sh -- -DCMAKE_CXX_FLAGS=-march=x86-64-v3
-Then it shows what failed tests have said. Tests that lack something on this machine are skipped; each is named, with
-what would make it run. The last line counts: N passed, N failed, N skipped.
+Then it shows the output of failed tests. Tests that lack something on this machine are skipped; it names each, and the
+reason. The last line counts: N passed, N failed, N skipped.
 TEXT
 }
 

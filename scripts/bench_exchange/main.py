@@ -44,7 +44,7 @@ def chosen_algorithms(words):
     names = list(by_word) if words == "all" else words.split(",")
     unknown = [name for name in names if name not in by_word]
     if unknown:
-        sys.exit(f"kadam: MPI's all-reduce has no algorithm {unknown[0]}: there are {', '.join(by_word)}")
+        sys.exit(f"kadam: MPI's all-reduce has no algorithm {unknown[0]}; the algorithms are {', '.join(by_word)}")
     return {by_word[name]: ALGORITHMS[by_word[name]] for name in names}
 
 
@@ -78,7 +78,7 @@ def output_of(words):
         return None
     if done.returncode != 0:
         said = [line for line in done.stderr.splitlines() if "kadam" in line] or done.stderr.splitlines()[-1:]
-        sys.exit(f"kadam: {' '.join(words)}\nfailed with code {done.returncode}: {said[0] if said else 'no words'}")
+        sys.exit(f"kadam: {' '.join(words)}\nfailed with code {done.returncode}: {said[0] if said else 'no output'}")
     return done.stdout
 
 

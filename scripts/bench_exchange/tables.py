@@ -27,12 +27,12 @@ ROUND_TRIPS_WANTED = 3.0
 SPEEDUPS_WANTED = (("compressed mean, 1 bit", "100mbit", 20.0),)
 
 LEGEND = """\
-Seconds: of the slowest rank, median of the runs. MB counted: the payload that the rank that sends most sends; of \
-MPI's all-reduce, whose algorithm is its own business, what a ring would. MB sent: what the network interface of the \
-host that sends most counts. To limit: seconds over those that the counted bytes alone take at the cable's rate; the \
-headers of 1500-byte packets make it 1.05 at best. The two last columns: the seconds of the best float32 dense \
-exchange of the table, and of the bf16 one, over these. A round trip: of a message of 8 bytes from the first host to \
-the last and back, measured in the same run, while the others wait; a latency is half of it."""
+Seconds: median of the runs, for the slowest rank. MB counted: payload of the rank that sends most; for MPI's \
+all-reduce, whose messages Kadam does not see, the payload of a ring. MB sent: bytes that the network interface of the \
+host that sends most counts. To limit: the seconds divided by those that the counted bytes alone take at the cable's \
+rate; the headers of 1500-byte packets make it 1.05 at best. The two last columns: the seconds of the best float32 \
+dense exchange of the table, and of the bf16 one, divided by these. A round trip: the time of a message of 8 bytes \
+from the first host to the last and back, measured in the same run, while the others wait; a latency is half of it."""
 
 
 def best_dense(results):

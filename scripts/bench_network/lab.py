@@ -74,4 +74,4 @@ def reason(words, code):
     lines = [line.strip() for line in words.splitlines()]
     own = [line for line in lines if line and not line.startswith("---") and "plm:rsh: Warning" not in line]
     telling = [line for line in own if "rror" in line or "kadam" in line or "fail" in line or "what()" in line]
-    return f"exit code {code}: {(telling or own or ['no words'])[0][:300]}"
+    return f"exit code {code}: {(telling or own or ['no output'])[0][:300]}"

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Trains every method at every rate of the lab around it, and says how long a step takes. Called by
+"""Trains with every method at every rate of the lab, and prints how long a step takes. Called by
 scripts/bench_network.sh."""
 import argparse
 import os
@@ -32,7 +32,7 @@ def losses_of(texts):
         try:
             losses[words_of(name, losses, "workload")[0]] = float(value)
         except ValueError:
-            sys.exit(f"kadam: A loss is like cnn=0.4, not {text}")
+            sys.exit(f"kadam: --loss needs a value like cnn=0.4, not {text}")
     return losses
 
 
@@ -51,7 +51,8 @@ def parse():
     parser.add_argument("--loss", action="append", default=[])
     parser.add_argument("--no-curves", action="store_true")
     parser.add_argument("--write", action="store_true")
-    parser.add_argument("--check", action="store_true", help="only the options; without a program not the algorithms")
+    parser.add_argument("--check", action="store_true",
+                        help="checks only the options; without a program, all but the algorithms")
     return parser.parse_args()
 
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""One process of a PyTorch training, on one host; that of rank 0 prints a JSON object with the seconds of its steps."""
+"""One process of a PyTorch training, on one host. Rank 0 prints a JSON object with the seconds of its steps."""
 import argparse
 import json
 import os
@@ -20,14 +20,14 @@ ONE_BUCKET_MB = 10_000
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--config", required=True, help="of kadam-train")
-    parser.add_argument("--data", help="path of the data, in place of the configuration's")
+    parser.add_argument("--config", required=True, help="configuration file of kadam-train")
+    parser.add_argument("--data", help="path of the data, in place of that in the configuration")
     parser.add_argument("--exchange", choices=("none", "float32", "bf16", "powersgd"), required=True)
     parser.add_argument("--rank", type=int, required=True)
     parser.add_argument("--hosts", type=int, required=True)
     parser.add_argument("--master", default="127.0.0.1:29500")
-    parser.add_argument("--settle", type=int, required=True, help="steps that are not measured")
-    parser.add_argument("--steps", type=int, required=True, help="that are")
+    parser.add_argument("--settle", type=int, required=True, help="number of first steps, which are not measured")
+    parser.add_argument("--steps", type=int, required=True, help="number of measured steps")
     parser.add_argument("--lr", type=float, default=1e-3)
     return parser.parse_args()
 

@@ -12,13 +12,13 @@ from report import bytes_text, markdown  # noqa: E402
 HEAD = ("method", "step, ms", "compute", "encode", "exchange", "decode", "sent per step", "to no exchange",
         "against dense", "against DDP", "steps to loss", "time to loss")
 LEGEND = """\
-step: mean of the measured round of middling length (four steps, or a whole one of what is rarer), \
-after the warm-up, and of it, in ms, what host 0 spent on each part; exchange is the \
-communication that is not hidden, the wait for slower hosts included; of PyTorch, what a step takes longer than on as \
-many hosts without exchange. No exchange: as many hosts at the same time, each training for itself; to it: the step \
-over that one, Kadam's for Kadam's methods, PyTorch's for PyTorch's. Against dense, against DDP: the step of Kadam's \
-best dense Adam, and of PyTorch's best DDP, over this one. Loss: of training, mean of {window} steps; each step to it \
-counts as a step of its phase, warm-up included."""
+step: mean over the measured round of median length (four steps, or one whole round where rounds are longer), \
+after the warm-up, followed by the ms that host 0 spent on each of its parts; exchange is the \
+communication that is not hidden, the wait for slower hosts included; for PyTorch, the time by which a step is longer \
+than on as many hosts without an exchange. No exchange: as many hosts at the same time, each of which trains alone; to \
+no exchange: the step divided by that one, Kadam's for Kadam's methods, PyTorch's for PyTorch's. Against dense, \
+against DDP: the step of Kadam's best dense Adam, and of PyTorch's best DDP, divided by this one. Loss: of training, \
+mean of {window} steps; the time to it counts each step with the mean of its phase, warm-up included."""
 
 
 def milliseconds(seconds):

@@ -32,8 +32,8 @@ PAIRS = (
 )
 
 LEGEND = """\
-ms: median of the rounds, and the least and the most of them. Times faster: the peer's time over Kadam's in the same \
-round, likewise. The first row is the memory's limit as each program reaches it."""
+ms: median of the rounds, with the least and the most of them. Times faster: the peer's time divided by Kadam's in the \
+same round, with median, least and most. The first row is the memory's limit as each program reaches it."""
 
 
 def parse():
@@ -62,7 +62,7 @@ def milliseconds_of(command, threads):
     environment = os.environ | {"OMP_NUM_THREADS": str(threads)}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if done.returncode != 0:
-        last = done.stderr.strip().splitlines()[-1:] or ["no words"]
+        last = done.stderr.strip().splitlines()[-1:] or ["no output"]
         sys.exit(f"kadam: {' '.join(command)}\nfailed with code {done.returncode}: {last[0]}")
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     return {line["kernel"]: line["milliseconds"] for line in lines}
@@ -126,7 +126,7 @@ def cells_of(kadam, peer, rounds):
     own = [one[kadam] for one, _ in rounds]
     others = [other[peer] for _, other in rounds if peer in other]
     if not others:
-        return kadam, spread_text(own), peer, "not to be had here", "-"
+        return kadam, spread_text(own), peer, "not available here", "-"
     return (kadam, spread_text(own), peer, spread_text(others),
             spread_text([other / one for one, other in zip(own, others)]))
 

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Times what PyTorch and DeepSpeed do in place of Kadam's kernels: a JSON object per kernel, as kadam-bench prints."""
+"""Times the counterparts of Kadam's kernels in PyTorch and DeepSpeed. Prints JSON objects like those of kadam-bench."""
 import argparse
 import json
 import logging
@@ -22,7 +22,7 @@ def parse():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--repetitions", type=int, required=True)
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
-    parser.add_argument("--need", choices=("deepspeed",), help="fail when it cannot be used")
+    parser.add_argument("--need", choices=("deepspeed",), help="fails if DeepSpeed cannot be used")
     return parser.parse_args()
 
 

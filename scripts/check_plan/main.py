@@ -197,7 +197,7 @@ def main():
     if options.within is not None:
         worst = max(abs(row.deviation()) for row in rows)
         if 100 * worst > options.within:
-            sys.exit(f"the worst deviation is {worst:.0%}, allowed are {options.within:g} % "
+            sys.exit(f"the worst deviation is {worst:.0%}, more than the {options.within:g} % of --within "
                      f"(load of this machine now: {os.getloadavg()[0]:.1f})")
 
 

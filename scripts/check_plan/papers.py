@@ -52,7 +52,7 @@ def main():
         PAGE.write_text(before + BEGIN + new + END + after, encoding="utf-8")
     elif "--check" in sys.argv:
         if old != new:
-            sys.exit("docs/planning.md shows another table than kadam-plan makes now:\n" + new)
+            sys.exit("docs/planning.md has another table than the one that kadam-plan makes now:\n" + new)
     else:
         print(new, end="")
 

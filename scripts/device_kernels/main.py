@@ -149,7 +149,8 @@ def missing_labels(root, code):
               for label in launch.findall(path.read_text(encoding="utf-8"))}
     missing = [f"{label}: tests/device/kernels.cpp does not launch it" for label in sorted(labels - OF_THE_LIBRARY - NOT_YET)
                if label.encode() + b"\0" not in code]
-    return missing + [f"{label}: nothing has this label any more" for label in sorted(OF_THE_LIBRARY - labels)]
+    return missing + [f"{label}: limits.py lists this label, but no kernel has it"
+                      for label in sorted(OF_THE_LIBRARY - labels)]
 
 
 def functions_of(sass):
@@ -200,7 +201,7 @@ def traffic_of(kernels, functions):
     for hot in HOT:
         texts = [functions[k.mangled] for k in kernels.values() if re.search(hot.pattern, k.demangled)]
         if len(texts) != 1:
-            lost.append(f"{hot.name}: {len(texts)} kernels in place of one")
+            lost.append(f"{hot.name}: {len(texts)} kernels fit its pattern, expected one")
             continue
         rows.append(Traffic(hot, accesses_of(texts[0], hot.loop)))
     return rows, lost
@@ -250,7 +251,7 @@ def table_of(heads, rows, first):
 def lambdas_in_headers(root):
     """Complaints about lambdas as kernels in headers: nvcc 13 may link the launch in one file to the kernel of
     another."""
-    return [f"{path.relative_to(root)}: a kernel in a header is a functor, not a KOKKOS_LAMBDA"
+    return [f"{path.relative_to(root)}: a kernel in a header must be a functor, not a KOKKOS_LAMBDA"
             for folder in ("kernels", "src", "workloads") for path in sorted((root / folder).rglob("*.hpp"))
             if "KOKKOS_LAMBDA" in path.read_text(encoding="utf-8")]
 
@@ -264,7 +265,7 @@ def main():
     arguments = parser.parse_args()
     kernels = kernels_of(arguments.log.read_text(encoding="utf-8"))
     if not kernels:
-        raise SystemExit("kadam: The compiler said nothing of any kernel.")
+        raise SystemExit("kadam: The output of the compiler names no kernel.")
     read_parameters(kernels, dump("-elf", arguments.object))
     worst = worst_of_each_name(kernels.values())
     traffic, errors = traffic_of(kernels, functions_of(dump("-sass", arguments.object)))

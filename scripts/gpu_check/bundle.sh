@@ -80,7 +80,7 @@ copy_libraries() {
       if is_of_libc "$name" || is_of_driver "$name" || is_of_cublas "$name" || [[ $name == linux-vdso* || $name == statically ]]; then
         continue
       fi
-      [[ $path == /* ]] || stop "$file needs $name, which is not here: $arrow $path $rest"
+      [[ $path == /* ]] || stop "$file needs $name, which this machine lacks: $arrow $path $rest"
       if [[ ! -e $bundle/lib/$name ]]; then strip -o "$bundle/lib/$name" "$path"; fi
     done < <(ldd "$file")
   done
@@ -97,7 +97,7 @@ mpi_components=(allocator_basic allocator_bucket bml_r2 btl_self btl_vader coll_
 copy_mpi() {
   local bundle=$1 launcher plugins pmix component files=()
   [[ $(mpirun --version 2>/dev/null) =~ Open\ MPI\)\ 4 ]] ||
-    stop "A bundle takes Open MPI 4 along, which mpirun here is not."
+    stop "A bundle needs Open MPI 4, but the mpirun of this machine is not part of it."
   launcher=$(readlink -f "$(command -v mpirun)")
   plugins=$(ompi_info --path pkglibdir --parsable | sed -n 's/^path:pkglibdir://p')
   # Debian says one folder and has them in another.
@@ -150,7 +150,7 @@ pack_bundle() (
   tar -C "$temporary" -cf - kadam-gpu-check | "${compression[@]}" >"$temporary/packed"
   size=$(stat -c %s "$temporary/packed")
   printf -v text '%d.%d MiB' $((size >> 20)) $((((size & 0xFFFFF) * 10) >> 20))
-  ((size <= most_bytes)) || stop "The bundle would be $text: more than the $((most_bytes >> 20)) MiB that can be carried."
+  ((size <= most_bytes)) || stop "The bundle would have $text, more than the $((most_bytes >> 20)) MiB allowed."
   mv "$temporary/packed" "$1"
   say "$1: $text, $(du -sh "$temporary/kadam-gpu-check" | cut -f 1) unpacked."
 )

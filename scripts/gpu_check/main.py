@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a run of scripts/gpu_check.sh left in a folder, as Markdown: a part of it where a part is there."""
+"""Prints the results of a run of scripts/gpu_check.sh as Markdown, also those of a run that has not ended."""
 import argparse
 import json
 import pathlib
@@ -91,7 +91,7 @@ def tests_text(folder, found):
     if skipped:
         text += f", {skipped} skipped"
     cut = [unit for unit, (state, _) in ended.items() if state == "begun"]
-    return text + (f"; not to their end: {', '.join(cut)}." if cut else ".")
+    return text + (f"; cut off: {', '.join(cut)}." if cut else ".")
 
 
 def rate(one):

@@ -9,31 +9,31 @@ usage() {
   cat <<'TEXT'
 gpu_check.sh --run [options]
 
-Measures Kadam on this machine's GPU and tests it there, what matters most first. Each result is written as it comes:
-a run that is killed leaves all that it had got to, and another one goes on from there. Stages:
+Measures and tests Kadam on this machine's GPU, the most important stages first. It writes each result at once: if a run
+is killed, its results stay, and the next run goes on from there. Stages:
 
   kernels       every kernel beside a copy in the GPU's memory, 2^26 elements
-  sizes         the same with 1/64 and with 4 times as many
+  sizes         the same with 1/64 and with 4 times as many elements
   steps         a step of every optimizer with 1 and with 400 tensors, on 1 and on 2 ranks
   kernel-tests  the kernels' tests
   ranks         the collectives' and the optimizers' tests, 1, 2 and 4 ranks on one GPU
-  state         the tests of checkpoints, and trajectories that were recorded
-  memcheck      the kernels' tests under compute-sanitizer, where there is one
-  racecheck     likewise
-  torch         PyTorch in the kernels' place, where python3 has one that sees the GPU
-  exchange      exchanges between 2 ranks, staged through the host's memory and not
+  state         the tests of checkpoints, and recorded trajectories
+  memcheck      the kernels' tests under compute-sanitizer, if there is one
+  racecheck     the same with its tool racecheck
+  torch         PyTorch's counterparts of the kernels, if python3 has a PyTorch that sees the GPU
+  exchange      exchanges between 2 ranks, staged through the host's memory and direct
 
 Options:
-  --out FOLDER     for figures and logs (default: results, beside this script)
-  --from FOLDER    what an earlier run left elsewhere: copied to --out first
-  --minutes N      begins nothing after them, and ends what is under way (default 9)
-  --only STAGE...  these stages alone (last option)
-  --again          forgets what was done of the wanted stages
-  --elements N     of a vector, in place of 2^26
+  --out FOLDER     folder for figures and logs (default: results, beside this script)
+  --from FOLDER    folder with the results of an earlier run, which are first copied to --out
+  --minutes N      stops after N minutes, also in the middle of a test (default 9)
+  --only STAGE...  only these stages (last option)
+  --again          forgets the results of the wanted stages
+  --elements N     elements of a vector, in place of 2^26
   --help           this text
 
-Exit code: 0 all is done and passed, 1 something failed, 75 something is left to do (the same command goes on), 77 no
-device answers.
+Exit codes: 0 everything is done and passed, 1 something failed, 75 something is left to do (the same command goes on),
+77 no device answers.
 TEXT
 }
 
@@ -66,7 +66,7 @@ while [ $# -gt 0 ]; do
   esac
 done
 for number in "$minutes" "${said_elements:-1}"; do
-  case $number in '' | 0* | *[!0-9]*) stop "--minutes and --elements need numbers from 1 on, not '$number'." ;; esac
+  case $number in '' | 0* | *[!0-9]*) stop "--minutes and --elements need numbers of 1 or more, not '$number'." ;; esac
 done
 for stage in $only; do
   case $stage in
@@ -86,7 +86,7 @@ programs=$here/bin golden=$here/golden peers=$here/peers.py mpirun='' sanitizer=
 elements=${said_elements:-$elements}
 mkdir -p "$out/state" || stop "$out cannot be written."
 if [ -n "$earlier" ]; then
-  [ -d "$earlier/state" ] || stop "$earlier is not what an earlier run left."
+  [ -d "$earlier/state" ] || stop "$earlier has no results of an earlier run."
   cp -R "$earlier/." "$out" || stop "$earlier cannot be copied to $out."
 fi
 {
@@ -106,8 +106,8 @@ if [ -n "$cublas" ]; then
     /usr/lib/*-linux-gnu /usr/lib64 "$packages"/nvidia/*/lib ''; do
     if [ -e "$place/$cublas" ]; then break; fi
   done
-  [ -n "$place" ] || stop "this machine has no $cublas, which is too large to be brought: install CUDA's cuBLAS or \
-PyTorch, or say its folder in LD_LIBRARY_PATH."
+  [ -n "$place" ] || stop "this machine has no $cublas, which is too large for a bundle: install CUDA's cuBLAS or \
+PyTorch, or give its folder in LD_LIBRARY_PATH."
   libraries=$libraries:$place
 fi
 if [ -d "$here/lib" ]; then
@@ -244,7 +244,7 @@ unit() {
     echo "the time is up"
     return
   else
-    set_state "$unit" failed "$took" "after $limit seconds it was not done"
+    set_state "$unit" failed "$took" "it was not done after $limit seconds"
   fi
   state_of "$unit"
   echo "$state, $took s${why:+ ($why)}"
@@ -279,7 +279,7 @@ say_gpu() {
   elif has rocm-smi; then
     rocm-smi --showproductname --showclocks 2>&1 | tee "$out/gpu.txt"
   else
-    echo "kadam: neither nvidia-smi nor rocm-smi is here"
+    echo "kadam: there is neither nvidia-smi nor rocm-smi"
   fi
 }
 
@@ -418,7 +418,7 @@ plan() {
   if [ "$aware" = true ]; then
     unit exchange exchange-direct jsonl 120 exchanges on
   else
-    skip exchange "not staged: this MPI takes no memory of a GPU"
+    skip exchange "no direct exchange: this MPI does not take memory of a GPU"
   fi
 }
 

@@ -77,7 +77,7 @@ ensure_program() {
     build_programs "$@"
     program=$KADAM_ROOT/build/bin/$1
   fi
-  [[ -x $program ]] || stop "$program is no program."
+  [[ -x $program ]] || stop "$program is not an executable program."
 }
 
 # OpenBLAS takes kernels of 2004 (Prescott) for processors that are younger than itself: matrix products then take five

@@ -18,7 +18,7 @@ probe_installed() {
   folder=$(mktemp -d)
   cmake -S "$KADAM_ROOT/cmake/probe" -B "$folder" -DKADAM_BACKEND="$backend" \
     "${compiler_arguments[@]}" "${user_cmake_arguments[@]}" >"$folder/log" 2>&1 </dev/null ||
-    { cat "$folder/log" >&2 && stop "CMake could not look for Kokkos"; }
+    { cat "$folder/log" >&2 && stop "CMake could not look for Kokkos; its output is above."; }
   kokkos_dir=$(sed -n 's/^-- kadam-probe Kokkos //p' "$folder/log")
   kokkos_kernels_dir=$(sed -n 's/^-- kadam-probe KokkosKernels //p' "$folder/log")
   rm -rf "$folder"
@@ -37,7 +37,7 @@ fetch_sources() {
   (
     cd "$temporary" || exit
     run_logged "$KADAM_CACHE/logs/fetch.log" \
-      "Downloading Kokkos (offline? then give --kokkos-source and --kokkos-kernels-source, or CMAKE_PREFIX_PATH)" \
+      "Downloading Kokkos (without a network: give --kokkos-source and --kokkos-kernels-source, or CMAKE_PREFIX_PATH)" \
       "$KADAM_VENV/bin/pip" download --no-deps --no-binary :all: --no-build-isolation \
       "$KADAM_CARRIER==$KADAM_CARRIER_VERSION"
   )
@@ -90,7 +90,7 @@ choose_architecture() {
     89) generation=ADA ;;
     90) generation=HOPPER ;;
     100 | 120) generation=BLACKWELL ;;
-    *) stop "Kokkos is not known to have an option for the architecture $1; 70 to 120 and gfx90a are of the kind." ;;
+    *) stop "Kokkos has no known option for the architecture $1; give one like 90 (70 to 120) or gfx90a." ;;
   esac
   KADAM_CUDA_ARCHITECTURE=$1
   KADAM_CUDA_KOKKOS_ARCH=Kokkos_ARCH_$generation$1

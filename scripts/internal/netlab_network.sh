@@ -15,7 +15,7 @@ state() { echo "$NETLAB_RUN/$lab"; }
 namespace() { echo "kadam-$lab-$1"; }
 host_name() { echo "$lab-h$1"; }
 host_address() { echo "198.18.$((($1 + 1) / 256)).$((($1 + 1) % 256))"; }
-host_count() { cat "$(state)/hosts" 2>/dev/null || stop "The lab $lab is not up; see scripts/netlab.sh up."; }
+host_count() { cat "$(state)/hosts" 2>/dev/null || stop "The lab $lab is not up; start it with scripts/netlab.sh up."; }
 
 # Every namespace of this lab that exists, also of one that was left half made.
 namespaces_of_lab() { ip netns list 2>/dev/null | sed -n "s/^\(kadam-$lab-\(h[0-9]*\|switch\)\)\( .*\)\?$/\1/p"; }
@@ -25,10 +25,10 @@ namespaces_of_lab() { ip netns list 2>/dev/null | sed -n "s/^\(kadam-$lab-\(h[0-
 why_not() {
   local tool said
   for tool in ip tc unshare nsenter; do
-    command -v "$tool" >/dev/null || { echo "there is no $tool here (iproute2, util-linux)" && return; }
+    command -v "$tool" >/dev/null || { echo "$tool is missing (install iproute2 and util-linux)" && return; }
   done
   ((EUID == 0)) || { echo "only root may make network namespaces" && return; }
-  [[ -z $1 || -c /dev/net/tun ]] || { echo "a delay needs /dev/net/tun, which is not there" && return; }
+  [[ -z $1 || -c /dev/net/tun ]] || { echo "a delay needs /dev/net/tun, which does not exist" && return; }
   said=$(unshare --net --uts --mount sh -ec '
     hostname kadam-probe
     test -w /run || { echo "/run cannot be written" && exit 1; }
@@ -195,7 +195,7 @@ delay_lab() {
   local relay
   host_count >/dev/null
   relay=$(cat "$(state)/relay-pid" 2>/dev/null) ||
-    stop "The lab $lab has cables that cannot delay: make it with up --delay 0ms, then they can."
+    stop "The cables of the lab $lab cannot delay: start the lab with up --delay 0ms, then they can."
   echo "$1" >"$(state)/delay"
   kill -HUP "$relay"
 }

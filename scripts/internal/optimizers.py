@@ -23,7 +23,7 @@ def words_of(text, known, what):
     words = text.split(",")
     for word in words:
         if word not in known:
-            sys.exit(f"kadam: There is no {what} {word}: {', '.join(known)}")
+            sys.exit(f"kadam: There is no {what} {word}; choose from {', '.join(known)}")
     return words
 
 

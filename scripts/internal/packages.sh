@@ -68,7 +68,7 @@ say_what_is_missing() {
       ;;
   esac
   other=$(printf '%s\n' "$@" | awk '$2 == "-" && $3 == "-" { print $1 }' | paste -s -d ' ')
-  [[ -z $other ]] || say "  packages of Debian alone: $other; docs/install.md says how to do without."
+  [[ -z $other ]] || say "  only Debian has these: $other; docs/install.md says how to do without them."
 }
 
 install_rows() {
@@ -91,9 +91,9 @@ ensure_packages() {
     install_rows "${rows[@]}"
     return
   fi
-  say "These are missing: $(names_in_column 1 "${rows[@]}") (names of Debian). As root:"
+  say "These packages are missing: $(names_in_column 1 "${rows[@]}") (Debian's names). Install them as root:"
   say_what_is_missing "${rows[@]}"
-  stop "Install them, or load modules that bring them, and call again."
+  stop "Install them, or load modules that provide them, and call the script again."
 }
 
 # want_packages TABLE...: the same for what only examples need; goes on where there is no apt.
@@ -105,6 +105,6 @@ want_packages() {
   fi
   mapfile -t rows < <(missing_rows "$@")
   ((${#rows[@]})) || return 0
-  say "The examples want $(names_in_column 1 "${rows[@]}") (names of Debian); all else goes on without."
+  say "The examples need $(names_in_column 1 "${rows[@]}") (Debian's names); everything else works without them."
   say_what_is_missing "${rows[@]}"
 }

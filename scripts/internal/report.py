@@ -24,7 +24,7 @@ def put_between_markers(document, name, text):
     first, last = f"<!-- {name} -->\n", f"<!-- /{name} -->"
     whole = document.read_text(encoding="utf-8")
     if whole.count(first) != 1 or whole.count(last) != 1 or whole.index(first) > whole.index(last):
-        sys.exit(f"{document} has no place for the table: a line {first.strip()} and, below it, a line {last}")
+        sys.exit(f"{document} has no place for the table: it needs a line {first.strip()} and, below it, a line {last}")
     before, after = whole[:whole.index(first) + len(first)], whole[whole.index(last):]
     document.write_text(f"{before}{text}\n{after}", encoding="utf-8")
 

@@ -11,7 +11,7 @@
 SLURMLAB_FOLDER=/tmp/kadam-slurmlab
 
 state() { echo "$SLURMLAB_FOLDER/$lab"; }
-need_lab() { [[ -e $(state)/ready ]] || stop "The lab $lab is not up; see scripts/slurmlab.sh up."; }
+need_lab() { [[ -e $(state)/ready ]] || stop "The lab $lab is not up; start it with scripts/slurmlab.sh up."; }
 
 # All that starts in it ends when its first process does.
 new_machine=(unshare --pid --fork --kill-child --mount --propagation slave --mount-proc --uts)
@@ -19,9 +19,9 @@ new_machine=(unshare --pid --fork --kill-child --mount --propagation slave --mou
 # One sentence if this system does not allow a lab, else nothing.
 why_not() {
   local tool said
-  ((EUID == 0)) || { echo "only root may make a lab of Slurm" && return; }
+  ((EUID == 0)) || { echo "only root may make a Slurm cluster" && return; }
   for tool in unshare python3; do
-    command -v "$tool" >/dev/null || { echo "there is no $tool here (util-linux, python3)" && return; }
+    command -v "$tool" >/dev/null || { echo "$tool is missing (install util-linux and python3)" && return; }
   done
   said=$("${new_machine[@]}" hostname kadam-probe 2>&1) ||
     echo "this system does not allow namespaces ($(tail -n 1 <<<"$said"))"
@@ -144,7 +144,7 @@ start_node() {
 need_node() {
   need_lab
   if [[ ! $1 =~ ^n[1-9][0-9]{0,2}$ ]] || ! grep -q "^NodeName=$1 " "$(state)/slurm.conf"; then
-    stop "There is no node $1: n1 to n$(grep -c ^NodeName= "$(state)/slurm.conf")."
+    stop "There is no node $1; the nodes are n1 to n$(grep -c ^NodeName= "$(state)/slurm.conf")."
   fi
 }
 
@@ -177,7 +177,7 @@ wait_for_nodes() {
     sleep 0.2
   done
   tail -n 5 "$(state)"/*.out "$(state)"/*.log "$(state)"/munge/log >&2 || true
-  stop "The nodes of the lab $lab did not come up within 30 s; what the daemons said is above."
+  stop "The nodes of the lab $lab did not come up within 30 s; the messages of the daemons are above."
 }
 
 # make_lab NODES CPUS GPUS

@@ -1,8 +1,9 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Trains with dense Adam and with optimizers that freeze the variance, and prints how far parameters moved beside dense
-Adam's: per tensor, |x(T) - x(0)| of its furthest coordinate over that of dense Adam's furthest in the same tensor. The
-biases of queries, keys and values, which lie in one tensor, count as three."""
+"""Trains with dense Adam and with optimizers that freeze the variance, and prints how far parameters moved, compared
+with dense Adam (onebit_lamb: with lamb): |x(T) - x(0)| of the furthest coordinate of a tensor, divided by that of the
+furthest coordinate with the dense one; the largest of all tensors. The biases of queries, keys and values lie in one
+tensor, and count as three."""
 import argparse
 import json
 import os
@@ -133,9 +134,11 @@ def options_of(text):
 
 def parse():
     parser = argparse.ArgumentParser(prog="scripts/movement.sh", description=__doc__)
-    parser.add_argument("--workload", action="append", choices=WORKLOADS, help="may be repeated; default: all")
+    parser.add_argument("--workload", action="append", choices=WORKLOADS,
+                        help="workload to train; may be repeated (default: all)")
     parser.add_argument("--rule", action="append", type=options_of, metavar="LABEL:NAME=VALUE,...",
-                        help="options of the four optimizers instead of 'as published' and the defaults; may be repeated")
+                        help="a rule: options of the four optimizers, in place of 'as published' and 'default'; may be "
+                             "repeated")
     parser.add_argument("--ranks", type=int, default=4)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--program", default="build/bin/kadam-train")

@@ -82,7 +82,7 @@ def place_of(fault, text):
         start = text.index(fault.after) + len(fault.after)
     elif text.count(fault.find) > 1:
         raise CatalogueError(f"{fault.name}: {fault.file} has {text.count(fault.find)} places with '{fault.find}': "
-                             "find more of it, or say 'after'")
+                             "give a longer 'find', or give 'after'")
     place = text.find(fault.find, start)
     if place < 0:
         raise CatalogueError(f"{fault.name}: {fault.file} has no '{fault.find}'" +
@@ -166,6 +166,6 @@ def chosen(faults, patterns):
         if fnmatch.filter(names, pattern):
             continue
         near = difflib.get_close_matches(pattern, names, 5, 0.4) + [name for name in names if pattern in name]
-        hint = "; near ones: " + ", ".join(dict.fromkeys(near[:8])) if near else ""
+        hint = "; similar names: " + ", ".join(dict.fromkeys(near[:8])) if near else ""
         raise CatalogueError(f"there is no fault {pattern}{hint}; scripts/mutants.sh --list names them all")
     return [fault for fault in faults if any(fnmatch.fnmatch(fault.name, pattern) for pattern in patterns)]

@@ -30,7 +30,7 @@ def parse_arguments():
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     arguments = parser.parse_args()
     if arguments.jobs < 1:
-        stop(f"--jobs needs a number from 1 on, not {arguments.jobs}.")
+        stop(f"--jobs needs a number of 1 or more, not {arguments.jobs}.")
     return arguments
 
 
@@ -97,8 +97,7 @@ class Trials:
 
     def __init__(self, faults, everything, jobs):
         tree.copy_with_faults(catalogue.read_faults(FAULTS))
-        say(f"Building what {len(faults)} fault{'s' * (len(faults) != 1)} need{'s' * (len(faults) == 1)}, in "
-            f"{tree.FOLDER}.")
+        say(f"Building the tests of {len(faults)} fault{'s' * (len(faults) != 1)} in {tree.FOLDER}.")
         tree.configure(jobs)
         tests = tree.read_tests(tree.BUILD)
         self.plan = {fault.name: self.runs_of(fault, tests, everything) for fault in faults}
@@ -176,7 +175,7 @@ def try_all(faults, arguments):
         progress(f"{k + 1} of {len(faults)} tried, {len(missed)} missed")
     progress("")
     for fault in missed:
-        reached = "it ran" if trials.runner.was_reached(fault.name) else "it never ran"
+        reached = "its code ran" if trials.runner.was_reached(fault.name) else "its code never ran"
         print(f"MISSED {fault.name} ({reached} in {', '.join(fault.tests)}): {fault.file}: {fault.why}")
     print(f"{len(faults) - len(missed)} of {len(faults)} caught")
     return 1 if missed else 0

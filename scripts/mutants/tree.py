@@ -25,7 +25,7 @@ def files_of(root):
     done = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=root,
                           capture_output=True, check=False)
     if done.returncode != 0:
-        raise BuildError(f"{root} is no checkout of git: {done.stderr.decode().strip()}")
+        raise BuildError(f"{root} is not a checkout of git: {done.stderr.decode().strip()}")
     return sorted({name for name in done.stdout.decode().split("\0") if name and (root / name).is_file()})
 
 

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Records the gradients of three networks that train with dense Adam, replays them with every optimizer that compresses,
-with its options in the example file, and prints the smallest and the largest of each figure of any tensor."""
+"""Trains three networks with dense Adam, records their gradients, replays these with every optimizer that compresses,
+with the options of the example file, and prints the smallest and the largest value of each figure over all tensors."""
 import argparse
 import json
 import math
@@ -84,13 +84,15 @@ def write(rows):
 
 def parse():
     parser = argparse.ArgumentParser(prog="scripts/replay_ranges.sh", description=__doc__)
-    parser.add_argument("--workload", action="append", choices=WORKLOADS, help="may be repeated; default: all")
+    parser.add_argument("--workload", action="append", choices=WORKLOADS,
+                        help="workload to train; may be repeated (default: all)")
     parser.add_argument("--write", action="store_true", help=f"puts the ranges into {NORMAL}")
     parser.add_argument("--ranks", type=int, default=4)
     parser.add_argument("--programs", type=pathlib.Path, default=pathlib.Path("build/bin"))
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("results/replay_ranges"),
-                        help="folder of recordings and figures; those that are there are used again")
-    parser.add_argument("--no-setup", action="store_true", help="programs are built")
+                        help="folder of recordings and figures; it uses those that are there again")
+    parser.add_argument("--no-setup", action="store_true",
+                        help="takes the programs as they are, without scripts/setup.sh")
     return parser.parse_args()
 
 

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Trains every method of a study and prints what came of it as Markdown. Runs that are there already are not
-repeated: who stops it goes on later with the same command."""
+"""Trains with every method of a study and prints the results as Markdown. It does not repeat finished runs: if you stop
+it, the same command goes on later."""
 import argparse
 import os
 import pathlib
@@ -18,10 +18,11 @@ import report  # noqa: E402
 from optimizers import optimizers, words_of  # noqa: E402
 
 LEGEND = """\
-whole run: times fewer bytes than dense float32 by ring, warm-up included; held-out loss: nats, mean and standard
-deviation over the seeds; against the first row: difference of the means, * within the range of its seeds; sent per
-step: by rank 0, after the warm-up, with the bytes of the ranks' agreement; less than float32, bf16: of a dense mean
-by ring; foreground: without what goes in the background."""
+whole run: how many times fewer bytes it sends than dense float32 by ring, warm-up included; held-out loss: nats, mean
+and standard deviation over the seeds; against the first row: difference of the means, * if it lies within the range of
+the seeds of that row; sent per step: by rank 0, after the warm-up, with the bytes of the ranks' agreement; less than
+float32, than bf16: how many times fewer bytes that is than a dense mean by ring; foreground: the same without the bytes
+that are sent in the background."""
 
 
 def parse():
@@ -29,17 +30,17 @@ def parse():
     parser.add_argument("--quick", action="store_true",
                         help="one seed, at the learning rates of the example files (under 20 minutes)")
     parser.add_argument("--study", action="append", choices=[study.name for study in STUDIES],
-                        help="may be repeated; default: convergence")
+                        help="study to run; may be repeated (default: convergence)")
     parser.add_argument("--workload", action="append", help="only this workload of the study; may be repeated",
                         choices=sorted({workload.name for study in STUDIES for workload in study.workloads}))
     parser.add_argument("--algorithms", metavar="LIST", default="all",
-                        help="with commas; only these, beside dense Adam (default: all)")
+                        help="optimizers, separated by commas, that are trained beside dense Adam (default: all)")
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("results"),
-                        help="folder of the runs (default results); runs that are there are not repeated")
+                        help="folder of the runs (default results); runs in it are not repeated")
     parser.add_argument("--write", action="store_true", help="also puts the tables into docs/")
     arguments = parser.parse_args()
     if arguments.write and (arguments.quick or arguments.algorithms != "all"):
-        parser.error("--write puts in whole tables: it goes with neither --quick nor --algorithms")
+        parser.error("--write needs whole tables: give neither --quick nor --algorithms")
     return arguments
 
 

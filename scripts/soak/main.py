@@ -72,7 +72,7 @@ def verdict(samples):
         # The last samples may be of a process that is ending.
         settled = held[max(1, len(held) // 10):-2]
         if len(settled) < 10:
-            return f"process {pid} was seen {len(settled)} times only: take more steps"
+            return f"process {pid} was seen only {len(settled)} times: give more --steps"
         early, late = settled[:len(settled) // 3], settled[-(len(settled) // 3):]
         memory = min(m for m, _ in late) - max(m for m, _ in early)
         if memory > GROWTH_BYTES:

@@ -129,7 +129,7 @@ with tempfile.TemporaryDirectory() as name:
     expect("at most 1" not in text, "short vectors are measured by what long ones should do", text)
     expect(len((folder / "calls").read_text().splitlines()) == 1 + 2 + 2 + 1 + 1, "two algorithms are wanted")
     sys.argv[sys.argv.index("ring,segmented_ring")] = "ring,square"
-    expect("no algorithm square: there are its_choice" in stops(main.main), "no word of what there is")
+    expect("no algorithm square; the algorithms are its_choice" in stops(main.main), "no word of what there is")
     sys.argv[sys.argv.index("ring,square")] = "ring"
     expect(document.read_text() == f"before\n<!-- bench_exchange -->\n{text}\n<!-- /bench_exchange -->\nafter\n",
            document.read_text())

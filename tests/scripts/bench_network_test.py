@@ -260,7 +260,7 @@ def refuses_in_words():
         train = program(pathlib.Path(name) / "kadam-train", TRAIN)
         program(pathlib.Path(name) / "kadam-doctor", DOCTOR)
         for wrong, word in ((["--rates", "fast"], "fast"), (["--rates", "1gbit+50"], "1gbit+50"), (["--steps", "5"], "multiple"),
-                            (["--algorithms", "sgd", "--program", train], "no algorithm sgd: adam, lamb"),
+                            (["--algorithms", "sgd", "--program", train], "no algorithm sgd; choose from adam, lamb"),
                             (["--workloads", "mnist"], "mnist"), (["--loss", "cnn=low"], "low"),
                             (["--loss", "0.5"], "0.5"), (["--speed"], "--speed"), (["--hosts"], "a value"),
                             (["--program", "/nowhere"], "/nowhere")):

@@ -54,7 +54,7 @@ with tempfile.TemporaryDirectory() as name:
     for wanted in ("2 threads, d = 1,000", "3 rounds",
                    "| adam_update | 4 (2 to 6) | torch Adam, fused | 6 (3 to 9) | 1.5 (1.5 to 1.5) |",
                    "| top-k of all, 1 % | 4 (2 to 6) | torch.topk of g.abs(), 1 % | 200 (100 to 300) | 50 (50 to 50) |",
-                   "| adam_update | 4 (2 to 6) | DeepSpeed CPUAdam | not to be had here | - |"):
+                   "| adam_update | 4 (2 to 6) | DeepSpeed CPUAdam | not available here | - |"):
         expect(wanted in " ".join(text.split()), wanted, "is missing in", text)
     expect("foreach" not in text, "a peer that was not measured has a row", text)
 

@@ -88,7 +88,7 @@ def arguments_hold_until_others_are_given(checkout):
     expect("-DFIRST=1" in line and "-DSECOND=2" in line and "a b" not in line, line)
     expect("-DFIRST" not in checkout.configured("setup.sh", "--no-install", "--preset", "no-mpi"), "of another folder")
     done = checkout.run("setup.sh", "--no-install")
-    expect("As said before: -DFIRST=1 -DSECOND=2" in done.stdout, done)
+    expect("From earlier calls: -DFIRST=1 -DSECOND=2" in done.stdout, done)
     line = checkout.configured("setup.sh", "--no-install", "--")
     expect("-DFIRST" not in line and "--fresh" in line, "a bare -- forgets, and lets CMake forget", line)
     line = checkout.configured("setup.sh", "--no-install")
@@ -217,7 +217,7 @@ def without_apt_the_names_of_packages_are_said(checkout):
             expect(words in done.stdout + " ", name, words, done)
         for words in not_said:
             expect(words not in done.stdout, name, words, done)
-        expect("Install them, or load modules that bring them, and call again." in done.stderr, done)
+        expect("Install them, or load modules that provide them, and call the script again." in done.stderr, done)
 
 
 def without_apt_it_goes_on_once_all_is_there(checkout):
@@ -227,7 +227,7 @@ def without_apt_it_goes_on_once_all_is_there(checkout):
     done = checkout.run("setup.sh", KADAM_OS_RELEASE=str(release))
     expect(done.returncode == 0 and "Ready: " in done.stdout, done)
     # The data of the examples are packages of Debian: it says so, and goes on.
-    expect("bible-kjv" in done.stdout and "docs/install.md says how to do without" in done.stdout, done)
+    expect("bible-kjv" in done.stdout and "docs/install.md says how to do without them" in done.stdout, done)
 
 
 def main():
