@@ -42,9 +42,7 @@ hosts=4
 steps=12
 peers=true
 program=''
-# Pairwise all-to-all, which Open MPI would take, at times waits for one direction before it uses the other.
-mpirun_words='--mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_alltoall_algorithm 1
-  --mca coll_tuned_alltoallv_algorithm 1 --mca coll_tuned_allreduce_algorithm 4'
+mpirun_words=$KADAM_LAB_MPIRUN_WORDS
 output=$KADAM_ROOT/results/network
 cables=()
 arguments=()
@@ -76,7 +74,7 @@ while (($#)); do
   esac
 done
 arguments+=(--steps "$steps" --hosts "$hosts" --output "$output" --netlab "$here/netlab.sh"
-  --data "$KADAM_CACHE/data/bible-kjv.txt" "--mpirun-args=${mpirun_words//$'\n'/ }")
+  --data "$KADAM_CACHE/data/bible-kjv.txt" "--mpirun-args=$mpirun_words")
 main=$here/bench_network/main.py
 python3 "$main" --check --program "${program:-none}" "${arguments[@]}"
 

@@ -76,8 +76,8 @@ class Bench:
 
     def made_by(self, words):
         """Identifies a command, its program's build and the lab: a record made by another one is not used."""
-        return (f"{' '.join(words)} @{int(os.stat(words[0]).st_mtime)} on {self.lab.hosts} hosts, "
-                f"mpirun {self.lab.mpirun_arguments}")
+        return (f"{' '.join(words)} @{int(os.stat(words[0]).st_mtime)} on {self.lab.hosts} hosts of "
+                f"{self.lab.ranks_per_host} ranks, mpirun {self.lab.mpirun_arguments}")
 
     def case(self, record, measure):
         there = self.records.known(record)

@@ -22,9 +22,8 @@ WINDOW = 20
 def command(program, workload, method, settings, data):
     """The command line of a run, without --run."""
     words = [program, "--config", workload.config]
-    if data and workload.name == "transformer":
-        settings = settings | {"data.path": data}
-    for key, value in settings.items():
+    of_data = {"data.path": data} if data and workload.is_text else {}
+    for key, value in (workload.settings | settings | of_data).items():
         words += ["--set", f"{key}={value}"]
     return [str(word) for word in words] + ["--compare", method.optimizer]
 
@@ -75,6 +74,11 @@ def lines_of(folder, method):
     """The lines of metrics that have a loss: one per step."""
     text = (folder / method.optimizer / "metrics.jsonl").read_text(encoding="utf-8")
     return [line for line in map(json.loads, text.splitlines()) if "loss" in line]
+
+
+def comparison_of(folder):
+    """The figures of a run: the object of its optimizer in comparison.json."""
+    return json.loads((folder / "comparison.json").read_text(encoding="utf-8"))[0]
 
 
 def step_seconds(line):
@@ -128,3 +132,16 @@ def course_of(lines, seconds_of_phase):
 def seconds_to(lines, loss, seconds_of_phase):
     """Seconds until the loss, from the mean duration of a step of each phase; None if not reached or not known."""
     return next((seconds for seconds, mean in course_of(lines, seconds_of_phase) if mean <= loss), None)
+
+
+def phases_of(record):
+    return record.get("seconds_of_phase", {"dense": record["step_seconds"]})
+
+
+def told_to_loss(curves, loss, records):
+    """Adds steps and seconds to the loss to each record that has a curve."""
+    for label, record in records.items():
+        if "failed" in record or label not in curves:
+            continue
+        record |= {"loss": loss, "steps_to_loss": steps_to(curves[label], loss),
+                   "seconds_to_loss": seconds_to(curves[label], loss, phases_of(record))}

@@ -11,8 +11,9 @@ import time
 
 
 class Lab:
-    def __init__(self, netlab, hosts, mpirun_arguments="", can_delay=False):
+    def __init__(self, netlab, hosts, mpirun_arguments="", can_delay=False, ranks_per_host=1):
         self.netlab, self.hosts, self.mpirun_arguments = str(netlab), hosts, mpirun_arguments
+        self.ranks_per_host = ranks_per_host
         self.can_delay = can_delay  # whether its cables can have a delay
 
     def shape(self, rate):
@@ -25,7 +26,8 @@ class Lab:
 
     def run_command(self, program):
         """The command line that runs a program on all hosts."""
-        return [self.netlab, "run", "--mpirun-args", self.mpirun_arguments, "--", *map(str, program)]
+        return [self.netlab, "run", "--ranks-per-host", str(self.ranks_per_host), "--mpirun-args", self.mpirun_arguments,
+                "--", *map(str, program)]
 
     def exec_command(self, host, program):
         """The command line that runs a program on one host."""

@@ -5,7 +5,6 @@ scripts/bench_network.sh."""
 import argparse
 import os
 import pathlib
-import statistics
 import sys
 
 import kadam_runs
@@ -20,7 +19,6 @@ sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
 import report  # noqa: E402
 from optimizers import optimizers, words_of  # noqa: E402
 
-NOTABLE_SHARE = 0.05
 DOCUMENT = report.DOCUMENT.with_name("end_to_end.md")
 
 
@@ -94,19 +92,6 @@ def curves_of(bench, workload, methods):
     return {label: lines for label, lines in curves.items() if lines is not None}
 
 
-def phases_of(record):
-    return record.get("seconds_of_phase", {"dense": record["step_seconds"]})
-
-
-def told_to_loss(curves, loss, records):
-    """Adds steps and seconds to the loss to each record that has a curve."""
-    for label, record in records.items():
-        if "failed" in record or label not in curves:
-            continue
-        record |= {"loss": loss, "steps_to_loss": kadam_runs.steps_to(curves[label], loss),
-                   "seconds_to_loss": kadam_runs.seconds_to(curves[label], loss, phases_of(record))}
-
-
 def courses(curves, methods, records):
     """Loss over time, {label: points}: of dense Adam, and of the variant of dense Adam, the peer and the compressed
     optimizer that reach the loss first."""
@@ -114,7 +99,7 @@ def courses(curves, methods, records):
     peers = [peer.label for peer in PEERS]
     others = [method.label for method in methods if not method.dense]
     first = [tables.first_to_loss(records, labels) for labels in (["adam"], dense, peers, others)]
-    return {label: kadam_runs.course_of(curves[label], phases_of(records[label])) for label in first if label}
+    return {label: kadam_runs.course_of(curves[label], kadam_runs.phases_of(records[label])) for label in first if label}
 
 
 def by_rate(bench, workload, methods, rates):
@@ -127,12 +112,9 @@ def by_rate(bench, workload, methods, rates):
 
 def heading(panels, hosts):
     day, commit = report.today_and_commit()
-    others = statistics.fmean([record["others"] for _, rates in panels for records in rates.values()
-                               for record in records.values()] or [0.0])
-    disturbed = (f" **Not a quiet machine**: other programs used {100 * others:.0f} % of the processors meanwhile."
-                 if others > NOTABLE_SHARE else "")
+    others = [record["others"] for _, rates in panels for records in rates.values() for record in records.values()]
     return (f"{day}, {report.processor()}, {os.cpu_count()} cores shared by {hosts} hosts of one thread each, "
-            f"{commit}.{disturbed}")
+            f"{commit}.{report.disturbance(others)}")
 
 
 def document(panels, methods, losses, hosts):
@@ -162,7 +144,7 @@ def main():
     curves = {workload.name: curves_of(bench, workload, every) for workload in workloads}
     for workload, of_rates in panels:
         for records in of_rates.values():
-            told_to_loss(curves[workload.name], losses[workload.name], records)
+            kadam_runs.told_to_loss(curves[workload.name], losses[workload.name], records)
     bench.records.write()
     (first, of_rates), slowest = panels[0], min(rates, key=studies.bits_per_second)
     over_time = (first, slowest, losses[first.name], courses(curves[first.name], every, of_rates[slowest]))

@@ -12,6 +12,7 @@ from drawing import draw_panels  # noqa: E402
 
 PANEL_HEIGHT = 460
 COURSE_HEIGHT = 380
+NEAR = 1.1  # ratio of times whose labels would overlap
 NOT_SHAPED = 1e10  # place of the unshaped network on the axis
 # PyTorch in grey, dense in black, compressed in colours.
 COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#8c564b", "#e377c2", "#bcbd22", "#17becf", "#ff7f0e")
@@ -57,7 +58,7 @@ def draw_panel(axes, workload, by_rate, methods, rates):
 
 
 def draw_course_panel(axes, workload, rate, loss, courses):
-    colours = iter(COLOURS)
+    colours, placed = iter(COLOURS), []
     for label, points in courses.items():
         # PyTorch's curve often lies behind the same curve of Kadam: it is broad, and its time stands below.
         is_peer = label.startswith("PyTorch")
@@ -68,8 +69,10 @@ def draw_course_panel(axes, workload, rate, loss, courses):
         reached = next((point for point in points if point[1] <= loss), None)
         if reached:
             axes.plot(*reached, "o", color=colour, markersize=5)
-            axes.annotate(f"{reached[0]:.0f} s", reached, xytext=(-5, -15) if is_peer else (5, 5),
-                          ha="right" if is_peer else "left", textcoords="offset points", color=colour)
+            below = is_peer or any(1 / NEAR < reached[0] / other < NEAR for other in placed)
+            placed.append(reached[0])
+            axes.annotate(f"{reached[0]:.0f} s", reached, xytext=(-5, -15) if below else (5, 5),
+                          ha="right" if below else "left", textcoords="offset points", color=colour)
     axes.axhline(loss, dashes=(2, 3), color="#bbbbbb", linewidth=1.3)
     axes.set(xscale="log", xlabel="seconds", ylabel="loss of training, nats")
     axes.xaxis.set_major_formatter("{x:g}")

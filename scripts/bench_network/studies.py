@@ -30,6 +30,8 @@ class Workload:
     loss: float  # training loss up to which time is measured
     more_steps: int = 1  # factor on the number of measured steps: short ones vary
     is_tuned: bool = False  # its options are in tuned.toml, not in its configuration file
+    is_text: bool = False
+    settings: dict = field(default_factory=dict)  # beside the file's
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ class Peer:
 
 TRANSFORMER = Workload("transformer", "Transformer, 3.3 million parameters",
                        pathlib.Path(__file__).with_name("transformer.toml"), 3_307_264, 2.0,
-                       is_tuned=True)
+                       is_tuned=True, is_text=True)
 CNN = Workload("cnn", "CNN, Fashion-MNIST, 20 thousand parameters", ROOT / "examples" / "fashion_mnist.toml",
                20_490, 0.28, more_steps=8)
 WORKLOADS = (TRANSFORMER, CNN)

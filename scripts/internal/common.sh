@@ -6,6 +6,11 @@
 KADAM_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 # shellcheck disable=SC2034 # not every script needs it
 KADAM_CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/kadam
+# For mpirun on the hosts of a lab: collectives that reach the rate of the wire. Pairwise all-to-all, which Open MPI would
+# take, at times waits for one direction before it uses the other.
+# shellcheck disable=SC2034
+KADAM_LAB_MPIRUN_WORDS="--mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_alltoall_algorithm 1"
+KADAM_LAB_MPIRUN_WORDS+=" --mca coll_tuned_alltoallv_algorithm 1 --mca coll_tuned_allreduce_algorithm 4"
 # shellcheck source=scripts/dependencies.sh
 source "$KADAM_ROOT/scripts/dependencies.sh"
 

@@ -4,11 +4,13 @@
 import os
 import pathlib
 import platform
+import statistics
 import subprocess
 import sys
 import time
 
 DOCUMENT = pathlib.Path(__file__).parents[2] / "docs" / "performance.md"
+NOTABLE_SHARE = 0.05
 
 
 def markdown(rows):
@@ -43,6 +45,14 @@ def today_and_commit():
     done = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False,
                           cwd=DOCUMENT.parent)
     return time.strftime("%Y-%m-%d"), f"commit {done.stdout.strip() or 'unknown'}"
+
+
+def disturbance(shares):
+    """A sentence where other programs used the processors, else nothing. shares: of the processors, before each
+    measurement."""
+    others = statistics.fmean(shares or [0.0])
+    return (f" **Not a quiet machine**: other programs used {100 * others:.0f} % of the processors meanwhile."
+            if others > NOTABLE_SHARE else "")
 
 
 def bytes_text(count):
