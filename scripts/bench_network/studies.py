@@ -123,11 +123,14 @@ def median_round(steps, seconds_of, length=ROUND):
     return rounds[(len(rounds) - 1) // 2]
 
 
+# Of rates, as scripts/netlab.sh takes them: as people write them, and bits per second.
+UNITS = {"kbit": ("kbit/s", 1e3), "mbit": ("Mbit/s", 1e6), "gbit": ("Gbit/s", 1e9)}
+
+
 def bits_per_second(rate):
     """The speed of a rate such as 100mbit+50ms; infinite for "none"."""
-    units = {"kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
     speed = rate.partition("+")[0]
-    return float("inf") if speed == "none" else float(speed[:-4]) * units[speed[-4:]]
+    return float("inf") if speed == "none" else float(speed[:-4]) * UNITS[speed[-4:]][1]
 
 
 def delay_of(rate):
@@ -136,9 +139,10 @@ def delay_of(rate):
 
 
 def title_of(rate):
+    """A rate as people write it: "100 Mbit/s per host, 50 ms from host to host"."""
     speed, _, delay = rate.partition("+")
-    title = "Not shaped" if speed == "none" else f"{speed} per host"
-    return f"{title}, {delay} from host to host" if delay else title
+    title = "Not shaped" if speed == "none" else f"{speed[:-4]} {UNITS[speed[-4:]][0]} per host"
+    return f"{title}, {delay[:-2]} {delay[-2:]} from host to host" if delay else title
 
 
 def dense_wire_seconds(workload, rate, hosts):

@@ -115,7 +115,7 @@ for name in plan.known:
             mistakes.append(f"docs/algorithms/{name}.md: {method} has {loss}, docs/results.md says otherwise")
 
 # The table of README.md: bytes and loss from there, times from docs/end_to_end.md, where a method has one row.
-slow = table_rows((root / "docs" / "end_to_end.md").read_text().split("\n### 10mbit per host\n")[1].split("\n### ")[0])
+slow = table_rows((root / "docs" / "end_to_end.md").read_text().split("\n### 10 Mbit/s per host\n")[1].split("\n### ")[0])
 shown = re.findall(r"^\| `(\w+)`( [^|]+?)? \| [^|]+ \| (\S+) \| (\d\S+) \| ([^|]+) \|$", readme, re.M)
 if {name for name, *_ in shown} != set(plan.known):
     mistakes.append("README.md: the table of optimizers has not every one")

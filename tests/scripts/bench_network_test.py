@@ -84,7 +84,7 @@ def knows_the_wire():
     near(studies.dense_wire_seconds(studies.TRANSFORMER, "100mbit+50ms", 4),
          studies.dense_wire_seconds(studies.TRANSFORMER, "100mbit", 4))
     expect(studies.dense_wire_seconds(studies.TRANSFORMER, "none", 4) == 0.0)
-    expect(studies.title_of("100mbit+50ms") == "100mbit per host, 50ms from host to host")
+    expect(studies.title_of("100mbit+50ms") == "100 Mbit/s per host, 50 ms from host to host")
     steps = [studies.measured_steps(12, dense, studies.TRANSFORMER, rate, 4)
              for dense, rate in ((True, "10mbit"), (True, "100mbit"), (False, "10mbit"))]
     expect(steps == [4, 12, 12], steps)
@@ -207,7 +207,7 @@ def shapes_with_a_delay():
             program(folder / file, text)
         text, _ = said_by(command_line(folder, "--rates", "1gbit+50ms,none", "--algorithms", "onebit_adam"))
         expect((folder / "rates").read_text().split() == ["none0ms", "1gbit50ms", "none0ms"], "rates")
-        expect("1gbit per host, 50ms from host to host" in text, text)
+        expect("1 Gbit/s per host, 50 ms from host to host" in text, text)
 
 
 def refuses_in_words():

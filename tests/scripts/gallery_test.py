@@ -143,7 +143,7 @@ def does_not_take_other_words_for_figures(folder):
 
 def refuses_in_words(folder):
     train = str(folder / "kadam-train")
-    for wrong, word in ((["bart"], "no story bart: bert, fortran, two_sites"), (["--speed"], "--speed"),
+    for wrong, word in ((["bart"], "no story bart; choose from bert, fortran, two_sites"), (["--speed"], "--speed"),
                         (["bert", "--output"], "a value"), (["bert", "fort"], "no story fort"),
                         (["--program", "/nowhere", "bert"], "/nowhere")):
         # With a program nothing is built where a rule is broken.
