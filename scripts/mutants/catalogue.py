@@ -117,6 +117,10 @@ def is_expression(text):
 
 def require_whole(fault, text, place):
     """Checks that parentheses around `find` change nothing: in a + b * c they may enclose b * c, but not a + b."""
+    if fault.kind == "statement":
+        for statements in (fault.find, fault.replace):
+            if statements.strip() and not re.search(r"[;}]\s*$", statements):
+                raise CatalogueError(f"{fault.name}: '{statements}' is no whole statement: it ends without ; or }}")
     if fault.kind != "expression":
         return
     if not is_expression(fault.find):

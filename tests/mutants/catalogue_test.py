@@ -68,6 +68,10 @@ def takes_whole_expressions_alone():
     for text in ("y = one.t % n;", "y = one->t % n;", "y = of::t % n;", "y = last % n;"):
         words = refusal(lambda whole=text: catalogue.apply([fault("x-y", "t % n", "0")], whole))
         expect("in the middle of a name" in words, text, words)
+    for find, replace in (("f(a,", ""), ("f(a, b);", "f(a,")):
+        words = refusal(lambda text=find, new=replace: catalogue.apply([fault("x-y", text, new, kind="statement")],
+                                                                       "f(a, b);"))
+        expect("no whole statement" in words, find, words)
 
 
 def refuses_what_is_no_fault():
