@@ -31,7 +31,7 @@ echo "$1 on 4 ranks, 4800 training steps"
 echo "per jump: solver    0.639 ms, training    3.451 ms"
 echo "relative error of a jump from an unseen start: surrogate  2.527E-03, field unchanged  7.731E-03"
 [ "$1" = adam ] && sent=7508 || sent=908
-echo "sent per training step and rank: $sent B, of 4900 B of a gradient"
+echo "sent per training step and rank: $sent B; the gradient has 4900 B"
 """
 MPIRUN = '#!/bin/sh\necho run >>"$(dirname "$0")/alone"\nshift 2\nexec "$@"\n'
 
