@@ -138,8 +138,10 @@ struct LambMoments {
         x_squared += square(x_i);
       };
       for_each_element_of(member, tile.begin, tile.end, add, x, m, v, gradient);
-      x_squared = member.sum_of_threads(x_squared);
-      u_squared = member.sum_of_threads(u_squared);
+      double sums[2] = {x_squared, u_squared};
+      member.sum_all_of_threads(sums);
+      x_squared = sums[0];
+      u_squared = sums[1];
     }
     member.once([&] {
       tensors.partial(2 * index) = x_squared;

@@ -253,29 +253,43 @@ struct MultiplyByRight {
                                             std::int64_t begin, std::int64_t rows, std::int64_t terms,
                                             std::int64_t columns, const float* factor, double* out) const {
     constexpr int height = static_cast<int>(LowRankMatrix::rows_of_row_tile);
-    double sum[height][Width] = {};
+    double sum[height * Width] = {};
+    // In place of rows and columns that do not exist the last ones are read, and their sums are not written:
+    // a question in the loop would keep its loads from being under way at the same time.
+    std::int64_t of_row[height];
+    KADAM_UNROLL
+    for (int row = 0; row < height; ++row) {
+      of_row[row] = begin + Kokkos::min(std::int64_t{row}, rows - 1) * matrix.columns;
+    }
+    const float* of_column[Width];
+    KADAM_UNROLL
+    for (int c = 0; c < Width; ++c) {
+      of_column[c] = factor + Kokkos::min(std::int64_t{c}, columns - 1) * matrix.columns;
+    }
     KADAM_DO_NOT_UNROLL
     for (std::int64_t j = member.rank(); j < terms; j += member.threads()) {
       double value[height];
       KADAM_UNROLL
       for (int row = 0; row < height; ++row) {
-        value[row] = row < rows ? m(begin + row * matrix.columns + j) : 0.0;
+        value[row] = m(of_row[row] + j);
       }
       KADAM_UNROLL
       for (int c = 0; c < Width; ++c) {
-        const double of_column = c < columns ? static_cast<double>(factor[c * matrix.columns + j]) : 0.0;
+        const auto q_of_column = static_cast<double>(of_column[c][j]);
         KADAM_UNROLL
-        for (int row = 0; row < height; ++row) sum[row][c] += value[row] * of_column;
+        for (int row = 0; row < height; ++row) sum[row * Width + c] += value[row] * q_of_column;
       }
     }
-    KADAM_UNROLL
-    for (int row = 0; row < height; ++row) {
+    member.sum_all_of_threads(sum);
+    member.once([&] {
       KADAM_UNROLL
-      for (int c = 0; c < Width; ++c) {
-        const double total = member.sum_of_threads(sum[row][c]);
-        if (row < rows && c < columns) member.once([&] { out[c * matrix.rows + row] = total; });
+      for (int row = 0; row < height; ++row) {
+        KADAM_UNROLL
+        for (int c = 0; c < Width; ++c) {
+          if (row < rows && c < columns) out[c * matrix.rows + row] = sum[row * Width + c];
+        }
       }
-    }
+    });
   }
 };
 

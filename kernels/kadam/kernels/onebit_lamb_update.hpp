@@ -141,8 +141,10 @@ struct MomentumNorms {
         active += is_active(v_i);
       };
       for_each_element_of(member, tile.begin, tile.end, add, m, v);
-      squared = member.sum_of_threads(squared);
-      active = member.sum_of_threads(active);
+      double sums[2] = {squared, active};
+      member.sum_all_of_threads(sums);
+      squared = sums[0];
+      active = sums[1];
     }
     member.once([&] {
       partial(3 * index) = squared;
@@ -252,8 +254,10 @@ struct OnebitLambNorms {
           };
           shares = member.template fold<at_a_time>(shares, last - first, load, add);
         });
-    shares.p_squared = member.sum_of_threads(shares.p_squared);
-    shares.u_squared = member.sum_of_threads(shares.u_squared);
+    double squares[2] = {shares.p_squared, shares.u_squared};
+    member.sum_all_of_threads(squares);
+    shares.p_squared = squares[0];
+    shares.u_squared = squares[1];
     shares.least = 1.0F / member.max_of_threads(1.0F / shares.least);
     member.once([&] { write(index, shares); });
   }

@@ -156,6 +156,17 @@ template <class T>
 #endif
 }
 
+/// Memory of a GPU's team for `count` values of T: the same for all calls of a kernel.
+template <class T, int count>
+[[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION T* shared_by_team() {
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+  __shared__ T values[count];
+  return values;
+#else
+  return nullptr;  // a CPU's teams have none
+#endif
+}
+
 /// ++count, atomically, for a counter in scratch memory of the team. Kokkos' atomic operations would treat it
 /// as memory of the whole GPU, which is slower; those of CUDA and HIP find out where it lies.
 template <class T>

@@ -256,22 +256,20 @@ struct TeamBlockMember {
   }
 
   /// The sum over all threads of `own`, and the largest `own` of all threads or 0 if none is larger. All
-  /// threads get the result.
+  /// threads get the result. Several sums at a time cost the team one wait for all.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION double sum_of_threads(double own) const {
-    team.team_reduce(Kokkos::Sum<double>(own));
-    return own;
+    double sums[1] = {own};
+    sum_all_of_threads(sums);
+    return sums[0];
+  }
+  template <int count>
+  KOKKOS_FORCEINLINE_FUNCTION void sum_all_of_threads(double (&own)[count]) const {
+    reduce<Kokkos::Sum<double>>(own);
   }
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float max_of_threads(float own) const {
-    auto largest = Kokkos::bit_cast<std::int32_t>(own);
-    KOKKOS_IF_ON_DEVICE((if constexpr (Shape::threads == narrow_team_threads) {
-      KADAM_UNROLL
-      for (int distance = Shape::threads / 2; distance > 0; distance /= 2) {
-        largest = Kokkos::max(largest, of_other_lane(largest, distance));
-      }
-      return Kokkos::bit_cast<float>(largest > 0 ? largest : 0);
-    }))
-    team.team_reduce(Kokkos::Max<std::int32_t>(largest));
-    return Kokkos::bit_cast<float>(largest > 0 ? largest : 0);
+    std::int32_t largest[1] = {Kokkos::bit_cast<std::int32_t>(own)};
+    reduce<Kokkos::Max<std::int32_t>>(largest);
+    return Kokkos::bit_cast<float>(largest[0] > 0 ? largest[0] : 0);
   }
 
   /// Returns own after own <- combine(own, function(k)) for this thread's share of k in [0, count). Computes
@@ -367,10 +365,10 @@ struct TeamBlockMember {
   /// The sum of the integers function(k) over k in [0, count), for all threads.
   template <class Function>
   KOKKOS_FORCEINLINE_FUNCTION std::int64_t total(std::int64_t count, const Function& function) const {
-    std::int64_t own = fold(std::int64_t{0}, count, function,
-                            [](std::int64_t so_far, std::int64_t value) { return so_far + value; });
-    team.team_reduce(Kokkos::Sum<std::int64_t>(own));
-    return own;
+    std::int64_t own[1] = {fold(std::int64_t{0}, count, function,
+                                [](std::int64_t so_far, std::int64_t value) { return so_far + value; })};
+    reduce<Kokkos::Sum<std::int64_t>>(own);
+    return own[0];
   }
 
   template <class Predicate>
@@ -447,6 +445,43 @@ struct TeamBlockMember {
   }
 
  private:
+  /// own[k] <- what Reducer, one of Kokkos', makes of own[k] of all threads.
+  template <class Reducer, class T, int count>
+  KOKKOS_FORCEINLINE_FUNCTION void reduce(T (&own)[count]) const {
+    KOKKOS_IF_ON_DEVICE((reduce_lanes<Reducer>(own);))
+    KOKKOS_IF_ON_HOST((for (T& one : own) team.team_reduce(Reducer(one));))
+  }
+
+  /// The same on a GPU: first of each 32 neighbours, through their registers, then of these results in
+  /// ascending order. It has two barriers for all values; team_reduce() has several for each of them.
+  template <class Reducer, class T, int count>
+  KOKKOS_FORCEINLINE_FUNCTION void reduce_lanes(T (&own)[count]) const {
+    const Reducer reducer(own[0]);
+    KADAM_UNROLL
+    for (int k = 0; k < count; ++k) {
+      KADAM_UNROLL
+      for (int distance = narrow_team_threads / 2; distance > 0; distance /= 2) {
+        reducer.join(own[k], of_other_lane(own[k], distance));
+      }
+    }
+    if constexpr (Shape::threads > narrow_team_threads) {
+      constexpr int groups = Shape::threads / narrow_team_threads;
+      T* const of_groups = shared_by_team<T, groups * count>();
+      if (rank() % narrow_team_threads == 0) {
+        KADAM_UNROLL
+        for (int k = 0; k < count; ++k) of_groups[rank() / narrow_team_threads * count + k] = own[k];
+      }
+      barrier();
+      KADAM_UNROLL
+      for (int k = 0; k < count; ++k) {
+        own[k] = of_groups[k];
+        KADAM_UNROLL
+        for (int group = 1; group < groups; ++group) reducer.join(own[k], of_groups[group * count + k]);
+      }
+      barrier();
+    }
+  }
+
   /// The sum of the eight bytes of `bytes`, added in 16 bits, which are enough.
   [[nodiscard]] static KOKKOS_FORCEINLINE_FUNCTION std::int64_t sum_of_bytes(std::uint64_t bytes) {
     constexpr std::uint64_t every_other = 0x00ff00ff00ff00ffU;

@@ -113,13 +113,18 @@ struct ContinuedSource {
     const std::int64_t begin = block.first_element + first;
     const std::int64_t end = block.first_element + Kokkos::min(first + member.held(), block.elements);
     for_each_apply(load, begin, end, [&](const auto& known, const std::int64_t from, const std::int64_t to) {
-      member.for_each_held(first, block.elements, [&](const int j, const std::int64_t k) {
+      const auto hold_element = [&](const int j, const std::int64_t k) {
         const std::int64_t i = block.first_element + k;
-        if constexpr (differs_by_segment<Load>) {
-          if (i < from || i >= to) return;
-        }
         held[j] = error(i) + known(i, held[j]);
-      });
+      };
+      if (!differs_by_segment<Load> || (from == begin && to == end)) {
+        member.for_each_held(first, block.elements, hold_element);
+      } else {
+        member.for_each_held(first, block.elements, [&](const int j, const std::int64_t k) {
+          const std::int64_t i = block.first_element + k;
+          if (i >= from && i < to) hold_element(j, k);
+        });
+      }
     });
   }
 };

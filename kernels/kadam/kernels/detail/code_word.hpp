@@ -52,12 +52,13 @@ struct CodesOfWord {
   std::conditional_t<Q::bits == 1, Table, Nothing> bits_;
 };
 
-/// The decoded value of element k of a block, whose first code word is words[0].
+/// The decoded value of element k < 2^32 of a block, whose first code word is words[0].
 template <Quantiser Q>
 KOKKOS_FORCEINLINE_FUNCTION float value_at(const Q& quantiser, const std::uint32_t* words, std::int64_t k,
                                            float scale) {
-  constexpr std::int64_t width = elements_per_word<Q>;
-  return quantiser.decode(code_at<Q>(words[k / width], k % width), scale);
+  constexpr std::uint32_t width = elements_per_word<Q>;
+  const auto place = static_cast<std::uint32_t>(k);  // which a GPU divides with less effort than 64 bits
+  return quantiser.decode(code_at<Q>(words[place / width], place % width), scale);
 }
 
 /// function(min(count, Full)): Full, the elements of a full word, is a compile-time constant, so that a loop

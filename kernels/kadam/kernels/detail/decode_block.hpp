@@ -75,16 +75,21 @@ struct DecodeBlock {
                                                 const BlockMap::Block& block, float scale) const {
     const HeldValues<Q, Member> said(member, quantiser, &message(block.first_word), 0, scale);
     if constexpr (requires { typed_apply.load(block.first_element); }) {
-      constexpr int together = 4;
+      constexpr int together = 8;
       const std::int64_t own = block.first_element + member.rank();
       decltype(typed_apply.load(own)) loaded[together];
+      std::uint32_t words[together];
       KADAM_UNROLL
       for (int first = 0; first < Member::held_by_thread; first += together) {
         KADAM_UNROLL
-        for (int j = 0; j < together; ++j) loaded[j] = typed_apply.load(own + (first + j) * member.threads());
+        for (int j = 0; j < together; ++j) {
+          loaded[j] = typed_apply.load(own + (first + j) * member.threads());
+          words[j] = said.word(first + j);
+        }
         KADAM_UNROLL
         for (int j = 0; j < together; ++j) {
-          typed_apply.store(own + (first + j) * member.threads(), said[first + j], loaded[j]);
+          const float value = said.decode(first + j, words[j]);
+          typed_apply.store(own + (first + j) * member.threads(), value, loaded[j]);
         }
       }
     } else {

@@ -29,18 +29,20 @@ class HeldValues {
         scale_(scale) {}
 
   /// The value of the element in register j, as TeamBlockMember::for_each_held() counts registers.
-  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float operator[](int j) const {
-    if (threads_ % width == 0) return decode(words_[j * (threads_ / width)], place_);
-    const std::int64_t place = place_ + j * threads_;
-    return decode(words_[place / width], place % width);
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float operator[](int j) const { return decode(j, word(j)); }
+
+  /// The word that has the code of element j, and the element's value in it. A thread that reads several
+  /// words before it stores anything waits once for all of them: no load can move up past a store.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::uint32_t word(int j) const {
+    return words_[threads_ % width == 0 ? j * (threads_ / width) : (place_ + j * threads_) / width];
+  }
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float decode(int j, std::uint32_t word) const {
+    const std::int64_t place = threads_ % width == 0 ? place_ : (place_ + j * threads_) % width;
+    return quantiser_.decode(code_at<Q>(word, place), scale_);
   }
 
  private:
   static constexpr std::int64_t width = elements_per_word<Q>;
-
-  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float decode(std::uint32_t word, std::int64_t place) const {
-    return quantiser_.decode(code_at<Q>(word, place), scale_);
-  }
 
   const Q& quantiser_;
   std::int64_t threads_;
