@@ -3,20 +3,16 @@
 """Runs kadam-bench and its peers in turn and prints how they compare. Called by scripts/bench_peers.sh."""
 import argparse
 import importlib.metadata
-import json
 import os
 import pathlib
-import resource
 import statistics
-import subprocess
 import sys
-import time
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
 import report  # noqa: E402
+import turns  # noqa: E402
 
 REPETITIONS = 7
-NOTABLE_SHARE = 0.05
 LIMIT = "limit: in-place scale"
 # A kernel of Kadam and its counterpart in PyTorch or DeepSpeed.
 PAIRS = (
@@ -57,63 +53,12 @@ def peers_command(arguments):
             "--threads", str(arguments.threads), "--repetitions", str(REPETITIONS)]
 
 
-def milliseconds_of(command, threads):
-    """{kernel: milliseconds} from the output of a command."""
-    environment = os.environ | {"OMP_NUM_THREADS": str(threads)}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-    if done.returncode != 0:
-        last = done.stderr.strip().splitlines()[-1:] or ["no output"]
-        sys.exit(f"kadam: {' '.join(command)}\nfailed with code {done.returncode}: {last[0]}")
-    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    return {line["kernel"]: line["milliseconds"] for line in lines}
-
-
-def processor_seconds():
-    """Processor seconds that all programs of this machine have used; None where the system does not tell."""
-    try:
-        with open("/proc/stat", encoding="utf-8") as lines:
-            user, nice, system = (int(word) for word in lines.readline().split()[1:4])
-    except OSError:
-        return None
-    return (user + nice + system) / os.sysconf("SC_CLK_TCK")
-
-
-def share_of_others(before, after, own, seconds):
-    """The share of the processors' time that other programs used."""
-    if before is None or seconds <= 0:
-        return 0.0
-    return max(0.0, after - before - own) / (seconds * os.cpu_count())
-
-
-class Progress:
-    """One line on a terminal, overwritten; silent elsewhere."""
-
-    def __init__(self, rounds):
-        self.rounds = rounds
-
-    def says(self, done, program):
-        if sys.stderr.isatty():
-            print(f"\r\033[Kround {done + 1} of {self.rounds}: {program}", end="", file=sys.stderr, flush=True)
-
-    def ends(self):
-        if sys.stderr.isatty():
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
-
-
 def measure(arguments):
     """Pairs (milliseconds of Kadam, of the peers), one per round, and the processor share of other programs."""
-    progress = Progress(arguments.rounds)
-    rounds = []
-    start, before = time.monotonic(), processor_seconds()
-    for done in range(arguments.rounds):
-        progress.says(done, "Kadam")
-        kadam = milliseconds_of(kadam_command(arguments), arguments.threads)
-        progress.says(done, "PyTorch and DeepSpeed")
-        rounds.append((kadam, milliseconds_of(peers_command(arguments), arguments.threads)))
-    progress.ends()
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    own = used.ru_utime + used.ru_stime
-    return rounds, share_of_others(before, processor_seconds(), own, time.monotonic() - start)
+    commands = {"Kadam": kadam_command(arguments), "PyTorch and DeepSpeed": peers_command(arguments)}
+    rounds, others = turns.measure(commands, arguments.rounds, arguments.threads)
+    return [tuple({kernel: record["milliseconds"] for kernel, record in kernels.items()} for kernels in one.values())
+            for one in rounds], others
 
 
 def spread_text(values):
@@ -151,11 +96,9 @@ def versions():
 def heading(arguments, others):
     day, commit = report.today_and_commit()
     plural = "" if arguments.threads == 1 else "s"
-    disturbed = (f" **Not a quiet machine**: other programs used {100 * others:.0f} % of the processors meanwhile."
-                 if others > NOTABLE_SHARE else "")
     return (f"{day}, {report.processor()}, {os.cpu_count()} cores, {arguments.threads} thread{plural}, "
             f"d = {report.power_of_two(arguments.elements)}, float32, {arguments.rounds} rounds, {versions()}, "
-            f"{commit}.{disturbed}")
+            f"{commit}.{report.disturbance([others])}")
 
 
 def main():
