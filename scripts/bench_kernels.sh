@@ -12,7 +12,7 @@ Compiles kadam-bench for this processor (-march=native) and, on x86-64, for any 
 packages are. Measures every kernel with both, in turn, and prints a table: milliseconds, and the part of the memory's
 limit that a kernel reaches. Options:
 
-  --elements N          elements of a vector (default 67108864); each takes about 70 bytes of memory
+  --elements N          elements of a vector (default 67108864); each takes about 53 bytes of memory
   --threads N           threads of each program (default: one per core)
   --rounds N            rounds, which measure the programs one after the other; medians count (default 3)
   --only KERNEL         only this kernel, beside the limits (may be repeated)

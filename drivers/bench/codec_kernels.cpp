@@ -14,9 +14,8 @@ namespace {
 using Momentum = OfNumbers<MemorySpace, LocalMomentum>;
 using Update = UpdateBySegment<MemorySpace, AdamApplyOf, WithCopy<MemorySpace, FrozenUpdate>>;
 
-ContinuedLoad<Momentum, MemorySpace> momentum_of(const Numbers<MemorySpace>& gradient,
-                                                 const Vectors& vectors) {
-  return {{gradient, {Ema::make(0.9), 1.0F}}, vectors.words};
+ContinuedLoad<Momentum, MemorySpace> momentum_of(const Numbers<MemorySpace>& gradient, const Code& code) {
+  return {{gradient, {Ema::make(0.9), 1.0F}}, code.message};
 }
 
 Update update_of(const Vectors& vectors, const HalfCopy<MemorySpace>& copy) {
@@ -24,10 +23,8 @@ Update update_of(const Vectors& vectors, const HalfCopy<MemorySpace>& copy) {
           {{vectors.x, vectors.v}, copy}};
 }
 
-/// In half of the memory of those in float32.
 Bfloat16Errors<MemorySpace> short_errors(const Vectors& vectors) {
-  const Vector<Bfloat16> values(reinterpret_cast<Bfloat16*>(vectors.error.data()), vectors.error.extent(0));
-  return {values, 1};
+  return {Vector<Bfloat16>("kadam-bench::short_errors", vectors.error.extent(0)), 1};
 }
 
 /// That are read and written of an error.
@@ -40,85 +37,81 @@ double bytes_of_error(const Bfloat16Errors<MemorySpace>& /*error*/) {
 
 /// y = ema(m, g) fused in, with m in the message of the step before: reads g and the error, writes the error.
 template <class Error>
-KernelCase encode(const std::string& title, const Vectors& vectors, const std::string& name,
+KernelCase encode(const std::string& title, const Vectors& vectors, const Code& code,
                   const Numbers<MemorySpace>& gradient, const Error& error) {
-  const Code code(name, vectors.elements, ranks_of_step);
   const auto bytes_of_gradient = static_cast<double>(bytes_per_number(gradient.format()));
-  return {"encode " + name + ", " + title, bytes_of_gradient + bytes_of_error(error) + 2 * code.bytes,
-          vectors.elements, Limit::update, [&vectors, code, gradient, error](const auto& exec) {
-            code.codec.encode(exec, code.codec.message().map(), momentum_of(gradient, vectors), {}, error,
-                              vectors.words);
+  return {"encode " + code.name + ", " + title, bytes_of_gradient + bytes_of_error(error) + 2 * code.bytes,
+          vectors.elements, Limit::update, [code, gradient, error](const auto& exec) {
+            code.codec.encode(exec, code.codec.message().map(), momentum_of(gradient, code), {}, error,
+                              code.message);
           }};
 }
 
 /// n messages of one chunk of d/n elements, decoded, added up, encoded again.
-KernelCase reduce(const Vectors& vectors, const std::string& name, int ranks) {
-  const Code code(name, vectors.elements, ranks);
-  const Words<MemorySpace> reply("kadam-bench::reply",
-                                 code.codec.message().piece(0).bytes / sizeof(std::uint32_t));
-  return {fmt::format("reduce {} of {}", name, ranks), 8.0 + (ranks + 1) * code.bytes, code.chunk_elements,
-          Limit::update, [&vectors, code, ranks, reply](const auto& exec) {
-            code.codec.reduce(exec, 0, code.codec.message().chunk_map(0), ranks, vectors.words, {},
-                              vectors.error, reply);
+KernelCase reduce(const Vectors& vectors, const Code& code) {
+  return {fmt::format("reduce {} of {}", code.name, code.ranks), 8.0 + (code.ranks + 1) * code.bytes,
+          code.chunk_elements, Limit::update, [&vectors, code](const auto& exec) {
+            code.codec.reduce(exec, 0, code.codec.message().chunk_map(0), code.ranks, code.message, {},
+                              vectors.error, code.reply);
           }};
 }
 
 /// Reads v and x, writes x.
-KernelCase decode(const Vectors& vectors, const std::string& name) {
-  const Code code(name, vectors.elements, ranks_of_step);
-  return {"decode " + name + ", update fused", 12.0 + code.bytes, vectors.elements, Limit::update,
+KernelCase decode(const Vectors& vectors, const Code& code) {
+  return {"decode " + code.name + ", update fused", 12.0 + code.bytes, vectors.elements, Limit::update,
           [&vectors, code, update = update_of(vectors, {})](const auto& exec) {
-            code.codec.decode(exec, vectors.words, {}, 0, vectors.elements, update);
+            code.codec.decode(exec, code.message, {}, 0, vectors.elements, update);
           }};
 }
 
 /// The same, and x rounded into a copy.
-KernelCase decode_with_copy(const Vectors& vectors) {
-  const Code code("sign", vectors.elements, ranks_of_step);
+KernelCase decode_with_copy(const Vectors& vectors, const Code& code) {
   const Update update = update_of(vectors, HalfCopy<MemorySpace>(vectors.model));
   return {"decode sign, update and bf16 copy", 14.0 + code.bytes, vectors.elements, Limit::update,
           [&vectors, code, update](const auto& exec) {
-            code.codec.decode(exec, vectors.words, {}, 0, vectors.elements, update);
+            code.codec.decode(exec, code.message, {}, 0, vectors.elements, update);
           }};
 }
 
 /// What a rank computes in a compressed step of 1-bit Adam: in float32, or from a bf16 gradient and with a
 /// bf16 copy of the parameters, which is as many bytes, or with errors in bf16.
 template <class Error>
-KernelCase whole_step(const char* name, const Vectors& vectors, const Numbers<MemorySpace>& gradient,
-                      const HalfCopy<MemorySpace>& copy, const Error& error) {
-  const Code code("sign", vectors.elements, ranks_of_step);
-  const Words<MemorySpace> reply("kadam-bench::reply",
-                                 code.codec.message().piece(0).bytes / sizeof(std::uint32_t));
-  const double reduced = (bytes_of_error(error) + (ranks_of_step + 1) * code.bytes) / ranks_of_step;
+KernelCase whole_step(const char* name, const Vectors& vectors, const Code& code,
+                      const Numbers<MemorySpace>& gradient, const HalfCopy<MemorySpace>& copy,
+                      const Error& error) {
+  const double reduced = (bytes_of_error(error) + (code.ranks + 1) * code.bytes) / code.ranks;
   return {name, 16.0 + bytes_of_error(error) + 3 * code.bytes + reduced, vectors.elements, Limit::update,
-          [&vectors, code, reply, gradient, error, update = update_of(vectors, copy)](const auto& exec) {
-            code.codec.encode(exec, code.codec.message().map(), momentum_of(gradient, vectors), {}, error,
-                              vectors.words);
-            code.codec.reduce(exec, 0, code.codec.message().chunk_map(0), ranks_of_step, vectors.words, {},
-                              error, reply);
-            code.codec.decode(exec, vectors.words, {}, 0, vectors.elements, update);
+          [&vectors, code, gradient, error, update = update_of(vectors, copy)](const auto& exec) {
+            code.codec.encode(exec, code.codec.message().map(), momentum_of(gradient, code), {}, error,
+                              code.message);
+            code.codec.reduce(exec, 0, code.codec.message().chunk_map(0), code.ranks, code.message, {}, error,
+                              code.reply);
+            code.codec.decode(exec, code.message, {}, 0, vectors.elements, update);
           }};
 }
 
 }  // namespace
 
 std::vector<KernelCase> codec_cases(const Vectors& vectors) {
+  std::vector<Code> codes;
+  for (const std::string& name : code_names()) codes.emplace_back(name, vectors, ranks_of_step);
+  const Code sign("sign", vectors, ranks_of_step);
+  const auto errors_in_16_bits = short_errors(vectors);
   std::vector<KernelCase> cases;
-  for (const std::string& code : code_names()) {
+  for (const Code& code : codes) {
     cases.push_back(encode("momentum fused", vectors, code, vectors.gradient, vectors.error));
   }
-  for (const std::string& code : code_names()) cases.push_back(reduce(vectors, code, ranks_of_step));
-  for (const int ranks : {8, 64}) cases.push_back(reduce(vectors, "sign", ranks));
-  for (const std::string& code : code_names()) cases.push_back(decode(vectors, code));
-  cases.push_back(encode("bf16 gradient", vectors, "sign", vectors.bfloat16_gradient, vectors.error));
-  cases.push_back(encode("bf16 errors", vectors, "sign", vectors.gradient, short_errors(vectors)));
-  cases.push_back(decode_with_copy(vectors));
-  cases.push_back(whole_step("onebit_adam step, n = 4", vectors, vectors.gradient, {}, vectors.error));
-  cases.push_back(whole_step("onebit_adam step, bf16, n = 4", vectors, vectors.bfloat16_gradient,
+  for (const Code& code : codes) cases.push_back(reduce(vectors, code));
+  for (const int ranks : {8, 64}) cases.push_back(reduce(vectors, Code("sign", vectors, ranks)));
+  for (const Code& code : codes) cases.push_back(decode(vectors, code));
+  cases.push_back(encode("bf16 gradient", vectors, sign, vectors.bfloat16_gradient, vectors.error));
+  cases.push_back(encode("bf16 errors", vectors, sign, vectors.gradient, errors_in_16_bits));
+  cases.push_back(decode_with_copy(vectors, sign));
+  cases.push_back(whole_step("onebit_adam step, n = 4", vectors, sign, vectors.gradient, {}, vectors.error));
+  cases.push_back(whole_step("onebit_adam step, bf16, n = 4", vectors, sign, vectors.bfloat16_gradient,
                              HalfCopy<MemorySpace>(vectors.model), vectors.error));
-  cases.push_back(whole_step("onebit_adam step, bf16 errors, n = 4", vectors, vectors.gradient, {},
-                             short_errors(vectors)));
+  cases.push_back(whole_step("onebit_adam step, bf16 errors, n = 4", vectors, sign, vectors.gradient, {},
+                             errors_in_16_bits));
   return cases;
 }
 

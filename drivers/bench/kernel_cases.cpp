@@ -103,6 +103,20 @@ Vectors::Vectors(std::int64_t size) : elements(size) {
   exec.fence("kadam-bench: vectors");
 }
 
+Code::Code(const std::string& code_name, const Vectors& vectors, int ranks_of_code)
+    : name(code_name),
+      ranks(ranks_of_code),
+      codec(make_quantiser(name), ChunkLayout(vectors.elements, ranks), block),
+      chunk_elements(ChunkLayout(vectors.elements, ranks).chunk(0).elements()),
+      bytes(code_bits(name) / 8.0 + 4.0 / block),
+      message("kadam-bench::message", codec.message().total_bytes() / sizeof(std::uint32_t)),
+      reply("kadam-bench::reply", codec.message().piece(0).bytes / sizeof(std::uint32_t)) {
+  const ExecutionSpace exec;
+  fill(exec, vectors.error, 1e-3F, 4);
+  codec.encode(exec, codec.message().map(), {}, vectors.error, message);
+  exec.fence("kadam-bench: message");
+}
+
 std::vector<KernelCase> limit_cases(const Vectors& vectors) {
   const std::int64_t d = vectors.elements;
   const std::int64_t tiles = (d + SumOfTile::tile - 1) / SumOfTile::tile;

@@ -6,6 +6,7 @@
 #include <kadam/execution.hpp>
 #include <kadam/kernels/byte_moments.hpp>
 #include <kadam/kernels/number_format.hpp>
+#include <kadam/kernels/words.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -61,17 +62,20 @@ struct Vectors {
 /// Ranks of the exchanges that cases take part in.
 inline constexpr int ranks_of_step = 4;
 
-/// The codec of a vector in one chunk per rank, in blocks of 2048; shared by the cases of a code.
+/// The codec of a vector in one chunk per rank, in blocks of 2048, and a message of it; shared by the cases
+/// of a code. No other code writes to the message: words of another code would be read as scales, many of
+/// them subnormal numbers, for which some processors take a hundred times as long.
 struct Code {
-  Code(const std::string& name, std::int64_t elements, int ranks)
-      : codec(make_quantiser(name), ChunkLayout(elements, ranks), block),
-        chunk_elements(ChunkLayout(elements, ranks).chunk(0).elements()),
-        bytes(code_bits(name) / 8.0 + 4.0 / block) {}
+  Code(const std::string& code_name, const Vectors& vectors, int ranks_of_code);
 
   static constexpr std::int64_t block = 2048;
+  std::string name;
+  int ranks;
   BlockCodec codec;
   std::int64_t chunk_elements;
-  double bytes;  ///< of a message, per element
+  double bytes;                ///< of a message, per element
+  Words<MemorySpace> message;  ///< of all chunks, one behind the other
+  Words<MemorySpace> reply;    ///< room for the message of one chunk
 };
 
 /// Fills `values` with numbers of both signs around `size` whose magnitudes spread over some decades, as

@@ -35,7 +35,7 @@ KernelsCommand::KernelsCommand(launch::Options& program)
           "kadam-bench kernels [--elements N] [--threads N] [--json]")) {
   options_
       .add("--elements", "N", elements_,
-           "elements of a vector; each takes about 47 bytes of memory\n(default 67108864)")
+           "elements of a vector; each takes about 53 bytes of memory\n(default 67108864)")
       .range(std::int64_t{64}, std::int64_t{1} << 33);
   options_.add("--repetitions", "N", repetitions_, "runs of each kernel; the median counts (default 21)")
       .range(1, 100000);

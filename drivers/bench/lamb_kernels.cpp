@@ -85,11 +85,10 @@ struct OnebitLambKernels {
   OnebitLambKernels(const Vectors& of_all, const FourTensors& of_tensors)
       : vectors(of_all),
         tensors(of_tensors),
-        code("sign", of_all.elements, ranks_of_step),
+        code("sign", of_all, ranks_of_step),
         table(segment_table(quarters(of_all.elements))),
         fresh("kadam-bench::fresh", static_cast<std::size_t>(of_all.elements)),
-        before("kadam-bench::message_before", code.codec.message().total_bytes() / sizeof(std::uint32_t)),
-        reply("kadam-bench::reply", code.codec.message().piece(0).bytes / sizeof(std::uint32_t)) {
+        before("kadam-bench::message_before", code.message.extent(0)) {
     Kokkos::deep_copy(fresh, 1e-6F);
     rule.fresh = FreshVariance::make(0.9, 0.999);
     rule.eps = static_cast<float>(lamb_eps);
@@ -101,12 +100,12 @@ struct OnebitLambKernels {
     using Load = LoadBySegment<MemorySpace, MomentumScaleOf<MemorySpace>, Input>;
     const Load load{{table, {tensors.frozen.momentum_scale}}, {vectors.gradient, {Ema::make(0.9), 1.0F}}};
     code.codec.encode<SignCode>(exec, code.codec.message().map(),
-                                ContinuedLoad<Load, MemorySpace>{load, vectors.words}, {}, vectors.error,
-                                vectors.words);
+                                ContinuedLoad<Load, MemorySpace>{load, code.message}, {}, vectors.error,
+                                code.message);
   }
   void reduce(const ExecutionSpace& exec) const {
-    code.codec.reduce(exec, 0, code.codec.message().chunk_map(0), ranks_of_step, vectors.words, {},
-                      vectors.error, reply);
+    code.codec.reduce(exec, 0, code.codec.message().chunk_map(0), ranks_of_step, code.message, {},
+                      vectors.error, code.reply);
   }
   void ratios(const ExecutionSpace& exec) const {
     onebit_lamb_ratios<ExecutionSpace, SignQuantiser, MemorySpace>(
@@ -116,10 +115,7 @@ struct OnebitLambKernels {
     onebit_lamb_apply<ExecutionSpace, SignQuantiser, MemorySpace>(
         exec, rule, tensors.tiles, tensors.dense, tensors.frozen, momentum(), vectors.x, vectors.v);
   }
-  void keep_message(const ExecutionSpace& exec) const {
-    Kokkos::deep_copy(exec, before,
-                      Kokkos::subview(vectors.words, Kokkos::make_pair(std::size_t{0}, before.extent(0))));
-  }
+  void keep_message(const ExecutionSpace& exec) const { Kokkos::deep_copy(exec, before, code.message); }
 
   const Vectors& vectors;
   FourTensors tensors;
@@ -127,12 +123,11 @@ struct OnebitLambKernels {
   SegmentTable<MemorySpace> table;
   Vector<float> fresh;
   Words<MemorySpace> before;
-  Words<MemorySpace> reply;
   OnebitLambStep rule;
 
  private:
   [[nodiscard]] OnebitLambMomentum<SignQuantiser, MemorySpace> momentum() const {
-    return {{SignQuantiser{}, code.codec.message().map(), vectors.words}, before, vectors.m};
+    return {{SignQuantiser{}, code.codec.message().map(), code.message}, before, vectors.m};
   }
 };
 
