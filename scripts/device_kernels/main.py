@@ -66,7 +66,7 @@ class Kernel:
         if limit is None:
             return ["has no limit in limits.py"]
         return [f"{what}: {has}, at most {most}" for what, has, most in (
-            ("registers", self.registers, limit.registers), ("stack", self.stack, limit.stack), ("spills", self.spills, 0),
+            ("registers", self.registers, limit.registers), ("stack", self.stack, limit.stack), ("spills", self.spills, limit.spills),
         ) if has > most] + ([] if self.is_light else [f"{LAUNCH_BYTES} B or more, not launched as light-weight"])
 
     @property
