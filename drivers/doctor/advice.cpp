@@ -99,6 +99,12 @@ std::vector<std::string> advice(const Findings& findings) {
         "Kokkos was built without a parallel backend: each rank uses one core. To use more, build Kokkos "
         "with Kokkos_ENABLE_OPENMP=ON.");
   }
+  if (findings.blas_competes) {
+    all.emplace_back(
+        "OpenBLAS has threads of its own, and OpenMP's wait busily on the same cores: matrix products, as of "
+        "muon and of transformers, take about ten times as long. Set OMP_WAIT_POLICY=passive, or install an "
+        "OpenBLAS that uses OpenMP (Debian: libopenblas0-openmp).");
+  }
   advise_on_cores(findings, all);
   advise_on_network(findings, all);
   return all;

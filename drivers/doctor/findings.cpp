@@ -12,7 +12,9 @@
 #include <thread>
 
 #ifdef __linux__
+#include <dlfcn.h>
 #include <sched.h>
+#include <strings.h>
 #endif
 
 namespace kadam::doctor {
@@ -40,6 +42,23 @@ Seat own_seat() {
 std::string environment(const char* name) {
   const char* text = std::getenv(name);
   return text == nullptr ? "" : text;
+}
+
+/// Whether matrix products use threads of OpenBLAS' own, while those of OpenMP wait busily on the same cores.
+bool blas_competes(int openmp_threads) {
+#ifdef __linux__
+  if (openmp_threads == 1 || strcasecmp(environment("OMP_WAIT_POLICY").c_str(), "passive") == 0) return false;
+  const auto ask = [](const char* name, int otherwise) {
+    const auto query = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, name));
+    return query == nullptr ? otherwise : query();
+  };
+  constexpr int none = 0;
+  constexpr int own_threads = 1;  // OpenBLAS: 0 sequential, 1 threads of its own, 2 OpenMP
+  return ask("openblas_get_parallel", none) == own_threads && ask("openblas_get_num_threads", 1) > 1;
+#else
+  (void)openmp_threads;
+  return false;
+#endif
 }
 
 /// The lowest rank that shares this one's memory.
@@ -72,6 +91,7 @@ Findings look_around(Communicator& communicator) {
   findings.cores_on_node = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   findings.device = !kernels_run_on_host;
   findings.parallel = findings.device || std::string_view(ExecutionSpace::name()) != "Serial";
+  findings.blas_competes = !findings.device && findings.parallel && blas_competes(own.threads);
   findings.staged = communicator.stages_through_host();
   findings.two_levels = communicator.has_two_levels();
   findings.threads_may_exchange = communicator.allows_threads();

@@ -75,6 +75,9 @@ TEST(Advice, SpeaksOfLevelsThreadsAndStaging) {
   findings = healthy();
   findings.parallel = false;
   expect_advice(findings, "Kokkos_ENABLE_OPENMP");
+  findings = healthy();
+  findings.blas_competes = true;
+  expect_advice(findings, "OMP_WAIT_POLICY=passive");
 }
 
 TEST(SelfTest, PassesOnOneRank) {

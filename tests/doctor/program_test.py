@@ -1,6 +1,9 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """kadam-doctor on 1 and 4 ranks: program_test.py KADAM_DOCTOR LAUNCHER..."""
+import ctypes
+import re
+import subprocess
 import sys
 
 from expect import expect
@@ -33,6 +36,15 @@ expect(told(by_tcp)[survives] == "yes" and "TCP, 2 ranks" in by_tcp.stdout, by_t
 expect(told(staged)[survives].split(":")[0] in ("yes", "no"), staged)
 crowded = program.start(2, environment={"OMP_NUM_THREADS": "3"})
 expect("they wait for each other" in crowded.stdout, crowded)
+# Threads of OpenBLAS' own beside OpenMP's that wait busily: 1 is what OpenBLAS calls these.
+libraries = subprocess.run(["ldd", sys.argv[1]], capture_output=True, text=True, check=True).stdout
+openblas = re.search(r"=> (\S*libopenblas\S*)", libraries)
+has_own_threads = openblas is not None and ctypes.CDLL(openblas[1]).openblas_get_parallel() == 1
+two_threads = {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
+for policy in "active", "passive":
+    done = program.start(1, environment=two_threads | {"OMP_WAIT_POLICY": policy})
+    competes = has_own_threads and told(done)["threads of a rank"] == "2" and policy == "active"
+    expect(("OpenBLAS has threads of its own" in done.stdout) == competes, done)
 help_text = program.start(1, "--help")
 expect(help_text.returncode == 0 and "mpirun -n RANKS kadam-doctor" in help_text.stdout, help_text)
 # Every name once, in words and as JSON; kinds as they are.
