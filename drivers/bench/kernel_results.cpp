@@ -36,21 +36,22 @@ double seconds_of(const ExecutionSpace& exec, const KernelCase& one, int runs) {
   return std::max(seconds_of(exec, both, runs) - preparations, 1e-9);
 }
 
-/// Two kernels whose times the table compares.
+/// Two kernels whose times are compared.
 struct Comparison {
   const char* kernel;
   const char* with;
 };
 
-constexpr std::array<Comparison, 9> comparisons = {{{"lamb_update", "adam_update"},
-                                                    {"adam_update, 8-bit moments", "adam_update"},
-                                                    {"onebit_adam step, n = 4", "adam_update"},
-                                                    {"onebit_lamb step, n = 4", "adam_update"},
-                                                    {"top-k per 4096, 1 %", update_limit_kernel},
-                                                    {"top-k per 4096, 0.1 %", update_limit_kernel},
-                                                    {"top-k of all, 1 %", read_limit_kernel},
-                                                    {"top-k of all, 0.1 %", read_limit_kernel},
-                                                    {"sparse mean of 8, 1 %", update_limit_kernel}}};
+constexpr std::array<Comparison, 10> comparisons = {{{"lamb_update", "adam_update"},
+                                                     {"adam_update, 8-bit moments", "adam_update"},
+                                                     {"onebit_adam step, n = 4", "adam_update"},
+                                                     {"onebit_adam step, bf16 errors, n = 4", "adam_update"},
+                                                     {"onebit_lamb step, n = 4", "adam_update"},
+                                                     {"top-k per 4096, 1 %", update_limit_kernel},
+                                                     {"top-k per 4096, 0.1 %", update_limit_kernel},
+                                                     {"top-k of all, 1 %", read_limit_kernel},
+                                                     {"top-k of all, 0.1 %", read_limit_kernel},
+                                                     {"sparse mean of 8, 1 %", update_limit_kernel}}};
 
 /// Bytes a second of a case.
 double bandwidth(const KernelCase& kernel_case, const Timing& timing) {
@@ -155,6 +156,10 @@ std::string json_lines_of(const std::vector<KernelResult>& results) {
     } else {
       line["ratio_to_limit"] = nullptr;
     }
+    const auto* const comparison =
+        std::find_if(comparisons.begin(), comparisons.end(),
+                     [&](const Comparison& one) { return result.kernel == one.kernel; });
+    if (comparison != comparisons.end()) line["compared_with"] = comparison->with;
     text += line.dump() + "\n";
   }
   return text;

@@ -43,7 +43,8 @@ struct KernelResult {
 
 /// Text for people: a line per kernel, and comparisons between kernels of the same run.
 [[nodiscard]] std::string table_of(const std::vector<KernelResult>& results);
-/// Text for programs: one JSON object per line.
+/// Text for programs: one JSON object per line. compared_with: the kernel with which the table compares this
+/// one, if there is one.
 [[nodiscard]] std::string json_lines_of(const std::vector<KernelResult>& results);
 
 }  // namespace kadam::bench

@@ -4,13 +4,16 @@
 reason."""
 import json
 import os
+import pathlib
 import sys
-import time
 from dataclasses import dataclass
 
 import kadam_runs
 import peer_runs
 from studies import SETTLE, dense_wire_seconds, measured_steps
+
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
+import load  # noqa: E402
 
 
 class Records:
@@ -50,20 +53,6 @@ def outcome(record):
     return f"{record['step_seconds']:.3g} s per step" if "step_seconds" in record else "done"
 
 
-def share_of_others():
-    """The share of the processors that other programs use, before a measurement; 0 where the system does not tell."""
-    def used():
-        with open("/proc/stat", encoding="utf-8") as lines:
-            user, nice, system, idle = (int(word) for word in lines.readline().split()[1:5])
-        return user + nice + system, idle
-
-    try:
-        (busy, idle), _, (busy_then, idle_then) = used(), time.sleep(0.5), used()
-    except OSError:
-        return 0.0
-    return (busy_then - busy) / max(1, busy_then - busy + idle_then - idle)
-
-
 @dataclass
 class Bench:
     lab: object
@@ -82,7 +71,7 @@ class Bench:
     def case(self, record, measure):
         there = self.records.known(record)
         if there is None:
-            there = record | {"others": share_of_others()} | measure()
+            there = record | {"others": load.share_now()} | measure()
             self.records.keep(there)
         say(f"{there['workload']}, {there['rate']}, {there['method']}: {outcome(there)}")
         return there

@@ -8,6 +8,8 @@ import subprocess
 import sys
 import time
 
+import load
+
 
 def kernels_of(command, threads):
     """{kernel: its record} from the JSON lines that a command prints; ends the program if the command fails."""
@@ -20,23 +22,6 @@ def kernels_of(command, threads):
     return {line["kernel"]: line for line in lines}
 
 
-def processor_seconds():
-    """Processor seconds that all programs of this machine have used; None where the system does not tell."""
-    try:
-        with open("/proc/stat", encoding="utf-8") as lines:
-            user, nice, system = (int(word) for word in lines.readline().split()[1:4])
-    except OSError:
-        return None
-    return (user + nice + system) / os.sysconf("SC_CLK_TCK")
-
-
-def share_of_others(before, after, own, seconds):
-    """The share of the processors' time that other programs used."""
-    if before is None or seconds <= 0:
-        return 0.0
-    return max(0.0, after - before - own) / (seconds * os.cpu_count())
-
-
 def show(text):
     """One line on a terminal, overwritten; silent elsewhere."""
     if sys.stderr.isatty():
@@ -47,7 +32,7 @@ def measure(commands, rounds, threads):
     """Runs the commands, {title: command}, one after the other, in several rounds. Returns a list of rounds,
     {title: {kernel: record}}, and the share of the processors that other programs used meanwhile."""
     results = []
-    start, before = time.monotonic(), processor_seconds()
+    start, before = time.monotonic(), load.processor_seconds()
     for done in range(rounds):
         results.append({})
         for title, command in commands.items():
@@ -56,4 +41,4 @@ def measure(commands, rounds, threads):
     show("")
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     own = used.ru_utime + used.ru_stime
-    return results, share_of_others(before, processor_seconds(), own, time.monotonic() - start)
+    return results, load.share_of_others(before, load.processor_seconds(), own, time.monotonic() - start)

@@ -47,6 +47,8 @@ TEST(KernelResults, AreComparedWithTheLimitOfTheirKind) {
   EXPECT_DOUBLE_EQ(objects[2]["milliseconds"], 7000.0);
   EXPECT_DOUBLE_EQ(objects[2]["ratio_to_limit"], 0.5);
   EXPECT_TRUE(objects[4]["ratio_to_limit"].is_null());
+  EXPECT_FALSE(objects[2].contains("compared_with"));
+  EXPECT_EQ(objects[5]["compared_with"], "adam_update");
 }
 
 TEST(KernelResults, OfADeviceAreComparedWithTheDeepCopy) {

@@ -18,8 +18,9 @@ runs = pathlib.Path(sys.argv[0] + ".runs")
 asked.write_text(" ".join(sys.argv[1:]) + " on " + os.environ["OMP_NUM_THREADS"])
 runs.write_text((runs.read_text() if runs.exists() else "") + "x")
 for name, (milliseconds, moved, ratio) in KERNELS.items():
+    compared = {"compared_with": "adam_update"} if name.startswith("lamb") else {}
     print(json.dumps({"kernel": name, "milliseconds": milliseconds * len(runs.read_text()), "elements": 1000000,
-                      "bytes_per_element": moved, "ratio_to_limit": ratio}))
+                      "bytes_per_element": moved, "ratio_to_limit": ratio} | compared))
 """
 
 
@@ -37,6 +38,7 @@ with tempfile.TemporaryDirectory() as name:
     folder = pathlib.Path(name)
     limits = {"limit: in-place scale": (2.0, 8.0, 1.0), "limit: sum": (1.0, 4.0, 1.0)}
     new = program(folder / "new", limits | {"adam_update": (8.0, 28.0, 0.875), "lamb_update": (12.0, 40.0, 0.8),
+                                            "lamb_apply": (16.0, 12.0, 0.5),
                                             "adam step, d = 10000, 1 rank": (0.004, 0.0, None)})
     old = program(folder / "old", limits | {"adam_update": (9.0, 28.0, 0.75)})
     done = call("--elements", "1000000", "--threads", "2", "--rounds", "3", "--only", "adam_update",
@@ -49,7 +51,7 @@ with tempfile.TemporaryDirectory() as name:
                    "| adam_update | 28.00 | 16 | 0.88 | 18 | 0.75 |",
                    "| lamb_update | 40.00 | 24 | 0.80 | - | - |",
                    "| adam step, d = 10000, 1 rank | - | 0.008 | - | - | - |",
-                   "| lamb_update / adam_update | 1.50 | - | at most 1.5 |"):
+                   "| lamb_update / adam_update | 1.50 | - | at most 1.5 | | lamb_apply / adam_update | 2.00 | - | |"):
         expect(wanted in table, wanted, "is missing in", done.stdout)
     expect("top-k" not in table, "a goal whose kernels were not measured has a row", done.stdout)
     asked = (folder / "new.asked").read_text()

@@ -152,7 +152,7 @@ def goes_on_after_a_failure():
         folder = pathlib.Path(name)
         for file, text in (("netlab", NETLAB), ("kadam-train", TRAIN), ("kadam-doctor", DOCTOR)):
             program(folder / file, text)
-        cases.share_of_others = lambda: 0.25
+        cases.load.share_now = lambda: 0.25
         arguments = command_line(folder, "--python", program(folder / "python", PYTHON))
         text, progress = said_by(arguments)
         expect((folder / "rates").read_text().split() == ["none", "1gbit", "none"], "rates")
@@ -225,7 +225,7 @@ def refuses_in_words():
                    and word in refused.stderr, wrong, refused)
 
 
-expect(0 <= cases.share_of_others() <= 1, "a share of the processors")
+expect(0 <= cases.load.share_now() <= 1, "a share of the processors")
 for test in (tells_phases_apart, tells_the_time_to_a_loss, knows_the_wire, measures_whole_rounds,
              trains_what_nobody_has_tuned, goes_on_after_a_failure, shapes_with_a_delay, refuses_in_words):
     test()

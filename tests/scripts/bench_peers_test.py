@@ -14,7 +14,7 @@ SCRIPTS = pathlib.Path(sys.argv[1])
 sys.path.insert(0, str(SCRIPTS / "bench_peers"))
 import main  # noqa: E402
 import report  # noqa: E402
-import turns  # noqa: E402
+import load  # noqa: E402
 
 # Prints its milliseconds times the number of its runs so far.
 STAND_IN = """#!/usr/bin/env python3
@@ -77,8 +77,8 @@ with tempfile.TemporaryDirectory() as name:
     (folder / "kadam-bench").write_text("#!/bin/sh\necho 'kadam-bench: not enough memory' >&2\nexit 3\n")
     expect("code 3: kadam-bench: not enough memory" in stops(main.main), "no word of why it failed")
 
-expect(turns.share_of_others(100.0, 150.0, 30.0, 10.0 / turns.os.cpu_count()) == 2.0, "(50 - 30) of 10 seconds")
-expect(turns.share_of_others(100.0, 110.0, 30.0, 10.0) == 0.0 and turns.share_of_others(None, None, 1.0, 1.0) == 0.0)
+expect(load.share_of_others(100.0, 150.0, 30.0, 10.0 / load.os.cpu_count()) == 2.0, "(50 - 30) of 10 seconds")
+expect(load.share_of_others(100.0, 110.0, 30.0, 10.0) == 0.0 and load.share_of_others(None, None, 1.0, 1.0) == 0.0)
 
 for wrong in (["--rounds", "0"], ["--elements"], ["--program", "/nowhere"], ["--speed"]):
     refused = subprocess.run([SCRIPTS / "bench_peers.sh", *wrong], capture_output=True, text=True, check=False)

@@ -70,7 +70,7 @@ def tells_a_training(folder):
     (folder / "docs" / "pictures").mkdir(parents=True)
     page = folder / "docs" / "gallery.md"
     page.write_text(PAGE)
-    cases.share_of_others = lambda: 0.25
+    cases.load.share_now = lambda: 0.25
     text = said_by(folder, "--write", "bert")
     expect((folder / "rates").read_text().split() == ["none", "100mbit"], "trainings are not shaped, steps are")
     dense, bf16, onebit = (row_of(text, label) for label in ("adam", "adam bf16", "onebit_adam"))
