@@ -3,6 +3,7 @@
 #include <kadam/kernels/adam_direction.hpp>
 #include <kernels/execution_spaces.hpp>
 #include <kernels/kernel_cases.hpp>
+#include <reference/formulas.hpp>
 
 #include <cmath>
 #include <string>
@@ -17,16 +18,14 @@ struct DirectionState {
   std::vector<float> v;
   std::vector<float> target;
 
-  static constexpr float beta1 = 0.9F;
-  static constexpr float beta2 = 0.999F;
   static constexpr float eps = 1e-3F;
   static constexpr float clip = 0.375F;
 
   void update_moments(const std::vector<float>& gradient) {
     for (std::size_t i = 0; i < m.size(); ++i) {
       const float g = clip * gradient[i];
-      m[i] = beta1 * m[i] + static_cast<float>(1.0 - 0.9) * g;
-      v[i] = beta2 * v[i] + static_cast<float>(1.0 - 0.999) * (g * g);
+      m[i] = reference::ema(m[i], g, 0.9);
+      v[i] = reference::ema(v[i], g * g, 0.999);
     }
   }
   void add_direction(const test::HostSegments& segments, double keep, double gamma, double c1, double c2) {
@@ -35,6 +34,7 @@ struct DirectionState {
       const double lr_scale = segments.factors[static_cast<std::size_t>(segment)].lr_scale;
       target[i] = static_cast<float>(keep) * target[i] +
                   static_cast<float>(gamma / c1 * lr_scale) * m[i] / (std::sqrt(v[i] * inverse_c2) + eps);
+      if (keep < 1.0) target[i] = reference::flushed(target[i]);
     });
   }
 };

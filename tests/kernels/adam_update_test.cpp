@@ -9,6 +9,7 @@
 
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -63,8 +64,8 @@ struct AdamState {
       const auto& [lr_scale, lambda] = segments.factors[static_cast<std::size_t>(segment)];
       const double gamma = 0.02 * lr_scale;
       const float g = 0.375F * gradient[i];
-      m[i] = 0.9F * m[i] + static_cast<float>(1.0 - 0.9) * g;
-      v[i] = 0.999F * v[i] + static_cast<float>(1.0 - 0.999) * (g * g);
+      m[i] = reference::ema(m[i], g, 0.9);
+      v[i] = reference::ema(v[i], g * g, 0.999);
       x[i] = static_cast<float>(1.0 - gamma * lambda) * x[i] -
              static_cast<float>(0.02 / 0.19 * lr_scale) * m[i] /
                  (std::sqrt(v[i] * static_cast<float>(1.0 / 0.002)) + 1e-3F);
@@ -106,6 +107,27 @@ TYPED_TEST(AdamUpdateTest, SegmentsAreEquivalentToReference) {
       }
     });
   }
+}
+
+/// Moments halve in each step without a gradient; 2^-126 is the smallest that is left.
+TYPED_TEST(AdamUpdateTest, MomentsWithoutGradientsBecomeZero) {
+  using Space = typename TypeParam::memory_space;
+  const std::size_t n = 1000;
+  const auto x = test::to_device<Space>(std::vector<float>(n, 1.0F));
+  const auto m = test::to_device<Space>(std::vector<float>(n, -1.0F));
+  const auto v = test::to_device<Space>(std::vector<float>(n, 1.0F));
+  const auto gradient = test::to_device<Space>(std::vector<float>(n, 0.0F));
+  const AdamStep rule{Ema::make(0.5), Ema::make(0.5), 1.0F, AdamApply::make(1e-3, 0.0, 1e-8, 1.0, 1.0)};
+  const auto step = [&] {
+    adam_update(TypeParam{}, rule, x, m, v, gradient);
+    Kokkos::fence();
+  };
+  for (int t = 0; t < 126; ++t) step();
+  EXPECT_EQ(test::to_host(m), std::vector<float>(n, -std::numeric_limits<float>::min()));
+  EXPECT_EQ(test::to_host(v), std::vector<float>(n, std::numeric_limits<float>::min()));
+  step();
+  EXPECT_EQ(test::to_host(m), std::vector<float>(n, 0.0F));
+  EXPECT_EQ(test::to_host(v), std::vector<float>(n, 0.0F));
 }
 
 }  // namespace

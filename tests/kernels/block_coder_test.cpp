@@ -12,6 +12,7 @@
 #include <support/random_vectors.hpp>
 
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -149,6 +150,48 @@ TYPED_TEST(BlockCoderTest, EncodeAndDecodeAreEquivalentToReference) {
     code.block = 2048;
     encode_decode_equals_reference<TestFixture, TypeParam>(quantiser, code, (1 << 20) + 7, true);
   });
+}
+
+/// A block whose scale would be subnormal has a scale of 0, and keeps no error: its neighbours are as ever.
+TYPED_TEST(BlockCoderTest, ABlockWithNextToNothingIsSentAsZeroAndLeavesNoError) {
+  using Space = typename TypeParam::memory_space;
+  const std::int64_t n = 20001;
+  const float least = std::numeric_limits<float>::min();
+  for (const std::int64_t block : {50, 2048}) {
+    const auto is_tiny = [&](const std::size_t i) { return (static_cast<std::int64_t>(i) / block) % 2 == 1; };
+    std::vector<float> y = test::random_vector(n, 5);
+    std::vector<float> e = test::random_vector(n, 6);
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      if (!is_tiny(i)) continue;
+      y[i] = i % 3 == 0 ? 0.5F * least : -0.25F * least;
+      e[i] = i % 5 == 0 ? 0.0F : 0.25F * least;
+    }
+    for (const bool with_inactive : {false, true}) {
+      for_each_pair([&](const auto& quantiser, const reference::Code&) {
+        using Q = std::decay_t<decltype(quantiser)>;
+        const BlockMessage message(ChunkLayout(n, 1), block, Q::bits, Q::has_scale);
+        const auto mask = test::mask_for<TypeParam>(n, with_inactive);
+        const auto error = test::to_device<Space>(e);
+        const auto words = TestFixture::words_for(message.total_bytes());
+        encode_with_error_feedback(TypeParam{}, quantiser, message.map(),
+                                   ElementOf<Space>{test::to_device<Space>(y)}, mask, error, words);
+        const Kokkos::View<float*, Space> decoded("decoded", static_cast<std::size_t>(n));
+        decode_and_apply(TypeParam{}, quantiser, message.map(), ConstWords<Space>(words), mask, 0, n,
+                         Store<Space>{decoded});
+        Kokkos::fence();
+        const auto got = test::to_host(decoded);
+        const auto kept = test::to_host(error);
+        const auto active = TestFixture::active_for(n, with_inactive);
+        for (std::size_t i = 0; i < got.size(); ++i) {
+          const float wanted = is_tiny(i) || !active[i] ? 0.0F : y[i] + e[i] - got[i];
+          ASSERT_EQ(kept[i], wanted) << Q::name << " block " << block << " element " << i;
+          if (is_tiny(i)) {
+            ASSERT_EQ(got[i], 0.0F) << Q::name << " block " << block << " element " << i;
+          }
+        }
+      });
+    }
+  }
 }
 
 /// With the message itself as what was said before, and with that as a vector: the same bits.
@@ -332,6 +375,7 @@ TYPED_TEST(BlockCoderTest, ReduceIsEquivalentToReference) {
   });
 }
 
+/// But for subnormal numbers, which are flushed to zero.
 TYPED_TEST(BlockCoderTest, TheIdentityCodeIsExact) {
   using Memory = typename TypeParam::memory_space;
   const std::int64_t n = 1000;
@@ -345,7 +389,10 @@ TYPED_TEST(BlockCoderTest, TheIdentityCodeIsExact) {
                              ElementOf<Memory>{test::to_device<Memory>(y)}, all, error, words);
   decode_and_apply(TypeParam{}, IdentityQuantiser{}, message.map(), ConstWords<Memory>(words), all, 0, n,
                    Store<Memory>{decoded});
-  EXPECT_EQ(test::to_host(decoded), y);
+  auto wanted = y;
+  for (float& value : wanted) value = reference::flushed(value);
+  EXPECT_NE(wanted, y);
+  EXPECT_EQ(test::to_host(decoded), wanted);
   EXPECT_EQ(test::to_host(error), std::vector<float>(1000, 0.0F));
 }
 

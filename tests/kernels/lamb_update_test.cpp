@@ -124,8 +124,8 @@ TYPED_TEST(LambUpdateTest, TrustRatiosOfTensorsOfManyTilesAreEquivalentToReferen
       std::vector<float> u;
       for (auto i = static_cast<std::size_t>(ends[k]); i < static_cast<std::size_t>(ends[k + 1]); ++i) {
         const float g = 0.375F * values[i];
-        m_wanted[i] = 0.9F * m[i] + static_cast<float>(1.0 - 0.9) * g;
-        v_wanted[i] = 0.999F * v[i] + static_cast<float>(1.0 - 0.999) * (g * g);
+        m_wanted[i] = reference::ema(m[i], g, 0.9);
+        v_wanted[i] = reference::ema(v[i], g * g, 0.999);
         u.push_back(m_wanted[i] * 2.0F / (std::sqrt(v_wanted[i] * 3.0F) + 1e-3F) + lambda[k] * x[i]);
         x_squared += static_cast<double>(x[i]) * static_cast<double>(x[i]);
         u_squared += static_cast<double>(u.back()) * static_cast<double>(u.back());

@@ -3,6 +3,7 @@
 #include <kadam/kernels/local_step.hpp>
 #include <kernels/execution_spaces.hpp>
 #include <kernels/kernel_cases.hpp>
+#include <reference/formulas.hpp>
 
 #include <cmath>
 #include <string>
@@ -39,7 +40,7 @@ TYPED_TEST(LocalStepTest, MomentumIsEquivalentToReference) {
       const auto u_device = test::to_device<Space>(u);
       segments.for_each_element([&](const std::int64_t segment, const std::size_t i) {
         const double lr_scale = segments.factors[static_cast<std::size_t>(segment)].lr_scale;
-        m[i] = 0.9F * m[i] + static_cast<float>(1.0 - 0.9) * (0.375F * values[i]);
+        m[i] = reference::ema(m[i], 0.375F * values[i], 0.9);
         u[i] += static_cast<float>(0.02 * lr_scale) * m[i];
       });
       accumulate_local_momentum(TypeParam{}, rule, m_device, u_device, numbers);

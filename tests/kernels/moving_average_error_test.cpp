@@ -5,6 +5,7 @@
 #include <kernels/execution_spaces.hpp>
 #include <kernels/kernel_cases.hpp>
 #include <reference/block_code.hpp>
+#include <reference/number_format.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -21,14 +22,15 @@ struct PlainLoco {
   int bits = 4;
   std::int64_t block = 0;  ///< 0: one per chunk
   int chunks = 1;
-  float beta = 0.8F;
   float scale = 1.0F;  ///< of the gradient
   std::vector<std::uint32_t> words = {};
   std::vector<std::uint8_t> codes = {};  ///< of the error
   std::vector<float> steps = {};
 
   static int levels(int of_bits) { return (1 << (of_bits - 1)) - 1; }
-  static float step_of(float largest, int of_bits) { return largest / static_cast<float>(levels(of_bits)); }
+  static float step_of(float largest, int of_bits) {
+    return reference::flushed(largest / static_cast<float>(levels(of_bits)));
+  }
   static int code(float value, float step, int of_bits) {
     if (step == 0.0F) return 0;
     const auto most = static_cast<float>(levels(of_bits));
@@ -93,7 +95,7 @@ struct PlainLoco {
       const int q = code(h[k], step, bits);
       const std::size_t bit = k * static_cast<std::size_t>(bits);
       words[scale_word + 1 + bit / 32] |= static_cast<std::uint32_t>(q + levels(bits)) << (bit % 32);
-      e[k] = beta * e[k] + static_cast<float>(1.0 - 0.8) * (h[k] - static_cast<float>(q) * step);
+      e[k] = 0.8F * e[k] + static_cast<float>(1.0 - 0.8) * (h[k] - static_cast<float>(q) * step);
     }
     steps[index] = step_of(largest_of(e), 8);
     for (std::size_t k = 0; k < count; ++k) {
@@ -281,13 +283,13 @@ TYPED_TEST(MovingAverageErrorTest, AnErrorWhoseStepsAreZeroIsNoError) {
   TestFixture::expect_same(got, plain, "after a reset");
 }
 
-/// A step may be denormal, and a block of denormals so small that its step is 0.
-TYPED_TEST(MovingAverageErrorTest, EncodesDenormals) {
+/// A step is as small as the smallest normal number, or 0.
+TYPED_TEST(MovingAverageErrorTest, EncodesTheSmallestNumbers) {
   using Space = typename TypeParam::memory_space;
-  const float least = std::numeric_limits<float>::denorm_min();
+  const float least = std::numeric_limits<float>::min() / 8.0F;
   std::vector<float> gradient(256);
   for (std::size_t i = 0; i < gradient.size(); ++i) {
-    const float size = i < 64 ? 10.0F : i < 128 ? 1.0F : i < 192 ? 1000.0F : 0.0F;
+    const float size = i < 64 ? 56.0F : i < 128 ? 55.0F : i < 192 ? 7000.0F : 0.0F;
     gradient[i] = (i % 3 == 0 ? -least : least) * (i % 5 == 0 ? size : std::floor(size / 3.0F));
   }
   PlainLoco plain{.block = 64, .codes = std::vector<std::uint8_t>(256, 127), .steps = {0, 0, 0, 0}};
@@ -295,10 +297,14 @@ TYPED_TEST(MovingAverageErrorTest, EncodesDenormals) {
   plain.words.assign(message.total_bytes() / 4, 0U);
   const auto got = TestFixture::copy_of(plain);
   plain.encode(gradient, std::vector<bool>(256, true), 0, 4);
+  const auto step = [&](std::size_t block) { return std::bit_cast<float>(plain.words[block * 9]); };
+  EXPECT_EQ(step(0), std::numeric_limits<float>::min());
+  EXPECT_EQ(step(1), 0.0F);
+  EXPECT_GT(step(2), 100.0F * std::numeric_limits<float>::min());
   encode_with_moving_average_error<TypeParam, 4, Space>(
       TypeParam{}, UniformQuantiser<4>{}, message.map(), test::to_device<Space>(gradient), 1.0F,
       ActiveMask<Space>{}, got.error, Ema::make(0.8), got.words);
-  TestFixture::expect_same(got, plain, "denormals");
+  TestFixture::expect_same(got, plain, "smallest numbers");
 }
 
 TYPED_TEST(MovingAverageErrorTest, AByteErrorIsDecodedAndEncodedAgain) {

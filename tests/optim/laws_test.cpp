@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <set>
@@ -146,6 +147,36 @@ TEST_P(LawsOfAll, WritingTheConsensusChangesNothingAndIsWhatAFlushLeaves) {
 }
 
 /// The first gradient of a coordinate may come after the freeze: it must not blow up what is near it.
+/// Many processors are a hundred times slower with subnormal numbers: no state may decay into them.
+TEST_P(LawsOfAll, WhatHasNoGradientsAnyMoreLeavesNoSubnormalNumbers) {
+  OptionMap options = test::options_that_agree(GetParam(), 3);
+  options["beta1"] = 0.5;
+  options["beta2"] = 0.5;
+  for (const auto& [option, value] :
+       OptionMap{{"block", 64}, {"residual_decay", 0.5}, {"outer_momentum", 0.5}, {"sync_interval_max", 2}}) {
+    if (has_option(GetParam(), option)) options[option] = value;
+  }
+  const auto optimizer =
+      make_optimizer(GetParam(), options, layout, communicator_, {{.tensors = "a", .dense = true}});
+  const auto x = test::to_device(std::vector<float>(d, 1.0F));
+  const auto gradient_of = [&](std::int64_t t) {
+    auto values = test::random_gradient(d, communicator_->rank(), t);
+    for (float& value : values) value = std::fpclassify(value) == FP_SUBNORMAL ? 0.0F : value;
+    if (t > 8) std::fill(values.begin() + 128, values.begin() + 1000, 0.0F);
+    return test::to_device(values);
+  };
+  for (std::int64_t t = 1; t <= 600; ++t) optimizer->step(exec_, x, gradient_of(t));
+  const StateFields fields = optimizer->state_to_save(exec_, x);
+  exec_.fence();
+  for (const StateVector& field : fields.vectors()) {
+    const auto values = test::to_host(field.values);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      EXPECT_NE(std::fpclassify(values[i]), FP_SUBNORMAL)
+          << field.name << " of element " << static_cast<std::int64_t>(i) + field.placement.range.begin;
+    }
+  }
+}
+
 TEST_P(LawsOfAll, AFirstGradientAfterTheWarmUpDoesNoHarm) {
   OptionMap options = test::options_with_warmup(GetParam(), 4);
   options["lr"] = 0.01;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <reference/number_format.hpp>
 #include <reference/simulated_ranks.hpp>
 #include <reference/undecided.hpp>
 
@@ -53,7 +54,7 @@ inline float mean_size(const std::vector<float>& h, const std::vector<bool>& act
     ++k;
   }
   const double mean = k == 0 ? 0.0 : sum / static_cast<double>(k);
-  return static_cast<float>(mean_abs ? mean : std::sqrt(mean));
+  return flushed(static_cast<float>(mean_abs ? mean : std::sqrt(mean)));
 }
 
 /// decoded C(h) of one scale block; 0 where active[i] is false. Appends to `undecided` the elements about
@@ -89,7 +90,7 @@ inline std::vector<float> quantise_block(const Code& code, const std::vector<flo
     if (active[i]) largest = std::max(largest, std::fabs(h[i]));
   }
   const float limit = largest_of(code);
-  const float scale = largest / limit;
+  const float scale = flushed(largest / limit);
   if (scale == 0.0F) return q;
   for (std::size_t i = 0; i < h.size(); ++i) {
     if (!active[i]) continue;

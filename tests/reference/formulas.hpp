@@ -97,7 +97,7 @@ inline Ranks own_gradients(const Hyper& hyper, Ranks gradients) {
 }
 
 inline float ema(float a, float b, double beta) {
-  return static_cast<float>(beta) * a + static_cast<float>(1.0 - beta) * b;
+  return flushed(static_cast<float>(beta) * a + static_cast<float>(1.0 - beta) * b);
 }
 
 /// (1 - gamma lambda) x

@@ -13,6 +13,11 @@
 /// Number formats, defined by their values: a mantissa times a power of two.
 namespace kadam::reference {
 
+/// 0 in place of a number that is too small for a normal float32.
+inline float flushed(float value) {
+  return std::fabs(value) < std::numeric_limits<float>::min() ? 0.0F : value;
+}
+
 /// A format; by default float32.
 struct Format {
   int mantissa_bits = 24;     ///< the leading one included

@@ -4,6 +4,7 @@
 
 #include <kadam/kernels/adam_update.hpp>
 #include <kadam/kernels/element_loop.hpp>
+#include <kadam/kernels/number_format.hpp>
 #include <kadam/kernels/numbers.hpp>
 #include <kadam/kernels/segments.hpp>
 
@@ -30,7 +31,7 @@ struct MomentUpdate {
 
 /// target <- keep target + step m / (sqrt(v inverse_c2) + eps): adds Adam's step to `target` instead of
 /// subtracting it from x. step = gamma / c1: the sum in `target` contains the learning rate of each step, so
-/// a schedule never rescales it.
+/// a schedule never rescales it. A target that decays (keep < 1) is flushed to zero.
 struct AdamDirection {
   float keep = 1.0F;
   float step = 0.0F;
@@ -45,7 +46,8 @@ struct AdamDirection {
 
   /// Returns the new target.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float of(float target, float m, float v) const {
-    return keep * target + step * m / (Kokkos::sqrt(v * inverse_c2) + eps);
+    const float moved = keep * target + step * m / (Kokkos::sqrt(v * inverse_c2) + eps);
+    return keep < 1.0F ? flush_to_zero(moved) : moved;
   }
   KOKKOS_FORCEINLINE_FUNCTION void operator()(const float& m, const float& v, float& target) const {
     target = of(target, m, v);

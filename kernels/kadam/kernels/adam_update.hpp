@@ -4,6 +4,7 @@
 
 #include <kadam/kernels/element_loop.hpp>
 #include <kadam/kernels/half_copy.hpp>
+#include <kadam/kernels/number_format.hpp>
 #include <kadam/kernels/numbers.hpp>
 #include <kadam/kernels/segments.hpp>
 
@@ -36,7 +37,8 @@ struct AdamApply {
   }
 };
 
-/// ema(a, b) = beta a + (1 - beta) b.
+/// ema(a, b) = beta a + (1 - beta) b; 0 where that is subnormal, as the moments of a coordinate without
+/// gradients would become and remain.
 struct Ema {
   float keep = 0.0F;
   float take = 1.0F;
@@ -44,6 +46,10 @@ struct Ema {
   static Ema make(double beta) { return {static_cast<float>(beta), static_cast<float>(1.0 - beta)}; }
 
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float operator()(float a, float b) const {
+    return flush_to_zero(unflushed(a, b));
+  }
+  /// The same, but subnormal numbers stay: for a result that is encoded, because encoders flush.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float unflushed(float a, float b) const {
     return keep * a + take * b;
   }
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <kadam/kernels/element_loop.hpp>
+#include <kadam/kernels/number_format.hpp>
 #include <kadam/kernels/segments.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -97,7 +98,7 @@ struct OuterStep {
 
   /// o of element i after the step.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float outer_momentum(const std::int64_t i, const float r) const {
-    return momentum > 0.0F ? momentum * o(i) + r : 0.0F;
+    return momentum > 0.0F ? flush_to_zero(momentum * o(i) + r) : 0.0F;
   }
   /// x of element i after the step.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float next_x(const std::int64_t i, const float r,

@@ -96,7 +96,7 @@ struct EncodeWithMovingAverageError {
       member.for_each_held(first, block.elements, [&](const int j, const std::int64_t k) {
         const std::uint32_t sent = quantiser.encode(h[j], scale);
         codes.put(k - first, sent);
-        e[j] = average(e[j], h[j] - quantiser.decode(sent, scale));
+        e[j] = average.unflushed(e[j], h[j] - quantiser.decode(sent, scale));
       });
     };
     float largest_error = 0.0F;
@@ -169,7 +169,7 @@ struct EncodeWithMovingAverageError {
       member.for_each(count, [&](const std::int64_t k) {
         const std::uint32_t sent = code.encode(h[k], known);
         codes[k] = static_cast<unsigned char>(sent);
-        e[k] = rule(e[k], h[k] - code.decode(sent, known));
+        e[k] = rule.unflushed(e[k], h[k] - code.decode(sent, known));
       });
     };
     const bool is_long = block.elements > kept_elements;

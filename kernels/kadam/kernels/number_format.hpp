@@ -13,6 +13,10 @@
 ///
 /// Conversions are integer and float arithmetic and selects, without a branch: loops over them vectorise.
 /// Kokkos' own half_t is a float on CPUs, so it saves no bytes there.
+///
+/// A number that decays step by step becomes subnormal, and stays so: 0.9 times 4 units of 2^-149 rounds to 4
+/// units. Many processors need a hundred cycles and more to multiply such a number. So a kernel whose result
+/// decays flushes it to zero.
 namespace kadam {
 
 /// The upper half of a float32: its range, 8 bits of mantissa. Memory: 2 B.
@@ -43,6 +47,12 @@ inline constexpr NumberFormat format_of = std::same_as<T, float>      ? NumberFo
 /// The name of a format in options and error messages.
 [[nodiscard]] constexpr const char* name_of(NumberFormat format) {
   return format == NumberFormat::float32 ? "float32" : format == NumberFormat::bfloat16 ? "bf16" : "fp16";
+}
+
+/// Returns 0 in place of a subnormal number: one below 2^-126, the smallest normal float32. NaN stays NaN.
+[[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float flush_to_zero(float value) {
+  constexpr std::uint32_t exponent = 0x7f800000U;  // one instruction less than a comparison of the magnitude
+  return (Kokkos::bit_cast<std::uint32_t>(value) & exponent) == 0U ? 0.0F : value;
 }
 
 [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float to_float(float value) {

@@ -80,7 +80,7 @@ struct ScaledMomentum {
   };
   KOKKOS_FORCEINLINE_FUNCTION float operator()(const float g, const std::int64_t /*i*/, const float said,
                                                const Scale& scale) const {
-    return scale.sigma * first(said * scale.inverse, gradient_scale * g);
+    return scale.sigma * first.unflushed(said * scale.inverse, gradient_scale * g);
   }
 };
 
@@ -113,7 +113,7 @@ struct AddScaledMomentum {
     gradient.with_format([&](const auto& numbers) {
       member.for_each(tile.end - tile.begin, [&](const std::int64_t k) {
         const std::int64_t i = tile.begin + k;
-        target(i) += sigma * first(m(i), gradient_scale * to_float(numbers(i)));
+        target(i) += sigma * first.unflushed(m(i), gradient_scale * to_float(numbers(i)));
       });
     });
   }

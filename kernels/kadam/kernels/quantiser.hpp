@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/kernels/number_format.hpp>
+
 #include <Kokkos_Core.hpp>
 
 #include <concepts>
@@ -11,7 +13,8 @@
 namespace kadam {
 
 /// A code of the block coder: a stateless rule that turns a block into one scale and one code of fixed width
-/// per element. `statistic` is a number of the block from which the scale follows.
+/// per element. `statistic` is a number of the block from which the scale follows. A scale is never
+/// subnormal: it is 0 instead, which says that the block holds nothing.
 template <class Q>
 concept Quantiser = requires(const Q& q, float h, double statistic, std::int64_t count, std::uint32_t code) {
   { Q::name } -> std::convertible_to<std::string_view>;    // the code's name in the option `code`
@@ -57,7 +60,7 @@ struct SignQuantiser {
   [[nodiscard]] KOKKOS_INLINE_FUNCTION float scale(double statistic, std::int64_t count) const {
     if (count == 0) return 0.0F;
     const double mean = statistic / static_cast<double>(count);
-    return static_cast<float>(rule == SignScale::rms ? Kokkos::sqrt(mean) : mean);
+    return flush_to_zero(static_cast<float>(rule == SignScale::rms ? Kokkos::sqrt(mean) : mean));
   }
   [[nodiscard]] KOKKOS_INLINE_FUNCTION std::uint32_t encode(float h, float /*scale*/) const {
     return h >= 0.0F ? 1U : 0U;
@@ -105,10 +108,10 @@ struct UniformQuantiser {
     return Kokkos::max(so_far, static_cast<double>(Kokkos::fabs(h)));
   }
   [[nodiscard]] KOKKOS_INLINE_FUNCTION float scale(double statistic, std::int64_t /*count*/) const {
-    return static_cast<float>(statistic) / static_cast<float>(levels);
+    return flush_to_zero(static_cast<float>(statistic) / static_cast<float>(levels));
   }
   [[nodiscard]] KOKKOS_INLINE_FUNCTION std::uint32_t encode(float h, float step) const {
-    // Codes are q + L, so that they are unsigned. A step of 0 leaves everything in the error.
+    // Codes are q + L, so that they are unsigned. With a step of 0 all are L.
     // 1.5 2^23 + z has the integer nearest to z in its low bits, half to even; a z that is too large for that
     // is clipped in any case. The clip is done on integers: all this vectorises.
     constexpr float shifter = 0x1.8p23F;
@@ -142,10 +145,10 @@ struct Float8Quantiser {
     return Kokkos::max(so_far, static_cast<double>(Kokkos::fabs(h)));
   }
   [[nodiscard]] KOKKOS_INLINE_FUNCTION float scale(double statistic, std::int64_t /*count*/) const {
-    return static_cast<float>(statistic) / largest;
+    return flush_to_zero(static_cast<float>(statistic) / largest);
   }
   [[nodiscard]] KOKKOS_INLINE_FUNCTION std::uint32_t encode(float h, float scale) const {
-    // A scale of 0 leaves everything in the error. No branches: all this vectorises.
+    // No branches, not for a scale of 0 either: all this vectorises.
     const float quotient = detail::quotient(h, scale > 0.0F ? scale : 1.0F);
     const float size = Kokkos::min(Kokkos::fabs(quotient), float{largest});
     // Below the smallest normal number codes are multiples of 2^-9, which is the unit in the last place of a
@@ -212,7 +215,8 @@ struct Gauss2Quantiser {
   static constexpr std::uint32_t positive_bit = 2U;
 };
 
-/// The code is the float32 itself: exact, no scale, 4 bytes per element.
+/// The code is the float32 itself: exact, no scale, 4 bytes per element. Encoders with error feedback flush
+/// subnormal numbers to zero before.
 struct IdentityQuantiser {
   static constexpr std::string_view name = "identity";
   static constexpr int bits = 32;

@@ -5,6 +5,7 @@
 #include <kadam/execution.hpp>
 #include <kadam/kernels/adam_update.hpp>
 #include <kadam/kernels/half_copy.hpp>
+#include <kadam/kernels/number_format.hpp>
 
 #include <cstdint>
 
@@ -22,7 +23,7 @@ struct LocalMomentum {
   Ema first;
   float gradient_scale;
   KOKKOS_FORCEINLINE_FUNCTION float operator()(const float g, const std::int64_t /*i*/, const float m) const {
-    return first(m, gradient_scale * g);
+    return first.unflushed(m, gradient_scale * g);
   }
 };
 
@@ -99,8 +100,8 @@ struct KeptDenseUpdate {
   KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean,
                                               const AdamApply& apply) const {
     if (!(update.update.v(i) > 0.0F)) return;
-    m(i) = mean;
-    update(i, mean, apply);
+    m(i) = flush_to_zero(mean);
+    update(i, m(i), apply);
   }
 };
 

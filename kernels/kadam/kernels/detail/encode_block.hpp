@@ -10,6 +10,7 @@
 #include <kadam/kernels/detail/code_tile.hpp>
 #include <kadam/kernels/detail/code_word.hpp>
 #include <kadam/kernels/detail/held_codes.hpp>
+#include <kadam/kernels/number_format.hpp>
 #include <kadam/kernels/quantiser.hpp>
 #include <kadam/kernels/words.hpp>
 
@@ -21,7 +22,9 @@
 namespace kadam::detail {
 
 /// Encodes one block with error feedback: adds source and error, computes the scale, writes the codes to the
-/// message and the rounding error to `error`. Error: a View of float, or Bfloat16Errors.
+/// message and the rounding error to `error`. A block whose scale is 0 keeps no error: what is left of it is
+/// too small to ever be sent. A code without a scale flushes the inputs to zero, element by element. Error: a
+/// View of float, or Bfloat16Errors.
 template <Quantiser Q, class Source, class MemorySpace, class Error>
 struct EncodeBlock {
   Q quantiser;
@@ -77,6 +80,11 @@ struct EncodeBlock {
     return false;
   }();
 
+  /// Whether a block with this scale says anything but 0.
+  [[nodiscard]] static KOKKOS_FORCEINLINE_FUNCTION bool has_content(float scale) {
+    return !Q::has_scale || scale != 0.0F;
+  }
+
   template <class Member>
   KOKKOS_FORCEINLINE_FUNCTION void encode(const Member& member, const BlockMap::Block& block,
                                           const HeldCodes<Q>& codes, float* waiting) const {
@@ -86,12 +94,17 @@ struct EncodeBlock {
     member.for_each_round(block.elements, [&](const std::int64_t first) {
       source.hold(member, block, first, error, held);
       silence_inactive(member, block, first, held);
+      if constexpr (!Q::has_scale) {
+        member.for_each_held(first, block.elements,
+                             [&](const int j, const std::int64_t) { held[j] = flush_to_zero(held[j]); });
+      }
       member.for_each_held(first, block.elements, [&](const int j, const std::int64_t k) {
         statistic = quantiser.accumulate(statistic, held[j]);
         if (waits) place_to_wait(block, k, waiting) = held[j];
       });
     });
     const float scale = scale_of_team(member, block, statistic);
+    const bool keeps_error = has_content(scale);
     member.for_each_round(block.elements, [&](const std::int64_t first) {
       if (waits) {
         member.for_each_held(first, block.elements, [&](const int j, const std::int64_t k) {
@@ -103,7 +116,7 @@ struct EncodeBlock {
         const bool is_active = Member::is_whole || active(i);
         const std::uint32_t code = is_active ? quantiser.encode(held[j], scale) : 0U;
         codes.put(k - first, code);
-        const float rest = is_active ? held[j] - quantiser.decode(code, scale) : 0.0F;
+        const float rest = is_active && keeps_error ? held[j] - quantiser.decode(code, scale) : 0.0F;
         if constexpr (is_short) {
           error.put(block, k, rest);
         } else {
@@ -162,6 +175,7 @@ struct EncodeBlock {
     const float scale = compensate(member, block, h);
     if constexpr (Q::has_scale) message(block.scale_word) = Kokkos::bit_cast<std::uint32_t>(scale);
     pack(member, block, scale, h);
+    if (!has_content(scale)) member.for_each(block.elements, [h](const std::int64_t k) { h[k] = 0.0F; });
   }
 
   /// h <- input + error. Returns the scale.
@@ -186,6 +200,8 @@ struct EncodeBlock {
             return code.accumulate(partial, of_part[k]);
           });
         }
+      } else {
+        member.for_each(count, [of_part](const std::int64_t k) { of_part[k] = flush_to_zero(of_part[k]); });
       }
     });
     if constexpr (!Q::has_scale) return 0.0F;
