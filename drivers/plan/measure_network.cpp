@@ -164,7 +164,7 @@ WireFigures fit(const ExchangeTimes& times) {
   }
   WireFigures figures;
   figures.message_seconds = std::clamp(message, 0.0, begin / others);
-  figures.latency_seconds = begin - others * figures.message_seconds;
+  figures.latency_seconds = std::max(0.0, begin - others * figures.message_seconds);  // rounding
   figures.bytes_per_second = 1.0 / slope;
   return figures;
 }

@@ -43,6 +43,15 @@ TEST(Fit, StaysPossibleWhereTimesAreNoise) {
   EXPECT_LE(figures.bytes_per_second, 2.0 * 1e6 / 2e-3 * 1.001);
 }
 
+/// Where messages take all of an empty exchange, what they leave of it may be below 0 by rounding.
+TEST(Fit, ALatencyIsNeverBelowZero) {
+  for (int k = 1; k < 200; ++k) {
+    const double empty = 1e-3 * k / 7.0;
+    const WireFigures figures = fit({4, 0.1 * empty, empty, {{1e5, 1e-5}, {1e6, 1e-4}}});
+    EXPECT_GE(figures.latency_seconds, 0.0) << "an empty exchange takes " << empty << " s";
+  }
+}
+
 /// All kernels of kadam-bench at 1 ns per element, but some.
 Timings timings() {
   Timings all;
