@@ -58,10 +58,9 @@ std::uint64_t require_equal_replicas(Communicator& communicator, const Execution
   const std::array<std::string, 1> names = {"the parameters (hash)"};
   const std::array<std::uint64_t, 1> hashes = {content_hash(exec, Vector<const float>(parameters))};
   try {
-    communicator.require_equal(names, hashes);
+    communicator.require_equal(names, hashes, "report this with your configuration");
   } catch (const std::invalid_argument& error) {
-    throw std::runtime_error(std::string("the parameters differ between ranks, but they must be equal: "
-                                         "report this with your configuration. ") +
+    throw std::runtime_error(std::string("the parameters differ between ranks, but they must be equal. ") +
                              error.what());
   }
   return hashes.front();

@@ -262,6 +262,13 @@ TEST_F(BrokenCheckpoint, ForeignStatesAreRefusedInWords) {
   EXPECT_EQ(refusal(newer_), "") << "the checkpoint itself";
 }
 
+TEST_F(BrokenCheckpoint, RanksThatSeeDifferentOnesAreToldToShareAFolder) {
+  if (communicator_->size() == 1) GTEST_SKIP() << "one rank sees the same as itself";
+  const std::string words = refusal(communicator_->rank() == 0 ? newer_ : older_);
+  EXPECT_NE(words.find("MANIFEST"), std::string::npos) << words;
+  EXPECT_NE(words.find("a folder that all ranks share"), std::string::npos) << words;
+}
+
 TEST_F(BrokenCheckpoint, NoneWholeIsAnErrorAndNoneAtAllIsNone) {
   on_root([&] {
     fs::remove(newer_ / "MANIFEST");

@@ -164,7 +164,7 @@ Manifest require_whole(Communicator& communicator, const fs::path& path) {
   on_all(communicator, [&] { manifest = read_manifest(path); });
   const std::array<std::string, 1> name = {"the hash of the checkpoint's MANIFEST"};
   const std::array<std::uint64_t, 1> hash = {hash_of(to_text(manifest))};
-  communicator.require_equal(name, hash);
+  communicator.require_equal(name, hash, "keep checkpoints in a folder that all ranks share");
   on_all(communicator, [&] {
     const auto ranks = static_cast<std::size_t>(communicator.size());
     for (auto k = static_cast<std::size_t>(communicator.rank()); k < manifest.files.size(); k += ranks) {

@@ -331,13 +331,13 @@ std::optional<Difference> Communicator::first_difference(std::span<const std::ui
   return std::nullopt;
 }
 
-void Communicator::require_equal(std::span<const std::string> names, std::span<const std::uint64_t> values) {
+void Communicator::require_equal(std::span<const std::string> names, std::span<const std::uint64_t> values,
+                                 std::string_view advice) {
   const std::optional<Difference> found = first_difference(values);
   if (!found) return;
   throw std::invalid_argument("kadam::Communicator: rank 0 and rank " + std::to_string(found->rank) +
                               " disagree on " + names[found->value] + " (" + std::to_string(found->of_first) +
-                              " and " + std::to_string(found->of_rank) +
-                              "): start all ranks with the same configuration");
+                              " and " + std::to_string(found->of_rank) + "): " + std::string(advice));
 }
 
 }  // namespace kadam

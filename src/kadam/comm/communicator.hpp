@@ -294,8 +294,10 @@ class Communicator {
   [[nodiscard]] std::optional<Difference> first_difference(std::span<const std::uint64_t> values);
 
   /// Throws std::invalid_argument on every rank unless all ranks give the same values; the message names
-  /// what differs and on which rank. Shape: one name per value. Collective. Wire: (n - 1) 8 B per value.
-  void require_equal(std::span<const std::string> names, std::span<const std::uint64_t> values);
+  /// what differs and on which rank, and ends with the advice. Shape: one name per value. Collective.
+  /// Wire: (n - 1) 8 B per value.
+  void require_equal(std::span<const std::string> names, std::span<const std::uint64_t> values,
+                     std::string_view advice = "start all ranks with the same configuration");
 
  private:
   friend class Exchange;
