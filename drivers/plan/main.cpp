@@ -97,11 +97,10 @@ void report(const CommandLine& line, const Figures& figures) {
   const Forecast forecast = make_forecast(figures, all);
   if (!line.save.empty()) write_figures(line.save, figures);
   if (!line.plot.empty() && !draw(line.plot, forecast, all)) {
-    fmt::print(
-        stderr,
-        "kadam-plan: --plot {0}: kadam-report drew no picture; it needs a Python with Matplotlib. To draw it "
-        "later: kadam-report --plan {1} --out {0}\n",
-        launch::shell_word(line.plot), launch::shell_word(curves_of(line.plot).string()));
+    fmt::print(stderr,
+               "kadam-plan: --plot {0}: kadam-report drew no picture. This command says why, or draws it: "
+               "kadam-report --plan {1} --out {0}\n",
+               launch::shell_word(line.plot), launch::shell_word(curves_of(line.plot).string()));
   }
   fmt::print("{}", line.json ? json_of(forecast) : tables_of(forecast));
 }
