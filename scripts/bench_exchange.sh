@@ -50,9 +50,7 @@ while (($#)); do
     --rates | --algorithms | --elements | --hosts | --ranks-per-host | --seconds | --repetitions | --out | --program)
       (($# > 1)) || stop "$1 needs a value; see scripts/bench_exchange.sh --help."
       ;;&
-    --elements | --hosts | --ranks-per-host | --seconds | --repetitions)
-      [[ $2 =~ ^[1-9][0-9]*$ ]] || stop "$1 needs a number of 1 or more, not $2."
-      ;;&
+    --elements | --hosts | --ranks-per-host | --seconds | --repetitions) require_count "$1" "$2" ;;&
     --rates)
       [[ $2 =~ ^[1-9][0-9]*(kbit|mbit|gbit)(,[1-9][0-9]*(kbit|mbit|gbit))*$ ]] ||
         stop "--rates needs a list like 100mbit,1gbit, not $2."

@@ -38,9 +38,7 @@ while (($#)); do
     --elements | --threads | --rounds | --only | --program)
       (($# > 1)) || stop "$1 needs a value; see scripts/bench_kernels.sh --help."
       ;;&
-    --elements | --threads | --rounds)
-      [[ $2 =~ ^[1-9][0-9]*$ ]] || stop "$1 needs a number of 1 or more, not $2."
-      ;;&
+    --elements | --threads | --rounds) require_count "$1" "$2" ;;&
     --elements) elements=$2 && shift 2 ;;
     --threads) threads=$2 && shift 2 ;;
     --rounds) rounds=$2 && shift 2 ;;

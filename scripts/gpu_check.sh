@@ -50,9 +50,7 @@ while (($#)); do
     --pack | --report | --backend | --architecture | --build | --jobs | --out | --from | --minutes | --elements | --only)
       (($# > 1)) || stop "$1 needs a value; see scripts/gpu_check.sh --help."
       ;;&
-    --jobs | --minutes | --elements)
-      [[ $2 =~ ^[1-9][0-9]*$ ]] || stop "$1 needs a number of 1 or more, not $2."
-      ;;&
+    --jobs | --minutes | --elements) require_count "$1" "$2" ;;&
     --pack) pack=$2 && shift 2 ;;
     --report) report=$2 && shift 2 ;;
     --backend) backend=$2 && shift 2 ;;

@@ -33,9 +33,7 @@ while (($#)); do
     --only | --jobs)
       (($# > 1)) || stop "$1 needs a value; see scripts/mutants.sh --help."
       ;;&
-    --jobs)
-      [[ $2 =~ ^[1-9][0-9]{0,3}$ ]] || stop "$1 needs a number of 1 or more, not $2."
-      ;;&
+    --jobs) require_count "$1" "$2" ;;&
     --only | --jobs) arguments+=("$1=$2") && shift 2 ;;
     --list | --today | --everything) arguments+=("$1") && shift ;;
     --help | -h) usage && exit ;;

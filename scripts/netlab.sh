@@ -65,10 +65,6 @@ check_option() {
   [[ " $of " == *" $command "* ]] || stop "$1 is no option of $command; see scripts/netlab.sh --help."
 }
 
-need_number() {
-  [[ $2 =~ ^[1-9][0-9]{0,3}$ ]] || stop "$1 needs a number of 1 or more, not $2."
-}
-
 read_options() {
   local more
   while (($#)); do
@@ -82,8 +78,8 @@ read_options() {
     (($# > 1)) || stop "$1 needs a value; see scripts/netlab.sh --help."
     case $1 in
       --name) lab=$2 ;;
-      --hosts) need_number "$1" "$2" && hosts=$2 ;;
-      --ranks-per-host) need_number "$1" "$2" && ranks_per_host=$2 ;;
+      --hosts) require_count "$1" "$2" && hosts=$2 ;;
+      --ranks-per-host) require_count "$1" "$2" && ranks_per_host=$2 ;;
       --rate) rate=$2 && check_rate ;;
       --delay)
         delay=$(microseconds "$2")

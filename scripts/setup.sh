@@ -64,6 +64,7 @@ while (($#)); do
     --preset | --backend | --architecture | --build | --target | --kokkos-source | --kokkos-kernels-source | --jobs)
       (($# > 1)) || stop "$1 needs a value; see scripts/setup.sh --help."
       ;;&
+    --jobs) require_count "$1" "$2" ;;&
     --preset | --backend) preset=$2 && shift 2 ;;
     --architecture) architecture=$2 && shift 2 ;;
     --build) folder=$(realpath -m "$2") || exit; shift 2 ;;

@@ -17,7 +17,7 @@ from studies import PEERS, RATES, ROUND, WORKLOADS
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
 import report  # noqa: E402
-from optimizers import optimizers, words_of  # noqa: E402
+from optimizers import algorithms_of, optimizers, words_of  # noqa: E402
 
 DOCUMENT = report.DOCUMENT.with_name("end_to_end.md")
 
@@ -64,7 +64,7 @@ def chosen_workloads(arguments):
 def methods_of(arguments):
     """All methods, and those of the algorithms on the command line."""
     known = optimizers(arguments.program)
-    algorithms = known if arguments.algorithms == "all" else words_of(arguments.algorithms, known, "algorithm")
+    algorithms = algorithms_of(arguments.algorithms, known)
     methods = studies.methods(known)
     return methods, [method for method in methods if method.optimizer in algorithms]
 

@@ -13,6 +13,9 @@ import sys
 import tempfile
 from dataclasses import dataclass
 
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
+from optimizers import algorithms_of  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "planning.md"
 BEGIN, END = "<!-- {} -->\n", "<!-- /{} -->"
@@ -179,16 +182,13 @@ def main():
     parser.add_argument("--hosts", type=int, required=True)
     parser.add_argument("--ranks-per-host", type=int, required=True)
     parser.add_argument("--rates", required=True)
-    parser.add_argument("--optimizers", default=",".join(ALGORITHMS))
+    parser.add_argument("--optimizers", default="all")
     parser.add_argument("--steps", type=int, required=True)
     parser.add_argument("--within", type=float)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     hosts = Hosts(options.netlab, options.programs, options.hosts, options.ranks_per_host)
-    algorithms = options.optimizers.split(",")
-    for name in algorithms:
-        if name not in ALGORITHMS:
-            sys.exit(f"--optimizers {name}: expected some of {', '.join(ALGORITHMS)}")
+    algorithms = algorithms_of(options.optimizers, ALGORITHMS)
     rows = [row for rate in options.rates.split(",") for row in compare(hosts, rate, algorithms, options.steps)]
     text = table(rows, len(hosts.levels()) > 1)
     print(text, end="")

@@ -21,6 +21,11 @@ stop() {
   exit 1
 }
 
+# require_count OPTION VALUE: stops unless the value is a whole number of 1 or more.
+require_count() {
+  [[ $2 =~ ^[1-9][0-9]{0,11}$ ]] || stop "$1 needs a number of 1 or more, not $2."
+}
+
 # The lines that say why come first: a C++ compiler explains itself at length.
 show_failure() {
   {

@@ -27,6 +27,11 @@ def words_of(text, known, what):
     return words
 
 
+def algorithms_of(text, known):
+    """The algorithms in a text like adam,lamb; all that are known for the text `all`."""
+    return list(known) if text == "all" else words_of(text, known, "algorithm")
+
+
 def phases_toml(kinds, step, besides=()):
     """TOML tables that end the warm-ups of these optimizers at `step`, except those in `besides`, which have a
     table."""

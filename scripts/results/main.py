@@ -15,7 +15,7 @@ from tables import rates_tried, table
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
 import report  # noqa: E402
-from optimizers import optimizers, words_of  # noqa: E402
+from optimizers import algorithms_of, optimizers  # noqa: E402
 
 LEGEND = """\
 whole run: how many times fewer bytes it sends than dense float32 by ring, warm-up included; held-out loss: nats, mean
@@ -81,7 +81,7 @@ def main():
     arguments = parse()
     wanted = arguments.study or ["convergence"]
     known = optimizers(PROGRAM)
-    algorithms = known if arguments.algorithms == "all" else words_of(arguments.algorithms, known, "algorithm")
+    algorithms = algorithms_of(arguments.algorithms, known)
     for study in (s for s in STUDIES if s.name in wanted):
         workloads = [w for w in study.workloads if not arguments.workload or w.name in arguments.workload]
         rows = rows_of(study, workloads, study.methods(known, algorithms), arguments)

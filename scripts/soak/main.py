@@ -11,7 +11,7 @@ import tempfile
 import time
 
 sys.path.append(str(pathlib.Path(__file__).parents[1] / "internal"))
-from optimizers import optimizers, phases_toml  # noqa: E402
+from optimizers import algorithms_of, optimizers, phases_toml  # noqa: E402
 from processes import started_by  # noqa: E402
 
 # Allocators keep memory: a rank may still grow by this after the first tenth of the steps.
@@ -111,7 +111,7 @@ def main():
         folder = pathlib.Path(name)
         known = optimizers(arguments.program)
         configuration(folder, arguments.steps, known)
-        algorithms = known if arguments.algorithms == "all" else arguments.algorithms.split(",")
+        algorithms = algorithms_of(arguments.algorithms, known)
         flat = [soak(arguments, folder, algorithm) for algorithm in algorithms]
     sys.exit(0 if all(flat) else 1)
 

@@ -96,7 +96,7 @@ with tempfile.TemporaryDirectory() as name:
     expect(lines_of("asked") == ["6 None", "6 None", "6 flat", "6 flat", "6 None", "6 None", "6 two", "6 two"],
            lines_of("asked"))
     unknown = check(*FOUR, "--rates", "1gbit", "--optimizers", "sgd")
-    expect(unknown.returncode == 1 and "--optimizers sgd: expected some of adam" in unknown.stderr, unknown)
+    expect(unknown.returncode == 1 and "There is no algorithm sgd; choose from adam" in unknown.stderr, unknown)
 
     program(place, "kadam-plan", PLAN.replace("0.1 if", "0.3 if"))
     worse = check(*FOUR, "--rates", "1gbit", "--within", "20")

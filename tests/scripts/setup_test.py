@@ -191,6 +191,7 @@ def an_apu_is_told_from_a_gpu(checkout):
 
 def a_wrong_word_is_told(checkout):
     for arguments, words in ((("--preset", "relaese"), "There is no preset relaese"), (("--jobs",), "--jobs needs a value"),
+                             (("--jobs", "many"), "--jobs needs a number of 1 or more, not many."),
                              (("--wrong",), "Unknown option --wrong"),
                              (("--architecture", "80"), "with --backend cuda or hip"),
                              (("--backend", "cuda", "--architecture", "37"), "the architecture 37")):

@@ -14,7 +14,7 @@ import numpy as np
 from expect import expect
 
 sys.path.append(str(pathlib.Path(__file__).parents[2] / "scripts" / "internal"))
-from optimizers import optimizers, phases_toml  # noqa: E402, F401
+from optimizers import algorithms_of, optimizers, phases_toml  # noqa: E402, F401
 
 
 class Program:
@@ -47,7 +47,7 @@ class Program:
 
     def optimizers(self, words):
         """Names from a list as in adam,lamb; of all: every optimizer that there is."""
-        return list(self.known) if words == "all" else words.split(",")
+        return algorithms_of(words, self.known)
 
     def warmup_of(self, name, steps):
         """Options for a warm-up of so many steps, if it has one."""
