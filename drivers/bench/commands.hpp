@@ -98,14 +98,15 @@ class StepsCommand {
   StepsCommand& operator=(const StepsCommand&) = delete;
 
   [[nodiscard]] bool is_chosen() const;
-  /// Returns the exit code. Errors: launch::Refused if --only matches nothing, or for more tensors than
-  /// elements. Collective.
+  /// Returns the exit code. Errors: launch::Refused if --only matches nothing, or for tensors that
+  /// alternating_tensors() refuses. Collective.
   [[nodiscard]] int run(const launch::Session& session) const;
 
  private:
   launch::Options options_;
   std::int64_t elements_ = std::int64_t{1} << 26;
   std::vector<std::int64_t> tensors_ = {1, 400};
+  std::int64_t rows_ = 0;
   std::vector<std::string> only_;
   int repetitions_ = 21;
   int seconds_ = 300;

@@ -85,7 +85,7 @@ int steps_in_group(const ExecutionSpace& exec, Steps& steps, Communicator& commu
 
 }  // namespace
 
-TensorLayout alternating_tensors(std::int64_t elements, std::int64_t tensors) {
+TensorLayout alternating_tensors(std::int64_t elements, std::int64_t tensors, std::int64_t rows) {
   if (tensors > elements) {
     throw std::invalid_argument(
         fmt::format("{0} tensors need {0} elements or more, got {1}", tensors, elements));
@@ -93,16 +93,28 @@ TensorLayout alternating_tensors(std::int64_t elements, std::int64_t tensors) {
   const std::int64_t biases = tensors / 2;
   const std::int64_t matrices = tensors - biases;
   const std::int64_t bias = std::clamp(elements / tensors / 64, std::int64_t{1}, std::int64_t{1024});
-  const std::int64_t in_matrices = elements - biases * bias;
+  const std::int64_t unit = std::max(rows, std::int64_t{1});
+  const std::int64_t columns = (elements - biases * bias) / unit;  // of all matrices
+  const std::int64_t rest = elements - biases * bias - columns * unit;
+  if (columns < matrices || (rest > 0 && biases == 0)) {
+    throw std::invalid_argument(
+        fmt::format("{} elements in {} tensors cannot be matrices of {} rows: {}", elements, tensors, rows,
+                    columns < matrices ? "give fewer rows" : "give a multiple, or 2 tensors"));
+  }
   std::vector<Tensor> list;
   std::int64_t begin = 0;
   for (std::int64_t k = 0; k < tensors; ++k) {
     const std::int64_t pair = k / 2;
-    const bool is_matrix = k % 2 == 0;
-    const std::int64_t matrix = in_matrices * (pair + 1) / matrices - in_matrices * pair / matrices;
-    const std::int64_t end = begin + (is_matrix ? matrix : bias);
-    list.push_back({fmt::format("{}.{}", is_matrix ? "weight" : "bias", pair), begin, end});
-    begin = end;
+    Tensor tensor{fmt::format("bias.{}", pair), begin, begin + bias};
+    if (k % 2 == 0) {
+      const std::int64_t own = columns * (pair + 1) / matrices - columns * pair / matrices;
+      tensor = {fmt::format("weight.{}", pair), begin, begin + own * unit};
+      if (rows > 0) tensor.shape = {rows, own};
+    } else if (pair == biases - 1) {
+      tensor.end += rest;
+    }
+    begin = tensor.end;
+    list.push_back(std::move(tensor));
   }
   return TensorLayout(std::move(list));
 }

@@ -17,8 +17,13 @@ namespace kadam::bench {
 
 /// Tensors as networks have them: matrices and biases of at most 1024 elements in turn, beginning with a
 /// matrix. alternating_groups() gives decay to matrices and none to biases, so no two neighbours share a
-/// group. Errors: std::invalid_argument for more tensors than elements.
-[[nodiscard]] TensorLayout alternating_tensors(std::int64_t elements, std::int64_t tensors);
+/// group.
+///
+/// rows: of each matrix; what does not fill a column is in the last bias. 0: no tensor has a shape, so
+/// algorithms that treat matrices in another way take all as vectors. Errors: std::invalid_argument for more
+/// tensors than elements, for a matrix without a column, and where there is no bias for the rest.
+[[nodiscard]] TensorLayout alternating_tensors(std::int64_t elements, std::int64_t tensors,
+                                               std::int64_t rows = 0);
 [[nodiscard]] std::vector<ParameterGroup> alternating_groups(const TensorLayout& layout);
 
 /// Measured figures of a step of an optimizer after its warm-up. Hides kadam::StepResult in this namespace.

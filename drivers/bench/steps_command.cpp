@@ -31,9 +31,9 @@ std::optional<double> memory_of_a_rank(Communicator& communicator) {
 }  // namespace
 
 StepsCommand::StepsCommand(launch::Options& program)
-    : options_(
-          program.add_command("steps", "Measures a step of every optimizer: milliseconds, launches, fences.",
-                              "mpirun -n RANKS kadam-bench steps [--elements N] [--tensors LIST] [--json]")) {
+    : options_(program.add_command(
+          "steps", "Measures a step of every optimizer: milliseconds, launches, fences.",
+          "mpirun -n RANKS kadam-bench steps [--elements N] [--tensors LIST] [--rows N] [--json]")) {
   options_
       .add("--elements", "N", elements_,
            "elements of all tensors; each takes about 40 bytes of memory per rank\n(default 67108864)")
@@ -44,6 +44,11 @@ StepsCommand::StepsCommand(launch::Options& program)
            "groups; 1,400 (default) measures with 1 and with 400")
       .comma_separated()
       .range(std::int64_t{1}, std::int64_t{1} << 24);
+  options_
+      .add("--rows", "N", rows_,
+           "rows of each matrix, for which muon and its kin compute products; 0 (default)\n"
+           "gives tensors no shape, and they take all as vectors")
+      .range(std::int64_t{0}, std::int64_t{1} << 24);
   options_.add("--only", "TEXT", only_, "only optimizers with this text in their name; may be repeated")
       .repeatable();
   options_.add("--repetitions", "N", repetitions_, "runs of each optimizer; the median counts (default 21)")
@@ -75,7 +80,8 @@ int StepsCommand::run(const launch::Session& session) const {
   std::vector<TensorLayout> layouts;
   session.prepare([&] {
     wanted = wanted_optimizers(only_);
-    for (const std::int64_t tensors : tensors_) layouts.push_back(alternating_tensors(elements_, tensors));
+    for (const std::int64_t tensors : tensors_)
+      layouts.push_back(alternating_tensors(elements_, tensors, rows_));
   });
   const auto& communicator = session.communicator();
   const std::optional<double> memory = memory_of_a_rank(*communicator);

@@ -38,6 +38,19 @@ TEST(AlternatingTensors, AreMatricesAndBiasesOfTwoGroups) {
   EXPECT_THROW(alternating_tensors(3, 4), std::invalid_argument);
 }
 
+TEST(AlternatingTensors, HaveTheRowsThatAreAskedFor) {
+  // 6360 elements of matrices are 127 columns of 50, and 10 that no column has.
+  const TensorLayout layout = alternating_tensors(6400, 5, 50);
+  std::vector<std::int64_t> sizes;
+  for (const Tensor& tensor : layout.tensors()) sizes.push_back(tensor.elements());
+  EXPECT_EQ(sizes, (std::vector<std::int64_t>{2100, 20, 2100, 30, 2150}));
+  EXPECT_EQ(layout.tensors()[4].shape, (std::vector<std::int64_t>{50, 43}));
+  EXPECT_FALSE(layout.tensors()[3].is_matrix());
+  EXPECT_TRUE(alternating_tensors(100, 1, 20).tensors().front().is_matrix());
+  EXPECT_THROW(alternating_tensors(100, 1, 30), std::invalid_argument) << "nothing can hold the last 10";
+  EXPECT_THROW(alternating_tensors(100, 3, 60), std::invalid_argument) << "two matrices need two columns";
+}
+
 TEST(CallCounter, CountsKernelsCopiesAndFences) {
   const ExecutionSpace exec;
   const Vector<float> x("x", 1000);

@@ -33,6 +33,13 @@ def test_table():
     expect("1 rank" in table and len(rows) == 1 and rows[0].split()[1:3] == ["100", "3"], table)
 
 
+def test_rows():
+    """Products of matrices are kernels, which vectors do not need."""
+    launches = [json.loads(PROGRAM.run(0, "steps", "--elements", "4096", "--tensors", "1", "--rows", rows, "--repetitions", "1",
+                                       "--only", "local_muon", "--json"))["launches"] for rows in ("0", "64")]
+    expect(launches[1] > launches[0] + 10, launches)
+
+
 def test_leaves_out_what_does_not_fit():
     """2^33 elements with 60 GB of gradient and parameters, if this machine has less."""
     with open("/proc/meminfo", encoding="ascii") as lines:
@@ -45,7 +52,10 @@ def test_leaves_out_what_does_not_fit():
 
 test_every_optimizer()
 test_table()
+test_rows()
 test_leaves_out_what_does_not_fit()
 refusals(PROGRAM, [("101 tensors need 101 elements or more", ["steps", "--elements", "100", "--tensors", "101"], 2),
+                   ("cannot be matrices of 30 rows: give a multiple, or 2 tensors",
+                    ["steps", "--elements", "100", "--tensors", "1", "--rows", "30"], 0),
                    ("no optimizer has 'sgd' in its name", ["steps", "--only", "sgd"], 0),
                    ("--tensors", ["steps", "--tensors", "0"], 0)])
