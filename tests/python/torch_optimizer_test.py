@@ -509,7 +509,7 @@ def every_algorithm_trains():
 def mistakes_meet_words():
     model = network()
     refuses(TypeError, "has no option 'no_such_option'", optimizer_of, model, no_such_option=1)
-    refuses(TypeError, "say beta1 by betas", optimizer_of, model, beta1=0.5)
+    refuses(TypeError, "set beta1 through betas", optimizer_of, model, beta1=0.5)
     refuses(TypeError, "it comes from a scheduler of PyTorch", optimizer_of, model, lr_schedule="cosine")
     double = nn.Linear(2, 2).double()
     refuses(TypeError, "is torch.float64; Kadam trains float32, bfloat16 and float16", optimizer_of(double).prepare)
