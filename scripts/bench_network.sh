@@ -51,7 +51,7 @@ while (($#)); do
     --rates | --algorithms | --workloads | --steps | --hosts | --loss | --mpirun-args | --program | --output)
       (($# > 1)) || stop "$1 needs a value; see scripts/bench_network.sh --help."
       ;;&
-    --steps | --hosts) require_count "$1" "$2" ;;&
+    --steps | --hosts) require_count "$1" "$2" 9999 ;;&
     --rates)
       [[ $2 =~ ^(([1-9][0-9]*(kbit|mbit|gbit)|none)(\+[0-9]+(ms|us))?(,|$))+$ ]] ||
         stop "--rates needs a list like 10mbit,100mbit+50ms,none, not $2."

@@ -35,7 +35,7 @@ while (($#)); do
   case $1 in
     --march | --jobs) (($# > 1)) || stop "$1 needs a value; see scripts/check_arm.sh --help." ;;&
     --march) march=$2 && shift 2 ;;
-    --jobs) require_count "$1" "$2" && jobs=$2 && shift 2 ;;
+    --jobs) require_count "$1" "$2" 9999 && jobs=$2 && shift 2 ;;
     --help | -h) usage && exit ;;
     *) stop "Unknown option $1; see scripts/check_arm.sh --help." ;;
   esac

@@ -45,7 +45,7 @@ while (($#)); do
   case $1 in
     --only | --draw | --jobs) (($# > 1)) || stop "$1 needs a value; see scripts/check_processors.sh --help." ;;&
     --draw) [[ $2 =~ ^[0-9]{1,9}$ ]] || stop "$1 needs a number, not $2." ;;&
-    --jobs) require_count "$1" "$2" ;;&
+    --jobs) require_count "$1" "$2" 999999999 ;;&
     --only) words+=("$2") && shift 2 ;;
     --draw) draw=$2 && shift 2 ;;
     --jobs) jobs=$2 && shift 2 ;;

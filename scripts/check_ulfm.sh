@@ -31,7 +31,7 @@ jobs=$(nproc)
 while (($#)); do
   case $1 in
     --algorithms | --moments | --jobs) (($# > 1)) || stop "$1 needs a value; see scripts/check_ulfm.sh --help." ;;&
-    --moments | --jobs) require_count "$1" "$2" ;;&
+    --moments | --jobs) require_count "$1" "$2" 999999 ;;&
     --algorithms) algorithms=$2 && shift 2 ;;
     --moments) moments=$2 && shift 2 ;;
     --jobs) jobs=$2 && shift 2 ;;

@@ -33,7 +33,7 @@ while (($#)); do
     --only | --jobs)
       (($# > 1)) || stop "$1 needs a value; see scripts/mutants.sh --help."
       ;;&
-    --jobs) require_count "$1" "$2" ;;&
+    --jobs) require_count "$1" "$2" 9999 ;;&
     --only | --jobs) arguments+=("$1=$2") && shift 2 ;;
     --list | --today | --everything) arguments+=("$1") && shift ;;
     --help | -h) usage && exit ;;

@@ -78,8 +78,8 @@ read_options() {
     (($# > 1)) || stop "$1 needs a value; see scripts/netlab.sh --help."
     case $1 in
       --name) lab=$2 ;;
-      --hosts) require_count "$1" "$2" && hosts=$2 ;;
-      --ranks-per-host) require_count "$1" "$2" && ranks_per_host=$2 ;;
+      --hosts) require_count "$1" "$2" 9999 && hosts=$2 ;;
+      --ranks-per-host) require_count "$1" "$2" 9999 && ranks_per_host=$2 ;;
       --rate) rate=$2 && check_rate ;;
       --delay)
         delay=$(microseconds "$2")

@@ -45,7 +45,7 @@ while (($#)); do
     --steps | --ranks | --moments | --picture | --algorithms | --program)
       (($# > 1)) || stop "$1 needs a value; see scripts/soak.sh --help."
       ;;&
-    --steps | --ranks | --moments) require_count "$1" "$2" ;;&
+    --steps | --ranks | --moments) require_count "$1" "$2" 999999999 ;;&
     --program) program=$2 && shift 2 ;;
     --faults | --deaths) faults=${1#--} && shift ;;
     --come-back) kind_of_deaths+=("$1") && shift ;;

@@ -21,9 +21,11 @@ stop() {
   exit 1
 }
 
-# require_count OPTION VALUE: stops unless the value is a whole number of 1 or more.
+# require_count OPTION VALUE [MOST]: stops unless the value is a whole number of 1 or more, and not above MOST.
 require_count() {
-  [[ $2 =~ ^[1-9][0-9]{0,11}$ ]] || stop "$1 needs a number of 1 or more, not $2."
+  local range="of 1 or more"
+  if (($# > 2)); then range="from 1 to $3"; fi
+  if [[ ! $2 =~ ^[1-9][0-9]{0,11}$ ]] || (($2 > ${3:-$2})); then stop "$1 needs a number $range, not $2."; fi
 }
 
 # The lines that say why come first: a C++ compiler explains itself at length.
