@@ -35,6 +35,13 @@ endif()
 # What the user says of the processor comes first.
 if(KADAM_ENABLE_NATIVE_ARCH AND NOT CMAKE_CXX_FLAGS MATCHES "-m(arch|cpu)=")
   target_compile_options(kadam_compile_flags INTERFACE $<${kadam_host_cxx}:-march=native>)
+  # Compilers prefer vectors of 256 bits where AVX-512 has 512. Memory is a tenth faster with the longer ones, because
+  # more of it is under way at a time.
+  include(CheckCXXCompilerFlag)
+  check_cxx_compiler_flag(-mprefer-vector-width=512 KADAM_HAS_PREFER_VECTOR_WIDTH)
+  if(KADAM_HAS_PREFER_VECTOR_WIDTH)
+    target_compile_options(kadam_compile_flags INTERFACE $<${kadam_host_cxx}:-mprefer-vector-width=512>)
+  endif()
 endif()
 if(KADAM_SANITIZERS)
   target_compile_options(kadam_compile_flags INTERFACE -fsanitize=${KADAM_SANITIZERS} -fno-omit-frame-pointer)
