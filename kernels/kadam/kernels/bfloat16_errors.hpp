@@ -56,17 +56,13 @@ struct Bfloat16Errors {
     KADAM_SIMD
     for (std::int64_t k = 0; k < block.elements; ++k) h[k] = to_float(of_block[k]);
   }
-  /// The errors of the block <- h, rounded by chance; one thread does it. Meanwhile it prefetches the errors
-  /// of the next block, line by line: prefetched all at once, together with gradients, they would come late.
+  /// The errors of the block <- h, rounded by chance; one thread does it.
   KOKKOS_FORCEINLINE_FUNCTION void write(const BlockMap::Block& block, const float* KOKKOS_RESTRICT h) const {
     Bfloat16* const of_block = values.data() + block.first_element;
     const std::uint32_t first = first_pair(block);
-    const std::int64_t behind =
-        static_cast<std::int64_t>(values.extent(0)) - block.first_element - block.elements;
     std::int64_t begin = 0;
     for (; begin + 32 <= block.elements; begin += 32) {
       const std::uint32_t pairs = first + pair_step * number_of_pair(begin);
-      if (begin < behind) detail::prefetch(of_block + block.elements + begin, 1);
       KADAM_SIMD
       for (std::uint32_t lane = 0; lane < 16U; ++lane) {
         const std::uint32_t pair = pairs + pair_step * lane;
