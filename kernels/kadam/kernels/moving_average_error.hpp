@@ -180,6 +180,12 @@ struct EncodeWithMovingAverageError {
       }
     };
 
+    // Blocks are short: one block ahead would be too late.
+    const std::int64_t soon = begin + 2 * block.elements;
+    if (!is_long && soon + block.elements <= map.elements) {
+      prefetch(&numbers(soon), block.elements);
+      prefetch(&error.codes(soon), block.elements);
+    }
     HostBlockMember::Max largest;
     for_parts([&](const std::int64_t first, const std::int64_t count) {
       compensate(first, count);

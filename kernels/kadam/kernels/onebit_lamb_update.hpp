@@ -200,6 +200,7 @@ struct OnebitLambNorms {
       const float* const x_of_part = x.data() + first;
       float p[tile_elements];
       float inverse_ratio[tile_elements];
+      prefetch_next(first + count, count, decay > 0.0F);
       take_part(member, tile.tensor, first, count, p, inverse_ratio);
       if (decay > 0.0F) {  // else nobody asks for the norms
         of_p.add(member, count, [&](const std::int64_t k) {
@@ -296,6 +297,14 @@ struct OnebitLambNorms {
       return inverse > 0.0F ? of_active : float{infinity};
     }
   };
+
+  /// Prefetches `count` elements from `first` on, if there are as many.
+  KOKKOS_FORCEINLINE_FUNCTION void prefetch_next(std::int64_t first, std::int64_t count, bool reads_x) const {
+    if (first + count > static_cast<std::int64_t>(v.extent(0))) return;
+    prefetch(v.data() + first, count);
+    prefetch(fresh.data() + first, count);
+    if (reads_x) prefetch(x.data() + first, count);
+  }
 
   /// p and the inverse ratio of roots of `count` elements from `first` on; w <- its average.
   KOKKOS_FORCEINLINE_FUNCTION void take_part(const HostBlockMember& member, std::int64_t tensor,
