@@ -24,7 +24,7 @@ Update update_of(const Vectors& vectors, const HalfCopy<MemorySpace>& copy) {
 }
 
 Bfloat16Errors<MemorySpace> short_errors(const Vectors& vectors) {
-  return {Vector<Bfloat16>("kadam-bench::short_errors", vectors.error.extent(0)), 1};
+  return {allocate_zeros<Bfloat16>({}, "kadam-bench::short_errors", vectors.elements), 1};
 }
 
 /// That are read and written of an error.

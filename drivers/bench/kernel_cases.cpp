@@ -109,8 +109,10 @@ Code::Code(const std::string& code_name, const Vectors& vectors, int ranks_of_co
       codec(make_quantiser(name), ChunkLayout(vectors.elements, ranks), block),
       chunk_elements(ChunkLayout(vectors.elements, ranks).chunk(0).elements()),
       bytes(code_bits(name) / 8.0 + 4.0 / block),
-      message("kadam-bench::message", codec.message().total_bytes() / sizeof(std::uint32_t)),
-      reply("kadam-bench::reply", codec.message().piece(0).bytes / sizeof(std::uint32_t)) {
+      message(
+          allocate_zeros<std::uint32_t>({}, "kadam-bench::message", words_of(codec.message().total_bytes()))),
+      reply(
+          allocate_zeros<std::uint32_t>({}, "kadam-bench::reply", words_of(codec.message().piece(0).bytes))) {
   const ExecutionSpace exec;
   fill(exec, vectors.error, 1e-3F, 4);
   codec.encode(exec, codec.message().map(), {}, vectors.error, message);

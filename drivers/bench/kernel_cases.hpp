@@ -3,6 +3,7 @@
 #pragma once
 
 #include <kadam/codec/block_codec.hpp>
+#include <kadam/collectives/sliced_chunks.hpp>
 #include <kadam/execution.hpp>
 #include <kadam/kernels/byte_moments.hpp>
 #include <kadam/kernels/number_format.hpp>

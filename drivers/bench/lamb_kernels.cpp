@@ -87,8 +87,9 @@ struct OnebitLambKernels {
         tensors(of_tensors),
         code("sign", of_all, ranks_of_step),
         table(segment_table(quarters(of_all.elements))),
-        fresh("kadam-bench::fresh", static_cast<std::size_t>(of_all.elements)),
-        before("kadam-bench::message_before", code.message.extent(0)) {
+        fresh(allocate<float>({}, "kadam-bench::fresh", of_all.elements)),
+        before(allocate_zeros<std::uint32_t>({}, "kadam-bench::message_before",
+                                             words_of(code.codec.message().total_bytes()))) {
     Kokkos::deep_copy(fresh, 1e-6F);
     rule.fresh = FreshVariance::make(0.9, 0.999);
     rule.eps = static_cast<float>(lamb_eps);

@@ -27,8 +27,8 @@ double bytes_of(const std::string& code) {
 KernelCase encode_moving_average(const Vectors& vectors, const std::string& code) {
   const BlockCodec codec = codec_of(vectors, code);
   const ByteError<MemorySpace> error{
-      Vector<std::uint8_t>("kadam-bench::error_codes", static_cast<std::size_t>(vectors.elements)),
-      Vector<float>("kadam-bench::error_steps", static_cast<std::size_t>(codec.message().map().blocks))};
+      allocate_zeros<std::uint8_t>({}, "kadam-bench::error_codes", vectors.elements),
+      allocate_zeros<float>({}, "kadam-bench::error_steps", codec.message().map().blocks)};
   return {fmt::format("encode {}, moving average", code), 6.0 + 8.0 / gradient_block + bytes_of(code),
           vectors.elements, Limit::update, [&vectors, codec, error](const auto& exec) {
             codec.encode(exec, codec.message().map(), vectors.gradient, 1.0F, {}, error, Ema::make(0.8),
@@ -39,8 +39,8 @@ KernelCase encode_moving_average(const Vectors& vectors, const std::string& code
 /// Of the messages that the owner of a chunk of d/4 elements receives.
 KernelCase mean(const Vectors& vectors, const std::string& code) {
   const BlockCodec codec = codec_of(vectors, code);
-  const auto words = ranks * codec.message().piece(0).bytes / sizeof(std::uint32_t);
-  const Words<MemorySpace> received("kadam-bench::received", words);
+  const auto received =
+      allocate<std::uint32_t>({}, "kadam-bench::received", ranks * words_of(codec.message().piece(0).bytes));
   Kokkos::deep_copy(received, 0x3a83126fU);  // 1e-3 where it is a scale, any code elsewhere
   return {fmt::format("decode_mean of {}, {}", ranks, code), ranks * bytes_of(code) + 4.0,
           ChunkLayout(vectors.elements, ranks).chunk(0).elements(), Limit::update,
@@ -50,7 +50,7 @@ KernelCase mean(const Vectors& vectors, const std::string& code) {
 }
 
 std::vector<KernelCase> conversions(const Vectors& vectors) {
-  const Vector<std::uint16_t> halves("kadam-bench::halves", static_cast<std::size_t>(vectors.elements));
+  const auto halves = allocate_zeros<std::uint16_t>({}, "kadam-bench::halves", vectors.elements);
   return {{"write_copy, bf16", 6.0, vectors.elements, Limit::update,
            [&vectors](const auto& exec) {
              write_copy<ExecutionSpace, MemorySpace>(exec, vectors.x, HalfCopy<MemorySpace>(vectors.model));

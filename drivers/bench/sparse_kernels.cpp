@@ -86,7 +86,7 @@ struct Received {
   Received(const Vectors& vectors, std::int64_t elements, double density)
       : message(elements, select_block, density),
         stride(static_cast<std::int64_t>(message.total_bytes() / sizeof(std::uint32_t))),
-        words("kadam-bench::messages", static_cast<std::size_t>(ranks * stride)) {
+        words(allocate_zeros<std::uint32_t>({}, "kadam-bench::messages", ranks * stride)) {
     const ExecutionSpace exec;
     for (int rank = 0; rank < ranks; ++rank) {
       fill(exec, vectors.error, 1e-3F, 10U + static_cast<std::uint32_t>(rank));
@@ -121,7 +121,7 @@ KernelCase accumulate(const Vectors& vectors, const Received& received, double d
 KernelCase region_mean(const Vectors& vectors, double density) {
   const std::int64_t elements = (vectors.elements + Received::ranks - 1) / Received::ranks;
   const SparseMessages<MemorySpace> messages = Received(vectors, elements, density).all();
-  const Vector<float> mean("kadam-bench::mean", static_cast<std::size_t>(elements));
+  const auto mean = allocate_zeros<float>({}, "kadam-bench::mean", elements);
   return {name_of("owner's sparse mean of 8", density), 4.0 + Received::ranks * density * entry_bytes,
           elements, Limit::update,
           [messages, mean](const auto& exec) { mean_of_messages(exec, messages, mean); }};
@@ -147,7 +147,7 @@ KernelCase clear(const Vectors& vectors, const Received& received, double densit
 
 /// Clears a byte per element, and counts.
 KernelCase overlap(const Vectors& vectors, const Received& received, double density) {
-  const Vector<std::uint8_t> senders("kadam-bench::senders", static_cast<std::size_t>(vectors.elements));
+  const auto senders = allocate_zeros<std::uint8_t>({}, "kadam-bench::senders", vectors.elements);
   return {name_of("support_overlap of 8", density), 2.0 + Received::ranks * density * entry_bytes,
           vectors.elements, Limit::update, [messages = received.all(), senders](const auto& exec) {
             (void)support_overlap(exec, messages, senders);
