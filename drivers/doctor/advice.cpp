@@ -105,6 +105,12 @@ std::vector<std::string> advice(const Findings& findings) {
         "muon and of transformers, take about ten times as long. Set OMP_WAIT_POLICY=passive, or install an "
         "OpenBLAS that uses OpenMP (Debian: libopenblas0-openmp).");
   }
+  if (findings.lacks_huge_pages) {
+    all.emplace_back(
+        "/sys/kernel/mm/transparent_hugepage/enabled says never: vectors have pages of 4 KiB, and steps take "
+        "up "
+        "to a sixth longer. Ask your administrator for madvise.");
+  }
   advise_on_cores(findings, all);
   advise_on_network(findings, all);
   return all;

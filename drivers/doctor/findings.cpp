@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <string_view>
 #include <thread>
 
@@ -61,6 +63,13 @@ bool blas_competes(int openmp_threads) {
 #endif
 }
 
+/// Whether Linux refuses huge pages to memory that asks for them.
+bool lacks_huge_pages() {
+  std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
+  const std::string words{std::istreambuf_iterator<char>(file), {}};
+  return words.find("[never]") != std::string::npos;
+}
+
 /// The lowest rank that shares this one's memory.
 double first_of_node(Communicator& communicator) {
   const double own = communicator.rank();
@@ -92,6 +101,7 @@ Findings look_around(Communicator& communicator) {
   findings.device = !kernels_run_on_host;
   findings.parallel = findings.device || std::string_view(ExecutionSpace::name()) != "Serial";
   findings.blas_competes = !findings.device && findings.parallel && blas_competes(own.threads);
+  findings.lacks_huge_pages = !findings.device && lacks_huge_pages();
   findings.staged = communicator.stages_through_host();
   findings.two_levels = communicator.has_two_levels();
   findings.threads_may_exchange = communicator.allows_threads();

@@ -27,6 +27,7 @@ struct Findings {
   bool device = false;                ///< kernels run on a GPU
   bool parallel = true;               ///< kernels run on a GPU, or in a space with threads
   bool blas_competes = false;         ///< OpenBLAS has threads of its own beside OpenMP's, on rank 0
+  bool lacks_huge_pages = false;      ///< vectors on a CPU have pages of 4 KiB, on the node of rank 0
   bool staged = false;                ///< messages pass through host memory
   bool two_levels = false;            ///< exchanges have two levels
   bool threads_may_exchange = false;  ///< several threads at a time, as with MPI_THREAD_MULTIPLE

@@ -78,6 +78,9 @@ TEST(Advice, SpeaksOfLevelsThreadsAndStaging) {
   findings = healthy();
   findings.blas_competes = true;
   expect_advice(findings, "OMP_WAIT_POLICY=passive");
+  findings = healthy();
+  findings.lacks_huge_pages = true;
+  expect_advice(findings, "transparent_hugepage/enabled says never");
 }
 
 TEST(SelfTest, PassesOnOneRank) {
