@@ -107,9 +107,8 @@ std::vector<std::string> advice(const Findings& findings) {
   }
   if (findings.lacks_huge_pages) {
     all.emplace_back(
-        "/sys/kernel/mm/transparent_hugepage/enabled says never: vectors have pages of 4 KiB, and steps take "
-        "up "
-        "to a sixth longer. Ask your administrator for madvise.");
+        "/sys/kernel/mm/transparent_hugepage/enabled says never: vectors have pages of 4 KiB, and steps "
+        "take up to a sixth longer. Ask your administrator for madvise.");
   }
   advise_on_cores(findings, all);
   advise_on_network(findings, all);
