@@ -10,6 +10,8 @@ import sys
 def optimizers(program):
     """{name: kind} from `kadam-doctor --optimizers --json`. program: any program of the same build."""
     doctor = pathlib.Path(program).with_name("kadam-doctor")
+    if not doctor.exists():
+        sys.exit(f"kadam: {program} needs kadam-doctor in its folder, which lists the optimizers of the build")
     listed = subprocess.run([doctor, "--optimizers", "--json"], stdout=subprocess.PIPE, text=True, check=True)
     return {one["name"]: one for one in json.loads(listed.stdout)}
 

@@ -214,11 +214,14 @@ def refuses_in_words():
     with tempfile.TemporaryDirectory() as name:
         train = program(pathlib.Path(name) / "kadam-train", TRAIN)
         program(pathlib.Path(name) / "kadam-doctor", DOCTOR)
+        (pathlib.Path(name) / "alone").mkdir()
+        without_doctor = program(pathlib.Path(name) / "alone" / "kadam-train", TRAIN)
         for wrong, word in ((["--rates", "fast"], "fast"), (["--rates", "1gbit+50"], "1gbit+50"), (["--steps", "5"], "multiple"),
                             (["--algorithms", "sgd", "--program", train], "no algorithm sgd; choose from adam, lamb"),
                             (["--workloads", "mnist"], "mnist"), (["--loss", "cnn=low"], "low"),
                             (["--loss", "0.5"], "0.5"), (["--speed"], "--speed"), (["--hosts"], "a value"),
-                            (["--program", "/nowhere"], "/nowhere")):
+                            (["--program", "/nowhere"], "/nowhere"),
+                            (["--program", without_doctor], "needs kadam-doctor")):
             refused = subprocess.run([SCRIPTS / "bench_network.sh", *wrong], capture_output=True, text=True, check=False,
                                      stdin=subprocess.DEVNULL, timeout=30)
             expect(refused.returncode == 1 and refused.stderr.count("\n") == 1 and refused.stdout == ""
