@@ -51,7 +51,7 @@ KOKKOS_FORCEINLINE_FUNCTION void encode_factor_block(const Member& member, const
   }
   constexpr std::int64_t width = elements_per_word<Q>;
   const std::int64_t first_code = first_word + (Q::has_scale ? 1 : 0);
-  member.for_each((count + width - 1) / width, [&](const std::int64_t w) {
+  member.for_each(words_holding<Q>(count), [&](const std::int64_t w) {
     std::uint32_t word = 0;
     for (std::int64_t e = 0; e < Kokkos::min(std::int64_t{width}, count - w * width); ++e) {
       float& value = values[w * width + e];

@@ -220,7 +220,7 @@ struct EncodeWithMovingAverageError {
   KOKKOS_FORCEINLINE_FUNCTION void pack_part(const HostBlockMember& member, std::int64_t first_word,
                                              unsigned char* codes, std::int64_t count) const {
     constexpr std::int64_t width = elements_per_word<Q>;
-    const std::int64_t words = (count + width - 1) / width;
+    const std::int64_t words = words_holding<Q>(count);
     for (std::int64_t k = count; k < words * width; ++k) codes[k] = 0;
     member.for_each_part(words * width, [&](const std::int64_t first, const std::int64_t inside) {
       pack_codes<Q::bits>(inside * Q::bits / 8, codes + first,

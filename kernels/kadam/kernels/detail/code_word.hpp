@@ -17,6 +17,12 @@ namespace kadam::detail {
 template <Quantiser Q>
 inline constexpr std::int64_t elements_per_word = 32 / Q::bits;
 
+/// Number of words that hold the codes of `elements` elements.
+template <Quantiser Q>
+[[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION constexpr std::int64_t words_holding(std::int64_t elements) {
+  return (elements + elements_per_word<Q> - 1) / elements_per_word<Q>;
+}
+
 /// The code of element `element` of a word, 0 <= element < elements_per_word<Q>.
 template <Quantiser Q>
 KOKKOS_FORCEINLINE_FUNCTION std::uint32_t code_at(std::uint32_t word, std::int64_t element) {
@@ -80,7 +86,7 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_value_of_words(const HostBlockMember& 
                                                          float scale, const Function& function) {
   constexpr std::int64_t width = elements_per_word<Q>;
   const CodesOfWord<Q> codes;
-  member.for_each((count + width - 1) / width, [&](const std::int64_t w) {
+  member.for_each(words_holding<Q>(count), [&](const std::int64_t w) {
     const std::uint32_t word = words[w];
     with_count<width>(count - w * width, [&](const std::int64_t inside) {
       KADAM_SIMD

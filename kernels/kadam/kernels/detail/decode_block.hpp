@@ -130,7 +130,7 @@ struct DecodeBlock {
         for_each_value(member, quantiser, &message(block.first_word + first_word), count, scale,
                        [&](const std::int64_t k, const float value) { typed_apply(first + k, value); });
       } else {
-        member.for_each((count + width - 1) / width, [&](const std::int64_t w) {
+        member.for_each(words_holding<Q>(count), [&](const std::int64_t w) {
           decode_word(typed_apply, block, first_word + w, scale, from, to);
         });
       }

@@ -244,7 +244,7 @@ struct EncodeBlock {
           return;
         }
       }
-      member.for_each((count + width - 1) / width,
+      member.for_each(words_holding<Q>(count),
                       [&](const std::int64_t w) { pack_word(block, first_word + w, scale, h); });
     });
   }

@@ -73,7 +73,7 @@ class HeldCodes {
                                          std::uint32_t* words) const {
     constexpr std::int64_t width = elements_per_word<Q>;
     member.barrier();
-    member.for_each((count + width - 1) / width, [&](const std::int64_t w) {
+    member.for_each(words_holding<Q>(count), [&](const std::int64_t w) {
       const Code* const codes = codes_ + w * width;
       const std::int64_t inside = count - w * width;
       words[w] = Member::is_whole || inside >= width ? whole_word(codes) : part_of_word(codes, inside);

@@ -82,11 +82,6 @@ struct MeanOfMessages {
     return Q::has_scale ? number_in(message[scale_word]) : 0.0F;
   }
 
-  /// Words that hold the codes of `elements` elements.
-  [[nodiscard]] static KOKKOS_FORCEINLINE_FUNCTION constexpr std::int64_t words_of(std::int64_t elements) {
-    return (elements + elements_per_word<Q> - 1) / elements_per_word<Q>;
-  }
-
   /// Prefetches `words` words of every message, if there are as many. A processor foresees what a thread
   /// reads of a few messages, not of 64.
   KOKKOS_FORCEINLINE_FUNCTION void prefetch_messages(std::int64_t first_word, std::int64_t words) const {
@@ -97,7 +92,7 @@ struct MeanOfMessages {
   }
 
   /// The next part of a message, or the next line of 64 bytes if a part is shorter.
-  static constexpr std::int64_t words_ahead = Kokkos::max(words_of(tile_elements), std::int64_t{16});
+  static constexpr std::int64_t words_ahead = Kokkos::max(words_holding<Q>(tile_elements), std::int64_t{16});
 
   /// function(first, length, sum) for each part of a block: sum[k] is the sum over all ranks of the values of
   /// element first + k of the block.
@@ -111,7 +106,7 @@ struct MeanOfMessages {
     }
     member.for_each_part(block.elements, [&](const std::int64_t in_block, const std::int64_t count) {
       const std::int64_t first_word = block.first_word + in_block / elements_per_word<Q>;
-      prefetch_messages(first_word + words_ahead, words_of(count));
+      prefetch_messages(first_word + words_ahead, words_holding<Q>(count));
       float sum[tile_elements];
       if constexpr (uses_tables) {
         for (std::int64_t rank = 0; rank < ranks; rank += tables_at_a_time * ranks_of_table) {
@@ -167,7 +162,7 @@ struct MeanOfMessages {
     std::int64_t stride = stride_words;
     if constexpr (Q::bits == 1) {
       for (std::int64_t t = 0; t < used; ++t) {
-        index_signs(rank + 4 * t, first_word, words_of(count), signs + t * indices_of_part);
+        index_signs(rank + 4 * t, first_word, words_holding<Q>(count), signs + t * indices_of_part);
       }
       indices = signs;
       stride = indices_of_part;
