@@ -38,16 +38,17 @@ TEST_P(Growth, OfBytesIsThePlans) {
   }
 }
 
-/// LoCo's parameters and the results of two levels are gathered in one message each, without pieces.
+/// Parameters of shards are gathered in one message each, without pieces.
 TEST_P(Growth, OfMessagesIsThePlans) {
   for (const std::string& name : optimizer_names()) {
     const GrowthResult result = measured(name, GetParam(), 1);
-    if (name == "loco") {
+    if (optimizer_traits(name).shards) {
       EXPECT_LE(result.messages, result.planned_messages);
     } else {
       EXPECT_EQ(result.messages, result.planned_messages) << name;
     }
-    EXPECT_GE(result.messages, name.starts_with("local") ? 0.25 * (GetParam() - 1) : GetParam() - 1) << name;
+    EXPECT_GE(result.messages, has_option(name, "sync_interval") ? 0.25 * (GetParam() - 1) : GetParam() - 1)
+        << name;
   }
 }
 
