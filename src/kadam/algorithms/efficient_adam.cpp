@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/algorithms/efficient_adam.hpp>
-#include <kadam/kernels/adam_direction.hpp>
 #include <kadam/kernels/element_of.hpp>
+#include <kadam/kernels/factored_variance.hpp>
 
 namespace kadam {
 namespace {

@@ -5,6 +5,7 @@
 #include <kadam/algorithms/algorithm.hpp>
 #include <kadam/algorithms/factored_variance.hpp>
 #include <kadam/algorithms/grouped_mean.hpp>
+#include <kadam/kernels/adam_direction.hpp>
 
 namespace kadam {
 

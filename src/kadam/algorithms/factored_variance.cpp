@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/algorithms/factored_variance.hpp>
+#include <kadam/kernels/factored_variance.hpp>
 
 #include <cstddef>
 #include <string>

@@ -5,7 +5,8 @@
 #include <kadam/algorithms/algorithm.hpp>
 #include <kadam/collectives/dense_mean.hpp>
 #include <kadam/collectives/phases.hpp>
-#include <kadam/kernels/factored_variance.hpp>
+#include <kadam/kernels/adam_update.hpp>
+#include <kadam/kernels/variance_factors.hpp>
 #include <kadam/layout/tensor_layout.hpp>
 #include <kadam/options/option_fields.hpp>
 #include <kadam/state/state_fields.hpp>

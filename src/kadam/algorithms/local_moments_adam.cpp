@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/algorithms/local_moments_adam.hpp>
-#include <kadam/kernels/adam_direction.hpp>
 #include <kadam/kernels/delayed_mean.hpp>
 #include <kadam/kernels/element_of.hpp>
+#include <kadam/kernels/factored_variance.hpp>
 
 #include <algorithm>
 #include <cmath>

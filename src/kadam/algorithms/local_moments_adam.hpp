@@ -8,6 +8,7 @@
 #include <kadam/collectives/dense_mean.hpp>
 #include <kadam/collectives/phases.hpp>
 #include <kadam/collectives/sparse_mean.hpp>
+#include <kadam/kernels/adam_direction.hpp>
 #include <kadam/state/state_fields.hpp>
 
 #include <string_view>

@@ -9,6 +9,7 @@
 #include <kadam/cost/cost.hpp>
 #include <kadam/execution.hpp>
 #include <kadam/kernels/low_rank.hpp>
+#include <kadam/kernels/low_rank_matrix.hpp>
 #include <kadam/kernels/ordered_sum.hpp>
 #include <kadam/layout/tensor_layout.hpp>
 #include <kadam/state/state_fields.hpp>
