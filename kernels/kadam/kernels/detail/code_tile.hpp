@@ -118,7 +118,7 @@ KOKKOS_FORCEINLINE_FUNCTION void encode_tile(const Q& quantiser, float* KOKKOS_R
       h[k] -= known.decode(code, scale);
       codes[k] = static_cast<unsigned char>(code);
     }
-    const std::int64_t used_bytes = 4 * ((count * Q::bits + 31) / 32);
+    const std::int64_t used_bytes = 4 * words_holding<Q>(count);
     pack_codes<Q::bits>(used_bytes, codes, reinterpret_cast<unsigned char*>(words));
   }
 }
