@@ -3,6 +3,7 @@
 #include <bench/kernel_cases.hpp>
 #include <kadam/algorithms/algorithm.hpp>
 #include <kadam/algorithms/frozen_momentum.hpp>
+#include <kadam/kernels/active_mask.hpp>
 
 #include <fmt/format.h>
 
@@ -35,14 +36,33 @@ double bytes_of_error(const Bfloat16Errors<MemorySpace>& /*error*/) {
   return 2 * sizeof(Bfloat16);
 }
 
+/// One element in 64 has no variance, here and there, as weights of dead units have none.
+struct OneIn64Inactive {
+  KOKKOS_FUNCTION bool operator()(const std::int64_t i) const { return (i / 64 * 29 + i) % 64 != 0; }
+};
+
+ActiveMask<MemorySpace> one_in_64_inactive(const Vectors& vectors) {
+  const Words<MemorySpace> words(
+      "kadam-bench::mask", static_cast<std::size_t>(ActiveMask<MemorySpace>::words_for(vectors.elements)));
+  fill_active_mask(ExecutionSpace(), words, vectors.elements, OneIn64Inactive{});
+  return {words};
+}
+
+/// That are read of a mask, per element.
+double bytes_of_mask(const ActiveMask<MemorySpace>& active) {
+  return active.all_active() ? 0.0 : 1.0 / 8.0;
+}
+
 /// y = ema(m, g) fused in, with m in the message of the step before: reads g and the error, writes the error.
 template <class Error>
 KernelCase encode(const std::string& title, const Vectors& vectors, const Code& code,
-                  const Numbers<MemorySpace>& gradient, const Error& error) {
+                  const Numbers<MemorySpace>& gradient, const Error& error,
+                  const ActiveMask<MemorySpace>& active = {}) {
   const auto bytes_of_gradient = static_cast<double>(bytes_per_number(gradient.format()));
-  return {"encode " + code.name + ", " + title, bytes_of_gradient + bytes_of_error(error) + 2 * code.bytes,
-          vectors.elements, Limit::update, [code, gradient, error](const auto& exec) {
-            code.codec.encode(exec, code.codec.message().map(), momentum_of(gradient, code), {}, error,
+  return {"encode " + code.name + ", " + title,
+          bytes_of_gradient + bytes_of_error(error) + 2 * code.bytes + bytes_of_mask(active),
+          vectors.elements, Limit::update, [code, gradient, error, active](const auto& exec) {
+            code.codec.encode(exec, code.codec.message().map(), momentum_of(gradient, code), active, error,
                               code.message);
           }};
 }
@@ -57,10 +77,11 @@ KernelCase reduce(const Vectors& vectors, const Code& code) {
 }
 
 /// Reads v and x, writes x.
-KernelCase decode(const Vectors& vectors, const Code& code) {
-  return {"decode " + code.name + ", update fused", 12.0 + code.bytes, vectors.elements, Limit::update,
-          [&vectors, code, update = update_of(vectors, {})](const auto& exec) {
-            code.codec.decode(exec, code.message, {}, 0, vectors.elements, update);
+KernelCase decode(const std::string& title, const Vectors& vectors, const Code& code,
+                  const ActiveMask<MemorySpace>& active = {}) {
+  return {"decode " + code.name + ", " + title, 12.0 + code.bytes + bytes_of_mask(active), vectors.elements,
+          Limit::update, [&vectors, code, active, update = update_of(vectors, {})](const auto& exec) {
+            code.codec.decode(exec, code.message, active, 0, vectors.elements, update);
           }};
 }
 
@@ -103,7 +124,10 @@ std::vector<KernelCase> codec_cases(const Vectors& vectors) {
   }
   for (const Code& code : codes) cases.push_back(reduce(vectors, code));
   for (const int ranks : {8, 64}) cases.push_back(reduce(vectors, Code("sign", vectors, ranks)));
-  for (const Code& code : codes) cases.push_back(decode(vectors, code));
+  for (const Code& code : codes) cases.push_back(decode("update fused", vectors, code));
+  const ActiveMask<MemorySpace> active = one_in_64_inactive(vectors);
+  cases.push_back(encode("1 in 64 inactive", vectors, sign, vectors.gradient, vectors.error, active));
+  cases.push_back(decode("1 in 64 inactive", vectors, sign, active));
   cases.push_back(encode("bf16 gradient", vectors, sign, vectors.bfloat16_gradient, vectors.error));
   cases.push_back(encode("bf16 errors", vectors, sign, vectors.gradient, errors_in_16_bits));
   cases.push_back(decode_with_copy(vectors, sign));

@@ -52,10 +52,29 @@ TYPED_TEST(ActiveMaskTest, HasTheBitsOfLongVectors) {
   }
 }
 
+TEST(ActiveMask, ARunEndsAtTheFirstElementThatIsNotAlike) {
+  const Kokkos::View<std::uint32_t*, Kokkos::HostSpace> words("words", 6);
+  // Active: [40, 110), and 150.
+  words(1) = ~0U << 8U;
+  words(2) = ~0U;
+  words(3) = (1U << 14U) - 1U;
+  words(4) = 1U << 22U;
+  const ActiveMask<Kokkos::HostSpace> mask{words, 0};
+  EXPECT_EQ(mask.run_from(0, 160), 40);
+  EXPECT_EQ(mask.run_from(39, 121), 1);
+  EXPECT_EQ(mask.run_from(40, 120), 70);
+  EXPECT_EQ(mask.run_from(41, 9), 9);
+  EXPECT_EQ(mask.run_from(110, 50), 40);
+  EXPECT_EQ(mask.run_from(150, 10), 1);
+  const ActiveMask<Kokkos::HostSpace> shifted{words, 5};
+  EXPECT_EQ(shifted.run_from(35, 100), 70);
+}
+
 TEST(ActiveMask, AnEmptyMaskIsAllActive) {
   const ActiveMask<Kokkos::HostSpace> mask;
   EXPECT_TRUE(mask.all_active());
   EXPECT_EQ(mask.word(12345), ~0U);
+  EXPECT_EQ(mask.run_from(7, 1000), 1000);
 }
 
 }  // namespace

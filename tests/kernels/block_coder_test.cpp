@@ -119,6 +119,15 @@ void encode_decode_equals_reference(const Q& quantiser, reference::Code code, st
   Kokkos::fence();
   const auto got = test::to_host(decoded);
   const auto kept = test::to_host(error);
+  const auto on_host = test::to_host(words);
+  const auto code_of = [&](const std::size_t i) {
+    const auto element = static_cast<std::int64_t>(i);
+    const BlockMap::Block its = message.map().block(message.map().block_of(element));
+    constexpr std::int64_t width = detail::elements_per_word<Q>;
+    const std::int64_t place = element - its.first_element;
+    return detail::code_at<Q>(on_host[static_cast<std::size_t>(its.first_word + place / width)],
+                              place % width);
+  };
   const auto scaled = test::to_host(by_segment);
   segments.for_each_element([&](const std::int64_t segment, const std::size_t i) {
     const auto scale = static_cast<float>(segments.factors[static_cast<std::size_t>(segment)].lr_scale);
@@ -133,6 +142,7 @@ void encode_decode_equals_reference(const Q& quantiser, reference::Code code, st
     } else {
       ASSERT_EQ(kept[i], 0.0F) << where;
       ASSERT_EQ(got[i], 0.0F) << where;
+      ASSERT_EQ(code_of(i), 0U) << where;  // on CPU and GPU: their messages are equal bit for bit
     }
   }
 }

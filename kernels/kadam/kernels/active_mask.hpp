@@ -50,6 +50,17 @@ struct ActiveMask {
     if (k < count) inactive |= ~word(first + k) & ((1U << static_cast<unsigned>(count - k)) - 1U);
     return inactive == 0;
   }
+
+  /// Number of consecutive elements from `first` on, at most `limit`, that are active if `first` is, and
+  /// inactive if it is not.
+  [[nodiscard]] KOKKOS_INLINE_FUNCTION std::int64_t run_from(std::int64_t first, std::int64_t limit) const {
+    const std::uint32_t as_first = (*this)(first) ? ~std::uint32_t{0} : 0U;
+    std::int64_t length = 0;
+    for (int alike = 32; alike == 32 && length < limit; length += alike) {
+      alike = Kokkos::countr_zero(word(first + length) ^ as_first);
+    }
+    return Kokkos::min(length, limit);
+  }
 };
 
 namespace detail {

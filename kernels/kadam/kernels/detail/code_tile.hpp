@@ -106,6 +106,12 @@ KOKKOS_FORCEINLINE_FUNCTION void encode_tile(const Q& quantiser, float* KOKKOS_R
       words[w] |= code << static_cast<unsigned>(k - 32 * w);
       h[k] -= quantiser.decode(code, scale);
     }
+  } else if constexpr (Q::bits == 32) {
+    KADAM_SIMD
+    for (std::int64_t k = 0; k < count; ++k) {
+      words[k] = quantiser.encode(h[k], scale);
+      h[k] -= quantiser.decode(words[k], scale);
+    }
   } else {
     unsigned char codes[tile_elements];
     if (count < tile_elements) {

@@ -23,14 +23,17 @@ template <Quantiser Q>
   return (elements + elements_per_word<Q> - 1) / elements_per_word<Q>;
 }
 
+/// The bits of the first code of a word.
+template <Quantiser Q>
+inline constexpr std::uint32_t code_mask = Q::bits == 32 ? ~0U : (std::uint32_t{1} << (Q::bits % 32)) - 1U;
+
 /// The code of element `element` of a word, 0 <= element < elements_per_word<Q>.
 template <Quantiser Q>
 KOKKOS_FORCEINLINE_FUNCTION std::uint32_t code_at(std::uint32_t word, std::int64_t element) {
   if constexpr (Q::bits == 32) {
     return word;
   } else {
-    constexpr std::uint32_t mask = (std::uint32_t{1} << Q::bits) - 1U;
-    return (word >> static_cast<unsigned>(element * Q::bits)) & mask;
+    return (word >> static_cast<unsigned>(element * Q::bits)) & code_mask<Q>;
   }
 }
 

@@ -29,8 +29,8 @@ struct DecodeBlock {
   std::int64_t end;
   Apply apply;
 
-  /// One thread works in tiles; word by word in a tile that begins before the wanted elements, or has an
-  /// inactive element.
+  /// One thread works in tiles. In a tile that begins before the wanted elements, or has an inactive element,
+  /// it decodes all values first, then updates runs of elements that are alike.
   KOKKOS_FUNCTION void operator()(const HostBlockMember& member, const std::int64_t index) const {
     const BlockMap::Block block = map.block(index);
     const float scale = scale_of(block);
@@ -125,48 +125,40 @@ struct DecodeBlock {
     member.for_each_part(wanted, [&](const std::int64_t in_wanted, const std::int64_t count) {
       const std::int64_t in_block = skipped + in_wanted;
       const std::int64_t first = block.first_element + in_block;
-      const std::int64_t first_word = in_block / width;
+      const std::uint32_t* const words = &message(block.first_word + in_block / width);
       if (first >= from && active.all_active_in(first, count)) {
-        for_each_value(member, quantiser, &message(block.first_word + first_word), count, scale,
+        for_each_value(member, quantiser, words, count, scale,
                        [&](const std::int64_t k, const float value) { typed_apply(first + k, value); });
       } else {
-        member.for_each(words_holding<Q>(count), [&](const std::int64_t w) {
-          decode_word(typed_apply, block, first_word + w, scale, from, to);
-        });
+        float values[tile_elements];
+        for_each_value(member, quantiser, words, count, scale,
+                       [&values](const std::int64_t k, const float value) { values[k] = value; });
+        decode_runs(member, typed_apply, values, first, Kokkos::max(first, from), first + count);
       }
     });
+  }
+
+  /// Updates the elements [from, to) run by run; values[0] is that of element `first`.
+  template <class TypedApply>
+  KOKKOS_FORCEINLINE_FUNCTION void decode_runs(const HostBlockMember& member, const TypedApply& typed_apply,
+                                               const float* values, std::int64_t first, std::int64_t from,
+                                               std::int64_t to) const {
+    while (from < to) {
+      const std::int64_t length = active.run_from(from, to - from);
+      if (active(from)) {
+        const float* const of_run = values + (from - first);
+        member.for_each(length, [&](const std::int64_t k) { typed_apply(from + k, of_run[k]); });
+      } else {
+        member.for_each(length, [&](const std::int64_t k) { leave(typed_apply, from + k); });
+      }
+      from += length;
+    }
   }
 
   /// Calls the update for an inactive element, if it has such a function.
   template <class TypedApply>
   KOKKOS_FORCEINLINE_FUNCTION static void leave(const TypedApply& typed_apply, const std::int64_t i) {
     if constexpr (requires { typed_apply.inactive(i); }) typed_apply.inactive(i);
-  }
-
-  template <class TypedApply>
-  KOKKOS_FORCEINLINE_FUNCTION void decode_word(const TypedApply& typed_apply, const BlockMap::Block& block,
-                                               std::int64_t w, float scale, std::int64_t from,
-                                               std::int64_t to) const {
-    constexpr std::int64_t width = elements_per_word<Q>;
-    const std::int64_t first = block.first_element + w * width;
-    const std::uint32_t word = message(block.first_word + w);
-    const std::uint32_t activity = active.word(first);
-    const std::int64_t length = Kokkos::min(width, block.elements - w * width);
-    if (length == width && activity == ~0U && first >= from && first + width <= to) {
-      for (std::int64_t e = 0; e < width; ++e) {
-        typed_apply(first + e, quantiser.decode(code_at<Q>(word, e), scale));
-      }
-      return;
-    }
-    for (std::int64_t e = 0; e < length; ++e) {
-      const std::int64_t i = first + e;
-      if (i < from || i >= to) continue;
-      if (((activity >> static_cast<unsigned>(e)) & 1U) != 0) {
-        typed_apply(i, quantiser.decode(code_at<Q>(word, e), scale));
-      } else {
-        leave(typed_apply, i);
-      }
-    }
   }
 };
 

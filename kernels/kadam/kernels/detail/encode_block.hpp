@@ -148,6 +148,40 @@ struct EncodeBlock {
     });
   }
 
+  /// The same for values[k], of element first + k, by one thread. Only words with an inactive element cost
+  /// anything.
+  KOKKOS_FORCEINLINE_FUNCTION void silence_inactive(std::int64_t first, std::int64_t count,
+                                                    float* values) const {
+    if (active.all_active()) return;
+    const CodesOfWord<SignQuantiser> bits;
+    for (std::int64_t k = 0; k < count; k += 32) {
+      const std::uint32_t activity = active.word(first + k);
+      if (activity == ~0U) continue;
+      with_count<32>(count - k, [&](const std::int64_t inside) {
+        KADAM_SIMD
+        for (std::int64_t e = 0; e < inside; ++e) {
+          values[k + e] = bits.at(activity, e) != 0 ? values[k + e] : 0.0F;
+        }
+      });
+    }
+  }
+
+  /// The codes of inactive elements among `count` from element `first` on, whose codes are in `words`, <- 0.
+  KOKKOS_FORCEINLINE_FUNCTION void clear_inactive(std::int64_t first, std::int64_t count,
+                                                  std::uint32_t* words) const {
+    constexpr std::int64_t width = elements_per_word<Q>;
+    for (std::int64_t w = 0; w < words_holding<Q>(count); ++w) {
+      const std::uint32_t activity = active.word(first + w * width);
+      if constexpr (Q::bits == 1) {
+        words[w] &= activity;
+      } else {
+        std::uint32_t kept = 0;
+        for (unsigned e = 0; e < width; ++e) kept |= ((activity >> e) & 1U) << (e * Q::bits);
+        words[w] &= kept * code_mask<Q>;
+      }
+    }
+  }
+
   /// Computes the scale from the statistic of each thread and writes it to the message. When it returns, all
   /// threads have read their inputs, also those from a message that the new one overwrites.
   template <class Member>
@@ -186,12 +220,7 @@ struct EncodeBlock {
     source.compensate(member, block, h, [&](const std::int64_t in_block, const std::int64_t count) {
       float* const of_part = h + in_block;
       prefetch_of_next(block, in_block, early_share(count));
-      if (!active.all_active()) {
-        const std::int64_t first = block.first_element + in_block;
-        member.for_each(count, [&](const std::int64_t k) {
-          if (!active(first + k)) of_part[k] = 0.0F;
-        });
-      }
+      silence_inactive(block.first_element + in_block, count, of_part);
       if constexpr (Q::has_scale) {
         if constexpr (Q::reduces_by_max) {
           statistic.add(member, count, [of_part](const std::int64_t k) { return Kokkos::fabs(of_part[k]); });
@@ -233,19 +262,15 @@ struct EncodeBlock {
   /// Writes the codes of h to the message; h <- the rounding error.
   KOKKOS_FORCEINLINE_FUNCTION void pack(const HostBlockMember& member, const BlockMap::Block& block,
                                         float scale, float* h) const {
-    constexpr std::int64_t width = elements_per_word<Q>;
     member.for_each_part(block.elements, [&](const std::int64_t in_block, const std::int64_t count) {
       const std::int64_t first = block.first_element + in_block;
-      const std::int64_t first_word = in_block / width;
       prefetch_of_next(block, in_block + early_share(count), count - early_share(count));
-      if constexpr (Q::bits <= 8) {
-        if (active.all_active_in(first, count)) {
-          encode_tile(quantiser, h + in_block, count, scale, &message(block.first_word + first_word));
-          return;
-        }
+      std::uint32_t* const words = &message(block.first_word + in_block / elements_per_word<Q>);
+      encode_tile(quantiser, h + in_block, count, scale, words);
+      if (!active.all_active_in(first, count)) {
+        silence_inactive(first, count, h + in_block);
+        clear_inactive(first, count, words);
       }
-      member.for_each(words_holding<Q>(count),
-                      [&](const std::int64_t w) { pack_word(block, first_word + w, scale, h); });
     });
   }
 
@@ -263,23 +288,6 @@ struct EncodeBlock {
     if (first + count > map.elements) return;
     prefetch(error.data() + first, count);
     if constexpr (requires { source.load.prefetch(first, count); }) source.load.prefetch(first, count);
-  }
-
-  KOKKOS_FORCEINLINE_FUNCTION void pack_word(const BlockMap::Block& block, std::int64_t w, float scale,
-                                             float* h) const {
-    constexpr std::int64_t width = elements_per_word<Q>;
-    float* const of_word = h + w * width;
-    const std::uint32_t activity = active.word(block.first_element + w * width);
-    std::uint32_t word = 0;
-    with_count<width>(block.elements - w * width, [&](const std::int64_t count) {
-      for (std::int64_t e = 0; e < count; ++e) {
-        const std::uint32_t code = quantiser.encode(of_word[e], scale);
-        const bool is_active = ((activity >> static_cast<unsigned>(e)) & 1U) != 0;
-        of_word[e] = is_active ? of_word[e] - quantiser.decode(code, scale) : 0.0F;
-        word |= (is_active ? code : 0U) << static_cast<unsigned>(e * Q::bits);
-      }
-    });
-    message(block.first_word + w) = word;
   }
 };
 
