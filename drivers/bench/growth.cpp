@@ -86,7 +86,8 @@ std::size_t messages_of(const Transfer& transfer, int receivers, std::size_t pie
   if (transfer.bytes == 0 || receivers < 1) return 0;
   const auto others = static_cast<std::size_t>(receivers);
   const std::size_t each = (transfer.bytes + others - 1) / others;
-  return others * ((each + piece_bytes - 1) / piece_bytes);
+  return others *
+         std::max((each + piece_bytes - 1) / piece_bytes, static_cast<std::size_t>(transfer.least_messages));
 }
 
 GrowthResult measure_growth(const GrowthCase& one) {

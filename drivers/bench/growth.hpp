@@ -40,7 +40,8 @@ struct GrowthResult {
 };
 
 /// Number of messages of a transfer to `receivers` ranks: equal lengths, each in pieces of at most
-/// piece_bytes. Worked number: 450 kB to 3 ranks in pieces of 60 KiB are 9.
+/// piece_bytes, and in transfer.least_messages at least. Worked number: 450 kB to 3 ranks in pieces of 60 KiB
+/// are 9.
 [[nodiscard]] std::size_t messages_of(const Transfer& transfer, int receivers, std::size_t piece_bytes);
 
 /// Takes steps as rank 0 over a LoneRankTransport. Options: a warm-up of 2 steps, rounds of 4 local steps.

@@ -73,7 +73,8 @@ double transfer_seconds(const Network& network, int ranks, const Transfer& trans
 
 double message_seconds(const Network& network, int ranks, const Transfer& transfer) {
   if (ranks <= 1 || transfer.bytes == 0) return 0.0;
-  return (goes_by_doubling(transfer) ? doublings(ranks) : ranks - 1) * network.message_seconds;
+  if (goes_by_doubling(transfer)) return doublings(ranks) * network.message_seconds;
+  return (ranks - 1) * static_cast<double>(transfer.least_messages) * network.message_seconds;
 }
 
 const std::vector<Kernel>& calibrated_kernels() {

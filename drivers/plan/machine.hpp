@@ -38,7 +38,7 @@ struct Network {
 /// Seconds of a transfer in which each of n ranks sends transfer.bytes, in equal messages directly to all
 /// others:
 ///
-///   latency + (n - 1) message + max(g out / link, in / node)
+///   latency + (n - 1) least_messages message + max(g out / link, in / node)
 ///
 /// with g ranks on a host, which share its link. Of a rank's bytes, out = bytes (n - g)/(n - 1) leave the
 /// host and in = bytes - out stay. latency is the network's if the ranks span hosts, else the node's. An

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <memory>
 #include <string>
@@ -117,12 +118,44 @@ TEST(LoneRank, FormsTwoLevels) {
   EXPECT_THROW(LoneRankTransport(0, 6, sent, 4), std::invalid_argument);
 }
 
+[[nodiscard]] bool sends_sparse_messages(const std::string& optimizer, std::int64_t d) {
+  OptionMap options;
+  const std::string& warmup = optimizer_traits(optimizer).warmup;
+  if (!warmup.empty()) options[warmup] = std::int64_t{1};
+  const AlgorithmCost cost = optimizer_cost(optimizer, options, d, Arrangement::flat(2));
+  return std::any_of(cost.phases.begin(), cost.phases.end(), [](const StepPhase& phase) {
+    return std::any_of(phase.exchanges.begin(), phase.exchanges.end(), [](const PlannedExchange& exchange) {
+      return std::any_of(exchange.transfers.begin(), exchange.transfers.end(),
+                         [](const Transfer& transfer) { return transfer.traffic == Traffic::sparse; });
+    });
+  });
+}
+
+/// A rank sends slices while it selects; to many ranks, fewer of them.
+TEST(GrowthOfLongVectors, OfSparseMessagesIsThePlans) {
+  constexpr std::int64_t d = std::int64_t{1} << 20U;
+  int optimizers = 0;
+  for (const std::string& name : optimizer_names()) {
+    if (!sends_sparse_messages(name, d)) continue;
+    ++optimizers;
+    const GrowthResult of_two = measure_growth({name, d, 2, 1, 8, 1});
+    const GrowthResult of_many = measure_growth({name, d, 512, 1, 8, 1});
+    EXPECT_EQ(of_two.messages, of_two.planned_messages) << name;
+    EXPECT_EQ(of_many.messages, of_many.planned_messages) << name;
+    EXPECT_GT(of_two.messages, of_many.messages / 511) << name;
+  }
+  EXPECT_GT(optimizers, 0);
+}
+
 TEST(MessagesOfATransfer, ByHand) {
   const Transfer transfer{Pattern::all_to_all, Traffic::compressed, 450000};
   EXPECT_EQ(messages_of(transfer, 3, std::size_t{60} << 10U), 9U);
   EXPECT_EQ(messages_of(transfer, 1023, std::size_t{60} << 10U), 1023U);
   EXPECT_EQ(messages_of({Pattern::all_gather, Traffic::dense, 0}, 3, 1000), 0U);
   EXPECT_EQ(messages_of(transfer, 0, 1000), 0U);
+  const Transfer in_slices{Pattern::all_gather, Traffic::sparse, 450000, true, 5};
+  EXPECT_EQ(messages_of(in_slices, 3, std::size_t{60} << 10U), 15U);
+  EXPECT_EQ(messages_of(in_slices, 3, 10000), 45U);
 }
 
 TEST(GrowthLines, HaveWhatWasCounted) {

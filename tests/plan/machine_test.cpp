@@ -60,6 +60,8 @@ TEST(MessageSeconds, AreThoseOfTheirNumber) {
   const Network network = hundred_megabit();  // 10 us a message
   EXPECT_NEAR(message_seconds(network, 8, {Pattern::all_to_all, Traffic::dense, 1400000}), 70e-6, 1e-12);
   EXPECT_NEAR(message_seconds(network, 8, {Pattern::all_gather, Traffic::control, 700}), 30e-6, 1e-12);
+  EXPECT_NEAR(message_seconds(network, 8, {Pattern::all_gather, Traffic::sparse, 1400000, true, 5}), 350e-6,
+              1e-12);
   EXPECT_EQ(message_seconds(network, 8, {Pattern::all_to_all, Traffic::dense, 0}), 0.0);
   EXPECT_EQ(message_seconds(network, 1, {Pattern::all_to_all, Traffic::dense, 1000}), 0.0);
 }

@@ -41,6 +41,8 @@ struct Transfer {
   std::size_t bytes = 0;  ///< that the rank sends to all others together, as Communicator counts them
   /// Whether every rank exchanges with every other one also in two levels.
   bool has_one_level = false;
+  /// The messages that each receiver gets, however short they are.
+  std::int64_t least_messages = 1;
 };
 
 /// What a collective costs a rank in one call, and holds: known from its layout before anything is allocated.
