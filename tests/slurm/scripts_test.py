@@ -50,10 +50,12 @@ def slurm(*words, **options):
     return done.stdout
 
 
-def wait_for(condition, what, seconds=120):
+def wait_for(condition, what, job=None, seconds=120):
+    """If nothing comes, also says how `job` is by then."""
     end = time.monotonic() + seconds
     while not condition():
-        expect(time.monotonic() < end, "waited in vain for", what)
+        if time.monotonic() >= end:
+            expect(False, "waited in vain for", what, *([job.shown(), job.log()] if job else []))
         time.sleep(0.1)
 
 
@@ -99,7 +101,7 @@ class Job:
 
     def completes(self):
         wait_for(lambda: self.state() not in ("PENDING", "RUNNING", "COMPLETING", "REQUEUED", "several"),
-                 f"the end of {self.shown()}")
+                 "the end", self)
         expect(self.state() == "COMPLETED", self.state(), self.log())
         return self.log()
 
@@ -204,7 +206,7 @@ def stops_at_mistakes(folder, config):
     """What is wrong is wrong the next time as well: the job is not queued again."""
     job = Job(folder, "requeue.sbatch", ["--ntasks-per-node=1", "--cpus-per-task=1"], ["--set", "training.stepz=1"],
               KADAM_CONFIG=config, KADAM_RUN=folder / "wrong")
-    wait_for(lambda: job.state() == "FAILED", f"a refusal: {job.shown()}")
+    wait_for(lambda: job.state() == "FAILED", "a refusal", job)
     expect(job.restarts() == 0 and "training.stepz" in job.log(), job.shown(), job.log())
 
 
@@ -246,10 +248,10 @@ class Survivor:
 
     def lose_a_node(self):
         metrics = self.run / "metrics.jsonl"
-        wait_for(lambda: metrics.exists() and metrics.stat().st_size > 0, f"steps of the survivor: {self.job.shown()}")
+        wait_for(lambda: metrics.exists() and metrics.stat().st_size > 0, "steps of the survivor", self.job)
         done = lab("lose", self.LOST)
         expect(done.returncode == 0, done)
-        wait_for(lambda: "2 of 3 ranks go on after step" in self.job.log(), f"the others: {self.job.shown()}")
+        wait_for(lambda: "2 of 3 ranks go on after step" in self.job.log(), "the others", self.job)
         self.newcomer = self.submit(["--nodelist=n2", "--nodes=1"], "--join")
 
     def goes_on(self):
@@ -303,7 +305,7 @@ class Disturbed:
 
     def go_on_to_the_end(self):
         for run, job in self.jobs.items():
-            wait_for(lambda: job.restarts() > 0, f"{run} to be queued again: {job.shown()}\n{job.log()}")
+            wait_for(lambda: job.restarts() > 0, f"{run} to be queued again", job)
         expect(self.newest_step("asked") > 0, "nothing was saved on a signal", self.jobs["asked"].log())
         for run in "warned", "asked":
             # 128 + 15 or 9: a rank that was ended because others were quicker to end with 75. 128 + 10 would be the
