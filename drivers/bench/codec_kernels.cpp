@@ -28,7 +28,7 @@ Bfloat16Errors<MemorySpace> short_errors(const Vectors& vectors) {
   return {allocate_zeros<Bfloat16>({}, "kadam-bench::short_errors", vectors.elements), 1};
 }
 
-/// That are read and written of an error.
+/// The bytes that are read and written of an error, per element.
 double bytes_of_error(const Vector<float>& /*error*/) {
   return 2 * sizeof(float);
 }
@@ -48,7 +48,7 @@ ActiveMask<MemorySpace> one_in_64_inactive(const Vectors& vectors) {
   return {words};
 }
 
-/// That are read of a mask, per element.
+/// The bytes that are read of a mask, per element.
 double bytes_of_mask(const ActiveMask<MemorySpace>& active) {
   return active.all_active() ? 0.0 : 1.0 / 8.0;
 }

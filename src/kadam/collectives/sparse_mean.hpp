@@ -56,7 +56,7 @@ class SparseMeanLayout {
 
   /// The most elements of a slice, whole blocks: one slice travels while this rank selects from the next. On
   /// a CPU 2^19, or one block if that is longer; more where a rank would send over 512 messages to all.
-  /// Worked number: d = 2^22, blocks of 4096, own: 2^19 for 2 to 74 ranks, 2^21 for 256, d for 1024.
+  /// Worked number: d = 2^22, blocks of 4096, own: 2^19 for 2 to 65 ranks, 2^21 for 256, d for 1024.
   [[nodiscard]] std::int64_t slice_elements() const;
 
   /// The cost of one delivery on a CPU with this number of threads, or on a GPU if it is 0.
