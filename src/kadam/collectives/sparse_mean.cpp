@@ -146,19 +146,16 @@ Kernel SparseMeanLayout::selection() const {
   return selects_together() ? cost::top_k_all_percent : cost::top_k_percent;
 }
 
-std::int64_t SparseMeanLayout::slice_elements() const {
+std::int64_t SparseMeanLayout::slice_blocks() const {
   const SparseMap& map = message_.map();
-  if (map.elements == 0) return 0;
-  std::int64_t blocks = std::max(longest_slice / map.block_elements, std::int64_t{1});
-  if (!has_owners() && ranks_ > 1) {
-    const std::int64_t most_slices = std::max(most_short_messages / (ranks_ - 1), std::int64_t{1});
-    blocks = std::max(blocks, (map.blocks + most_slices - 1) / most_slices);
-  }
-  return blocks * map.block_elements;
+  const std::int64_t blocks = std::max(longest_slice / map.block_elements, std::int64_t{1});
+  if (has_owners() || ranks_ == 1) return blocks;
+  const std::int64_t most_slices = std::max(most_short_messages / (ranks_ - 1), std::int64_t{1});
+  return std::max(blocks, (map.blocks + most_slices - 1) / most_slices);
 }
 
-std::int64_t SparseMeanLayout::slices_of(std::int64_t elements) const {
-  return elements == 0 ? 0 : (elements + slice_elements() - 1) / slice_elements();
+std::int64_t SparseMeanLayout::slices_of(const SparseMap& part) const {
+  return part.blocks == 0 ? 0 : (part.blocks + slice_blocks() - 1) / slice_blocks();
 }
 
 Cost SparseMeanLayout::cost(std::int64_t threads) const {
@@ -188,25 +185,25 @@ Cost SparseMeanLayout::cost(std::int64_t threads) const {
 void SparseMeanLayout::add_sum_by_all(std::int64_t threads, Cost& cost) const {
   const SparseMap& map = message_.map();
   const std::size_t to_others = message_.total_bytes() * static_cast<std::size_t>(ranks_ - 1);
-  cost.transfers = {{Pattern::all_gather, Traffic::sparse, to_others, true, slices_of(map.elements)}};
+  cost.transfers = {{Pattern::all_gather, Traffic::sparse, to_others, true, slices_of(map)}};
   cost.work.push_back({cost::sparse_sum, static_cast<double>(map.entries() * ranks_)});
   cost.memory.workspace_bytes += sizeof(float) * static_cast<std::size_t>(sparse_sum_elements(threads, map));
 }
 
 void SparseMeanLayout::add_sum_by_owners(Cost& cost) const {
   const std::size_t own = received_bytes();
-  const std::int64_t region = own_region().elements();
-  const std::int64_t entries = message_.map_of(own_region()).entries();
-  const std::int64_t slices = slices_of(region);
+  const SparseMap map = message_.map_of(own_region());
+  const auto region = static_cast<double>(map.elements);
+  const std::int64_t slices = slices_of(map);
   cost.transfers = {
       {Pattern::all_to_all, Traffic::sparse, message_.total_bytes() - own, true, slices},
       {Pattern::all_gather, Traffic::sparse, static_cast<std::size_t>(ranks_ - 1) * own, true, slices}};
-  cost.work.push_back({cost::sparse_sum, static_cast<double>(entries * ranks_)});
-  cost.work.push_back({cost::scale, static_cast<double>(region)});
-  cost.work.push_back({selection(), static_cast<double>(region)});
+  cost.work.push_back({cost::sparse_sum, static_cast<double>(map.entries() * ranks_)});
+  cost.work.push_back({cost::scale, region});
+  cost.work.push_back({selection(), region});
   cost.work.push_back({cost::sparse_apply, static_cast<double>(message_.map().entries())});
   cost.memory.workspace_bytes +=
-      2 * message_.total_bytes() + sizeof(float) * static_cast<std::size_t>(own_region().elements());
+      2 * message_.total_bytes() + sizeof(float) * static_cast<std::size_t>(map.elements);
 }
 
 SparseMean::SparseMean(const ExecutionSpace& exec, const SparseOptions& options, std::int64_t elements,
@@ -307,8 +304,8 @@ void SparseMean::deliver_by_owners(const ExecutionSpace& exec, Phases& phases, c
 void SparseMean::cut_into_slices(std::size_t piece_bytes) {
   const SparseMap& map = layout_.message().map();
   const auto block_bytes = static_cast<std::size_t>(map.full.bytes());
-  const std::size_t blocks = std::min(
-      piece_bytes / block_bytes, static_cast<std::size_t>(layout_.slice_elements() / map.block_elements));
+  const std::size_t blocks =
+      std::min(piece_bytes / block_bytes, static_cast<std::size_t>(layout_.slice_blocks()));
   const auto region_of = [&](int r) {
     return layout_.has_owners() ? layout_.message().region(layout_.ranks(), r)
                                 : ElementRange{0, map.elements};

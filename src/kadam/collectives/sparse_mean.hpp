@@ -54,17 +54,17 @@ class SparseMeanLayout {
   /// The bytes from the received message of one rank to that of the next: received_bytes() in whole words.
   [[nodiscard]] std::size_t stride_bytes() const;
 
-  /// The most elements of a slice, whole blocks: one slice travels while this rank selects from the next. On
-  /// a CPU 2^19, or one block if that is longer; more where a rank would send over 512 messages to all.
-  /// Worked number: d = 2^22, blocks of 4096, own: 2^19 for 2 to 65 ranks, 2^21 for 256, d for 1024.
-  [[nodiscard]] std::int64_t slice_elements() const;
+  /// The most select blocks of a slice: one slice travels while this rank selects from the next. On a CPU
+  /// 2^19 elements, or one block if that is longer; more where a rank would send over 512 messages to all.
+  /// Worked number: d = 2^22, blocks of 4096, own: 128 blocks for 2 to 65 ranks, 512 for 256, all for 1024.
+  [[nodiscard]] std::int64_t slice_blocks() const;
 
   /// The cost of one delivery on a CPU with this number of threads, or on a GPU if it is 0.
   [[nodiscard]] Cost cost(std::int64_t threads) const;
 
  private:
   [[nodiscard]] Kernel selection() const;
-  [[nodiscard]] std::int64_t slices_of(std::int64_t elements) const;
+  [[nodiscard]] std::int64_t slices_of(const SparseMap& part) const;
   void add_sum_by_all(std::int64_t threads, Cost& cost) const;
   void add_sum_by_owners(Cost& cost) const;
 
