@@ -10,6 +10,11 @@
 #include <cstdint>
 #include <string_view>
 
+/// Defined where a fused multiply-add is one instruction: elsewhere it is a slow function.
+#if defined(__FP_FAST_FMA) || defined(__FMA__) || defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+#define KADAM_FUSED_MULTIPLY_ADD
+#endif
+
 namespace kadam {
 
 /// A code of the block coder: a stateless rule that turns a block into one scale and one code of fixed width
@@ -51,7 +56,7 @@ struct SignQuantiser {
     // exact in double, so a fused multiply-add rounds as a sum does.
     const double size = Kokkos::fabs(static_cast<double>(h));
     const double factor = rule == SignScale::rms ? size : 1.0;
-#if defined(__FP_FAST_FMA) || defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+#if defined(KADAM_FUSED_MULTIPLY_ADD)
     return Kokkos::fma(size, factor, sum);
 #else
     return sum + size * factor;
@@ -72,20 +77,27 @@ struct SignQuantiser {
 
 namespace detail {
 
-/// Returns value / unit, for many values and one unit. Requires |value| <= 448 unit. A quotient of 0 may lose
-/// its sign.
+/// Returns value / unit, for many values and one unit. Requires 2^-126 <= unit, as every scale has it but 0,
+/// and |value| <= 448 unit. A quotient of 0 may lose its sign, and one below 2^-100 may be off in its last
+/// bit: no code depends on either.
 ///
-/// A division on a GPU has a branch for rare cases. So a GPU multiplies by 1 / unit, which it computes once
-/// for all values, and corrects the product: the result is the same to the last bit (Markstein 1990). Both
-/// numbers are scaled by one power of two first, so that no rare case is left.
+/// A division takes a vector unit as long as ten products, and on a GPU it has a branch for rare cases. So
+/// this multiplies by 1 / unit, which is computed once for all values, and corrects the product: the result
+/// is that of a division (Markstein 1990). Both numbers are scaled by one power of two first, so that no rare
+/// case is left. Nothing here is a choice between numbers: compilers would make a loop for each, and some of
+/// these without vectors. A processor without a fused multiply-add divides.
 [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float quotient(float value, float unit) {
-  KOKKOS_IF_ON_DEVICE(
-      (const float factor = unit < 0x1p-64F ? 0x1p64F : (unit > 0x1p64F ? 0x1p-64F : 1.0F);
-       const float scaled = unit * factor;  // infinite if the unit is, and then the quotient is 0
-       const float inverse = 1.0F / scaled; const float finite = Kokkos::fmin(scaled, 0x1p127F);
-       const float near = value * factor * inverse;
-       return Kokkos::fma(Kokkos::fma(-near, finite, value * factor), inverse, near);))
-  KOKKOS_IF_ON_HOST((return value / unit;))
+#if defined(KADAM_FUSED_MULTIPLY_ADD)
+  constexpr std::int32_t infinity = 0xff << 23;
+  const auto bits = Kokkos::min(Kokkos::bit_cast<std::int32_t>(unit), infinity - 1);
+  const auto factor = Kokkos::bit_cast<float>(infinity - (bits & infinity));
+  const float scaled = Kokkos::bit_cast<float>(bits) * factor;  // at least 2, below 4
+  const float inverse = 1.0F / (unit * factor);                 // 0 if the unit is infinite
+  const float near = value * factor * inverse;
+  return Kokkos::fma(Kokkos::fma(-near, scaled, value * factor), inverse, near);
+#else
+  return value / unit;
+#endif
 }
 
 }  // namespace detail
