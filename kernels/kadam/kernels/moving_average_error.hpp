@@ -151,26 +151,37 @@ struct EncodeWithMovingAverageError {
     const float old_step = error.steps(index);
     float h[kept_elements];
     float e[kept_elements];
-    unsigned char codes[kept_elements];
+    unsigned char unpacked[kept_elements];
+    // Where the codes of a part go: those of 8 bits into the message, others into a room, to be packed.
+    const auto place_of_codes = [&](const std::int64_t first) {
+      if constexpr (Q::bits < 8) {
+        return static_cast<unsigned char*>(unpacked);
+      } else {
+        return bytes_of_message(block, first);
+      }
+    };
 
-    const auto compensate = [&](const std::int64_t first, const std::int64_t count) {
+    // A function(k) that computes h[k] and e[k] of element first + k and returns h[k].
+    const auto compensate = [&](const std::int64_t first) {
       const auto* const g = &numbers(first);
       const std::uint8_t* const stored = &error.codes(first);
-      member.for_each(count, [&](const std::int64_t k) {
+      return [&, g, stored, first](const std::int64_t k) {
         const float old = ErrorCode{}.decode(stored[k], old_step);
         const bool takes_part = is_active(first + k);
         h[k] = takes_part ? factor * to_float(g[k]) + old : 0.0F;
         e[k] = takes_part ? old : 0.0F;
-      });
+        return h[k];
+      };
     };
-    float scale = 0.0F;
-    const auto send = [&](const std::int64_t count) {
-      const float known = scale;
-      member.for_each(count, [&](const std::int64_t k) {
-        const std::uint32_t sent = code.encode(h[k], known);
+    // A function(k) that encodes h[k], and replaces e[k] by the new error and returns it.
+    const auto send = [&](const std::int64_t first, const float scale) {
+      unsigned char* const codes = place_of_codes(first);
+      return [&, codes, scale](const std::int64_t k) {
+        const std::uint32_t sent = code.encode(h[k], scale);
         codes[k] = static_cast<unsigned char>(sent);
-        e[k] = rule.unflushed(e[k], h[k] - code.decode(sent, known));
-      });
+        e[k] = rule.unflushed(e[k], h[k] - code.decode(sent, scale));
+        return e[k];
+      };
     };
     const bool is_long = block.elements > kept_elements;
     // function(first element, count) for parts of the block.
@@ -188,44 +199,51 @@ struct EncodeWithMovingAverageError {
     }
     HostBlockMember::Max largest;
     for_parts([&](const std::int64_t first, const std::int64_t count) {
-      compensate(first, count);
-      largest.add(member, count, [&](const std::int64_t k) { return Kokkos::fabs(h[k]); });
+      const auto input = compensate(first);
+      largest.add(member, count, [&](const std::int64_t k) { return Kokkos::fabs(input(k)); });
     });
-    scale = code.scale(static_cast<double>(largest.value(member)), block.elements);
+    const float scale = code.scale(static_cast<double>(largest.value(member)), block.elements);
     HostBlockMember::Max largest_error;
     for_parts([&](const std::int64_t first, const std::int64_t count) {
-      if (is_long) compensate(first, count);
-      send(count);
-      largest_error.add(member, count, [&](const std::int64_t k) { return Kokkos::fabs(e[k]); });
+      if (is_long) member.for_each(count, compensate(first));
+      const auto new_error = send(first, scale);
+      largest_error.add(member, count, [&](const std::int64_t k) { return Kokkos::fabs(new_error(k)); });
     });
     const float new_step =
         ErrorCode{}.scale(static_cast<double>(largest_error.value(member)), block.elements);
     for_parts([&](const std::int64_t first, const std::int64_t count) {
       if (is_long) {
-        compensate(first, count);
-        send(count);
+        member.for_each(count, compensate(first));
+        member.for_each(count, send(first, scale));
       }
       std::uint8_t* const stored = &error.codes(first);
       member.for_each(count, [&](const std::int64_t k) {
         stored[k] = static_cast<std::uint8_t>(ErrorCode{}.encode(e[k], new_step));
       });
-      pack_part(member, block.first_word + (first - begin) / elements_per_word<Q>, codes, count);
+      finish_codes(member, place_of_codes(first), count, bytes_of_message(block, first));
     });
     message(block.scale_word) = Kokkos::bit_cast<std::uint32_t>(scale);
     error.steps(index) = new_step;
   }
 
-  /// Packs `count` codes into the message, from `first_word` on; the rest of the last word is 0. Writes zeros
-  /// behind the codes, up to a whole word.
-  KOKKOS_FORCEINLINE_FUNCTION void pack_part(const HostBlockMember& member, std::int64_t first_word,
-                                             unsigned char* codes, std::int64_t count) const {
-    constexpr std::int64_t width = elements_per_word<Q>;
-    const std::int64_t words = words_holding<Q>(count);
-    for (std::int64_t k = count; k < words * width; ++k) codes[k] = 0;
-    member.for_each_part(words * width, [&](const std::int64_t first, const std::int64_t inside) {
-      pack_codes<Q::bits>(inside * Q::bits / 8, codes + first,
-                          reinterpret_cast<unsigned char*>(&message(first_word + first / width)));
-    });
+  /// The bytes of the message that hold the codes of a block from element `first` of the vector on.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION unsigned char* bytes_of_message(const BlockMap::Block& block,
+                                                                            std::int64_t first) const {
+    const std::int64_t word = block.first_word + (first - block.first_element) / elements_per_word<Q>;
+    return reinterpret_cast<unsigned char*>(&message(word));
+  }
+
+  /// Packs `count` codes into bytes of the message, unless they are there already; the rest of the last word
+  /// is 0. Writes zeros behind the codes, up to a whole word.
+  static KOKKOS_FORCEINLINE_FUNCTION void finish_codes(const HostBlockMember& member, unsigned char* codes,
+                                                       std::int64_t count, unsigned char* bytes) {
+    const std::int64_t used = words_holding<Q>(count) * elements_per_word<Q>;
+    for (std::int64_t k = count; k < used; ++k) codes[k] = 0;
+    if constexpr (Q::bits < 8) {
+      member.for_each_part(used, [&](const std::int64_t first, const std::int64_t inside) {
+        pack_codes<Q::bits>(inside * Q::bits / 8, codes + first, bytes + first * Q::bits / 8);
+      });
+    }
   }
 };
 

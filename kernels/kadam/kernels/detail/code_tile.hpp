@@ -69,14 +69,12 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_value(const HostBlockMember& member, c
   }
 }
 
-/// bytes[0, used_bytes) <- the packed codes: the reverse of unpack_codes(). Shape: codes has as many codes as
-/// these bytes hold.
+/// bytes[0, used_bytes) <- the packed codes, of 4 or 2 bits: the reverse of unpack_codes(). Shape: codes has
+/// as many codes as these bytes hold.
 template <int Bits>
 KOKKOS_FORCEINLINE_FUNCTION void pack_codes(std::int64_t used_bytes, const unsigned char* codes,
                                             unsigned char* KOKKOS_RESTRICT bytes) {
-  if constexpr (Bits == 8) {
-    for (std::int64_t b = 0; b < used_bytes; ++b) bytes[b] = codes[b];
-  } else if constexpr (Bits == 4) {
+  if constexpr (Bits == 4) {
     KADAM_SIMD
     for (std::int64_t b = 0; b < used_bytes; ++b) {
       bytes[b] = static_cast<unsigned char>(codes[2 * b] | (codes[2 * b + 1] << 4U));
@@ -113,10 +111,10 @@ KOKKOS_FORCEINLINE_FUNCTION void encode_tile(const Q& quantiser, float* KOKKOS_R
       h[k] -= quantiser.decode(words[k], scale);
     }
   } else {
-    unsigned char codes[tile_elements];
-    if (count < tile_elements) {
-      for (unsigned char& code : codes) code = 0;
-    }
+    // A code of 8 bits needs no packing. A copy of a few bytes would take as long as their codes.
+    auto* const bytes = reinterpret_cast<unsigned char*>(words);
+    unsigned char unpacked[tile_elements];
+    unsigned char* const codes = Q::bits == 8 ? bytes : unpacked;
     const Q known = quantiser;
     KADAM_SIMD
     for (std::int64_t k = 0; k < count; ++k) {
@@ -124,8 +122,9 @@ KOKKOS_FORCEINLINE_FUNCTION void encode_tile(const Q& quantiser, float* KOKKOS_R
       h[k] -= known.decode(code, scale);
       codes[k] = static_cast<unsigned char>(code);
     }
-    const std::int64_t used_bytes = 4 * words_holding<Q>(count);
-    pack_codes<Q::bits>(used_bytes, codes, reinterpret_cast<unsigned char*>(words));
+    const std::int64_t used_words = words_holding<Q>(count);
+    for (std::int64_t k = count; k < used_words * elements_per_word<Q>; ++k) codes[k] = 0;
+    if constexpr (Q::bits < 8) pack_codes<Q::bits>(4 * used_words, codes, bytes);
   }
 }
 

@@ -124,11 +124,13 @@ struct MeanOfMessages {
   KOKKOS_FORCEINLINE_FUNCTION void sum_of_values(const HostBlockMember& member, std::int64_t scale_word,
                                                  std::int64_t first_word, std::int64_t count,
                                                  float* KOKKOS_RESTRICT sum) const {
-    for (std::int64_t k = 0; k < tile_elements; ++k) sum[k] = 0.0F;
-    for (std::int64_t rank = 0; rank < ranks; ++rank) {
+    const auto add = [&](const std::int64_t rank, const auto& rule) {
       const std::uint32_t* message = messages.data() + rank * stride_words;
-      for_each_value(member, quantiser, message + first_word, count, scale_of(message, scale_word),
-                     [sum](const std::int64_t k, const float value) { sum[k] += value; });
+      for_each_value(member, quantiser, message + first_word, count, scale_of(message, scale_word), rule);
+    };
+    add(0, [sum](const std::int64_t k, const float value) { sum[k] = 0.0F + value; });  // +0, where it is -0
+    for (std::int64_t rank = 1; rank < ranks; ++rank) {
+      add(rank, [sum](const std::int64_t k, const float value) { sum[k] += value; });
     }
   }
 
