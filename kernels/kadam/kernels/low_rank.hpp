@@ -68,6 +68,11 @@ struct ValueOfM {
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION double operator()(const std::int64_t i) const {
     return scale * static_cast<double>(to_float(gradient[i])) + static_cast<double>(error[i]);
   }
+  /// Prefetches elements [first, first + count).
+  KOKKOS_FORCEINLINE_FUNCTION void prefetch(std::int64_t first, std::int64_t count) const {
+    detail::prefetch(gradient + first, count);
+    detail::prefetch(error + first, count);
+  }
 };
 
 /// Computes the partial sums of M Q for one row tile.
@@ -181,6 +186,9 @@ struct MultiplyByRight {
   }
 };
 
+/// A CPU prefetches a row of a tile so many rows ahead: a row is short, and the next one lies far away.
+inline constexpr std::int64_t rows_ahead = 2;
+
 /// The rows and columns of M in a tile, which is numbered among the tiles of all matrices.
 struct LowRankTile {
   std::int64_t row;
@@ -226,6 +234,7 @@ struct MultiplyByLeft {
     double sum[Width][LowRankMatrix::columns_of_tile] = {};
     for (std::int64_t row = 0; row < tile.rows; ++row) {
       const std::int64_t first = matrix.begin + (tile.row + row) * matrix.columns + tile.column;
+      if (row + rows_ahead < tile.rows) m.prefetch(first + rows_ahead * matrix.columns, tile.columns);
       double value[LowRankMatrix::columns_of_tile];
       KADAM_SIMD
       for (std::int64_t j = 0; j < tile.columns; ++j) value[j] = m(first + j);
@@ -274,27 +283,36 @@ struct SubtractLowRank {
   Kokkos::View<float*, MemorySpace> error;
   Kokkos::View<float*, MemorySpace> mean;
 
+  /// By one thread, row after row: in one loop up to eight columns of R and S, and the sums in registers; the
+  /// sums of more columns wait for the next eight in cache.
   KOKKOS_FUNCTION void operator()(const HostBlockMember& /*member*/, const std::int64_t index) const {
     const LowRankMatrix matrix = matrices.of_tile(&LowRankMatrix::tiles, index);
     const LowRankTile tile(matrix, index);
+    double taken[LowRankMatrix::columns_of_tile];
+    double given[LowRankMatrix::columns_of_tile];
     for (std::int64_t row = 0; row < tile.rows; ++row) {
       const std::int64_t first = matrix.begin + (tile.row + row) * matrix.columns + tile.column;
-      double taken[LowRankMatrix::columns_of_tile] = {};
-      double given[LowRankMatrix::columns_of_tile] = {};
-      for (std::int64_t c = 0; c < matrix.rank; ++c) {
-        const auto of_row = static_cast<double>(p(matrix.left + c * matrix.rows + tile.row + row));
-        const std::int64_t right = matrix.right + c * matrix.columns + tile.column;
-        KADAM_SIMD
-        for (std::int64_t j = 0; j < tile.columns; ++j) {
-          taken[j] += of_row * static_cast<double>(s(right + j));
-          given[j] += of_row * static_cast<double>(r(right + j));
-        }
+      if (row + rows_ahead < tile.rows) {
+        const std::int64_t ahead = first + rows_ahead * matrix.columns;
+        m.prefetch(ahead, tile.columns);
+        prefetch(mean.data() + ahead, tile.columns);
       }
-      KADAM_SIMD
-      for (std::int64_t j = 0; j < tile.columns; ++j) {
-        error(first + j) = static_cast<float>(m(first + j) - taken[j]);
-        mean(first + j) = static_cast<float>(given[j]);
+      std::int64_t c = 0;
+      for (; c + most_held_columns < matrix.rank; c += most_held_columns) {
+        add_columns<most_held_columns>(matrix, tile, row, c, taken, given,
+                                       [&](const std::int64_t j, const double taken_j, const double given_j) {
+                                         taken[j] = taken_j;
+                                         given[j] = given_j;
+                                       });
       }
+      with_width(matrix.rank - c, [&](const auto width) {
+        add_columns<decltype(width)::value>(
+            matrix, tile, row, c, taken, given,
+            [&](const std::int64_t j, const double taken_j, const double given_j) {
+              error(first + j) = static_cast<float>(m(first + j) - taken_j);
+              mean(first + j) = static_cast<float>(given_j);
+            });
+      });
     }
   }
 
@@ -312,6 +330,39 @@ struct SubtractLowRank {
   }
 
  private:
+  /// finish(j, taken, given) for every j of a row: the sums over the columns up to c + Width of R and S, if
+  /// `taken` and `given` hold those of the columns before c.
+  template <int Width, class Finish>
+  KOKKOS_FORCEINLINE_FUNCTION void add_columns(const LowRankMatrix& matrix, const LowRankTile& tile,
+                                               std::int64_t row, std::int64_t c, const double* taken,
+                                               const double* given, const Finish& finish) const {
+    double of_row[Width];
+    const float* of_s[Width];
+    const float* of_r[Width];
+    for (int k = 0; k < Width; ++k) {
+      const bool exists = c + k < matrix.rank;
+      const std::int64_t column = exists ? c + k : c;
+      of_row[k] = exists ? static_cast<double>(p(matrix.left + column * matrix.rows + tile.row + row)) : 0.0;
+      of_s[k] = &s(matrix.right + column * matrix.columns + tile.column);
+      of_r[k] = &r(matrix.right + column * matrix.columns + tile.column);
+    }
+    const auto visit = [&](const std::int64_t j, double taken_j, double given_j) {
+      KADAM_UNROLL
+      for (int k = 0; k < Width; ++k) {
+        taken_j += of_row[k] * static_cast<double>(of_s[k][j]);
+        given_j += of_row[k] * static_cast<double>(of_r[k][j]);
+      }
+      finish(j, taken_j, given_j);
+    };
+    if (c == 0) {
+      KADAM_SIMD
+      for (std::int64_t j = 0; j < tile.columns; ++j) visit(j, 0.0, 0.0);
+    } else {
+      KADAM_SIMD
+      for (std::int64_t j = 0; j < tile.columns; ++j) visit(j, taken[j], given[j]);
+    }
+  }
+
   template <int Width>
   KOKKOS_FORCEINLINE_FUNCTION void subtract(const LowRankMatrix& matrix, const LowRankTile& tile,
                                             std::int64_t j) const {
