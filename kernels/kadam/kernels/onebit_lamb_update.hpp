@@ -192,29 +192,17 @@ struct OnebitLambNorms {
   KOKKOS_FUNCTION void operator()(const HostBlockMember& member, const std::int64_t index) const {
     const auto tile = tiles.tiles(index);
     const float decay = lambda(tile.tensor);
-    HostBlockMember::Sum of_p;
-    HostBlockMember::Sum of_u;
-    HostBlockMember::Min of_inverse_ratio;
+    NormsOfThread norms;
     member.for_each_part(tile.end - tile.begin, [&](const std::int64_t in_tile, const std::int64_t count) {
       const std::int64_t first = tile.begin + in_tile;
-      const float* const x_of_part = x.data() + first;
-      float p[tile_elements];
-      float inverse_ratio[tile_elements];
       prefetch_next(first + count, count, decay > 0.0F);
-      take_part(member, tile.tensor, first, count, p, inverse_ratio);
       if (decay > 0.0F) {  // else nobody asks for the norms
-        of_p.add(member, count, [&](const std::int64_t k) {
-          const auto value = static_cast<double>(p[k]);
-          return value * value;
-        });
-        of_u.add(member, count, [&](const std::int64_t k) {
-          const auto u = static_cast<double>(p[k] + decay * x_of_part[k]);
-          return u * u;
-        });
+        take_part<true>(member, tile.tensor, decay, first, count, norms);
+      } else {
+        take_part<false>(member, tile.tensor, decay, first, count, norms);
       }
-      of_inverse_ratio.add(member, count, [&](const std::int64_t k) { return inverse_ratio[k]; });
     });
-    write(index, {of_p.value(member), of_u.value(member), of_inverse_ratio.value(member)});
+    write(index, {norms.of_p.value(member), norms.of_u.value(member), norms.of_inverse_ratio.value(member)});
   }
 
   /// By a team, element by element.
@@ -306,35 +294,55 @@ struct OnebitLambNorms {
     if (reads_x) prefetch(x.data() + first, count);
   }
 
-  /// p and the inverse ratio of roots of `count` elements from `first` on; w <- its average.
-  KOKKOS_FORCEINLINE_FUNCTION void take_part(const HostBlockMember& member, std::int64_t tensor,
-                                             std::int64_t first, std::int64_t count, float* p,
-                                             float* inverse_ratio) const {
+  struct NormsOfThread {
+    HostBlockMember::Sum of_p;
+    HostBlockMember::Sum of_u;
+    HostBlockMember::Min of_inverse_ratio;
+  };
+
+  /// Adds `count` elements from `first` on to the norms; w <- its average. One loop for roots, divisions and
+  /// sums: the sums are taken while the roots are under way.
+  template <bool has_decay>
+  KOKKOS_FORCEINLINE_FUNCTION void take_part(const HostBlockMember& member, std::int64_t tensor, float decay,
+                                             std::int64_t first, std::int64_t count,
+                                             NormsOfThread& norms) const {
     const float* const v_of_part = v.data() + first;
+    const float* const x_of_part = x.data() + first;
     float* const w = fresh.data() + first;
     const OnebitLambStep known = rule;
-    const auto finish = [=](const std::int64_t k, const float m_new, const float w_k) {
+    double* const p_squared = norms.of_p.partial;
+    double* const u_squared = norms.of_u.partial;
+    float inverse_ratio[tile_elements];
+    const auto finish = [=, &inverse_ratio](const std::int64_t k, const int lane, const float m_new,
+                                            const float w_k) {
       const RootOfVariance root(v_of_part[k], known.eps);
-      p[k] = root.direction(m_new);
       inverse_ratio[k] = root.inverse_ratio(w_k, known.eps);
+      if constexpr (has_decay) {
+        const float p = root.direction(m_new);
+        const auto u = static_cast<double>(p + decay * x_of_part[k]);
+        p_squared[lane] += static_cast<double>(p) * static_cast<double>(p);
+        u_squared[lane] += u * u;
+      }
     };
     if (frozen.is_kept(tensor) != 0) {
       const float* const m = momentum.m.data() + first;
-      member.for_each(count, [=](const std::int64_t k) { finish(k, m[k], w[k]); });
-      return;
+      member.for_each_in_lanes(count,
+                               [=](const std::int64_t k, const int lane) { finish(k, lane, m[k], w[k]); });
+    } else {
+      const float inverse_sigma = 1.0F / frozen.momentum_scale(tensor);
+      PartOfMomentum<Q, MemorySpace> after;
+      PartOfMomentum<Q, MemorySpace> before;
+      const float* const m_new = after.decode(member, momentum.after, first, count, inverse_sigma);
+      const float* const m = momentum.has_message_before() ? before.decode(member, momentum.vector_before(),
+                                                                           first, count, inverse_sigma)
+                                                           : momentum.m.data() + first;
+      member.for_each_in_lanes(count, [=](const std::int64_t k, const int lane) {
+        const float w_new = known.fresh(w[k], m[k], m_new[k]);
+        w[k] = v_of_part[k] > 0.0F ? w_new : w[k];
+        finish(k, lane, m_new[k], w_new);
+      });
     }
-    const float inverse_sigma = 1.0F / frozen.momentum_scale(tensor);
-    PartOfMomentum<Q, MemorySpace> after;
-    PartOfMomentum<Q, MemorySpace> before;
-    const float* const m_new = after.decode(member, momentum.after, first, count, inverse_sigma);
-    const float* const m = momentum.has_message_before()
-                               ? before.decode(member, momentum.vector_before(), first, count, inverse_sigma)
-                               : momentum.m.data() + first;
-    member.for_each(count, [=](const std::int64_t k) {
-      const float w_new = known.fresh(w[k], m[k], m_new[k]);
-      w[k] = v_of_part[k] > 0.0F ? w_new : w[k];
-      finish(k, m_new[k], w_new);
-    });
+    norms.of_inverse_ratio.add(member, count, [&](const std::int64_t k) { return inverse_ratio[k]; });
   }
 
   KOKKOS_FORCEINLINE_FUNCTION void write(std::int64_t index, const Shares& shares) const {

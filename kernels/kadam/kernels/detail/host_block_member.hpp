@@ -31,6 +31,18 @@ struct HostBlockMember {
     for (std::int64_t k = 0; k < count; ++k) function(k);
   }
 
+  /// function(k, lane of k) for every k in [0, count), for a loop that adds to several Sums. No call may
+  /// depend on another, but through the partial sum of its lane: the loop over the lanes is vectorised.
+  template <class Function>
+  static KOKKOS_FORCEINLINE_FUNCTION void for_each_in_lanes(std::int64_t count, const Function& function) {
+    std::int64_t k = 0;
+    for (; k + sum_lanes <= count; k += sum_lanes) {
+      KADAM_SIMD
+      for (int lane = 0; lane < sum_lanes; ++lane) function(k + lane, lane);
+    }
+    for (int lane = 0; k < count; ++k, ++lane) function(k, lane);
+  }
+
   /// A sum in double with a fixed number of partial sums, one per lane. Its order is the same for every
   /// vector length of the processor, and however the elements are cut into calls of add(), if the count of
   /// each call but the last is a multiple of `lanes`.
@@ -48,12 +60,8 @@ struct HostBlockMember {
     /// p <- function(p, k) for every k in [0, count), where p is the partial sum of lane k % lanes.
     template <class Function>
     KOKKOS_FORCEINLINE_FUNCTION void accumulate(std::int64_t count, const Function& function) {
-      std::int64_t k = 0;
-      for (; k + lanes <= count; k += lanes) {
-        KADAM_SIMD
-        for (int lane = 0; lane < lanes; ++lane) partial[lane] = function(partial[lane], k + lane);
-      }
-      for (int lane = 0; k < count; ++k, ++lane) partial[lane] = function(partial[lane], k);
+      for_each_in_lanes(
+          count, [&](const std::int64_t k, const int lane) { partial[lane] = function(partial[lane], k); });
     }
     [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION double value(const HostBlockMember& /*member*/) const {
       double total = 0.0;
