@@ -152,7 +152,8 @@ struct EncodeWithMovingAverageError {
     float h[kept_elements];
     float e[kept_elements];
     unsigned char unpacked[kept_elements];
-    // Where the codes of a part go: those of 8 bits into the message, others into a room, to be packed.
+    // Where the codes of a part go: those of 8 bits into the message, others into a room, from which they are
+    // packed.
     const auto place_of_codes = [&](const std::int64_t first) {
       if constexpr (Q::bits < 8) {
         return static_cast<unsigned char*>(unpacked);
@@ -220,7 +221,11 @@ struct EncodeWithMovingAverageError {
       member.for_each(count, [&](const std::int64_t k) {
         stored[k] = static_cast<std::uint8_t>(ErrorCode{}.encode(e[k], new_step));
       });
-      finish_codes(member, place_of_codes(first), count, bytes_of_message(block, first));
+      unsigned char* const codes = place_of_codes(first);
+      unsigned char* const bytes = bytes_of_message(block, first);
+      member.for_each_part(count, [&](const std::int64_t in_part, const std::int64_t inside) {
+        finish_codes<Q>(codes + in_part, inside, bytes + in_part * Q::bits / 8);
+      });
     });
     message(block.scale_word) = Kokkos::bit_cast<std::uint32_t>(scale);
     error.steps(index) = new_step;
@@ -231,19 +236,6 @@ struct EncodeWithMovingAverageError {
                                                                             std::int64_t first) const {
     const std::int64_t word = block.first_word + (first - block.first_element) / elements_per_word<Q>;
     return reinterpret_cast<unsigned char*>(&message(word));
-  }
-
-  /// Packs `count` codes into bytes of the message, unless they are there already; the rest of the last word
-  /// is 0. Writes zeros behind the codes, up to a whole word.
-  static KOKKOS_FORCEINLINE_FUNCTION void finish_codes(const HostBlockMember& member, unsigned char* codes,
-                                                       std::int64_t count, unsigned char* bytes) {
-    const std::int64_t used = words_holding<Q>(count) * elements_per_word<Q>;
-    for (std::int64_t k = count; k < used; ++k) codes[k] = 0;
-    if constexpr (Q::bits < 8) {
-      member.for_each_part(used, [&](const std::int64_t first, const std::int64_t inside) {
-        pack_codes<Q::bits>(inside * Q::bits / 8, codes + first, bytes + first * Q::bits / 8);
-      });
-    }
   }
 };
 

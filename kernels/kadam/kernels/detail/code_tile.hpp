@@ -90,6 +90,16 @@ KOKKOS_FORCEINLINE_FUNCTION void pack_codes(std::int64_t used_bytes, const unsig
   }
 }
 
+/// bytes <- the codes of a tile, packed, and 0 bits behind them up to a whole word. Codes of 8 bits are there
+/// already: codes is bytes. Writes zeros behind the codes. Shape: count <= tile_elements.
+template <Quantiser Q>
+KOKKOS_FORCEINLINE_FUNCTION void finish_codes(unsigned char* codes, std::int64_t count,
+                                              unsigned char* bytes) {
+  const std::int64_t words = words_holding<Q>(count);
+  for (std::int64_t k = count; k < words * elements_per_word<Q>; ++k) codes[k] = 0;
+  if constexpr (Q::bits < 8) pack_codes<Q::bits>(4 * words, codes, bytes);
+}
+
 /// words <- the codes of h[0, count), and 0 bits behind them; h[k] <- h[k] - its decoded code, the new error.
 /// Shape: count <= tile_elements.
 template <Quantiser Q>
@@ -122,9 +132,7 @@ KOKKOS_FORCEINLINE_FUNCTION void encode_tile(const Q& quantiser, float* KOKKOS_R
       h[k] -= known.decode(code, scale);
       codes[k] = static_cast<unsigned char>(code);
     }
-    const std::int64_t used_words = words_holding<Q>(count);
-    for (std::int64_t k = count; k < used_words * elements_per_word<Q>; ++k) codes[k] = 0;
-    if constexpr (Q::bits < 8) pack_codes<Q::bits>(4 * used_words, codes, bytes);
+    finish_codes<Q>(codes, count, bytes);
   }
 }
 
