@@ -77,9 +77,9 @@ struct SignQuantiser {
 
 namespace detail {
 
-/// Returns value / unit, for many values and one unit. Requires 2^-126 <= unit, as every scale has it but 0,
-/// and |value| <= 448 unit. A quotient of 0 may lose its sign, and one below 2^-100 may be off in its last
-/// bit: no code depends on either.
+/// Returns value / unit, for many values and one unit. Requires 2^-126 <= unit, as every scale has it but 0.
+/// A quotient of 0 may lose its sign, and one below 2^-100 may be off in its last bit: no code depends on
+/// either. One beyond 2^124 may be infinite or not a number.
 ///
 /// A division takes a vector unit as long as ten products, and on a GPU it has a branch for rare cases. So
 /// this multiplies by 1 / unit, which is computed once for all values, and corrects the product: the result
@@ -98,6 +98,14 @@ namespace detail {
 #else
   return value / unit;
 #endif
+}
+
+/// Returns min(|value| / unit, Limit), and 0 if the unit is 0. Requires a unit that is 0 or at least 2^-126.
+template <int Limit>
+[[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float clipped_quotient(float value, float unit) {
+  constexpr auto limit = static_cast<float>(Limit);
+  // In this order the smaller of the limit and of a quotient that is not a number is the limit.
+  return Kokkos::min(float{limit}, Kokkos::fabs(quotient(value, unit > 0.0F ? unit : 1.0F)));
 }
 
 }  // namespace detail
@@ -124,15 +132,11 @@ struct UniformQuantiser {
   }
   [[nodiscard]] KOKKOS_INLINE_FUNCTION std::uint32_t encode(float h, float step) const {
     // Codes are q + L, so that they are unsigned. With a step of 0 all are L.
-    // 1.5 2^23 + z has the integer nearest to z in its low bits, half to even; a z that is too large for that
-    // is clipped in any case. The clip is done on integers: all this vectorises.
+    // 1.5 2^23 + z has the integer nearest to z in its low bits, half to even. No branches: this vectorises.
     constexpr float shifter = 0x1.8p23F;
-    const auto zero = Kokkos::bit_cast<std::int32_t>(shifter);
-    const float quotient = detail::quotient(h, step > 0.0F ? step : 1.0F);
-    const auto rounded = Kokkos::bit_cast<std::int32_t>(quotient + shifter);
-    const std::int32_t below = Kokkos::min(rounded, zero + levels);
-    const std::int32_t clipped = Kokkos::max(below, zero - levels);
-    return static_cast<std::uint32_t>(clipped - (zero - levels));
+    const float size = detail::clipped_quotient<levels>(h, step);
+    return Kokkos::bit_cast<std::uint32_t>(Kokkos::copysign(size, h) + shifter) -
+           (Kokkos::bit_cast<std::uint32_t>(shifter) - static_cast<std::uint32_t>(levels));
   }
   [[nodiscard]] KOKKOS_INLINE_FUNCTION float decode(std::uint32_t code, float step) const {
     return static_cast<float>(static_cast<int>(code) - levels) * step;
@@ -161,8 +165,7 @@ struct Float8Quantiser {
   }
   [[nodiscard]] KOKKOS_INLINE_FUNCTION std::uint32_t encode(float h, float scale) const {
     // No branches, not for a scale of 0 either: all this vectorises.
-    const float quotient = detail::quotient(h, scale > 0.0F ? scale : 1.0F);
-    const float size = Kokkos::min(Kokkos::fabs(quotient), float{largest});
+    const float size = detail::clipped_quotient<static_cast<int>(largest)>(h, scale);
     // Below the smallest normal number codes are multiples of 2^-9, which is the unit in the last place of a
     // float32 of size 2^14.
     constexpr float shifter = 0x1p14F;
