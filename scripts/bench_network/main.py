@@ -120,7 +120,7 @@ def heading(panels, hosts):
 def document(panels, methods, losses, hosts):
     parts = [heading(panels, hosts)]
     for workload, rates in panels:
-        parts.append(f"## {workload.title}\n\nLoss that time is told to: {losses[workload.name]:g}.")
+        parts.append(f"## {workload.title}\n\nThe last columns count the steps and the time to a training loss of {losses[workload.name]:g}.")
         for rate, records in rates.items():
             parts.append(f"### {studies.title_of(rate)}\n\n{tables.table(records, methods)}")
     return "\n\n".join([*parts, tables.LEGEND.format(window=kadam_runs.WINDOW)]) + "\n"
