@@ -40,7 +40,7 @@ std::vector<Source> all_sources() {
       {cost::update_byte_moments_half, "adam_update, 8-bit moments, bf16"},
       {cost::lamb_update, "lamb_update"},
       {cost::dense_mean, "ordered_mean of 4", messages},
-      {cost::accumulate_direction, "accumulate_adam_direction"},
+      {cost::accumulate_adam_direction, "accumulate_adam_direction"},
       {cost::local_step, "local step of 0/1 Adam"},
       {cost::onebit_lamb_update, "onebit_lamb_ratios"},
       {cost::loco_mean, "decode_mean of 4, uniform4", messages},

@@ -24,7 +24,7 @@ struct CodedVector {
   BlockMap map;
   ConstWords<MemorySpace> message;  ///< of all chunks, one behind the other
 
-  /// Elements before the first one of decode()'s output that it overwrites.
+  /// The number of elements in front of its output that decode() may overwrite.
   static constexpr std::int64_t lead = detail::elements_per_word<Q> - 1;
 
   /// The part of the vector that lies in one block.
@@ -39,7 +39,7 @@ struct CodedVector {
     }
   };
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Part part(const BlockMap::Block& block) const {
-    return {quantiser, block.first_element, Q::has_scale ? number_in(message(block.scale_word)) : 0.0F,
+    return {quantiser, block.first_element, detail::scale_in<Q>(message, block.scale_word),
             &message(block.first_word)};
   }
 

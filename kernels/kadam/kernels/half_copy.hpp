@@ -110,7 +110,8 @@ struct WithCopy {
     }
     template <class... Rule>
     KOKKOS_FORCEINLINE_FUNCTION void inactive(const std::int64_t i, const Rule&... rule) const {
-      both.inactive(i, rule...);
+      both.update.inactive(i, rule...);
+      both.copy.template write_as<T>(i, both.update.x(i));
     }
     [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION auto load(const std::int64_t i) const requires
         requires(const Update& known) {

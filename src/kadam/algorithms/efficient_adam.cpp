@@ -35,7 +35,7 @@ void EfficientAdam::Options::validate(std::string_view owner) const {
 AlgorithmCost EfficientAdam::cost(const Options& options, const Problem& problem) {
   AlgorithmCost cost;
   cost.phases = {GroupedMean::phase("compressed", options.codec, problem, cost.memory)};
-  cost.phases.back().add({cost::accumulate_direction, problem.all()});
+  cost.phases.back().add({cost::accumulate_adam_direction, problem.all()});
   cost.memory.state_bytes += problem.vectors(options.factors_variance() ? 1 : 2);
   if (!options.factors_variance()) return cost;
   const std::vector<Tensor>& tensors = problem.layout.tensors();

@@ -4,6 +4,7 @@
 #include <kadam/kernels/delayed_mean.hpp>
 #include <kadam/kernels/element_of.hpp>
 #include <kadam/kernels/factored_variance.hpp>
+#include <kadam/wire/sparse_message.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -41,7 +42,7 @@ void LocalMomentsAdam::Options::describe(OptionFields& fields) {
   fields.add("warmup_steps", warmup_steps, Range::at_least(0), "dense steps at the beginning");
   fields.add("density", density, Range::above(0.0).up_to(1.0),
              "fraction of the residual's entries that is sent");
-  fields.add("select_block", select_block, Range::at_least(0).up_to(65536),
+  fields.add("select_block", select_block, Range::at_least(0).up_to(SparseMessage::largest_select_block),
              "length of the blocks whose largest elements are sent (0: one block of all elements)");
   add_variance(fields, variance);
   fields.add(
@@ -138,7 +139,7 @@ AlgorithmCost LocalMomentsAdam::cost(const Options& options, const Problem& prob
       SparseMeanLayout(options.sparse(), problem.elements(), ranks.ranks, ranks.rank).cost(problem.threads);
   const Cost kept = dense_subset_cost(ranks, problem.groups.dense);
   phase.add({cost::check, problem.all()});
-  phase.add({cost::accumulate_direction, problem.all()});
+  phase.add({cost::accumulate_adam_direction, problem.all()});
   phase.add(sparse, Hiding::nothing);
   phase.add(kept, Hiding::nothing);
   if (options.common.weight_decay > 0.0) phase.add({cost::scale, problem.all()});

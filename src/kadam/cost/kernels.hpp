@@ -42,8 +42,8 @@ inline constexpr Kernel update_byte_moments{"update_byte_moments", 16.06};  ///<
 inline constexpr Kernel update_byte_moments_half{"update_byte_moments_half", 14.06};  ///< and gradient in 16
 inline constexpr Kernel lamb_update{"lamb_update", 40.0};                             ///< dense LAMB
 inline constexpr Kernel dense_mean{"dense_mean", 5.0};  ///< the owner's sum; per element and message
-inline constexpr Kernel accumulate_direction{"accumulate_direction",
-                                             28.0};      ///< moments; residual += direction
+/// Moments; residual += direction. The name is that of saved figures.
+inline constexpr Kernel accumulate_adam_direction{"accumulate_direction", 28.0};
 inline constexpr Kernel local_step{"local_step", 36.0};  ///< of a rank alone: 0/1 Adam, local rounds
 inline constexpr Kernel onebit_lamb_update{"onebit_lamb_update", 16.25};  ///< fresh variance and ratios
 inline constexpr Kernel reply{"reply", 8.13};  ///< the owner encodes the mean; per element of its chunk
@@ -54,7 +54,8 @@ inline constexpr Kernel top_k_all_percent{"top_k_all_percent", 8.0};    ///< the
 inline constexpr Kernel top_k_all_permille{"top_k_all_permille", 8.0};  ///< the largest 0.1 % of it
 inline constexpr Kernel sparse_sum{"sparse_sum", 100.0};                ///< per entry that came from any rank
 inline constexpr Kernel sparse_apply{"sparse_apply", 200.0};  ///< per entry that came back from an owner
-/// An element is a multiplication and addition. Not bound by memory: a GPU does 100 in the time of a byte.
+/// An element is a multiplication and an addition. Arithmetic bounds it, not memory: 0.1 B, because a GPU
+/// does about ten of them in the time of a byte.
 inline constexpr Kernel matrix_product{"matrix_product", 0.1};
 inline constexpr Kernel multiply_by_right{"multiply_by_right", 8.0};   ///< M Q of a low-rank mean
 inline constexpr Kernel multiply_by_left{"multiply_by_left", 8.0};     ///< M^T P of it
@@ -70,7 +71,7 @@ inline constexpr std::array plain_kernels = {check,
                                              update_byte_moments_half,
                                              lamb_update,
                                              dense_mean,
-                                             accumulate_direction,
+                                             accumulate_adam_direction,
                                              local_step,
                                              onebit_lamb_update,
                                              reply,
@@ -86,8 +87,8 @@ inline constexpr std::array plain_kernels = {check,
                                              multiply_by_left,
                                              subtract_low_rank};
 
-/// Encoding with error feedback, errors in float32. The kernels from here on have a code in their name; bits:
-/// per element of the code.
+/// Encoding with error feedback what continues the last exchange, whose message it reads; errors in float32.
+/// The kernels from here on have a code in their name; bits: per element of the code.
 [[nodiscard]] constexpr Kernel encode(std::string_view code, int bits) {
   return {"encode", 12.0 + 2.0 * bits / 8.0, code};
 }

@@ -82,7 +82,7 @@ struct ContinuedSource {
   template <class Finish>
   KOKKOS_FORCEINLINE_FUNCTION void compensate(const HostBlockMember& member, const BlockMap::Block& block,
                                               float* h, const Finish& finish) const {
-    const float scale = Q::has_scale ? number_in(message(block.scale_word)) : 0.0F;
+    const float scale = scale_in<Q>(message, block.scale_word);
     member.for_each_part(block.elements, [&](const std::int64_t in_block, const std::int64_t count) {
       const std::int64_t first = block.first_element + in_block;
       const std::int64_t first_word = block.first_word + in_block / elements_per_word<Q>;
@@ -107,7 +107,7 @@ struct ContinuedSource {
   template <class Member, class Error>
   KOKKOS_FORCEINLINE_FUNCTION void hold(const Member& member, const BlockMap::Block& block,
                                         std::int64_t first, const Error& error, float* held) const {
-    const float scale = Q::has_scale ? number_in(message(block.scale_word)) : 0.0F;
+    const float scale = scale_in<Q>(message, block.scale_word);
     const HeldValues<Q, Member> said(member, quantiser, &message(block.first_word), first, scale);
     member.for_each_held(first, block.elements, [&](const int j, const std::int64_t) { held[j] = said[j]; });
     const std::int64_t begin = block.first_element + first;

@@ -4,6 +4,7 @@
 
 #include <kadam/kernels/detail/block_loop.hpp>
 #include <kadam/kernels/quantiser.hpp>
+#include <kadam/kernels/words.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -21,6 +22,12 @@ inline constexpr std::int64_t elements_per_word = 32 / Q::bits;
 template <Quantiser Q>
 [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION constexpr std::int64_t words_holding(std::int64_t elements) {
   return (elements + elements_per_word<Q> - 1) / elements_per_word<Q>;
+}
+
+/// Returns the scale of a block of a message, 0 for a code that has none. words: a View or a pointer.
+template <Quantiser Q, class Message>
+[[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float scale_in(const Message& words, std::int64_t scale_word) {
+  return Q::has_scale ? number_in(words[scale_word]) : 0.0F;
 }
 
 /// The bits of the first code of a word.

@@ -33,7 +33,7 @@ struct DecodeBlock {
   /// it decodes all values first, then updates runs of elements that are alike.
   KOKKOS_FUNCTION void operator()(const HostBlockMember& member, const std::int64_t index) const {
     const BlockMap::Block block = map.block(index);
-    const float scale = scale_of(block);
+    const float scale = scale_in<Q>(message, block.scale_word);
     for_each_apply(apply, first_wanted(block), end_wanted(block),
                    [&](const auto& known, const std::int64_t from, const std::int64_t to) {
                      decode_tiles(member, known, block, scale, from, to);
@@ -44,7 +44,7 @@ struct DecodeBlock {
   template <class Team>
   KOKKOS_FUNCTION void operator()(const TeamBlockMember<Team>& member, const std::int64_t index) const {
     const BlockMap::Block block = map.block(index);
-    const float scale = scale_of(block);
+    const float scale = scale_in<Q>(message, block.scale_word);
     for_each_apply(
         apply, first_wanted(block), end_wanted(block),
         [&](const auto& known, const std::int64_t from, const std::int64_t to) {
@@ -57,10 +57,6 @@ struct DecodeBlock {
   }
 
  private:
-  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float scale_of(const BlockMap::Block& block) const {
-    return Q::has_scale ? number_in(message(block.scale_word)) : 0.0F;
-  }
-
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t first_wanted(const BlockMap::Block& block) const {
     return Kokkos::max(begin, block.first_element);
   }

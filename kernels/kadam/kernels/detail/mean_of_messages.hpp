@@ -69,7 +69,7 @@ struct MeanOfMessages {
     for (std::int64_t rank = 0; rank < ranks; ++rank) {
       const std::uint32_t* message = messages.data() + rank * stride_words;
       const HeldValues<Q, Member> said(member, quantiser, message + block.first_word, first,
-                                       scale_of(message, block.scale_word));
+                                       scale_in<Q>(message, block.scale_word));
       member.for_each_held(first, block.elements,
                            [&](const int j, const std::int64_t) { held[j] += said[j]; });
     }
@@ -78,10 +78,6 @@ struct MeanOfMessages {
   }
 
  private:
-  KOKKOS_FORCEINLINE_FUNCTION float scale_of(const std::uint32_t* message, std::int64_t scale_word) const {
-    return Q::has_scale ? number_in(message[scale_word]) : 0.0F;
-  }
-
   /// Prefetches `words` words of every message, if there are as many. A processor foresees what a thread
   /// reads of a few messages, not of 64.
   KOKKOS_FORCEINLINE_FUNCTION void prefetch_messages(std::int64_t first_word, std::int64_t words) const {
@@ -126,7 +122,7 @@ struct MeanOfMessages {
                                                  float* KOKKOS_RESTRICT sum) const {
     const auto add = [&](const std::int64_t rank, const auto& rule) {
       const std::uint32_t* message = messages.data() + rank * stride_words;
-      for_each_value(member, quantiser, message + first_word, count, scale_of(message, scale_word), rule);
+      for_each_value(member, quantiser, message + first_word, count, scale_in<Q>(message, scale_word), rule);
     };
     add(0, [sum](const std::int64_t k, const float value) { sum[k] = 0.0F + value; });  // +0, where it is -0
     for (std::int64_t rank = 1; rank < ranks; ++rank) {
@@ -191,7 +187,7 @@ struct MeanOfMessages {
   /// to four ranks from `rank` on, with bit r of code as the 1-bit code of rank `rank` + r.
   KOKKOS_INLINE_FUNCTION void fill_table(std::int64_t rank, std::int64_t scale_word, float* table) const {
     const auto scale = [&](const std::int64_t r) {
-      return scale_of(messages.data() + r * stride_words, scale_word);
+      return scale_in<Q>(messages.data() + r * stride_words, scale_word);
     };
     if constexpr (Q::bits == 4) {
       const float of_rank = scale(rank);
@@ -227,7 +223,7 @@ struct MeanOfMessages {
     float value = 0.0F;
     for (; rank < last; ++rank) {
       const std::uint32_t* message = messages.data() + rank * stride_words;
-      value += value_at(quantiser, message + first_word, k, scale_of(message, scale_word));
+      value += value_at(quantiser, message + first_word, k, scale_in<Q>(message, scale_word));
     }
     return value;
   }
