@@ -39,7 +39,7 @@ TEST_P(Growth, OfBytesIsThePlans) {
   }
 }
 
-/// Parameters of shards are gathered in one message each, without pieces.
+/// Short parameters of shards are gathered in one message each, which the plan cuts into pieces.
 TEST_P(Growth, OfMessagesIsThePlans) {
   for (const std::string& name : optimizer_names()) {
     const GrowthResult result = measured(name, GetParam(), 1);

@@ -81,8 +81,8 @@ struct FillActiveMask {
   }
 };
 
-/// The same by teams: neighbouring threads evaluate `active` for neighbouring elements and write a byte for
-/// each to memory of the team, from which the team packs words.
+/// Packs words of the mask by teams: neighbouring threads evaluate `active` for neighbouring elements and
+/// write a byte for each to memory of the team, from which the team packs words.
 template <class Mask, class Predicate>
 struct FillActiveMaskOfTile {
   static constexpr std::int64_t tile_words = 128;  ///< words that a team packs: one for each of its threads

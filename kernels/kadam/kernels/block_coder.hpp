@@ -57,11 +57,12 @@ void encode_blocks(const char* label, const Exec& exec, const Q& quantiser, cons
 ///
 /// error: a View of float, or Bfloat16Errors, which rounds new errors by chance.
 /// load: load(i) returns the input of element i. Optional: load.with_format(f) calls f with a load for one
-/// number format. An inactive element sends nothing; its error becomes 0. Shape: error has map.elements
-/// entries, message the words of all chunks. Memory: reads and writes error, writes message: 8 B + bits/8 per
-/// element and what load reads, 4 B less with errors in bf16; 4 B per block. One pass when a block fits in
-/// cache. Deterministic: independent of the number of threads. Worked number: one block, error 0, load (3,
-/// -4), sign code, rms: scale 3.5355, codes (1, 0), error (-0.5355, -0.4645).
+/// number format. An inactive element sends nothing; its error becomes 0. Shape: error has
+/// blocks.map.elements entries, message the words of all chunks of blocks.map. Memory: reads and writes
+/// error, writes message: 8 B + bits/8 per element and what load reads, 4 B less with errors in bf16; 4 B per
+/// block. One pass when a block fits in cache. Deterministic: independent of the number of threads. Worked
+/// number: one block, error 0, load (3, -4), sign code, rms: scale 3.5355, codes (1, 0), error (-0.5355,
+/// -0.4645).
 template <class Exec, Quantiser Q, class Load, class MemorySpace, class Error>
 void encode_with_error_feedback(const Exec& exec, const Q& quantiser, const BlockRange& blocks,
                                 const Load& load, const ActiveMask<MemorySpace>& active, const Error& error,
@@ -102,9 +103,9 @@ void encode_accumulated(const Exec& exec, const Q& quantiser, const BlockRange& 
                         error, message);
 }
 
-/// Decodes n messages, takes their mean and encodes it with error feedback: the work of a chunk's owner.
-/// p = (1/n) sum q_r + error; r = C(p); error <- p - r; reply <- code of r. Messages are summed in rank
-/// order; a CPU sums signs four ranks at a time, and these sums in rank order.
+/// Decodes the messages of n = `ranks` ranks, takes their mean and encodes it with error feedback: the work
+/// of a chunk's owner. p = (1/n) sum q_r + error; r = C(p); error <- p - r; reply <- code of r. Messages are
+/// summed in rank order; a CPU sums signs four ranks at a time, and these sums in rank order.
 ///
 /// Shape: messages holds n messages of this chunk, stride_words apart; blocks are blocks of this chunk.
 /// Memory: n bits/8 + 8 B + bits/8 per element.

@@ -48,7 +48,7 @@ struct BlockMap {
   }
 };
 
-/// The blocks [first, last) of a map, on which a kernel works.
+/// The blocks [first, last) of a map: the work of one kernel.
 struct BlockRange {
   BlockMap map;
   std::int64_t first;

@@ -44,7 +44,7 @@ struct ShareCode {
   }
 
  private:
-  static constexpr int dropped = 20;  // bits of a float32's mantissa
+  static constexpr int dropped = 20;  // the lowest of a float32's 23 bits of mantissa
   static constexpr std::int32_t below = (0x3f800000 >> dropped) - largest;
 };
 
@@ -103,7 +103,8 @@ struct ByteMoments {
 
 namespace detail {
 
-/// Shape of a team: one warp, which holds a whole block in its registers, 8 elements per thread.
+/// Shape of a team: one warp, which holds a whole block in its registers, 8 elements per thread. With
+/// KADAM_ENABLE_HOST_TEAMS a single thread may have to hold the block.
 struct MomentTeam {
   static constexpr int threads = narrow_team_threads;
 #ifdef KADAM_ENABLE_HOST_TEAMS
@@ -368,7 +369,8 @@ void decode_byte_moments(const Exec& exec, const ByteMoments<MemorySpace>& momen
 }
 
 /// The moments <- m, v, with new scales, rounded to the nearest. The m and v that decode_byte_moments() has
-/// written give the same codes and scales again. Memory: 18 B per element.
+/// written give the same codes and scales again. Memory: 10 B per element; a block is read twice, the second
+/// time from cache.
 template <class Exec, class MemorySpace>
 void encode_byte_moments(const Exec& exec, const Kokkos::View<const float*, MemorySpace>& m,
                          const std::type_identity_t<Kokkos::View<const float*, MemorySpace>>& v,

@@ -153,7 +153,7 @@ struct DecodeFactors {
 /// the codes of these values; values <- the decoded codes.
 ///
 /// Shape: parts has one entry per block; blocks do not overlap; values has all factors, messages the words of
-/// all chunks.
+/// all chunks. Memory: 8 B per partial sum, 4 B + bits/8 per element.
 template <class Exec, Quantiser Q, class MemorySpace>
 void encode_factors(const Exec& exec, const Q& quantiser, const FactorBlocks<MemorySpace>& blocks,
                     const Kokkos::View<const FactorParts*, MemorySpace>& parts,
@@ -181,7 +181,8 @@ struct ReceivedFactors {
 /// then the mean of own over the ranks is what the replies say.
 ///
 /// Shape: means [own chunk]; replies has the words of all chunks, of which the own chunk's are written; own
-/// has all factors.
+/// has all factors. Memory: (ranks + 1) bits/8 + 4 B per element, and with own 8 B and the messages once
+/// more.
 template <class Exec, Quantiser Q, class MemorySpace>
 void reduce_factors(const Exec& exec, const Q& quantiser, const FactorBlocks<MemorySpace>& blocks,
                     const ReceivedFactors<MemorySpace>& received,
@@ -193,7 +194,8 @@ void reduce_factors(const Exec& exec, const Q& quantiser, const FactorBlocks<Mem
                              received.stride_words, received.words, means, own, replies});
 }
 
-/// out(i) <- the value of factor element i, decoded from the messages of all chunks.
+/// out(i) <- the value of factor element i, decoded from the messages of all chunks. Memory: 4 B + bits/8 per
+/// element.
 template <class Exec, Quantiser Q, class MemorySpace>
 void decode_factors(const Exec& exec, const Q& quantiser, const FactorBlocks<MemorySpace>& blocks,
                     const ConstWords<MemorySpace>& messages, const Kokkos::View<float*, MemorySpace>& out) {

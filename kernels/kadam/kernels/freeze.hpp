@@ -101,13 +101,13 @@ struct RaiseVarianceOfBlock {
 
 }  // namespace detail
 
-/// Where 0 < sqrt(v) < floor R:  v, m <- 0 if sqrt(v) < min(eps, R/1000), else v <- (floor R)^2.
-/// floor is floor.part here, R and eps as in VarianceFloor.
+/// Where 0 < sqrt(v) < part R:  v, m <- 0 if sqrt(v) < min(eps, R/1000), else v <- (part R)^2, with part, R
+/// and eps of `floor`.
 ///
 /// A 1-bit code gives all elements of a block the same magnitude s; an element whose sqrt(v) is far below the
-/// others' then takes steps s / sqrt(v) of noise. floor bounds these at 1/floor times the block's usual step.
+/// others' then takes steps s / sqrt(v) of noise. part bounds these at 1/part times the block's usual step.
 /// Dense Adam hardly moves an element whose sqrt(v) is below eps; v = 0 leaves it out of compression.
-/// Does nothing when floor.part is 0. Worked number: v = (1, 1e-6, 1e-20), floor 0.1, eps 1e-8: the second
+/// Does nothing when floor.part is 0. Worked number: v = (1, 1e-6, 1e-20), part 0.1, eps 1e-8: the second
 /// becomes 0.0033, the third 0.
 /// Memory: reads v, writes what is changed: 4 to 12 B per element.
 template <class Exec, class MemorySpace>

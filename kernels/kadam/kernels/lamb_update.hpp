@@ -152,7 +152,7 @@ struct LambMoments {
 
 }  // namespace detail
 
-/// First pass of LAMB: m, v by ema of g, g^2, and the tiles' shares of |x|^2 and |u|^2.
+/// Updates m and v, and writes the shares of each tile in |x|^2 and |u|^2: the first pass of LAMB.
 /// Memory: reads x, m, v, g, writes m, v: 24 B per element; 22 B for a gradient of 16 bits.
 template <class Exec, class MemorySpace>
 void lamb_moments(const Exec& exec, const LambStep& rule, const TensorTiles<MemorySpace>& tiles,

@@ -22,8 +22,8 @@ namespace kadam {
 /// it, in order. Nothing waits for the host. Deterministic: threads share only sums of integers and bits of
 /// words. All selections of one object use its buffers, so only one may run at a time.
 /// Memory of a CPU: reads all elements once, 4 B each, for the largest magnitude of every 32. These give a
-/// bound that few elements reach: at most 32 k are read again, once, and listed. Where most elements are
-/// equal, all are read five times; where 2 k exceeds a 32nd of the elements, four times. Keeps 12 B per 32
+/// bound that few elements reach: about 32 k are read again, once, and listed. Where most elements are equal,
+/// all are read five times; where 2 k exceeds a 32nd of the elements, four times. Keeps 12 B per 32
 /// elements and 16 KiB per thread.
 /// Memory of a GPU, in seven kernels: reads all elements once and writes the largest magnitude of every 32;
 /// reads these maxima twice, for a bound, and all 32 elements wherever the maximum reaches it: at a density

@@ -24,7 +24,7 @@ struct Bfloat16 {
   std::uint16_t bits;
 };
 
-/// IEEE binary16: 11 bits of mantissa, up to 65504, denormals down to 2^-24. Memory: 2 B.
+/// IEEE binary16: 11 bits of mantissa, up to 65504, subnormal numbers down to 2^-24. Memory: 2 B.
 struct Float16 {
   std::uint16_t bits;
 };
@@ -69,7 +69,7 @@ inline constexpr NumberFormat format_of = std::same_as<T, float>      ? NumberFo
   constexpr std::int32_t bias = 112 << 23;  // of exponents: 127 - 15
   const std::int32_t magnitude = value.bits & 0x7fff;
   const std::int32_t shifted = (magnitude << 13) + bias;
-  // A denormal is made as 2^-14 (1 + mantissa), from which 2^-14 is subtracted.
+  // A subnormal number is made as 2^-14 (1 + mantissa), from which 2^-14 is subtracted.
   const float one_more = Kokkos::bit_cast<float>(shifted + (1 << 23));
   const auto small = Kokkos::bit_cast<std::int32_t>(one_more - 0x1p-14F);
   const std::int32_t large = shifted + (magnitude >= 0x7c00 ? bias : 0);
@@ -85,7 +85,8 @@ template <>
   return value;
 }
 
-/// To nearest, ties to even; NaN stays NaN. Worked number: 1 + 2^-8 lies halfway and gives 1.
+/// Rounds `value` to the nearest, ties to even; NaN stays NaN. Worked number: 1 + 2^-8 lies halfway and
+/// gives 1.
 template <>
 [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Bfloat16 round_to<Bfloat16>(float value) {
   const auto bits = Kokkos::bit_cast<std::uint32_t>(value);
@@ -102,7 +103,8 @@ template <>
   return {static_cast<std::uint16_t>((Kokkos::bit_cast<std::uint32_t>(value) + random) >> 16)};
 }
 
-/// To nearest, ties to even; infinite from 65520 on; NaN stays NaN. Worked number: 65519 gives 65504.
+/// Rounds `value` to the nearest, ties to even; infinite from 65520 on; NaN stays NaN. Worked number: 65519
+/// gives 65504.
 template <>
 [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION Float16 round_to<Float16>(float value) {
   constexpr std::int32_t infinity = 0x7c00;

@@ -15,7 +15,7 @@
 /// The compressed phase of 1-bit LAMB (Li et al. 2022), per tile and per tensor.
 namespace kadam {
 
-/// Per tensor, after the freeze.
+/// The numbers of each tensor after the freeze.
 template <class MemorySpace>
 struct OnebitLambTensors {
   Kokkos::View<float*, MemorySpace> momentum_scale;  ///< sigma: brings all tensors to one size on the wire
@@ -465,8 +465,8 @@ void add_scaled_momentum(const Exec& exec, const TensorTiles<MemorySpace>& tiles
                                                                 gradient_scale, m, gradient, target});
 }
 
-/// Per tile: sum of m^2 and number of elements with v > 0, the first two of three in `partial`.
-/// Memory: 8 B per element.
+/// Writes for each tile the sum of m^2 and the number of elements with v > 0, the first two of three numbers
+/// in `partial`. Memory: 8 B per element.
 template <class Exec, class MemorySpace>
 void momentum_norms(const Exec& exec, const TensorTiles<MemorySpace>& tiles,
                     const Kokkos::View<const float*, MemorySpace>& m,

@@ -100,7 +100,8 @@ namespace detail {
 #endif
 }
 
-/// Returns min(|value| / unit, Limit), and 0 if the unit is 0. Requires a unit that is 0 or at least 2^-126.
+/// Returns min(|value| / unit, Limit), with 1 in place of a unit of 0. Requires a unit that is 0 or at least
+/// 2^-126.
 template <int Limit>
 [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float clipped_quotient(float value, float unit) {
   constexpr auto limit = static_cast<float>(Limit);
@@ -131,7 +132,7 @@ struct UniformQuantiser {
     return flush_to_zero(static_cast<float>(statistic) / static_cast<float>(levels));
   }
   [[nodiscard]] KOKKOS_INLINE_FUNCTION std::uint32_t encode(float h, float step) const {
-    // Codes are q + L, so that they are unsigned. With a step of 0 all are L.
+    // Codes are q + L, so that they are unsigned. With a step of 0 all are L, because |h| is far below 1/2.
     // 1.5 2^23 + z has the integer nearest to z in its low bits, half to even. No branches: this vectorises.
     constexpr float shifter = 0x1.8p23F;
     const float size = detail::clipped_quotient<levels>(h, step);

@@ -80,7 +80,7 @@ struct SegmentTable {
     std::int64_t segment = segment_of(begin);
     for (std::int64_t first = begin; first < end; ++segment) {
       const std::int64_t last = Kokkos::min(ends(segment), end);
-      if (first < last) visit(segment, first, last);  // a tensor may be empty
+      if (first < last) visit(segment, first, last);  // a segment may be empty
       first = last;
     }
   }

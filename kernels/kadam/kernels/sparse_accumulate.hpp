@@ -62,6 +62,7 @@ struct SubtractMeanOfPart {
   template <class Member>
   KOKKOS_FORCEINLINE_FUNCTION void add_up(const Member& member, const SparseMap::Block& block,
                                           float* of_part) const {
+    // The sums are in cache: meanwhile memory fetches the x of this block, a share with each message.
     const std::int64_t share = block.elements / messages.ranks;
     for (std::int64_t rank = 0; rank < messages.ranks; ++rank) {
       prefetch(x.data() + block.first_element + rank * share, share);
@@ -76,9 +77,9 @@ struct SubtractMeanOfPart {
   template <class Member>
   KOKKOS_FORCEINLINE_FUNCTION void subtract(const Member& member, const SparseMap::Block& block,
                                             float* KOKKOS_RESTRICT of_part) const {
-    constexpr std::int64_t cache_line = 16;
+    constexpr std::int64_t line_elements = 16;  // of a cache line
     float* const KOKKOS_RESTRICT of_block = &x(block.first_element);
-    if (cache_line * messages.ranks * block.shape.entries >= block.elements) {
+    if (line_elements * messages.ranks * block.shape.entries >= block.elements) {
       member.for_each(block.elements, [&](const std::int64_t k) {
         of_block[k] -= of_part[k] * inverse_ranks;
         of_part[k] = 0.0F;
@@ -260,10 +261,6 @@ void for_each_entry(const std::string& label, const Exec& exec, const SparseMess
       label, Policy(exec, 0, messages.map.entries()),
       VisitEntry<MemorySpace, Function>{messages.map, messages.words, messages.offset(rank), function});
 }
-
-}  // namespace detail
-
-namespace detail {
 
 /// The number of parts whose sums lie in memory at the same time: on a CPU one per thread, whose sums stay in
 /// its cache. threads: host_threads(), 0 for a GPU. Returns 0 if a GPU's teams keep the sums in their own

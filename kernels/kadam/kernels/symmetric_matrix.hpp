@@ -21,7 +21,8 @@ struct SymmetricSum {
   float z = 1.0F;
 };
 
-/// Rows and columns of the tiles in which a sum is computed. Nothing above the tiles of the diagonal is read.
+/// Rows and columns of the tiles in which a sum is computed. Callers may compute whole tiles of the lower
+/// triangle: above the diagonal nothing is read.
 inline constexpr std::int64_t symmetric_tile = 32;
 
 namespace detail {

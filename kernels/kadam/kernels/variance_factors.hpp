@@ -35,7 +35,7 @@ struct VarianceShape {
 /// The vector `values` holds all R, then all C, then the v of other tensors, so that a mean over ranks is one
 /// mean of this vector. Tables say which value belongs where, so that one launch does for all tensors.
 /// Memory: 4 B per value. Sums: 8 B for every row and column of a panel, of 32768 elements on a CPU, of 4096
-/// on a GPU; tables: 32 B per 2048 elements and per 1024 values, 24 B per panel, 80 B per matrix.
+/// on a GPU; tables: 32 B per Tile and per ValueTile, 24 B per panel, 76 B per matrix.
 template <class MemorySpace>
 struct VarianceFactors {
   /// Elements of a full Tile, and values of a full ValueTile. On a GPU the latter has variance_team_values if

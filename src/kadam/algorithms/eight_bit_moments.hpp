@@ -26,7 +26,7 @@ void describe_moments(OptionFields& fields, MomentFormat& moments);
 /// Moments.
 ///
 /// Each element is kept as a fraction of the largest element in its block, 256 elements of one tensor. The
-/// fraction is rounded at random, by bits that follow from the step and from the element's place, so all
+/// fraction is rounded by chance, by bits that follow from the step and from the element's place, so all
 /// ranks round alike. Memory: 2 B per element, 8 B per block, 16 B per tensor.
 class EightBitMoments {
  public:

@@ -64,7 +64,7 @@ class FactoredVariance {
   /// The memory, and the transfers of one average(). threads: CPU threads of a rank; 0: a GPU.
   [[nodiscard]] static Cost cost(const std::vector<Tensor>& tensors, const Arrangement& ranks,
                                  std::int64_t threads);
-  /// What kernels do in one average().
+  /// The work of kernels in one average().
   [[nodiscard]] static std::vector<Work> work_of_average(const std::vector<Tensor>& tensors);
 
  private:

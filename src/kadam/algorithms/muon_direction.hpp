@@ -90,7 +90,7 @@ class MuonDirection {
   /// Sum of v of the elements outside spectral matrices, in double. Waits for exec.
   [[nodiscard]] double sum_of_variance(const ExecutionSpace& exec, const SumSpace<MemorySpace>& space) const;
 
-  /// What a MuonDirection of these tensors holds; they are tensors of `problem`.
+  /// The memory of a MuonDirection of these tensors; they are tensors of `problem`.
   [[nodiscard]] static MemoryUse memory(const SpectralTensors& tensors, const Problem& problem,
                                         Variance variance = Variance::own);
   /// Adds the matrix products to a phase that has the work of Adam already.

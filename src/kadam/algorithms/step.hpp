@@ -71,7 +71,7 @@ class DenseMean;
 /// A gradient: a View of float, Bfloat16 or Float16, whichever the option `gradients` announced.
 using Gradient = Numbers<MemorySpace>;
 
-/// What a step did.
+/// The result of a step.
 struct StepResult {
   std::int64_t step = 0;        ///< t, the number of steps taken so far; a skipped step does not count
   bool skipped = false;         ///< a gradient was NaN or Inf on some rank: nothing was changed anywhere

@@ -23,7 +23,7 @@ class ZeroOnePolicy {
   struct Options {
     std::int64_t freeze = 1;
     std::int64_t kappa = 16;
-    std::int64_t doubling = 32678;
+    std::int64_t doubling = 32678;  ///< the paper's number, not 2^15
     std::int64_t interval_max = 16;
   };
 

@@ -209,7 +209,8 @@ kadam_status kadam_give_up_step(kadam_optimizer* optimizer, kadam_error* error);
  * "clip_norm". All ranks must set the same before the same step; otherwise that step fails on all ranks (with
  * local_adam and local_muon by default: the next round). The value holds until it is set again; checkpoints
  * keep it. With zero_one_adam, local_adam and local_muon a new weight decay, and whatever kadam_set_group()
- * sets, holds only after the next synchronisation. */
+ * sets, holds only after the next synchronisation. KADAM_INVALID_ARGUMENT, with nothing set: another option,
+ * a value below 0 or not finite, or one that the algorithm cannot work with. */
 kadam_status kadam_set(kadam_optimizer* optimizer, const char* option, double value, kadam_error* error);
 /* Sets lr_scale and weight_decay of a parameter group in the same way. tensors: the pattern that
  * kadam_setup_group() was given. weight_decay: NAN for that of the optimizer. */
@@ -222,8 +223,8 @@ kadam_status kadam_set_group(kadam_optimizer* optimizer, const char* tensors, do
  * array. Waits for no other rank. */
 kadam_status kadam_gradient_ready(kadam_optimizer* optimizer, const void* gradient, int64_t begin,
                                   int64_t end, kadam_error* error);
-/* Moves on messages that travel in the background, and waits for nothing. Call it now and then while the
- * gradient is computed. */
+/* Moves on messages that travel in the background, and waits for nothing. Call it every millisecond or so
+ * while the gradient is computed. */
 kadam_status kadam_progress(kadam_optimizer* optimizer, kadam_error* error);
 /* Gives bits to all ranks: each finds them in `raised` of the result of the next step (with local_adam and
  * local_muon by default: of the last step of the round), so that all can stop after the same step. */
@@ -279,7 +280,8 @@ kadam_status kadam_keep_snapshots(kadam_optimizer* optimizer, const float* param
 kadam_status kadam_after_step(kadam_optimizer* optimizer, const float* parameters, const char* words,
                               kadam_error* error);
 
-/* The ranks and the step of an optimizer after kadam_go_on(), kadam_admit() or kadam_join(). */
+/* The ranks and the step of an optimizer after kadam_go_on(), kadam_admit() or kadam_join(). The name is that
+ * of its first use. */
 typedef struct kadam_survivors {
   int64_t step;  /* number of steps that the optimizer has taken: training goes on with the next one */
   int32_t rank;  /* number of this rank now, from 0 */

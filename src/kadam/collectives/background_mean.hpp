@@ -19,7 +19,7 @@ enum class Progress : std::uint8_t {
   none,    ///< nobody: start() waits until the exchange is complete
 };
 
-/// What a BackgroundMean of `elements` elements exchanges and holds, all of it workspace. The exchange has
+/// The cost of a BackgroundMean of `elements` elements, all of its memory workspace. The exchange has
 /// one level, also where `ranks` have two.
 [[nodiscard]] Cost background_mean_cost(const Arrangement& ranks, std::int64_t elements);
 

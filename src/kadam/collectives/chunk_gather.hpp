@@ -28,7 +28,7 @@ class ChunkGather {
   void operator()(const ExecutionSpace& exec, Communicator& communicator, Traffic traffic,
                   std::span<std::byte> buffer) const;
 
-  /// What this rank sends in one call. No memory: a ChunkGather holds no buffer.
+  /// The bytes and messages of one call. No memory: a ChunkGather holds no buffer.
   [[nodiscard]] Cost cost() const;
 
  private:

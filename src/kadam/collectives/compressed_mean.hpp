@@ -73,7 +73,7 @@ class CompressedMeanLayout {
 /// Every rank, the owner too, then decodes the same bytes of r. Law, per coordinate and from zero errors:
 /// sum_t out + (1/n) sum we + se = sum_t (1/n) sum y. One rank: the identity, without error.
 ///
-/// Errors in bf16 are rounded at random (Bfloat16Errors), differently in each exchange: the law then holds
+/// Errors in bf16 are rounded by chance (Bfloat16Errors), differently in each exchange: the law then holds
 /// for the expected value. Ranks still decode the same bytes.
 ///
 /// Chunks travel in slices of about Communicator::piece_bytes(): a rank encodes, reduces and decodes some

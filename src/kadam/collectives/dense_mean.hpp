@@ -26,7 +26,7 @@ namespace kadam {
 /// of a node; with one level, one for each rank, its chunk.
 enum class Received : std::uint8_t { all, shard };
 
-/// What DenseMean exchanges and holds, without its buffers.
+/// The layout of a DenseMean: its messages, memory and cost, without its buffers.
 class DenseMeanLayout {
  public:
   DenseMeanLayout() = default;
@@ -152,7 +152,7 @@ class DenseMean {
   std::unique_ptr<OverlappedReduction> early_;  ///< the exchange that gradient_ready() has started
 };
 
-/// What a DenseSubset of these ranges exchanges and holds: nothing if they have no element.
+/// The cost of a DenseSubset of these ranges: nothing if they have no element.
 [[nodiscard]] Cost dense_subset_cost(const Arrangement& ranks, const std::vector<ElementRange>& ranges);
 
 namespace detail {

@@ -21,7 +21,8 @@ using FactorQuantiser = std::variant<UniformQuantiser<4>, UniformQuantiser<8>, I
 /// The code of factors with this number of bits. Errors: std::invalid_argument unless bits is 4, 8 or 32.
 [[nodiscard]] FactorQuantiser make_factor_quantiser(std::int64_t bits);
 
-/// What FactorMean exchanges and holds, without its buffers. It has one level: factors are short.
+/// The layout of a FactorMean: its messages, memory and cost, without its buffers. It has one level, because
+/// factors are short.
 class FactorMeanLayout {
  public:
   FactorMeanLayout() = default;
@@ -62,7 +63,7 @@ class FactorMean {
   FactorMean(const ExecutionSpace& exec, const FactorQuantiser& quantiser, Communicator& communicator,
              const std::vector<std::int64_t>& columns, const std::vector<FactorParts>& parts);
 
-  /// What becomes of the owner's rounding: it is forgotten, or subtracted from `own` (see the class).
+  /// The rounding of owners is forgotten, or subtracted from `own` (see the class).
   enum class Loss : std::uint8_t { forgotten, kept };
   /// Takes the mean over ranks: each column of a rank is the sum of its parts in `sums`. mean <- C(p); own <-
   /// q, decoded, with Loss::kept less n (p - C(p)) in the own chunk. Collective. Shape: own and mean

@@ -13,7 +13,7 @@
 
 namespace kadam {
 
-/// What LowBitReduceScatter exchanges and holds, without its buffers.
+/// The layout of a LowBitReduceScatter: its messages, memory and cost, without its buffers.
 class LowBitLayout {
  public:
   LowBitLayout() = default;

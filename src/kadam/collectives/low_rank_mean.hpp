@@ -25,7 +25,7 @@ struct LowRankOptions {
   std::uint64_t seed = 1;        ///< of the first columns of Q
 };
 
-/// What LowRankMean exchanges and holds, without its buffers.
+/// The layout of a LowRankMean: its messages, memory and cost, without its buffers.
 class LowRankMeanLayout {
  public:
   LowRankMeanLayout() = default;

@@ -17,7 +17,7 @@
 
 namespace kadam {
 
-/// What NodeLevel exchanges and holds, without its buffers.
+/// The layout of a NodeLevel: its messages, memory and cost, without its buffers.
 class NodeLevelLayout {
  public:
   NodeLevelLayout() = default;
@@ -39,9 +39,9 @@ class NodeLevelLayout {
   /// The shard that this rank exchanges with other nodes.
   [[nodiscard]] const ElementRange& shard() const { return shard_; }
 
-  /// What this rank sends in one mean inside the node.
+  /// The messages of this rank in one mean inside the node.
   [[nodiscard]] Transfer mean(NumberFormat format = NumberFormat::float32) const;
-  /// What this rank sends in one gather, to which its own piece contributes own_bytes.
+  /// The messages of this rank in one gather, to which its own piece contributes own_bytes.
   [[nodiscard]] Transfer gather(std::size_t own_bytes) const;
   /// Adds the mean inside the node to `cost`: its transfer before all others, and its work and parts unless
   /// by_library(). Does nothing with one level.

@@ -28,8 +28,8 @@ struct SparseOptions {
   SparseValues values = SparseValues::exact;  ///< two_levels: only with own, and select_block 1 to 4096
 };
 
-/// What SparseMean exchanges and holds, without its buffers. Its exchange has one level, because a sparse
-/// message is short. "Two levels" below are those of values (SparseValues).
+/// The layout of a SparseMean: its messages, memory and cost, without its buffers. It has one level, because
+/// a sparse message is short. "Two levels" below are those of values (SparseValues).
 class SparseMeanLayout {
  public:
   SparseMeanLayout() = default;

@@ -45,7 +45,8 @@ struct Transfer {
   std::int64_t least_messages = 1;
 };
 
-/// What a collective costs a rank in one call, and holds: known from its layout before anything is allocated.
+/// The cost of a collective to a rank: one call, and the memory that it holds, known from its layout before
+/// anything is allocated.
 struct Cost {
   std::vector<Transfer> transfers;  ///< one after the other
   std::vector<Work> work;
@@ -105,7 +106,7 @@ struct StepPhase {
   void add(const Work& one) { work.push_back(one); }
 };
 
-/// What an algorithm costs: its phases, and the memory that it holds in all of them.
+/// The cost of an algorithm: its phases, and the memory that it holds in all of them.
 struct AlgorithmCost {
   std::vector<StepPhase> phases;
   MemoryUse memory;

@@ -14,7 +14,7 @@ module kadam_optimizers
 
   public :: kadam_optimizer, kadam_step_result
 
-  !> What a step did.
+  !> The result of a step.
   type :: kadam_step_result
     integer(int64) :: step = 0 !< number of steps taken so far; a skipped step does not count
     character(len=16) :: phase = '' !< the kind of step: 'dense', 'warm-up', 'compressed', ...

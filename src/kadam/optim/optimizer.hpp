@@ -209,8 +209,8 @@ class Optimizer final {
   [[nodiscard]] const MemoryUse& memory() const { return at_->cost.memory; }
   /// The bytes that this rank sends in each phase, by class of traffic; without control traffic.
   [[nodiscard]] std::vector<PlannedTraffic> traffic_plan() const;
-  /// The bytes that this rank sends in step t = 1, 2, ... of this phase, all classes of traffic_plan()
-  /// together.
+  /// The bytes that this rank sends in step 1, 2, ... of the run, if that step has this phase; all classes of
+  /// traffic_plan() together.
   [[nodiscard]] std::size_t bytes_sent_in(std::int64_t step, std::string_view phase) const;
   /// How the optimizer was made, in pairs of a name and a value: algorithm, d, options, groups, tensors.
   /// Equal on all ranks, and on processes that may join them.

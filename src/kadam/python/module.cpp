@@ -31,7 +31,7 @@ std::string picture_of(const StepResult& result) {
 
 /// What calls return.
 void bind_results(nb::module_& module) {
-  nb::class_<StepResult>(module, "StepResult", "What a step did.")
+  nb::class_<StepResult>(module, "StepResult", "The result of a step.")
       .def_ro("step", &StepResult::step, "Steps taken so far; a skipped step does not count.")
       .def_ro("skipped", &StepResult::skipped,
               "A gradient was NaN or infinite on some rank: nothing was changed anywhere.")

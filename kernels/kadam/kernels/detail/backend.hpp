@@ -18,12 +18,13 @@
     "this nvcc breaks the Views of this Kokkos: take Kokkos 4.7.2 or later, or Kokkos_ENABLE_IMPL_VIEW_LEGACY=ON"
 #endif
 
-/// All that is chosen per backend: how much a CPU thread or a GPU team works on at a time, and hints that one
-/// compiler understands and another does not. "GPU:" and "CPU:" say which of the two uses a number. Results
-/// depend on sum_lanes, team_threads, sum_parts and the numbers of a factored variance (variance_...),
-/// because these set the order of a sum; they depend on nothing else here, and not on the number of threads.
-/// One build is an exception: with KADAM_ENABLE_HOST_TEAMS teams of OpenMP threads run the code of a GPU, so
-/// that it is tested where there is no GPU.
+/// The choices per backend that several kernels share: how much a CPU thread or a GPU team works on at a
+/// time, and hints that one compiler understands and another does not. "GPU:" and "CPU:" say which of the two
+/// uses a number. Results depend on sum_lanes, team_threads, narrow_team_threads, sum_parts and the numbers
+/// of a factored variance (variance_...), because these set the order of a sum, as TensorTiles::tile_elements
+/// does; they depend on nothing else here, and not on the number of threads. One build is an exception: with
+/// KADAM_ENABLE_HOST_TEAMS teams of OpenMP threads run the code of a GPU, so that it is tested where there is
+/// no GPU.
 
 // Before a loop whose rounds do not depend on each other: the compiler may vectorise it without a proof.
 #if defined(__clang__)
@@ -105,17 +106,19 @@ inline constexpr std::int64_t held_by_any_team = std::int64_t{team_threads} * he
 #endif
 inline constexpr int narrow_team_threads = 32;
 
-/// GPU: narrow teams that a multiprocessor must be able to run at the same time; it runs at most 32.
+/// GPU: narrow teams that a multiprocessor must be able to run at the same time; it runs at most 32. With 24
+/// a thread may have 80 registers, which the encoder of LoCo takes.
 inline constexpr unsigned narrow_teams_at_a_time = 24;
 
 /// KADAM_ENABLE_HOST_TEAMS: threads of a team, or all of Kokkos' threads if these are fewer.
 inline constexpr int host_team_threads = 4;
 
-/// GPU: elements whose sums of sparse messages lie in memory at the same time. On a CPU these are the
-/// elements of one block per thread.
+/// GPU: elements whose sums of sparse messages lie in memory at the same time, 16 MiB for a vector of any
+/// length. On a CPU these are the elements of one block per thread.
 inline constexpr std::int64_t sparse_elements_at_a_time = std::int64_t{1} << 22;
 
-/// GPU: threads that a multiprocessor runs at the same time.
+/// GPU: threads that a multiprocessor runs at the same time, on an A100, an H100 and CDNA. Where it runs
+/// fewer, LargeTopK takes more teams than run at the same time; its result is the same.
 inline constexpr std::int64_t multiprocessor_threads = 2048;
 
 /// GPU: LargeTopK has memory for one part of a vector per top_k_part_elements elements, because the counts of

@@ -23,7 +23,7 @@ namespace kadam::detail {
 
 /// Encodes one block with error feedback: adds source and error, computes the scale, writes the codes to the
 /// message and the rounding error to `error`. A block whose scale is 0 keeps no error: what is left of it is
-/// too small to ever be sent. A code without a scale flushes the inputs to zero, element by element. Error: a
+/// too small to ever be sent. With a code without a scale, subnormal inputs become 0, one by one. Error: a
 /// View of float, or Bfloat16Errors.
 template <Quantiser Q, class Source, class MemorySpace, class Error>
 struct EncodeBlock {
@@ -148,8 +148,8 @@ struct EncodeBlock {
     });
   }
 
-  /// The same for values[k], of element first + k, by one thread. Only words with an inactive element cost
-  /// anything.
+  /// values[k] <- 0 where element first + k is inactive, by one thread. Only words with an inactive element
+  /// cost anything.
   KOKKOS_FORCEINLINE_FUNCTION void silence_inactive(std::int64_t first, std::int64_t count,
                                                     float* values) const {
     if (active.all_active()) return;
@@ -274,9 +274,9 @@ struct EncodeBlock {
     });
   }
 
-  /// Of a part of `count` elements, how many of the next block the first pass prefetches; the second one
-  /// prefetches the rest. Asked for at once, so many lines would keep the thread waiting. Short errors take a
-  /// third pass, which prefetches nothing; the shares are the best that were measured.
+  /// Returns the number of elements of the next block that the first pass prefetches for a part of `count`;
+  /// the second pass prefetches the rest, because a core has only so many lines under way. Short errors take
+  /// two passes more, which prefetch nothing. The shares are the best of those that were measured.
   [[nodiscard]] static KOKKOS_FORCEINLINE_FUNCTION std::int64_t early_share(std::int64_t count) {
     return is_short ? count * 3 / 4 : count / 2;
   }

@@ -35,10 +35,10 @@ using Histograms = Kokkos::View<std::uint32_t**, Kokkos::LayoutRight, MemorySpac
 /// elements that may be among the k largest.
 ///
 /// The bound is the lowest magnitude with the first two digits of the k-th largest of the groups' largest
-/// magnitudes. k groups reach it, so the k largest elements do as well. Elements that reach it are listed,
-/// because reading their cache lines (a third of all) again for each digit would cost more than reading the
-/// whole block. A list has room for a 32nd of its part; a part in which more elements reach the bound (many
-/// equal ones) has no list.
+/// magnitudes. At least k groups reach it, so the k largest elements do as well. Elements that reach it are
+/// listed, because reading their cache lines (a third of all) again for each digit would cost more than
+/// reading the whole block. A list has room for a 32nd of its part; a part in which more elements reach the
+/// bound (many equal ones) has no list.
 template <class MemorySpace>
 struct GroupedBlock {
   Kokkos::View<const float*, MemorySpace> values;

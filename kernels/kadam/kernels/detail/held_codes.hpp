@@ -80,7 +80,8 @@ class HeldCodes {
     });
   }
 
-  /// Bytes of scratch memory that a team of `threads` threads needs, with those that alignment may cost.
+  /// Bytes of scratch memory that a team of `threads` threads needs if each holds held_elements, with those
+  /// that alignment may cost. A narrow team needs half.
   [[nodiscard]] static int bytes(int threads) {
     return threads * held_elements * static_cast<int>(sizeof(Code)) + 8;
   }

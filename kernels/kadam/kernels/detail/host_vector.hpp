@@ -7,10 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 
-/// Explicit vector code for two instructions of CPUs that compilers do not make of loops: comparisons that
-/// give bits, and lookups in a table in registers. Everything else is loops, which compilers vectorise. Each
-/// function has a plain form, which shows what it computes and runs on all other processors; all forms give
-/// the same bits.
+/// Explicit vector code for three things that compilers do not make of loops: comparisons that give bits,
+/// lookups in a table in registers, and interleaving the bits of four messages. Everything else is loops,
+/// which compilers vectorise. Each function has a plain form, which shows what it computes and runs on all
+/// other processors; all forms give the same bits.
 
 #if !defined(__CUDACC__) && !defined(__HIP__) && defined(__AVX512F__)
 #define KADAM_HOST_AVX512

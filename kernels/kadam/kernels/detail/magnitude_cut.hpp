@@ -8,9 +8,9 @@
 
 namespace kadam::detail {
 
-/// |value| as an integer, its bits without the sign: the order of magnitudes is kept, also of denormals and
-/// infinities, zeros of both signs are equal, and a NaN is larger than all. A signed type, because more
-/// processors can compare vectors of it.
+/// |value| as an integer, its bits without the sign: the order of magnitudes is kept, also of subnormal
+/// numbers and infinities, zeros of both signs are equal, and a NaN is larger than all. A signed type,
+/// because more processors can compare vectors of it.
 [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int32_t magnitude_of(float value) {
   return static_cast<std::int32_t>(Kokkos::bit_cast<std::uint32_t>(value) & 0x7fffffffU);
 }

@@ -92,17 +92,18 @@ struct TeamBlockMember {
     }
   }
 
-  /// The sum over all threads of `own`, and the largest `own` of all threads or 0 if none is larger. All
-  /// threads get the result. Several sums at a time cost the team one wait for all.
+  /// Returns the sum of `own` over all threads, to all of them.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION double sum_of_threads(double own) const {
     double sums[1] = {own};
     sum_all_of_threads(sums);
     return sums[0];
   }
+  /// own[k] <- the sum of own[k] over all threads, for every k: the team waits once for all of them.
   template <int count>
   KOKKOS_FORCEINLINE_FUNCTION void sum_all_of_threads(double (&own)[count]) const {
     reduce<Kokkos::Sum<double>>(own);
   }
+  /// Returns the largest `own` of all threads, or 0 if none is larger, to all of them.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float max_of_threads(float own) const {
     std::int32_t largest[1] = {Kokkos::bit_cast<std::int32_t>(own)};
     reduce<Kokkos::Max<std::int32_t>>(largest);

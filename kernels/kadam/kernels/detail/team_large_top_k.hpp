@@ -320,6 +320,7 @@ struct MarkPart {
 /// Writes the selected elements of a part into the message, in ascending order of their index.
 template <class MemorySpace>
 struct SelectReaching {
+  /// One team fewer than of other kernels: it takes more than the 80 registers that leave room for six.
   static constexpr unsigned least_teams = top_k_teams_at_a_time - 1;
 
   TopKParts<MemorySpace> block;
