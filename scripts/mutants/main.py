@@ -12,6 +12,7 @@ import sys
 import catalogue
 import tree
 import trial
+import verdicts
 
 FAULTS = tree.ROOT / "tests" / "mutants"
 
@@ -27,6 +28,7 @@ def parse_arguments():
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--today", action="store_true")
     parser.add_argument("--everything", action="store_true")
+    parser.add_argument("--again", action="store_true")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     arguments = parser.parse_args()
     if arguments.jobs < 1:
@@ -95,12 +97,17 @@ def matching(tests, pattern):
 class Trials:
     """The tests to run for each fault, with their results without a fault."""
 
-    def __init__(self, faults, everything, jobs):
-        tree.copy_with_faults(catalogue.read_faults(FAULTS))
+    def __init__(self, faults, arguments):
+        sources = tree.copy_with_faults(catalogue.read_faults(FAULTS))
+        jobs = arguments.jobs
         say(f"Building the tests of {len(faults)} fault{'s' * (len(faults) != 1)} in {tree.FOLDER}.")
         tree.configure(jobs)
         tests = tree.read_tests(tree.BUILD)
-        self.plan = {fault.name: self.runs_of(fault, tests, everything) for fault in faults}
+        plan = {fault.name: self.runs_of(fault, tests, arguments.everything) for fault in faults}
+        self.kept = verdicts.Verdicts(tree.FOLDER / "verdicts.jsonl", sources, without=arguments.again)
+        self.plan = {fault: runs for fault, runs in plan.items() if self.kept.find(fault, runs) is None}
+        if len(self.plan) < len(plan):
+            say(f"{len(plan) - len(self.plan)} faults were caught before in these sources; --again tries them again.")
         needed = sorted({name for runs in self.plan.values() for name, _ in runs})
         tree.build(sorted(set().union(*(tree.targets_of(tests[name], name) for name in needed))), jobs)
         # Most tests have several ranks: half as many at a time as there are cores.
@@ -118,37 +125,52 @@ class Trials:
         return [(name, "") for name, test in tests.items() if labels & set(test.get("LABELS", []))]
 
     def run_without_faults(self):
-        """Runs all tests without a fault. All must pass, or later results mean nothing; a skipped test catches
-        nothing."""
+        """Runs all tests without a fault. All must pass, or later results mean nothing; a test that is skipped here
+        catches nothing. Returns the names of the faults that have no other test, each with the reason."""
         runs = list(dict.fromkeys(run for runs in self.plan.values() for run in runs))
-        problems = []
+        problems, untried = [], {}
         for k, (run, outcome) in enumerate(zip(runs, self.pool.map(lambda run: self.runner.baseline(*run), runs))):
             progress(f"without a fault, {k + 1} of {len(runs)}")
-            if outcome.passes:
-                continue
-            concerned = [fault for fault, own in self.plan.items() if run in own]
-            for fault in concerned:
-                self.plan[fault].remove(run)
-            blind = [fault for fault in concerned if not self.plan[fault]]
-            if blind or not outcome.skipped:
-                where = f" with the filter {run[1]}" if run[1] else ""
-                problems.append(f"the test {run[0]}{where}, for {', '.join(blind or concerned)}, does not pass without "
-                                f"a fault: {outcome.how}; its output is in {outcome.log}")
+            problem = leave_out(self.plan, untried, run, outcome)
+            problems += [problem] if problem else []
         progress("")
         if problems:
             raise tree.BuildError("\nkadam: ".join(problems))
+        return untried
 
     def try_fault(self, fault, everything):
         """Returns the tests that catch a fault, as texts, and the seconds spent."""
         caught, seconds = [], 0.0
-        for name, gtest_filter in self.plan[fault.name]:
-            outcome = self.runner.run(name, gtest_filter, fault.name)
+        for name, gtest_filter in self.plan[fault]:
+            outcome = self.runner.run(name, gtest_filter, fault)
             seconds += outcome.seconds
             if not outcome.passes:
                 caught.append(f"{name}: {outcome.how}")
                 if not everything:
                     break
         return caught, seconds
+
+
+def leave_out(plan, untried, run, outcome):
+    """Takes a run that does not pass without a fault out of the plan. Returns what is wrong with it, as a text; nothing
+    if it passes, if the machine lacks something that it needs, or if its filter matches no test and others are left.
+    Faults without another run go from the plan to `untried`, with the reason."""
+    if outcome.passes:
+        return None
+    concerned = [fault for fault, own in plan.items() if run in own]
+    for fault in concerned:
+        plan[fault].remove(run)
+    blind = [fault for fault in concerned if not plan[fault]]
+    if outcome.skipped:
+        for fault in blind:
+            del plan[fault]
+            untried[fault] = f"{run[0]} is skipped here"
+        return None
+    if outcome.empty and not blind:
+        return None
+    where = f" with the filter {run[1]}" if run[1] else ""
+    return (f"the test {run[0]}{where}, for {', '.join(blind or concerned)}, does not pass without a fault: "
+            f"{outcome.how}; its output is in {outcome.log}")
 
 
 def say(text):
@@ -161,23 +183,32 @@ def progress(text):
 
 
 def try_all(faults, arguments):
-    trials = Trials(faults, arguments.everything, arguments.jobs)
-    trials.run_without_faults()
+    trials = Trials(faults, arguments)
+    runs_of = {fault: list(runs) for fault, runs in trials.plan.items()}
+    before = len(faults) - len(trials.plan)
+    untried = trials.run_without_faults()
     width = max(len(fault.name) for fault in faults)
     missed = []
-    for k, (fault, (caught, seconds)) in enumerate(zip(faults, trials.pool.map(
-            lambda fault: trials.try_fault(fault, arguments.everything), faults))):
+    for k, (fault, (caught, seconds)) in enumerate(zip(trials.plan, trials.pool.map(
+            lambda fault: trials.try_fault(fault, arguments.everything), trials.plan))):
         progress("")
-        if not caught:
+        if caught:
+            trials.kept.keep(fault, runs_of[fault], caught)
+        else:
             missed.append(fault)
         verdict = "caught by " + "; ".join(caught) if caught else "MISSED"
-        print(f"{fault.name:<{width}}  {verdict}  ({seconds:.1f} s)", flush=True)
-        progress(f"{k + 1} of {len(faults)} tried, {len(missed)} missed")
+        print(f"{fault:<{width}}  {verdict}  ({seconds:.1f} s)", flush=True)
+        progress(f"{k + 1} of {len(trials.plan)} tried, {len(missed)} missed")
     progress("")
-    for fault in missed:
-        reached = "its code ran" if trials.runner.was_reached(fault.name) else "its code never ran"
-        print(f"MISSED {fault.name} ({reached} in {', '.join(fault.tests)}): {fault.file}: {fault.why}")
-    print(f"{len(faults) - len(missed)} of {len(faults)} caught")
+    for fault in faults:
+        if fault.name in untried:
+            print(f"NOT TRIED {fault.name}: {untried[fault.name]}")
+        if fault.name in missed:
+            reached = "its code ran" if trials.runner.was_reached(fault.name) else "its code never ran"
+            print(f"MISSED {fault.name} ({reached} in {', '.join(fault.tests)}): {fault.file}: {fault.why}")
+    tried = before + len(trials.plan)
+    rest = f", {len(untried)} not tried" if untried else ""
+    print(f"{tried - len(missed)} of {tried} caught{rest}")
     return 1 if missed else 0
 
 

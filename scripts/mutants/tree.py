@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A copy of the sources with the faults in it, and its build."""
+import hashlib
 import json
 import pathlib
 import shutil
@@ -37,7 +38,9 @@ def write_if_changed(path, content):
 
 
 def copy_with_faults(faults):
-    """Copies the sources with the faults in them. Writes only files that differ, so that a build is incremental."""
+    """Copies the sources with the faults in them. Writes only files that differ, so that a build is incremental.
+    Returns a hash of the copy."""
+    digest = hashlib.sha256()
     by_file = {}
     for fault in faults:
         by_file.setdefault(fault.file, []).append(fault)
@@ -49,6 +52,7 @@ def copy_with_faults(faults):
         content = (ROOT / name).read_bytes()
         if name in by_file:
             content = catalogue.apply(by_file[name], content.decode()).encode()
+        digest.update(f"{name} {len(content)} ".encode() + content)
         write_if_changed(SOURCE / name, content)
         shutil.copymode(ROOT / name, SOURCE / name)
     list_file = FOLDER / "files"
@@ -57,6 +61,7 @@ def copy_with_faults(faults):
             if name:
                 (SOURCE / name).unlink(missing_ok=True)
     list_file.write_text("\n".join(names), encoding="utf-8")
+    return digest.hexdigest()
 
 
 def quiet(command, what, log):

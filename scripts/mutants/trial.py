@@ -68,11 +68,13 @@ def end_processes(tag=None, spared=None):
 
 @dataclasses.dataclass
 class Outcome:
-    """Result of a trial. how: why it does not pass, in words; empty if it passes."""
+    """Result of a trial. how: why it does not pass, in words; empty if it passes. skipped: the machine lacks something
+    that the test needs. empty: the filter matches no test."""
     passes: bool
     how: str
     seconds: float
     skipped: bool = False
+    empty: bool = False
     log: pathlib.Path | None = None
 
 
@@ -154,5 +156,5 @@ def judge(test, code, text, seconds):
             return Outcome(False, failed.group(1) or failed.group(2), seconds)
         return Outcome(False, f"signal {-code}" if code < 0 else f"exit code {code}", seconds)
     if re.search(r"\[==========\] Running 0 tests", text):
-        return Outcome(False, "its filter matches no test", seconds, skipped=True)
+        return Outcome(False, "its filter matches no test", seconds, empty=True)
     return Outcome(True, "", seconds)

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: The Kadam authors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How scripts/mutants.sh reads faults, puts them into sources and names them: catalogue_test.py FOLDER_OF_SCRIPTS"""
+"""How scripts/mutants.sh reads faults, puts them into sources, names them, goes on: catalogue_test.py SCRIPTS"""
 import pathlib
 import subprocess
 import sys
@@ -10,7 +10,9 @@ SCRIPTS = pathlib.Path(sys.argv[1])
 sys.path.insert(0, str(SCRIPTS / "mutants"))
 sys.dont_write_bytecode = True
 import catalogue  # noqa: E402
+import main as mutants  # noqa: E402
 import trial  # noqa: E402
+import verdicts  # noqa: E402
 from expect import expect  # noqa: E402
 
 
@@ -96,6 +98,42 @@ def refuses_what_is_no_fault():
         expect(names == {"a-b", "c-d"}, "files in folders:", names)
 
 
+def leaves_out_what_cannot_run():
+    passes = trial.Outcome(True, "", 1.0)
+    skipped = trial.Outcome(False, "it is skipped here", 1.0, skipped=True)
+    empty = trial.Outcome(False, "its filter matches no test", 1.0, empty=True)
+    fails = trial.Outcome(False, "exit code 1", 1.0)
+    for outcome, left, untried, has_problem in ((passes, {"a-b": ["t", "u"], "c-d": ["t"]}, {}, False),
+                                                (skipped, {"a-b": ["u"]}, {"c-d": "t is skipped here"}, False),
+                                                (empty, {"a-b": ["u"], "c-d": []}, {}, True),
+                                                (fails, {"a-b": ["u"], "c-d": []}, {}, True)):
+        plan = {"a-b": [("t", ""), ("u", "")], "c-d": [("t", "")]}
+        reasons = {}
+        problem = mutants.leave_out(plan, reasons, ("t", ""), outcome)
+        expect({name: [run[0] for run in runs] for name, runs in plan.items()} == left, outcome, plan)
+        expect(reasons == untried, outcome, reasons)
+        expect(bool(problem) == has_problem and (not problem or "c-d" in problem), outcome, problem)
+    plan = {"a-b": [("t", ""), ("u", "")]}
+    expect(mutants.leave_out(plan, {}, ("t", ""), empty) is None, "another test is left")
+    plan = {"a-b": [("t", ""), ("u", "")]}
+    expect(mutants.leave_out(plan, {}, ("t", ""), fails), "a test that fails without a fault")
+
+
+def goes_on_where_it_was():
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "build" / "verdicts.jsonl"
+        runs = [("t", "Some*"), ("u", "")]
+        verdicts.Verdicts(path, "sources").keep("a-b", runs, ["t: Some.Test"])
+        with open(path, "a", encoding="utf-8") as out:
+            out.write('{"sources": "sour')  # ended while it wrote
+        expect(verdicts.Verdicts(path, "sources").find("a-b", runs) == ["t: Some.Test"], "kept")
+        expect(verdicts.Verdicts(path, "sources").find("c-d", runs) is None, "another fault")
+        expect(verdicts.Verdicts(path, "sources").find("a-b", runs[:1]) is None, "other tests")
+        expect(verdicts.Verdicts(path, "others").find("a-b", runs) is None, "other sources")
+        expect(verdicts.Verdicts(path, "sources", without=True).find("a-b", runs) is None, "tried again")
+        expect(verdicts.Verdicts(path, "sources").find("a-b", runs) is None, "forgotten")
+
+
 def names_what_it_would_try():
     def say(*arguments):
         return subprocess.run([SCRIPTS / "mutants.sh", *arguments], capture_output=True, text=True, check=False,
@@ -136,6 +174,8 @@ def main():
     finds_the_place()
     takes_whole_expressions_alone()
     refuses_what_is_no_fault()
+    leaves_out_what_cannot_run()
+    goes_on_where_it_was()
     names_what_it_would_try()
     leaves_no_process_behind()
 
