@@ -12,6 +12,7 @@
 #include <limits>
 #include <map>
 #include <stdexcept>
+#include <string>
 
 namespace kadam {
 namespace {
@@ -42,6 +43,12 @@ TEST(OptionValues, AreMadeOfWhatIsWritten) {
   EXPECT_EQ(std::get<std::string>(map.at("text")), "rms");
   EXPECT_EQ(std::get<std::vector<double>>(map.at("list")), (std::vector<double>{1.0, 2.5}));
   EXPECT_THROW((void)OptionValue(std::uint64_t{1} << 63), std::out_of_range);
+}
+
+TEST(OptionValues, TextsReadBackAsTheSameNumber) {
+  EXPECT_EQ(to_text(0.1), "0.1");
+  EXPECT_EQ(to_text(0.123456789), "0.123456789");
+  EXPECT_EQ(std::stod(to_text(1.0 / 3.0)), 1.0 / 3.0);
 }
 
 TEST(Options, UnknownNamesListWhatExists) {
