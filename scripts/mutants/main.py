@@ -103,11 +103,9 @@ class Trials:
         say(f"Building the tests of {len(faults)} fault{'s' * (len(faults) != 1)} in {tree.FOLDER}.")
         tree.configure(jobs)
         tests = tree.read_tests(tree.BUILD)
-        plan = {fault.name: self.runs_of(fault, tests, arguments.everything) for fault in faults}
+        self.runs = {fault.name: self.runs_of(fault, tests, arguments.everything) for fault in faults}
         self.kept = verdicts.Verdicts(tree.FOLDER / "verdicts.jsonl", sources, without=arguments.again)
-        self.plan = {fault: runs for fault, runs in plan.items() if self.kept.find(fault, runs) is None}
-        if len(self.plan) < len(plan):
-            say(f"{len(plan) - len(self.plan)} faults were caught before in these sources; --again tries them again.")
+        self.plan = {fault: list(runs) for fault, runs in self.runs.items() if not self.kept.find(fault, runs)}
         needed = sorted({name for runs in self.plan.values() for name, _ in runs})
         tree.build(sorted(set().union(*(tree.targets_of(tests[name], name) for name in needed))), jobs)
         # Most tests have several ranks: half as many at a time as there are cores.
@@ -184,16 +182,17 @@ def progress(text):
 
 def try_all(faults, arguments):
     trials = Trials(faults, arguments)
-    runs_of = {fault: list(runs) for fault, runs in trials.plan.items()}
-    before = len(faults) - len(trials.plan)
-    untried = trials.run_without_faults()
     width = max(len(fault.name) for fault in faults)
+    for fault, runs in trials.runs.items():
+        if fault not in trials.plan:
+            print(f"{fault:<{width}}  caught before by {'; '.join(trials.kept.find(fault, runs))}", flush=True)
+    untried = trials.run_without_faults()
     missed = []
     for k, (fault, (caught, seconds)) in enumerate(zip(trials.plan, trials.pool.map(
             lambda fault: trials.try_fault(fault, arguments.everything), trials.plan))):
         progress("")
         if caught:
-            trials.kept.keep(fault, runs_of[fault], caught)
+            trials.kept.keep(fault, trials.runs[fault], caught)
         else:
             missed.append(fault)
         verdict = "caught by " + "; ".join(caught) if caught else "MISSED"
@@ -206,7 +205,7 @@ def try_all(faults, arguments):
         if fault.name in missed:
             reached = "its code ran" if trials.runner.was_reached(fault.name) else "its code never ran"
             print(f"MISSED {fault.name} ({reached} in {', '.join(fault.tests)}): {fault.file}: {fault.why}")
-    tried = before + len(trials.plan)
+    tried = len(faults) - len(untried)
     rest = f", {len(untried)} not tried" if untried else ""
     print(f"{tried - len(missed)} of {tried} caught{rest}")
     return 1 if missed else 0
