@@ -80,11 +80,6 @@ struct WithCopy {
     update(i, value, rule...);
     copy.write(i, update.x(i));
   }
-  template <class... Rule>
-  KOKKOS_FORCEINLINE_FUNCTION void inactive(const std::int64_t i, const Rule&... rule) const {
-    update.inactive(i, rule...);
-    copy.write(i, update.x(i));
-  }
   /// Calls function(update) if there is no copy, else function(an update that also writes the copy, with its
   /// format known to the compiler).
   template <class Function>
