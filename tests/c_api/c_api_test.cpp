@@ -71,6 +71,18 @@ TEST_P(EveryOptimizer, TakesTheStepsOfCpp) {
   EXPECT_TRUE(bitwise_equal(by_c(of), by_cpp(GetParam(), options_of(GetParam()))));
 }
 
+TEST(CApi, TellsTheFormatOfGradients) {
+  for (const auto& [word, format] : {std::pair<std::string, kadam_format>("float32", KADAM_FLOAT32),
+                                     std::pair<std::string, kadam_format>("bf16", KADAM_BFLOAT16),
+                                     std::pair<std::string, kadam_format>("fp16", KADAM_FLOAT16)}) {
+    OptionMap options = options_of("adam");
+    options["gradients"] = word;
+    COptimizer of("adam", options);
+    ASSERT_EQ(of.create(MPI_COMM_WORLD), KADAM_SUCCESS) << of.error.text;
+    EXPECT_EQ(kadam_gradient_format(of.optimizer), format) << word;
+  }
+}
+
 TEST(CApi, TakesHalfGradientsAndWritesAModel) {
   OptionMap options = options_of("onebit_adam");
   options["gradients"] = "bf16";

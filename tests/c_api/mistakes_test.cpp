@@ -133,6 +133,7 @@ TEST(CMistakes, NullIsNoOptimizer) {
   EXPECT_STREQ(error.text, "kadam_create_alone: the setup is NULL");
   EXPECT_EQ(kadam_destroy(&none, nullptr), KADAM_SUCCESS);
   EXPECT_STREQ(kadam_words(nullptr), "");
+  EXPECT_EQ(kadam_gradient_format(nullptr), KADAM_FLOAT32);
   kadam_setup_destroy(nullptr);
   kadam_setup_real(nullptr, "lr", 1.0);
 }

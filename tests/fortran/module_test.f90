@@ -37,10 +37,12 @@ program module_test
   call mistakes_in_words()
   call a_short_gradient_of_one_rank()
   call half_gradients_and_model()
+  call gradients_of_another_kind()
   call local_steps_and_consensus()
   call device_pointers_and_announcements()
   call saved_and_restored()
   call survivors_go_on()
+  call nobody_goes_on_without_snapshots()
   call newcomers_join()
 
   call kadam_kokkos_finalize(stat, message)
@@ -521,6 +523,40 @@ contains
     call expect(all(model == 0_int16), 'no model any more')
     call destroy(optimizer)
     deallocate (model)
+  end subroutine
+
+  !> An array of the other kind would be read past its end, or as other numbers.
+  subroutine gradients_of_another_kind()
+    type(kadam_optimizer) :: optimizer
+    real(real32) :: x(d), gradient(d)
+    integer(int16) :: half(d)
+    x = 1
+    gradient = 1
+    half = int(z'3F80', int16)
+    call make(optimizer, 'adam')
+    call optimizer%step(x, half, stat, message)
+    call expect_words("16 bits; the option 'gradients' of the setup asks for 32", 'half step')
+    call expect(all(x == 1), 'x after a refused gradient')
+    call destroy(optimizer)
+    call make(optimizer, 'adam', 'bf16')
+    call optimizer%gradient_ready(gradient, 1_int64, int(d, int64), stat, message)
+    call expect_words("32 bits; the option 'gradients' of the setup asks for 16", 'announcement')
+    call optimizer%step(x, half, stat, message)
+    call expect(stat == kadam_success, 'step after a refused announcement: '//message)
+    call destroy(optimizer)
+  end subroutine
+
+  !> Without snapshots nothing is known of survivors.
+  subroutine nobody_goes_on_without_snapshots()
+    type(kadam_optimizer) :: optimizer
+    type(kadam_survivors) :: left
+    real(real32) :: x(d)
+    call make(optimizer, 'adam')
+    x = 1
+    left = kadam_survivors(7, 7, 7, 7)
+    call optimizer%go_on(x, stat, message, left)
+    call expect(stat == kadam_no_snapshot .and. left%ranks == 0 .and. left%step == 0, 'no snapshots: '//message)
+    call destroy(optimizer)
   end subroutine
 
   subroutine local_steps_and_consensus()

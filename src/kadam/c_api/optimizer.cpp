@@ -156,6 +156,19 @@ kadam_status kadam_set_stream(kadam_optimizer* optimizer, void* stream, kadam_er
   });
 }
 
+kadam_format kadam_gradient_format(const kadam_optimizer* optimizer) {
+  if (optimizer == nullptr) return KADAM_FLOAT32;
+  switch (optimizer->optimizer->gradient_format()) {
+    case kadam::NumberFormat::bfloat16:
+      return KADAM_BFLOAT16;
+    case kadam::NumberFormat::float16:
+      return KADAM_FLOAT16;
+    case kadam::NumberFormat::float32:
+      break;
+  }
+  return KADAM_FLOAT32;
+}
+
 kadam_status kadam_set_model(kadam_optimizer* optimizer, void* model, kadam_format format,
                              kadam_error* error) {
   return guarded(__func__, error, [&] {

@@ -5,8 +5,10 @@
 !>
 !>   type(kadam_setup) :: setup
 !>   type(kadam_optimizer) :: optimizer
+!>   call kadam_kokkos_initialize(stat, errmsg)     ! unless the program starts Kokkos itself
 !>   call setup%create('onebit_adam')
 !>   call setup%set('lr', 1e-3)
+!>   call setup%set('warmup_steps', 500)
 !>   call setup%tensor('weights', 7840)
 !>   call optimizer%create(setup, MPI_COMM_WORLD, stat, errmsg)
 !>   call setup%destroy()

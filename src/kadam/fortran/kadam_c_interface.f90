@@ -13,6 +13,7 @@ module kadam_c_interface
   integer, parameter :: kadam_no_checkpoint = 6, kadam_out_of_memory = 7, kadam_not_built = 8
   integer, parameter :: kadam_no_snapshot = 9
   integer, parameter :: kadam_bfloat16 = 1, kadam_float16 = 2
+  integer(c_int), parameter :: c_float32 = 0
   integer(c_int), parameter :: c_memory_device = 1
   integer, parameter :: error_length = 1024
 
@@ -189,6 +190,11 @@ module kadam_c_interface
       type(c_error), intent(out) :: error
       integer(c_int) :: status
     end function
+    function c_gradient_format(optimizer) bind(c, name='kadam_gradient_format') result(gradient_format)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: optimizer
+      integer(c_int) :: gradient_format
+    end function
     function c_set_model(optimizer, model, model_format, error) bind(c, name='kadam_set_model') result(status)
       import :: c_int, c_ptr, c_error
       type(c_ptr), value :: optimizer, model
@@ -310,7 +316,7 @@ module kadam_c_interface
     function c_go_on(optimizer, parameters, survivors, error) bind(c, name='kadam_go_on') result(status)
       import :: c_int, c_ptr, c_error, kadam_survivors
       type(c_ptr), value :: optimizer, parameters
-      type(kadam_survivors), intent(out) :: survivors
+      type(kadam_survivors), intent(inout) :: survivors
       type(c_error), intent(out) :: error
       integer(c_int) :: status
     end function

@@ -37,8 +37,9 @@ module kadam_optimizers
   contains
     procedure :: create => optimizer_create
     procedure :: destroy => optimizer_destroy
-    !> Takes one step: updates x from this rank's own gradient, of real32, or of 16 bits in an integer(int16).
-    !> Collective. An array of a wrong size is refused, and ends the step on all ranks, as give_up_step() does.
+    !> Takes one step: updates x from this rank's own gradient, of real32, or of 16 bits in an integer(int16), as the
+    !> option 'gradients' says. Collective. An array of another kind or a wrong size is refused, and ends the step on
+    !> all ranks, as give_up_step() does; of a type(c_ptr) neither is known.
     !> step(x, gradient, stat [, errmsg] [, result])
     generic :: step => step_real32, step_int16, step_device
     !> Sets 'lr', 'weight_decay' or 'clip_norm' from the next step on; a number of real32 or real64.
@@ -75,7 +76,8 @@ module kadam_optimizers
 
 contains
 
-  !> Makes the optimizer over the ranks of comm, of which a duplicate is made. Collective.
+  !> Makes the optimizer over the ranks of comm, of which a duplicate is made. Call destroy() first if there is one
+  !> already. Collective.
   subroutine optimizer_create(this, setup, comm, stat, errmsg)
     class(kadam_optimizer), intent(inout) :: this
     class(kadam_setup), intent(in) :: setup
@@ -107,7 +109,7 @@ contains
     integer, intent(out) :: stat
     character(len=*), intent(out), optional :: errmsg
     type(kadam_step_result), intent(out), optional :: result
-    if (.not. step_fits(this, size(x, kind=int64), size(gradient, kind=int64), stat, errmsg)) return
+    if (.not. step_fits(this, size(x, kind=int64), size(gradient, kind=int64), 32, stat, errmsg)) return
     call this%step_device(c_loc(x), c_loc(gradient), stat, errmsg, result)
   end subroutine
 
@@ -118,7 +120,7 @@ contains
     integer, intent(out) :: stat
     character(len=*), intent(out), optional :: errmsg
     type(kadam_step_result), intent(out), optional :: result
-    if (.not. step_fits(this, size(x, kind=int64), size(gradient, kind=int64), stat, errmsg)) return
+    if (.not. step_fits(this, size(x, kind=int64), size(gradient, kind=int64), 16, stat, errmsg)) return
     call this%step_device(c_loc(x), c_loc(gradient), stat, errmsg, result)
   end subroutine
 
@@ -163,7 +165,8 @@ contains
   end subroutine
 
   !> Sets lr_scale and weight_decay of a parameter group from the next step on. tensors: the pattern that setup%group()
-  !> was given. weight_decay: default that of the optimizer.
+  !> was given. weight_decay: default that of the optimizer. An lr_scale of 0 must stay 0, and one above 0 above 0; else
+  !> stat is kadam_invalid_argument.
   subroutine optimizer_set_group(this, tensors, lr_scale, stat, errmsg, weight_decay)
     class(kadam_optimizer), intent(inout) :: this
     character(len=*), intent(in) :: tensors
@@ -189,6 +192,7 @@ contains
     character(len=*), intent(out), optional :: errmsg
     type(c_error) :: error
     if (.not. fits(this, 'gradient', size(gradient, kind=int64), stat, errmsg)) return
+    if (.not. has_gradient_bits(this, 32, stat, errmsg)) return
     ! A contiguous argument would be a copy of an array that is not, gone when this returns.
     if (.not. is_contiguous(gradient)) then
       call refuse('kadam_optimizer: gradient_ready() needs a contiguous gradient', stat, errmsg)
@@ -385,7 +389,7 @@ contains
 
   !> After kadam_peer_failure: makes the optimizer anew for the ranks that are left, and restores the newest whole
   !> snapshot. Collective over these ranks. stat is kadam_no_snapshot if none is whole: load_newest() can go on then.
-  !> It is kadam_no_snapshot too, and nothing is made anew, if keep_snapshots() was not called.
+  !> It is kadam_no_snapshot too, nothing is made anew, and survivors%ranks is 0, if keep_snapshots() was not called.
   subroutine optimizer_go_on(this, x, stat, errmsg, survivors)
     class(kadam_optimizer), intent(inout) :: this
     real(real32), intent(inout), contiguous, target :: x(:)
@@ -394,6 +398,7 @@ contains
     type(kadam_survivors), intent(out), optional :: survivors
     type(c_error) :: error
     type(kadam_survivors) :: left
+    left = kadam_survivors(0, 0, 0, 0)
     if (.not. fits(this, 'x', size(x, kind=int64), stat, errmsg)) return
     call report(c_go_on(this%handle, c_loc(x), left, error), error, stat, errmsg)
     if (present(survivors) .and. (stat == kadam_success .or. stat == kadam_no_snapshot)) survivors = left
@@ -433,7 +438,7 @@ contains
 
   !> Joins ranks that train. A process that is not one of them yet calls it, with an optimizer made as theirs over
   !> MPI_COMM_SELF; it waits until they call admit(). doors: door() of some of them, with spaces between. host: where
-  !> others reach this process (default: found out). every, spread: as in their keep_snapshots().
+  !> others reach this process (default: Kadam finds it out). every, spread: as in their keep_snapshots().
   subroutine optimizer_join(this, x, doors, every, stat, errmsg, spread, host, ranks)
     class(kadam_optimizer), intent(inout) :: this
     real(real32), intent(inout), contiguous, target :: x(:)
@@ -494,20 +499,40 @@ contains
     call report(c_get_health(this%handle, health, error), error, stat, errmsg)
   end subroutine
 
-  !> Whether an array has as many elements as the optimizer has parameters.
-  !> Whether both arrays have the length of the tensors. If not, the step ends on all ranks.
-  logical function step_fits(this, x_elements, gradient_elements, stat, errmsg)
+  !> Whether both arrays have the length of the tensors, and the gradient numbers of this many bits. If not, the step
+  !> ends on all ranks.
+  logical function step_fits(this, x_elements, gradient_elements, gradient_bits, stat, errmsg)
     class(kadam_optimizer), intent(in) :: this
     integer(int64), intent(in) :: x_elements, gradient_elements
+    integer, intent(in) :: gradient_bits
     integer, intent(out) :: stat
     character(len=*), intent(out), optional :: errmsg
     type(c_error) :: error
     integer(c_int) :: ignored
     step_fits = fits(this, 'x', x_elements, stat, errmsg)
     if (step_fits) step_fits = fits(this, 'gradient', gradient_elements, stat, errmsg)
+    if (step_fits) step_fits = has_gradient_bits(this, gradient_bits, stat, errmsg)
     if (.not. step_fits) ignored = c_give_up_step(this%handle, error)
   end function
 
+  !> Whether step() takes gradients with numbers of this many bits; true without an optimizer.
+  logical function has_gradient_bits(this, bits, stat, errmsg)
+    class(kadam_optimizer), intent(in) :: this
+    integer, intent(in) :: bits
+    integer, intent(out) :: stat
+    character(len=*), intent(out), optional :: errmsg
+    integer :: wanted
+    character(len=160) :: sentence
+    stat = kadam_success
+    wanted = merge(32, 16, c_gradient_format(this%handle) == c_float32)
+    has_gradient_bits = bits == wanted .or. .not. c_associated(this%handle)
+    if (has_gradient_bits) return
+    write (sentence, '(a, i0, a, i0)') 'kadam_optimizer: gradient has numbers of ', bits, &
+      " bits; the option 'gradients' of the setup asks for ", wanted
+    call refuse(trim(sentence), stat, errmsg)
+  end function
+
+  !> Whether an array has as many elements as the optimizer has parameters; true without an optimizer.
   logical function fits(this, name, elements, stat, errmsg)
     class(kadam_optimizer), intent(in) :: this
     character(len=*), intent(in) :: name
