@@ -91,7 +91,8 @@ float held_out_loss(torch::nn::Sequential& network) {
 
 kadam::OptionMap options_of(const std::string& name) {
   kadam::OptionMap options = {{"lr", 0.01}, {"lr_schedule", "cosine"}, {"lr_total_steps", steps}};
-  if (kadam::optimizer_traits(name).needs_warmup) options["warmup_steps"] = warmup_steps;
+  const kadam::OptimizerTraits& traits = kadam::optimizer_traits(name);
+  if (traits.needs_warmup) options[traits.warmup] = warmup_steps;
   return options;
 }
 

@@ -17,7 +17,7 @@ namespace kadam {
 using ExecutionSpace = Kokkos::DefaultExecutionSpace;
 using MemorySpace = ExecutionSpace::memory_space;
 
-/// A flat device vector. Unmanaged Views of the caller convert to it.
+/// A flat vector in the memory of kernels. Unmanaged Views of the caller convert to it.
 template <class T>
 using Vector = Kokkos::View<T*, MemorySpace>;
 

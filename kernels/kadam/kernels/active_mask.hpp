@@ -11,11 +11,12 @@
 
 namespace kadam {
 
-/// One bit per coordinate: 1 where a coordinate takes part in compression.
+/// One bit per coordinate (element of the vector): 1 where it takes part in compression.
 ///
 /// Coordinates without variance cannot be sent as a sign and cannot be divided by their variance; they are
 /// *inactive*. An inactive coordinate keeps its place in a message, but its code means nothing: it does not
-/// count in the scale, its error becomes 0, and decoding gives it no value: it calls the update's inactive().
+/// count in the scale, its error becomes 0, and decoding gives it no value: it calls the update's inactive(),
+/// if there is one.
 /// An empty mask means that all coordinates are active. Memory: d/8 bytes.
 template <class MemorySpace>
 struct ActiveMask {
@@ -135,7 +136,7 @@ struct FillActiveMaskOfTile {
 
 }  // namespace detail
 
-/// Sets the bit of every element in [0, elements) for which active(element) holds.
+/// Bit i of the mask <- active(i), for every element i in [0, elements).
 /// Shape: mask has ActiveMask::words_for(elements) words; bits behind the last element become 0.
 /// Memory: writes 1/8 B per element, and reads what `active` reads.
 template <class Exec, class MemorySpace, class Predicate>

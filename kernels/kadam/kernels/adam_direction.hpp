@@ -31,7 +31,7 @@ struct MomentUpdate {
 
 /// target <- keep target + step m / (sqrt(v inverse_c2) + eps): adds Adam's step to `target` instead of
 /// subtracting it from x. step = gamma / c1: the sum in `target` contains the learning rate of each step, so
-/// a schedule never rescales it. A target that decays (keep < 1) is flushed to zero.
+/// a schedule never rescales it. With keep < 1 a subnormal result becomes 0.
 struct AdamDirection {
   float keep = 1.0F;
   float step = 0.0F;

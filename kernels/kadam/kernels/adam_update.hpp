@@ -37,8 +37,8 @@ struct AdamApply {
   }
 };
 
-/// ema(a, b) = beta a + (1 - beta) b; 0 where that is subnormal, as the moments of a coordinate without
-/// gradients would become and remain.
+/// ema(a, b), or ema(a, b, beta), = beta a + (1 - beta) b; 0 where that is subnormal, as the moments of a
+/// coordinate without gradients would become and remain.
 struct Ema {
   float keep = 0.0F;
   float take = 1.0F;

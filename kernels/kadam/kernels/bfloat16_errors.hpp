@@ -27,13 +27,13 @@ namespace kadam {
 /// beside its error; rounding by chance loses nothing in the mean.
 ///
 /// The random bits are a function of `rounding`, the block's first element and the place in the block. Every
-/// exchange passes another `rounding`; with the same one, it would be repeated to the last bit. The first
+/// exchange passes another `rounding`: the same one would give the same random bits again. The first
 /// bits of a block are hashed; the next ones follow in steps of the golden ratio, which costs one addition
 /// and is even within a block too. Two elements of a block, 16 apart, share 32 bits.
 template <class MemorySpace>
 struct Bfloat16Errors {
-  /// Elements that a block may have: it waits as float32 for its scale, in a thread's innermost cache or a
-  /// team's registers.
+  /// Elements that a block may have, which no kernel checks: it waits as float32 for its scale, in an array
+  /// in a thread's innermost cache or in a team's registers.
   static constexpr std::int64_t longest_block = 2048;
 
   Kokkos::View<Bfloat16*, MemorySpace> values;

@@ -24,7 +24,8 @@
 /// One thread of a CPU, or one team of a GPU, works on a block: its words and its elements. No kernel needs
 /// atomics, and no result depends on the number of threads. Codes whose statistic is a maximum (uniform,
 /// float8) make the same messages on CPU and GPU, bit for bit. The scale of a sign code or of gauss2 comes
-/// from a sum, whose order differs between CPU and GPU: it may differ in its last bit.
+/// from a sum, whose order differs between CPU and GPU: it may differ in its last bit. C(h) is h, coded and
+/// decoded again.
 namespace kadam {
 
 namespace detail {
@@ -53,16 +54,18 @@ void encode_blocks(const char* label, const Exec& exec, const Q& quantiser, cons
 }  // namespace detail
 
 /// Encodes load + error; writes the codes to `message`; keeps the rounding error in `error`:
-/// h = load(i) + error(i); q = C(h); error(i) <- h - q; message <- code of q.
+/// h = load(i) + error(i); q = C(h); error(i) <- h - q; message <- code of q. A block whose scale is 0, since
+/// its inputs are too small for a normal float32, keeps no error.
 ///
-/// error: a View of float, or Bfloat16Errors, which rounds new errors by chance.
-/// load: load(i) returns the input of element i. Optional: load.with_format(f) calls f with a load for one
-/// number format. An inactive element sends nothing; its error becomes 0. Shape: error has
-/// blocks.map.elements entries, message the words of all chunks of blocks.map. Memory: reads and writes
-/// error, writes message: 8 B + bits/8 per element and what load reads, 4 B less with errors in bf16; 4 B per
-/// block. One pass when a block fits in cache. Deterministic: independent of the number of threads. Worked
-/// number: one block, error 0, load (3, -4), sign code, rms: scale 3.5355, codes (1, 0), error (-0.5355,
-/// -0.4645).
+/// error: a View of float, or Bfloat16Errors, which rounds new errors by chance, in blocks of at most
+/// Bfloat16Errors::longest_block elements. load: load(i) returns the input of element i. Optional:
+/// load.with_format(f) calls f with a load for one number format; load.prefetch(first, count) asks memory for
+/// the inputs of these elements. The code of an inactive element is 0 and means nothing; its error becomes 0.
+/// Shape: error has blocks.map.elements entries, message the words of all chunks of blocks.map, of which
+/// those of `blocks` are written. Memory: reads and writes error, writes message: 8 B + bits/8 per element
+/// and the bytes that load reads, 4 B less with errors in bf16; 4 B per block. One pass when a block fits in
+/// cache. Deterministic: independent of the number of threads. Worked number: one block, error 0, load (3,
+/// -4), sign code, rms: scale 3.5355, codes (1, 0), error (-0.5355, -0.4645).
 template <class Exec, Quantiser Q, class Load, class MemorySpace, class Error>
 void encode_with_error_feedback(const Exec& exec, const Q& quantiser, const BlockRange& blocks,
                                 const Load& load, const ActiveMask<MemorySpace>& active, const Error& error,
@@ -81,9 +84,9 @@ struct ContinuedLoad {
 };
 
 /// Encodes as encode_with_error_feedback() does, an input that continues the last exchange. input.load may be
-/// a LoadBySegment, or have with_format() as there. message may be input.previous itself: a block is read
-/// before it is written. input.previous has no meaningful value for an inactive element, which sends nothing.
-/// Memory: 8 B + 2 bits/8 per element and what load reads.
+/// a LoadBySegment, or have the optional functions of a load. message may be input.previous itself: a block
+/// is read before it is written. input.previous needs no meaningful value for an inactive element. Memory: 8
+/// B + 2 x bits/8 per element and the bytes that load reads, 4 B less with errors in bf16; 8 B per block.
 template <class Exec, Quantiser Q, class Load, class MemorySpace, class Error>
 void encode_continued(const Exec& exec, const Q& quantiser, const BlockRange& blocks,
                       const ContinuedLoad<Load, MemorySpace>& input, const ActiveMask<MemorySpace>& active,
@@ -104,10 +107,11 @@ void encode_accumulated(const Exec& exec, const Q& quantiser, const BlockRange& 
 }
 
 /// Decodes the messages of n = `ranks` ranks, takes their mean and encodes it with error feedback: the work
-/// of a chunk's owner. p = (1/n) sum q_r + error; r = C(p); error <- p - r; reply <- code of r. Messages are
+/// of a chunk's owner. p = (1/n) sum_r q_r + error; error <- p - C(p); reply <- code of p. Messages are
 /// summed in rank order; a CPU sums signs four ranks at a time, and these sums in rank order.
 ///
-/// Shape: messages holds n messages of this chunk, stride_words apart; blocks are blocks of this chunk.
+/// Shape: messages holds n messages of this chunk, stride_words apart. The map of `blocks` describes this one
+/// chunk, whose first element is element 0 of error, active and reply too.
 /// Memory: n bits/8 + 8 B + bits/8 per element.
 template <class Exec, Quantiser Q, class MemorySpace, class Error>
 void reduce_and_encode(const Exec& exec, const Q& quantiser, const BlockRange& blocks,
@@ -122,6 +126,7 @@ void reduce_and_encode(const Exec& exec, const Q& quantiser, const BlockRange& b
 /// Calls apply(i, value of element i) for every active element in [begin, end): decoding and the update that
 /// follows it in one pass.
 ///
+/// begin and end may lie inside of blocks. apply may be an UpdateBySegment; no call may depend on another.
 /// Optional functions of apply: inactive(i) is called for every inactive element. with_format(f) calls f with
 /// an apply for one number format. load(i) returns the numbers that apply reads, and store(i, value, loaded)
 /// updates element i with them: a GPU then reads several elements before it writes one.
@@ -137,8 +142,8 @@ void decode_and_apply(const Exec& exec, const Q& quantiser, const BlockMap& map,
       detail::DecodeBlock<Q, Apply, MemorySpace>{quantiser, map, message, active, begin, end, apply});
 }
 
-/// f(i) = (element i)^2, 0 for an inactive one: with ordered_sum, the squared norm of a coded vector. For
-/// health figures: each element looks up its block.
+/// f(i) = (element i)^2, 0 for an inactive one: with ordered_sum, the squared norm of a coded vector. Slow,
+/// because each element looks up its block: for figures that are not computed in every step.
 template <Quantiser Q, class MemorySpace>
 struct DecodedSquare {
   CodedVector<Q, MemorySpace> vector;

@@ -12,7 +12,7 @@ namespace kadam {
 ///
 /// The message of one chunk is [scale of block 0][codes of block 0][scale of block 1][codes of block 1] ...;
 /// each block starts at a new word, so a thread that owns a word owns its elements, and consecutive blocks
-/// are one piece of the message. The messages of all chunks follow each other; every chunk but the last
+/// lie side by side in the message. The messages of all chunks follow each other; every chunk but the last
 /// non-empty one is full.
 struct BlockMap {
   std::int64_t elements = 0;          ///< of the whole vector

@@ -20,7 +20,7 @@
 namespace kadam {
 
 /// Code of `Bits` bits for a share from 0 to 1: the exponent of the share and 3 bits of its mantissa. Every
-/// octave has eight codes, however small the share. Code 0 is 0, the largest code is 1.
+/// octave has eight codes, down to the smallest share, that of code 1. Code 0 is 0, the largest code is 1.
 ///
 /// Worked number: 8 bits: 255 is 1, 254 is 0.9375, 1 is 1.25 2^-32; 7 bits: 127 is 1, 1 is 1.25 2^-16.
 template <int Bits>
@@ -32,10 +32,10 @@ struct ShareCode {
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION static float decode(std::int32_t code) {
     return code > 0 ? Kokkos::bit_cast<float>((code + below) << dropped) : 0.0F;
   }
-  /// Returns the code of `share`, rounded down or up by `chance`, 16 evenly distributed bits: from code 1 on,
-  /// the mean over all of them is the share. A share at most 7 units in the last place off the value of a
-  /// code always gets that code; so a decoded share that is encoded again keeps its code. Integers alone:
-  /// this vectorises.
+  /// Returns the code of `share`, 0 or more, rounded down or up by `chance`, 16 evenly distributed bits: from
+  /// code 1 on, the mean over all of them is the share, but for 8 units in its last place. A share at most 7
+  /// units in the last place off the value of a code always gets that code; so a decoded share that is
+  /// encoded again keeps its code. Integers alone: this vectorises.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION static std::int32_t encode(float share, std::uint32_t chance) {
     const auto bits = Kokkos::bit_cast<std::uint32_t>(share) + (chance << (dropped - 16)) + 8U;
     const std::int32_t code = static_cast<std::int32_t>(bits >> dropped) - below;
@@ -45,6 +45,7 @@ struct ShareCode {
 
  private:
   static constexpr int dropped = 20;  // the lowest of a float32's 23 bits of mantissa
+  // What the upper bits of a float32 exceed its code by: 1 has the largest code.
   static constexpr std::int32_t below = (0x3f800000 >> dropped) - largest;
 };
 
@@ -127,7 +128,7 @@ struct MomentChance {
                                 scattered(rounding)))) {}
 
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::uint32_t of(std::uint32_t k) const {
-    return first + 0x9e3779b9U * k;
+    return first + 0x9e3779b9U * k;  // steps of the golden ratio, as in Bfloat16Errors
   }
 };
 
@@ -369,8 +370,8 @@ void decode_byte_moments(const Exec& exec, const ByteMoments<MemorySpace>& momen
 }
 
 /// The moments <- m, v, with new scales, rounded to the nearest. The m and v that decode_byte_moments() has
-/// written give the same codes and scales again. Memory: 10 B per element; a block is read twice, the second
-/// time from cache.
+/// written give the same codes and scales again, except for values below 2^-126. Memory: 10 B per element; a
+/// block is read twice, the second time from cache.
 template <class Exec, class MemorySpace>
 void encode_byte_moments(const Exec& exec, const Kokkos::View<const float*, MemorySpace>& m,
                          const std::type_identity_t<Kokkos::View<const float*, MemorySpace>>& v,

@@ -25,8 +25,8 @@ struct HashElement {
 
 }  // namespace detail
 
-/// Returns a hash of the values' bits. The same values give the same hash with any number of threads; other
-/// values give another hash, except in one case of 2^64. Waits for exec.
+/// Returns a hash of the values' bits. Equal bits give the same hash with any number of threads; other bits
+/// give another hash, except with a probability of about 2^-64. Waits for exec.
 ///
 /// Memory: 4 B per element.
 template <class Exec, class MemorySpace>

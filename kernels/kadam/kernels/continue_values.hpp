@@ -14,7 +14,7 @@ namespace detail {
 
 template <class Load, class MemorySpace>
 struct ContinueValues {
-  static constexpr std::int64_t block_elements = 2048;
+  static constexpr std::int64_t block_elements = 2048;  ///< as of ElementLoop
   Load load;
   Kokkos::View<float*, MemorySpace> values;
 
@@ -34,8 +34,8 @@ struct ContinueValues {
 
 /// values(i) <- load(i, values(i)): makes the input of an exchange from the result of the last one, in place.
 ///
-/// load: as encode_continued() takes it. Memory: reads and writes values, 8 B per element, and what load
-/// reads.
+/// load: as encode_continued() takes it. Memory: reads and writes values, 8 B per element, and the bytes that
+/// load reads.
 template <class Exec, class Load, class MemorySpace>
 void continue_values(const Exec& exec, const Load& load, const Kokkos::View<float*, MemorySpace>& values) {
   using Continue = detail::ContinueValues<Load, MemorySpace>;

@@ -173,6 +173,7 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_element_of(const Member& member, std::
 
 template <class Rule, class Arrays>
 struct ElementLoop {
+  /// As SegmentTable::stride: looking up the segments of a block costs little beside its elements.
   static constexpr std::int64_t block_elements = 2048;
 
   Rule rule;
@@ -201,7 +202,9 @@ struct ElementLoop {
 }  // namespace detail
 
 /// Calls rule(element of each array) for every element in [0, elements), in one launch. rule: a functor, or a
-/// BySegment, which makes the functor of each segment. arrays: made by reads(), updates() or writes().
+/// BySegment, which makes the functor of each segment. arrays: made by reads(), updates() or writes(). Shape:
+/// each array has at least `elements` elements. The array of writes() may be one that reads() has, too;
+/// otherwise arrays do not overlap.
 template <class Exec, class Rule, class... Arrays>
 void for_each_element(const std::string& label, const Exec& exec, std::int64_t elements, const Rule& rule,
                       const Arrays&... arrays) {

@@ -11,9 +11,10 @@
 
 #include <cstdint>
 
-/// Encodes, reduces and decodes factors. The vector of factors consists of the columns of many matrices, one
-/// after the other; a block ends where a column or a chunk ends. Factors are short, so each kernel is one
-/// launch for all blocks.
+/// Encodes, reduces and decodes the thin factors of low_rank_matrix.hpp. The vector of factors consists of
+/// the columns of the factors of all matrices, one after the other; a block ends where a column or a chunk
+/// ends. Factors are short, so each kernel is one launch for all blocks. Q is a code whose scale follows from
+/// the largest magnitude of a block, or the identity.
 namespace kadam {
 
 /// The elements of one column that lie in one chunk and share a scale; and the place of their scale and codes
@@ -177,8 +178,9 @@ struct ReceivedFactors {
 };
 
 /// Decodes the messages of all ranks and takes their mean, in rank order and in float32; replies <- the codes
-/// of the mean; means <- the decoded codes. Unless own is empty, own(i) <- own(i) - n (mean - decoded code):
-/// then the mean of own over the ranks is what the replies say.
+/// of the mean; means <- the decoded codes. own: empty, or the decoded codes of this rank (`values` of
+/// encode_factors()). Then own(i) <- own(i) - n (mean - decoded code) in the own chunk, so that the mean of
+/// own over the ranks equals the decoded replies.
 ///
 /// Shape: means [own chunk]; replies has the words of all chunks, of which the own chunk's are written; own
 /// has all factors. Memory: (ranks + 1) bits/8 + 4 B per element, and with own 8 B and the messages once

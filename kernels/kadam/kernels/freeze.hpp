@@ -55,7 +55,7 @@ struct VarianceFloor {
   double part = 0.0;  ///< raises sqrt(v) to at least part R; 0: changes nothing
   double eps = 0.0;   ///< Adam's eps, times sqrt(c2) if v is not corrected by c2
 
-  /// Where sqrt(v) is below eps and below this part of R, gradients are noise: what rounding leaves of a sum
+  /// Where sqrt(v) is below eps and below this part of R, gradients are noise: the rounding errors of a sum
   /// that is 0.
   static constexpr double noise_part = 1e-3;
 
@@ -109,7 +109,7 @@ struct RaiseVarianceOfBlock {
 /// Dense Adam hardly moves an element whose sqrt(v) is below eps; v = 0 leaves it out of compression.
 /// Does nothing when floor.part is 0. Worked number: v = (1, 1e-6, 1e-20), part 0.1, eps 1e-8: the second
 /// becomes 0.0033, the third 0.
-/// Memory: reads v, writes what is changed: 4 to 12 B per element.
+/// Memory: reads v, writes the elements of v and m that change: 4 to 12 B per element.
 template <class Exec, class MemorySpace>
 void raise_variance(const Exec& exec, const BlockMap& map, const VarianceFloor& floor,
                     const Kokkos::View<float*, MemorySpace>& m, const Kokkos::View<float*, MemorySpace>& v) {

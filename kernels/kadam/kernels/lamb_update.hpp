@@ -152,8 +152,8 @@ struct LambMoments {
 
 }  // namespace detail
 
-/// Updates m and v, and writes the shares of each tile in |x|^2 and |u|^2: the first pass of LAMB.
-/// Memory: reads x, m, v, g, writes m, v: 24 B per element; 22 B for a gradient of 16 bits.
+/// Updates m and v, and writes the shares of each tile in |x|^2 and |u|^2 into tensors.partial: the first
+/// pass of LAMB. Memory: reads x, m, v, g, writes m, v: 24 B per element; 22 B for a gradient of 16 bits.
 template <class Exec, class MemorySpace>
 void lamb_moments(const Exec& exec, const LambStep& rule, const TensorTiles<MemorySpace>& tiles,
                   const LambTensors<MemorySpace>& tensors, const Kokkos::View<const float*, MemorySpace>& x,
@@ -250,8 +250,8 @@ struct LambApply {
 
 }  // namespace detail
 
-/// Second pass of LAMB (You et al. 2020): x <- x - gamma phi u, the direction u computed again instead of
-/// stored. Memory: reads x, m, v, writes x: 16 B per element.
+/// Second pass of LAMB (You et al. 2020): x <- x - gamma lr_scale phi u, with the lr_scale of the tensor; the
+/// direction u is computed again instead of stored. Memory: reads x, m, v, writes x: 16 B per element.
 template <class Exec, class MemorySpace>
 void lamb_apply(const Exec& exec, const LambStep& rule, const TensorTiles<MemorySpace>& tiles,
                 const LambTensors<MemorySpace>& tensors, const Kokkos::View<float*, MemorySpace>& x,

@@ -38,7 +38,7 @@ struct FindLargestStep {
 }  // namespace detail
 
 /// Returns the largest |m| / (sqrt(v inverse_c2) + eps) of all elements; an element without v > 0 counts as
-/// 0. It is the longest step of an Adam without momentum correction, divided by the learning rate. Infinite
+/// 0. It is the longest step of Adam without bias correction of m, divided by the learning rate. Infinite
 /// if one of these is not finite, as where m is NaN. Waits for exec. Memory: 8 B per element. Worked number:
 /// m = (1, 2), v = (1, 1e-6), eps = 0, inverse_c2 = 1: 2000, element 1.
 template <class Exec, class MemorySpace>

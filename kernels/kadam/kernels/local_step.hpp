@@ -15,7 +15,7 @@
 namespace kadam {
 
 /// Step of one coordinate between two synchronisations of 0/1 Adam: m <- ema(m, g, beta1); u <- u + gamma m;
-/// the parameter at which this rank works is decay x - u / D, D = sqrt(v inverse_c2) + eps.
+/// the working parameter of this rank is decay x - u / D, D = sqrt(v inverse_c2) + eps.
 ///
 /// decay = 1 - lambda Gamma, with Gamma the sum of the learning rates since the last synchronisation.
 struct LocalStep {

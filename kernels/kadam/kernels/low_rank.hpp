@@ -110,7 +110,7 @@ struct MultiplyByRight {
   KOKKOS_FORCEINLINE_FUNCTION void multiply(const HostBlockMember& /*member*/, const LowRankMatrix& matrix,
                                             std::int64_t begin, std::int64_t rows, std::int64_t terms,
                                             std::int64_t columns, const float* factor, double* out) const {
-    constexpr int lanes = 8;
+    constexpr int lanes = 8;  // doubles of a vector of 512 bits
     for (std::int64_t row = 0; row < rows; ++row) {
       double sum[Width][lanes] = {};
       const std::int64_t first = begin + row * matrix.columns;
@@ -475,7 +475,7 @@ void with_m(const LowRankInput<MemorySpace>& input, const Function& function) {
 
 /// sums <- partial sums of M Q of all matrices; encode_factors() adds them up. Shape: q holds Q of each
 /// matrix at LowRankMatrix::q; sums [extents.left_sums].
-/// Memory: reads G and e, 8 B per element, once per eight columns of Q.
+/// Memory: reads G and e, 8 B per element (6 B for a gradient of 16 bits), once per eight columns of Q.
 template <class Exec, class MemorySpace>
 void multiply_by_right(const Exec& exec, const LowRankMatrices<MemorySpace>& matrices,
                        const LowRankInput<MemorySpace>& input,
@@ -505,11 +505,11 @@ template <class MemorySpace>
 struct LowRankFactors {
   Kokkos::View<const float*, MemorySpace> p;
   Kokkos::View<const float*, MemorySpace> r;  ///< R of the mean P Rᵀ
-  Kokkos::View<const float*, MemorySpace> s;  ///< S of the part P Sᵀ that leaves the error of this rank
+  Kokkos::View<const float*, MemorySpace> s;  ///< S: this rank subtracts P Sᵀ from M
 };
 
 /// input.error <- M - P Sᵀ;  mean <- P Rᵀ, in the elements of all matrices.
-/// Memory: reads G and e, writes e and mean: 16 B per element.
+/// Memory: reads G and e, writes e and mean: 16 B per element, 14 B for a gradient of 16 bits.
 template <class Exec, class MemorySpace>
 void subtract_low_rank(const Exec& exec, const LowRankMatrices<MemorySpace>& matrices,
                        const LowRankInput<MemorySpace>& input, const LowRankFactors<MemorySpace>& factors,

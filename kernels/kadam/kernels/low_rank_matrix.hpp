@@ -12,14 +12,14 @@
 
 namespace kadam {
 
-/// A matrix, row-major in a flat vector, and the places of its factors P (rows x rank), Q and R (columns x
-/// rank). One buffer holds all P, one all Q, one all R; the columns of a factor lie one after the other in
-/// it.
+/// A matrix M, row-major in a flat vector, and the places of its factors: M is about P Rᵀ. P (rows x rank)
+/// has orthonormal columns, those of M Q; R (columns x rank) is Mᵀ P; Q is the R of the step before. One
+/// buffer holds all P, one all Q, one all R; the columns of a factor lie one after the other in it.
 struct LowRankMatrix {
   std::int64_t begin = 0;  ///< first element in the flat vector
   std::int64_t rows = 0;
   std::int64_t columns = 0;
-  std::int64_t rank = 0;
+  std::int64_t rank = 0;       ///< columns of a factor
   std::int64_t q = 0;          ///< first element of Q; the buffer may also hold Q of other matrices
   std::int64_t tensor = 0;     ///< number among all tensors: chooses the seed matrix
   std::int64_t left = 0;       ///< first element of P, in the buffer of all P
@@ -31,11 +31,13 @@ struct LowRankMatrix {
   std::int64_t tiles = 0;      ///< number of tiles of all matrices before this one
 
   /// Rows and columns of M in a row tile, the unit of work of M Q: a partial sum of M Q has up to
-  /// columns_of_row_tile terms.
+  /// columns_of_row_tile terms. A thread of a GPU reads Q once for the four rows, and keeps the sums of eight
+  /// columns of Q in registers; a long row leaves few partial sums.
   static constexpr std::int64_t rows_of_row_tile = 4;
   static constexpr std::int64_t columns_of_row_tile = 8192;
   /// Rows and columns of M in a tile, the unit of work of Mᵀ P and of P Rᵀ: a partial sum of Mᵀ P has up to
-  /// rows_of_tile terms.
+  /// rows_of_tile terms. The sums of 256 columns with eight columns of P, 16 KiB, stay in a CPU's innermost
+  /// cache; the partial sums of 128 rows take 8/128 bytes per element and column of P.
   static constexpr std::int64_t rows_of_tile = 128;
   static constexpr std::int64_t columns_of_tile = 256;
 

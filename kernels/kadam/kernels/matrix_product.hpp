@@ -47,8 +47,9 @@ struct Product {
   }
 };
 
-/// Computes four rows of C by one thread of a CPU: the sums of 16 columns at a time stay in registers, and
-/// each row of B is read once for the four rows.
+/// Computes four rows of C by one thread of a CPU: the sums of 16 columns at a time stay in registers, four
+/// of 512 bits or eight of 256, and each row of B is read once for the four rows. Of a transposed B 64 rows
+/// at a time are packed for them: 4 KiB, which stay in the innermost cache.
 struct MultiplyRows {
   static constexpr std::int64_t rows_at_a_time = 4;
   static constexpr std::int64_t columns_at_a_time = 16;

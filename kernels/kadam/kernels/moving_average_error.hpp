@@ -22,7 +22,7 @@ namespace kadam {
 
 /// An error in 8 bits per element and one float32 step per scale block. Every element is zero when all steps
 /// are 0.
-/// Memory: d + 4 d/B bytes.
+/// Memory: 1 B per element, 4 B per block.
 template <class MemorySpace>
 struct ByteError {
   Kokkos::View<std::uint8_t*, MemorySpace> codes;
@@ -137,6 +137,7 @@ struct EncodeWithMovingAverageError {
     });
   }
 
+  /// Elements whose h, e and codes (9 KiB) stay in the innermost cache. LoCo's blocks have 256.
   static constexpr std::int64_t kept_elements = 1024;
 
   template <class Elements, class IsActive>
@@ -335,11 +336,11 @@ void for_each_short_block(const std::string& label, const Exec& exec, const Bloc
 ///
 /// g = gradient_scale times the gradient; average = Ema::make(beta_e). An inactive element is sent as 0 and
 /// keeps no error. C8: the uniform code of 8 bits, whose step follows the largest error of the same block,
-/// because a fixed step has a dead zone.
-/// Shape: error has map.elements codes and map.blocks steps, of the map of `blocks`. Memory: reads g and e,
-/// writes e: 6 B + bits/8 per element (4 B + bits/8 if g has 16 bits), a block at a time. Deterministic:
-/// independent of the number of threads. Worked number: 4 bits, beta_e = 0.8, e = 0, g = (0.7, 0.25): q =
-/// (0.7, 0.2), e <- (0, 0.01).
+/// because a fixed step has a dead zone. Shape: error has map.elements codes and map.blocks steps, of the map
+/// of `blocks`; gradient has map.elements elements, message the words of all chunks. Memory: reads g and e,
+/// writes e: 6 B + bits/8 per element (4 B + bits/8 if g has 16 bits), 12 B per block; a block too long for
+/// cache or registers is read in each of three passes. Deterministic: independent of the number of threads.
+/// Worked number: 4 bits, beta_e = 0.8, e = 0, g = (0.7, 0.25): q = (0.7, 0.2), e <- (0, 0.01).
 template <class Exec, int Bits, class MemorySpace>
 void encode_with_moving_average_error(const Exec& exec, const UniformQuantiser<Bits>& quantiser,
                                       const BlockRange& blocks, const Numbers<MemorySpace>& gradient,
@@ -362,7 +363,7 @@ void decode_byte_error(const Exec& exec, const BlockMap& map, const ByteError<Me
 
 /// e <- C8(values). with_its_steps: keeps the steps that `error` holds, and writes the codes nearest to the
 /// values; so values from decode_byte_error() become the same codes again. Shape: values has map.elements
-/// elements. Memory: 5 to 9 B per element.
+/// elements. Memory: 5 B per element, 9 B if a block does not stay in cache.
 template <class Exec, class MemorySpace>
 void encode_byte_error(const Exec& exec, const BlockMap& map,
                        const Kokkos::View<const float*, MemorySpace>& values, bool with_its_steps,

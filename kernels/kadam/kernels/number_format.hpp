@@ -19,12 +19,12 @@
 /// decays flushes it to zero.
 namespace kadam {
 
-/// The upper half of a float32: its range, 8 bits of mantissa. Memory: 2 B.
+/// The upper half of a float32: its range, 8 significant bits. Memory: 2 B.
 struct Bfloat16 {
   std::uint16_t bits;
 };
 
-/// IEEE binary16: 11 bits of mantissa, up to 65504, subnormal numbers down to 2^-24. Memory: 2 B.
+/// IEEE binary16: 11 significant bits, up to 65504, subnormal numbers down to 2^-24. Memory: 2 B.
 struct Float16 {
   std::uint16_t bits;
 };
@@ -49,7 +49,7 @@ inline constexpr NumberFormat format_of = std::same_as<T, float>      ? NumberFo
   return format == NumberFormat::float32 ? "float32" : format == NumberFormat::bfloat16 ? "bf16" : "fp16";
 }
 
-/// Returns 0 in place of a subnormal number: one below 2^-126, the smallest normal float32. NaN stays NaN.
+/// Returns 0 in place of a subnormal number, whose magnitude is below 2^-126, and of -0. NaN stays NaN.
 [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float flush_to_zero(float value) {
   constexpr std::uint32_t exponent = 0x7f800000U;  // one instruction less than a comparison of the magnitude
   return (Kokkos::bit_cast<std::uint32_t>(value) & exponent) == 0U ? 0.0F : value;

@@ -21,7 +21,7 @@ struct OnebitLambTensors {
   Kokkos::View<float*, MemorySpace> momentum_scale;  ///< sigma: brings all tensors to one size on the wire
   Kokkos::View<float*, MemorySpace> trust_ratio;     ///< c, averaged in the warm-up
   Kokkos::View<float*, MemorySpace> ratio;           ///< r, between frozen and fresh variance
-  Kokkos::View<double*, MemorySpace> partial;        ///< three per tile
+  Kokkos::View<double*, MemorySpace> partial;        ///< three per tile, written by the kernels that sum
   Kokkos::View<std::uint8_t*, MemorySpace> is_kept;  ///< 1 for tensors kept dense
 };
 
@@ -55,8 +55,8 @@ struct OnebitLambStep {
 ///
 /// `after` is the message of this exchange, `before` that of the exchange before: two times bits/8 bytes per
 /// element where two vectors of floats would be 8. The first exchange, also after a restart with other ranks
-/// or options, has no message before it: `before` is then empty, and m holds the momentum. m always holds the
-/// momentum after the step of tensors kept dense.
+/// or options, has no message before it: `before` is then empty, and m holds the momentum. For tensors kept
+/// dense m always holds the momentum after the step.
 template <Quantiser Q, class MemorySpace>
 struct OnebitLambMomentum {
   CodedVector<Q, MemorySpace> after;          ///< sigma m'
@@ -84,7 +84,7 @@ struct ScaledMomentum {
   }
 };
 
-/// The scale of each tensor, for a BySegment.
+/// The scale of each tensor, for a BySegment whose segments are tensors. Shape: sigma > 0.
 template <class MemorySpace>
 struct MomentumScaleOf {
   Kokkos::View<const float*, MemorySpace> sigma;
@@ -480,9 +480,9 @@ void momentum_norms(const Exec& exec, const TensorTiles<MemorySpace>& tiles,
 /// r <- clip(clip(r', ratio_min, ratio_max), (1 - change) r, (1 + change) r), with r' the largest
 /// (sqrt(v) + eps) / (sqrt(w) + eps) of its active elements (1 if there are none). With weight decay
 /// r' <- r' q + 1 - q, q = min(1, |p| / |u|), p = m' / (sqrt(v) + eps), u = p + lambda x. Elements with v = 0
-/// are not active: p = 0. w of tensors kept dense is updated before.
+/// are not active: p = 0. The caller has updated w of tensors kept dense.
 ///
-/// Memory: reads x, v, w and both messages, writes w: 16 B + 2 bits/8 per element; 4 B less in tensors
+/// Memory: reads x, v, w and both messages, writes w: 16 B + 2 x bits/8 per element; 4 B less in tensors
 /// without weight decay. The first exchange reads m in place of the message before. Worked number: v = 4, w =
 /// 1, eps = lambda = 0, r = 1, change = 0.1: r' = 2, and r becomes 1.1.
 template <class Exec, Quantiser Q, class MemorySpace>

@@ -12,8 +12,8 @@
 
 namespace kadam {
 
-/// out[i] = (1/n) sum_r parts[r stride + i], summed in rank order in float32 and rounded once to the format
-/// of the parts. ordered_mean() computes this for all elements.
+/// out[i] = (1/n) sum_r parts[r stride + i], summed in rank order in float32, multiplied by 1/n in float32
+/// and rounded once to the format of the parts. ordered_mean() computes this for all elements.
 template <Number T>
 struct OrderedMeanOfElement {
   const T* parts;
@@ -36,7 +36,7 @@ struct OrderedMeanOfElement {
 /// element. A plain loop may call this, where no execution space is free.
 template <Number T>
 struct OrderedMeanOfTile {
-  static constexpr std::int64_t width = 1024;
+  static constexpr std::int64_t width = 1024;  ///< the sums, 4 KiB, stay in the innermost cache
 
   OrderedMeanOfElement<T> mean;
   std::int64_t elements;
@@ -57,8 +57,8 @@ struct OrderedMeanOfTile {
 
 /// out(i) = (1/n) sum_r parts(r stride + i) for i in [0, elements), as OrderedMeanOfElement.
 ///
-/// Shape: parts has (ranks - 1) stride + elements numbers or more. Memory: 4 (n + 1) B per element, half of
-/// that in 16 bits.
+/// Shape: parts has (ranks - 1) stride + elements numbers or more; stride counts numbers; out does not
+/// overlap parts. Memory: 4 (n + 1) B per element, half of that in 16 bits.
 template <class Exec, class MemorySpace, Number T>
 void ordered_mean(const Exec& exec, std::int64_t elements, int ranks, std::int64_t stride,
                   const std::type_identity_t<Kokkos::View<const T*, MemorySpace>>& parts,

@@ -15,7 +15,8 @@
 
 namespace kadam {
 
-/// Elements that one partial sum covers. Fixed, so that sums do not depend on the number of threads.
+/// Elements of a tile. A partial sum covers one tile; on a GPU one or more, so that there are no more than
+/// detail::sum_parts. Fixed, so that sums do not depend on the number of threads.
 inline constexpr std::int64_t sum_tile_elements = 4096;
 
 [[nodiscard]] inline std::int64_t sum_tiles(std::int64_t elements) {

@@ -77,9 +77,9 @@ struct SignQuantiser {
 
 namespace detail {
 
-/// Returns value / unit, for many values and one unit. Requires 2^-126 <= unit, as every scale has it but 0.
-/// A quotient of 0 may lose its sign, and one below 2^-100 may be off in its last bit: no code depends on
-/// either. One beyond 2^124 may be infinite or not a number.
+/// Returns value / unit, for many values and one unit. Requires unit >= 2^-126, which holds for every scale
+/// but 0. A quotient of 0 may lose its sign, and one below 2^-100 may be off in its last bit: no code depends
+/// on either. One beyond 2^124 may be infinite or not a number.
 ///
 /// A division takes a vector unit as long as ten products, and on a GPU it has a branch for rare cases. So
 /// this multiplies by 1 / unit, which is computed once for all values, and corrects the product: the result
@@ -146,7 +146,7 @@ struct UniformQuantiser {
 
 /// An 8-bit float, e4m3 (a sign, 4 bits of exponent and 3 of mantissa), of h / s, rounded half to even, with
 /// one s = max|h| / 448 per block (448 is the largest e4m3). A small element of a block keeps 4 significant
-/// bits down to max|h| 2^-15, where a uniform code of 8 bits has none left. An all-zero block decodes to 0.
+/// bits down to max|h| / 28672, where a uniform code of 8 bits has none left. An all-zero block decodes to 0.
 ///
 /// Worked number: max|h| = 448: s = 1, and 0.3 decodes to 0.3125.
 struct Float8Quantiser {

@@ -27,6 +27,7 @@ struct SegmentFactors {
 template <class MemorySpace>
 struct SegmentTable {
   /// Elements between two entries of `nearest`: they bound the bisection for an element.
+  /// As many as a block of ElementLoop has, which so begins at an entry.
   static constexpr std::int64_t stride = 2048;
 
   Kokkos::View<const std::int64_t*, MemorySpace> ends;  ///< of each segment; the first one begins at 0
@@ -113,8 +114,9 @@ struct BySegment {
   }
 };
 
-/// The update update(i, value, rule of the segment of element i), for decode_and_apply(). Optional:
-/// update.inactive(i, rule) is called for inactive elements.
+/// The update update(i, value, rule of the segment of element i), for decode_and_apply(). Optional, as there:
+/// update.inactive(i, rule), update.with_format(f), update.load(i) with update.store(i, value, rule, loaded).
+/// A LoadBySegment has this form as well; its `update` is the load.
 template <class MemorySpace, class RuleOf, class Update>
 struct UpdateBySegment {
   BySegment<MemorySpace, RuleOf> rules;

@@ -12,7 +12,8 @@
 #include <cstdint>
 #include <string>
 
-/// Sums and means of the entries of sparse messages: at the owner of a region, and on every rank.
+/// Sums and means of the entries of sparse messages: at the owner of a region (consecutive select blocks that
+/// one rank owns), and on every rank.
 ///
 /// A message holds an element at most once, so its entries are independent; messages are added in rank order.
 /// Hence there are no atomics, and results do not depend on the number of threads.
@@ -290,10 +291,10 @@ template <class Exec>
 /// x(i) <- x(i) - (1/n) sum_r value_r(i) for every element i that some message holds, summed in rank order.
 ///
 /// x is rounded once, when the mean is subtracted: with a density of 1 the result has the very bits of x -
-/// ordered_mean().
-/// Shape: x has map.elements elements; sums (workspace) has sparse_sum_elements(host_threads(exec), map), all
-/// 0 before and after.
-/// Memory: n messages of k entries, read twice, and the cache lines of x and sums that they touch.
+/// ordered_mean(). Shape: x has map.elements elements; sums (workspace) has
+/// sparse_sum_elements(host_threads(exec), map), all 0 before and after. Memory: n messages of k entries,
+/// read once, or twice where few cache lines have an entry, and the cache lines of x and sums that they
+/// touch.
 template <class Exec, class MemorySpace>
 void subtract_mean_of_messages(const Exec& exec, const SparseMessages<MemorySpace>& messages,
                                const Kokkos::View<float*, MemorySpace>& sums,

@@ -22,7 +22,7 @@ enum class SparseValues : std::uint8_t { exact, two_levels };
 /// higher magnitude as float32, then 14 bits for each entry, padded to a byte. From the lowest bit on these
 /// are: 12 bits of index, a bit for a negative value, a bit for the higher magnitude.
 struct SparseMap {
-  /// Bits of an entry with two levels, and how many of them are its index.
+  /// Bits of an entry with two levels, and how many of them are its index: a block has at most 4096 elements.
   static constexpr std::int64_t level_entry_bits = 14;
   static constexpr std::int64_t level_index_bits = 12;
   /// Bytes of the two magnitudes.

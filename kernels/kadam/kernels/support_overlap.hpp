@@ -52,7 +52,7 @@ struct CountCoordinate {
 /// Waits for exec.
 ///
 /// Shape: senders (workspace) has map.elements elements; their values before do not matter.
-/// Memory: 2 B per element and n k entries. Deterministic.
+/// Memory: 2 B per element, and all entries of the messages. Deterministic.
 template <class Exec, class MemorySpace>
 [[nodiscard]] SupportOverlap support_overlap(const Exec& exec, const SparseMessages<MemorySpace>& messages,
                                              const Kokkos::View<std::uint8_t*, MemorySpace>& senders) {

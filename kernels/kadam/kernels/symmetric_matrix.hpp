@@ -21,8 +21,8 @@ struct SymmetricSum {
   float z = 1.0F;
 };
 
-/// Rows and columns of the tiles in which a sum is computed. Callers may compute whole tiles of the lower
-/// triangle: above the diagonal nothing is read.
+/// Rows and columns of the tiles in which a sum is computed; 4 KiB, which stay in the innermost cache.
+/// Callers may compute whole tiles of the lower triangle: above the diagonal nothing is read.
 inline constexpr std::int64_t symmetric_tile = 32;
 
 namespace detail {
@@ -89,8 +89,8 @@ struct AddSymmetric {
 
 /// out <- diagonal I + x X + y Y + z Z, both triangles, exactly symmetric.
 ///
-/// X, Y and Z are symmetric; only their lower triangles are read. `out` may be one of them. Shape: all side x
-/// side, row-major. Memory: reads 6 B, writes 4 B per element.
+/// X, Y and Z are symmetric and finite, also where their factor is 0; only their lower triangles are read.
+/// `out` may be one of them. Shape: all side x side, row-major. Memory: reads 6 B, writes 4 B per element.
 template <class Exec, class MemorySpace>
 void add_symmetric(const Exec& exec, std::int64_t side, const SymmetricSum& sum,
                    const std::type_identity_t<Kokkos::View<const float*, MemorySpace>>& x,

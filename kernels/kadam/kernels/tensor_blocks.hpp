@@ -19,7 +19,7 @@ namespace kadam {
 /// same branches, which a processor predicts. Memory: 16 B per tensor.
 template <class MemorySpace>
 struct TensorBlocks {
-  static constexpr std::int64_t block_elements = 256;
+  static constexpr std::int64_t block_elements = 256;  ///< a GPU's warp holds 8 in each thread: MomentTeam
 
   struct Block {
     std::int64_t begin;

@@ -15,7 +15,7 @@
 
 namespace kadam {
 
-/// What happens to a selected element of the vector: it stays, or becomes 0.
+/// Whether a selected element of the vector stays or becomes 0.
 enum class Selected : std::uint8_t { stays, becomes_zero };
 
 namespace detail {
@@ -123,8 +123,8 @@ struct SelectBlock {
 
 }  // namespace detail
 
-/// Writes the k largest |values| of every block to the message, with exact values and in ascending order of
-/// their index; of equal ones it takes those with the lower index.
+/// Writes the largest |values| of every block to the message, as many as the map gives the block, with exact
+/// values and in ascending order of their index; of equal ones it takes those with the lower index.
 ///
 /// Shape: values has map.elements elements; message has the words of map and begins at word 0 of the View.
 /// Blocks have at most 65536 elements; LargeTopK takes longer ones.

@@ -126,8 +126,9 @@ struct EncodeTwoLevels {
 ///
 /// Where zeros fill up a block, low is 0 and all other entries are high: nothing moves that never had a
 /// gradient. Where all a are equal, high is low. Means are in double, rounded once.
-/// Shape: `selected` is the message of select_top_k() by selected_map, with exact values and the same blocks
-/// as map, which have at most 4096 elements (SparseMap::level_index_bits). message: the first byte of the
+/// Shape: `selected` is the message that select_top_k() made of the residual by selected_map, with
+/// Selected::stays, exact values and the same blocks as map, which have at most 4096 elements
+/// (SparseMap::level_index_bits). message: the first byte of the
 /// message of map; only its bytes are written. residual has map.elements elements. Memory: reads the entries
 /// a few times, in cache; writes 14 bits for each and the cache lines of the residual that they touch.
 /// Deterministic.

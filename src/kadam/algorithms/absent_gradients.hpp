@@ -26,7 +26,7 @@ class AbsentGradients {
   [[nodiscard]] bool names_any() const { return !named_.empty(); }
 
   /// Finds the tensors that all ranks have named. To be called on all ranks, and only if each of them has
-  /// named some. Collective. Wire: (n - 1) 8 B per 52 tensors.
+  /// named some. Collective. Wire: 8 (n - 1) B for every 52 tensors, since a float64 holds 52 bits.
   void agree(Communicator& communicator);
   /// Ends a step that was taken or skipped: counts it for the tensors that it left out, and forgets what was
   /// named.

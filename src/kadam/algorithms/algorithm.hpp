@@ -179,7 +179,8 @@ class Algorithm {
     Kokkos::deep_copy(exec, out, parameters);
   }
   /// Whether learning rates and weight decays of groups may change before the next step. False while local
-  /// steps that were made with them wait for a synchronisation: they then change after it.
+  /// steps that were made with them wait for a synchronisation: they then change after it. Steps that travel
+  /// (LocalRounds, round_delay) do not count.
   [[nodiscard]] virtual bool may_set_groups() const { return true; }
   /// Called after learning rates or weight decays of groups have changed: updates what was made from them.
   virtual void groups_were_set() {}

@@ -22,13 +22,13 @@ namespace kadam {
 /// Every update is delivered exactly once, by one of the two channels, at most 2 tau steps later. All ranks
 /// apply b' exactly tau steps after its exchange was started, even if it arrives earlier. `progress` says
 /// what moves the exchange on in between: a thread, calls of progress() by the program, or nothing; the
-/// parameters are the same to the last bit. background_steps = "auto": the smallest tau with
-/// tau T_step >= 1.2 T_exchange on every rank. It is measured when the second exchange is about to start,
-/// 4 steps after the first, and then fixed.
+/// parameters are the same to the last bit. background_steps = "auto": the smallest tau for which tau steps
+/// take 1.2 times as long as an exchange, on every rank. It is measured when the second exchange is about to
+/// start, 4 steps after the first, and then fixed.
 ///
-/// Memory: 24 d state bytes, and 4 d for the parts of the background mean. Wire: SparseMean's bytes in the
-/// foreground; in the background a dense mean every tau steps. Worked number: d = 10^6, n = 4, density
-/// 1/1024, tau = 4: 17.6 kB per step, and 6 MB every 4 steps.
+/// Memory: 24 d state bytes; the workspace of DenseMean, SparseMean and BackgroundMean. Wire: SparseMean's
+/// bytes in the foreground; in the background a dense mean every tau steps. Worked number: d = 10^6, n = 4,
+/// density 1/1024, tau = 4: 17.6 kB per step, and 6 MB every 4 steps.
 class DivisibleAdam final : public LocalMomentsAdam {
  public:
   struct Options : LocalMomentsAdam::Options {

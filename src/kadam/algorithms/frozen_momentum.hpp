@@ -27,7 +27,8 @@ struct LocalMomentum {
   }
 };
 
-/// y / (sqrt(v) + eps). Valid: v and the decoded m are the same on all ranks.
+/// y / (sqrt(v) + eps), where `decoded` is m / (sqrt(v) + eps) from the last message. Its product with the
+/// denominator is m, because v is the same on all ranks.
 struct PreconditionedMomentum {
   LocalMomentum y;
   Vector<const float> v;
@@ -39,7 +40,7 @@ struct PreconditionedMomentum {
   }
 };
 
-/// The same from a float32 momentum.
+/// LocalMomentum of m in float32.
 struct FromMomentum {
   LocalMomentum y;
   Vector<const float> m;
@@ -48,6 +49,7 @@ struct FromMomentum {
   }
 };
 
+/// The same, divided by sqrt(v) + eps.
 struct PreconditionedFromMomentum {
   FromMomentum y;
   Vector<const float> v;

@@ -51,8 +51,8 @@ class CompressedCoordinates {
 /// say that an element does not move.
 [[nodiscard]] std::vector<ElementRange> still_or_kept_dense(const ResolvedGroups& groups);
 
-/// The mean of a vector over ranks: compressed, except that tensors kept dense have an exact mean and
-/// coordinates that are left out have none.
+/// The mean of a vector over ranks, as the parameter groups ask for: compressed, except that tensors kept
+/// dense have an exact mean and coordinates that are left out have none.
 ///
 /// An exchange has three steps: exchange_kept(); one of CompressedMean's exchanges, which calls `arrived`
 /// with the elements that decode() may be called for; decode_kept().
@@ -61,7 +61,8 @@ class CompressedCoordinates {
 class GroupedMean {
  public:
   GroupedMean() = default;
-  /// left_out: the ranges that are not compressed, groups.dense among them.
+  /// left_out: the ranges that are not compressed, groups.dense among them; in any order, and they may
+  /// overlap.
   GroupedMean(const ExecutionSpace& exec, const CodecOptions& codec, Communicator& communicator,
               std::int64_t elements, const ResolvedGroups& groups, const std::vector<ElementRange>& left_out);
 

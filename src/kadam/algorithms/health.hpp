@@ -29,8 +29,8 @@ struct Health {
   /// Largest over smallest sum of v among ranks, for algorithms with a v on each rank: far from 1, the ranks'
   /// data differ.
   std::optional<double> variance_spread;
-  /// Part of the coordinates sent in the last sparse exchange that more than one rank sent: 0 when supports
-  /// are disjoint, 1 when all ranks choose alike.
+  /// Part of the coordinates sent in the last sparse exchange that more than one rank sent: 0 when no two
+  /// ranks choose the same, 1 when all choose alike.
   std::optional<double> support_overlap;
   /// Part of the time of background exchanges during which this rank computed: 1 when all of it is hidden.
   /// Not equal on all ranks.
@@ -41,7 +41,7 @@ struct Health {
   /// it grows where v is so small that it is noise.
   std::optional<LargestStep> largest_step;
   double inactive_fraction = 0.0;  ///< part of the coordinates that have no variance, so are not trained
-  std::int64_t skipped_steps = 0;  ///< those in which a gradient was NaN or infinite on some rank
+  std::int64_t skipped_steps = 0;  ///< Optimizer::steps_skipped()
 };
 
 /// A figure with its name in metrics and in Python.
@@ -62,7 +62,7 @@ inline constexpr double largest_variance_spread = 2.0;
 inline constexpr double largest_largest_step = 200.0;
 inline constexpr double largest_inactive_fraction = 0.5;
 
-/// What is wrong and what to do about it.
+/// A problem that a figure shows, and its remedy.
 struct Warning {
   std::string kind;  ///< name of the figure that says so
   std::string text;

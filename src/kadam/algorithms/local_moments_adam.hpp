@@ -58,10 +58,10 @@ class DelayedVarianceMean {
 /// Clipping: by the norm of the mean gradient in the warm-up, by the root mean square of the ranks' norms
 /// afterwards. Tensors kept dense deliver their whole residual, as an exact mean, at every step.
 ///
-/// Every T_v steps the variances of all ranks are replaced by their mean: at once, or, where k =
-/// variance_delay is not 0, k steps later, with the mean taken in the background (DelayedVarianceMean: 8 d +
-/// 4 d bytes more). With a factored variance the factors are replaced by their means (FactoredVariance),
-/// which are short enough to wait for.
+/// Every T_v = variance_sync_interval steps the variances of all ranks are replaced by their mean: at once,
+/// or, where k = variance_delay is not 0, k steps later, with the mean taken in the background
+/// (DelayedVarianceMean: 12 d bytes more). With a factored variance the factors are replaced by their means
+/// (FactoredVariance), which are short enough to wait for.
 class LocalMomentsAdam : public Algorithm {
  public:
   struct Options {

@@ -19,13 +19,13 @@ namespace kadam {
 /// settings of it.
 ///
 ///   every step:   U += gamma u,  u by MuonDirection of the own gradient;  Gamma += gamma
-///                 working parameters of a rank:  (1 - lambda Gamma) x - U - rho eta we
+///                 working parameters of a rank:  (1 - lambda Gamma) x - U - rho eta e
 ///   t mod H = 0:  r = mean of U by the code;  o <- mu o + r
 ///                 x <- (1 - lambda Gamma) x - eta (r + mu o)          mu = 0: eta r
 ///                 U <- 0;  Gamma <- 0
 ///
-/// H = sync_interval, rho = step_ahead, eta = outer_lr, mu = outer_momentum, beta_e = residual_decay; we:
-/// this rank's errors of the code.
+/// H = sync_interval, rho = step_ahead, eta = outer_lr, mu = outer_momentum, beta_e = residual_decay; e: this
+/// rank's errors of the code (RoundMean).
 ///
 /// Moments stay each rank's own, over rounds too, and t is not reset at a round. If Gamma = 0 at a round,
 /// nothing is exchanged but the agreement, and x and the errors stay. Law (lambda = 0, mu = 0, eta = 1,
@@ -58,9 +58,10 @@ namespace kadam {
 /// and write_consensus() wait for the round on its way, and give parameters that are equal on all ranks. No
 /// rank waits for a round that takes no longer than tau steps. Messages move on in step() and in progress().
 ///
-/// Memory: x, U, moments and, where they exist, errors and o: 16 d to 24 d state bytes; with a delay S and r,
-/// 8 d more. Wire: the code's bytes once in H steps: for sign (1/H) 2 (n - 1)/n (d/8 + 4 d/B) per step; topk
-/// (1/H) (n - 1) (8 + ceil(14 k/8)) for each block. Worked number: d = 2^20, n = 4, sign, B = 4096, H = 32:
+/// Memory: x, U, moments and, where they exist, errors and o: 12 d (a factored variance, code none) to 24 d +
+/// 4 d/n state bytes; with a delay S and r, 8 d more. Wire: the code's bytes once in H steps: for sign (1/H)
+/// 2 (n - 1)/n (d/8 + 4 d/B) per step, with scale blocks of B elements; topk (1/H) (n - 1) (8 + ceil(14 k/8))
+/// for each block, of which k entries are sent. Worked number: d = 2^20, n = 4, sign, B = 4096, H = 32:
 /// 6192 bytes per step, 1016 times fewer than the dense mean.
 class LocalRounds final : public Algorithm {
  public:

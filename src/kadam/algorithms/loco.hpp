@@ -16,9 +16,9 @@ namespace kadam {
 ///   q: all-to-all; the owner of a chunk averages it and runs AdamW on its shard of m, v
 ///   parameters: all-gather;  e <- 0 whenever t mod T_c = 0, after the update
 ///
-/// b = bits, T_c = error_reset. parameters = "bf16" sends the parameters with 16 bits; the owner keeps
-/// float32 for its shard, and all ranks, the owner too, work with what was sent. Clipping: by the norm of the
-/// averaged gradient, for which every owner sends 8 bytes to each other rank.
+/// b = bits, B = block, beta_e = error_beta, T_c = error_reset. parameters = "bf16" sends the parameters with
+/// 16 bits; the owner keeps float32 for its shard, and all ranks, the owner too, work with what was sent.
+/// Clipping: by the norm of the averaged gradient, for which every owner sends 8 bytes to each other rank.
 ///
 /// Memory: 8 d/n + d + 4 d/B state bytes, 4 d/n more with bf16. Wire: (n - 1)/n (d b/8 + 4 d/B) for the
 /// gradient and (n - 1)/n 4 d (bf16: 2 d) for the parameters, which are the larger part.

@@ -16,10 +16,11 @@ namespace kadam {
 ///
 ///   G = LowRankMean of the ranks' gradients;  x <- (1 - gamma lambda) x - gamma u,  u by MuonDirection of G
 ///
-/// Every matrix is compressed, also those that Adam updates; tensors without a shape, and those kept dense,
-/// have an exact mean in float32. The code is linear: but for rounding, it loses no more where the ranks'
-/// data differ. Clipping: each rank's gradient by the root mean square of the ranks' norms, before it enters
-/// an error. lr = 0: the gradient enters errors and moments as ever, x stays. One rank: Muon.
+/// Every matrix is compressed, also those that Adam updates; tensors that are no matrices
+/// (Tensor::is_matrix()), and those kept dense, have an exact mean in float32. The code is linear: but for
+/// rounding, it loses no more where the ranks' data differ. Clipping: each rank's gradient by the root mean
+/// square of the ranks' norms, before it enters an error. lr = 0: the gradient enters errors and moments as
+/// ever, x stays. One rank: Muon.
 ///
 /// Memory: MuonDirection's and LowRankMean's. Wire: LowRankMean's.
 class LowRankMuon final : public Algorithm {
@@ -27,7 +28,7 @@ class LowRankMuon final : public Algorithm {
   struct Options {
     CommonOptions common;
     std::string matrices = "all";
-    std::int64_t rank = 2;
+    std::int64_t rank = 2;  ///< columns of a factor
     std::int64_t factor_bits = 8;
     std::int64_t seed = 1;
 

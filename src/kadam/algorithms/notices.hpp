@@ -9,7 +9,7 @@
 
 namespace kadam {
 
-/// What a rank tells all others before they exchange vectors. It travels as two numbers.
+/// A rank's message to all others before they exchange vectors. It travels as two numbers in float64.
 struct Notice {
   double number = 0.0;       ///< chosen by the caller, such as a squared norm; its sign and NaN travel, too
   std::uint32_t raised = 0;  ///< bits of Optimizer::raise()

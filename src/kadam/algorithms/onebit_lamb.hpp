@@ -22,7 +22,8 @@ namespace kadam {
 ///              (a tensor with m = 0 is left out of the mean, its sigma is 1)
 ///   t > T_w:   y = sigma ema(m, g, beta1);  m' = C-AR(y) / sigma;  g' = (m' - beta1 m) / (1 - beta1)
 ///              w <- ema(w, g'^2, beta2);  m <- m';  u = m / (sqrt(v) + eps) + lambda x
-///              r: see onebit_lamb_ratios;  x <- x - gamma r c u
+///              r, the ratio of the frozen to the fresh variance in a tensor: see onebit_lamb_ratios
+///              x <- x - gamma r c u
 ///
 /// One C-AR exchanges the whole model; sigma brings all tensors to one size, so that a scale block may hold
 /// parts of several tensors. Clipping, inactive coordinates, tensors kept dense: as FrozenVarianceAdam.

@@ -20,15 +20,16 @@ namespace kadam {
 ///
 ///   none            the exact mean, in float32
 ///   sign, ...       every code of AnyQuantiser: GroupedMean, two-sided error feedback
-///   topk            h = U + e; every rank sends the largest entries of every block of h, with two levels, to
-///                   all (SparseMean); e <- beta_e (h - what was sent)
+///   topk            h = U + e; every rank sends the largest entries of every block of h, each as one of two
+///                   magnitudes (SparseValues::two_levels), to all (SparseMean);
+///                   e <- beta_e (h - what was sent)
 ///
 /// Errors are multiplied by beta_e = residual_decay after every exchange. Tensors kept dense have the exact
 /// mean with every code. One rank: the identity, without error.
 ///
 /// In the background: start(), and some steps later arriving(); between the two poll() moves messages on, and
 /// nobody waits. Not with topk. start() itself exchanges tensors kept dense, and waits for their mean.
-/// Memory: the result, 4 d, and with code none what BackgroundMean holds.
+/// Memory: the result, 4 d; with code none that of BackgroundMean, the result included.
 class RoundMean {
  public:
   struct Options {

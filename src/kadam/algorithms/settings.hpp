@@ -35,7 +35,7 @@ struct Settings {
 
   /// Sets the options in `values`: lr, weight_decay or clip_norm. owner: begins the texts of errors. Errors:
   /// std::invalid_argument for an option that cannot be set, or a value that is no number, below 0, infinite
-  /// or NaN.
+  /// or NaN; some values may then be set.
   void set(std::string_view owner, const OptionMap& values);
   /// Sets lr_scale and the weight decay of the group in `made` whose pattern is `tensors`; without `decay`
   /// the group has the weight decay of the optimizer. Errors: std::invalid_argument if there is no such

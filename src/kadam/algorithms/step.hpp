@@ -42,7 +42,7 @@ class Parameters {
 
   [[nodiscard]] const Vector<float>& master() const { return master_; }
   [[nodiscard]] bool has_model() const { return has_model_; }
-  /// Where kernels write the model; nowhere if there is none.
+  /// The model, as kernels write it; empty if there is none.
   [[nodiscard]] const HalfCopy<MemorySpace>& copy() const { return copy_; }
   /// The parameters in a range, and their model.
   [[nodiscard]] Parameters part(const ElementRange& range) const {
@@ -73,9 +73,11 @@ using Gradient = Numbers<MemorySpace>;
 
 /// The result of a step.
 struct StepResult {
-  std::int64_t step = 0;        ///< t, the number of steps taken so far; a skipped step does not count
-  bool skipped = false;         ///< a gradient was NaN or Inf on some rank: nothing was changed anywhere
-  const char* phase = "dense";  ///< of the algorithm, as in traffic_plan(); "dense" for a skipped step
+  std::int64_t step = 0;  ///< t, the number of steps taken so far; a skipped step does not count
+  bool skipped = false;   ///< a gradient was NaN or Inf on some rank: nothing was changed anywhere
+  /// Of the algorithm, as in traffic_plan(): a text that lives as long as the program; "dense" for a skipped
+  /// step.
+  const char* phase = "dense";
   bool synchronised = true;  ///< parameters are equal on all ranks now; a skipped step leaves this as it was
   double learning_rate = 0.0;  ///< gamma; of a skipped step: what it would have had
   /// Root mean square of the ranks' gradient norms, before clipping. Of an optimizer that agrees in rounds:
@@ -123,7 +125,8 @@ struct Step {
   [[nodiscard]] double first_correction() const { return common.first_correction(t); }
   [[nodiscard]] double second_correction() const { return common.second_correction(t); }
 
-  /// Adam's update with the bias corrections of this step.
+  /// Adam's update with the bias corrections of this step and with gradient_scale(), which has to be set
+  /// before.
   [[nodiscard]] BySegment<MemorySpace, AdamStepOf> adam_rule() const;
   /// Adam's update with the bias corrections c1 and c2.
   [[nodiscard]] BySegment<MemorySpace, AdamStepOf> adam_rule(double c1, double c2) const;

@@ -61,7 +61,7 @@ class ZeroOnePolicy {
 ///
 ///   x <- (1 - lambda Gamma) x - mean / D;  parameters <- x;  m <- mean / Gamma;  u <- 0
 ///
-/// Without variance m <- 0 and x only decays; where Gamma = 0, x and m stay.
+/// Without variance m <- 0 and x only decays; where Gamma = 0, x and m stay. D, Gamma: see ZeroOneAdam.
 struct ZeroOneSynchronise {
   Vector<float> x;
   Vector<float> m;
@@ -130,9 +130,8 @@ struct ZeroOneSynchroniseKeptDense {
 /// later variance step wakes them. If Gamma = 0 nothing is exchanged; m then differs between ranks, and a
 /// variance step that follows starts it again from 0. `variance_floor` = f raises sqrt(v) to f times its root
 /// mean square in the scale block after every variance step, and sets v = 0 where it is noise
-/// (raise_variance()). Clipping: variance steps by the norm of the mean
-/// gradient, others by the root mean square of the ranks' norms. Tensors kept dense exchange the exact mean
-/// of their u.
+/// (raise_variance()). Clipping: variance steps by the norm of the mean gradient, others by the root mean
+/// square of the ranks' norms. Tensors kept dense exchange the exact mean of their u.
 ///
 /// Memory: 20 d + 4 d/n state bytes for n > 1. Wire: a dense mean in a variance step, CompressedMean's bytes
 /// in a sync step, nothing in others. Worked number: d = 10^6, n = 4, block 2048: 6 MB, 190 kB, 0.

@@ -19,8 +19,8 @@
 #include <kadam/checkpoint/snapshots.hpp>
 #endif
 
-/// Everything that the functions kadam_setup_*() have set, and the first mistake, which kadam_create()
-/// reports.
+/// Everything that the functions kadam_setup_*() have set, and the first mistake, which kadam_create() and
+/// kadam_create_alone() report.
 struct kadam_setup {
   std::string optimizer;
   kadam::OptionMap options;

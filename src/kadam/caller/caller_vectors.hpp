@@ -11,8 +11,7 @@
 #include <string>
 #include <utility>
 
-// Makes what an optimizer takes from the pointers that other languages pass.
-
+/// Views for an optimizer, of the arrays to which other languages pass pointers.
 namespace kadam::caller {
 
 /// An array of the caller as kernels use it: the array itself, or a copy if kernels cannot reach it.

@@ -24,7 +24,7 @@
 /// for itself.
 namespace kadam::checkpoint {
 
-/// Words of the program, by name, which a checkpoint keeps: what the program needs to go on, beside the
+/// Texts of the program, by name, which a checkpoint keeps: what the program needs to go on, beside the
 /// optimizer.
 using ProgramState = io::Metadata;
 
@@ -33,9 +33,10 @@ using ProgramState = io::Metadata;
 ///
 /// keep: how many checkpoints stay in `folder`, the new one included; 0: all. If checkpoints of later steps
 /// lie there, this run has gone back to an earlier step: they are renamed to step-….set-aside, and looked at
-/// no more. Collective; all ranks must see the folder. Wire: one dense mean at most
-/// (Optimizer::write_consensus). Errors: std::runtime_error, on all ranks, with the file and the system's
-/// reason; the optimizer is then as before.
+/// no more. A checkpoint of this very step is replaced. Collective; all ranks must see the folder. Wire: one
+/// dense mean at most (Optimizer::write_consensus). Errors: std::runtime_error, with the file and the
+/// system's reason, on the ranks that cannot write; PeerFailure, which names one of these, on the others,
+/// though no rank has ended. The optimizer is then as before.
 std::filesystem::path save(const ExecutionSpace& exec, Optimizer& optimizer, const Vector<float>& parameters,
                            const std::filesystem::path& folder, const ProgramState& program = {},
                            int keep = 2);
@@ -50,8 +51,10 @@ struct Restored {
 /// Restores an optimizer and its parameters from the checkpoint in the folder `checkpoint`: see
 /// Optimizer::restore(). Reads and checks all files first.
 ///
-/// Collective. Errors: std::runtime_error, on all ranks, which names the file that is missing, was changed or
-/// belongs to another checkpoint, or says in what the model or the algorithm differs.
+/// Collective. Errors: std::runtime_error, which names the file that is missing, was changed or belongs to
+/// another checkpoint, or says in what the model or the algorithm differs, on the ranks that find it;
+/// PeerFailure, which names one of these, on the others; std::invalid_argument if ranks see different
+/// checkpoints.
 Restored restore(const ExecutionSpace& exec, Optimizer& optimizer, const Parameters& parameters,
                  const std::filesystem::path& checkpoint);
 

@@ -14,8 +14,8 @@ namespace kadam::checkpoint {
 
 /// A copy in memory of everything that one rank holds of an optimizer, parameters included: for a program
 /// that goes back some steps, or keeps states in its own files. It can be restored into the same kind of
-/// optimizer on the same rank of the same number of ranks, with the same number of ranks per node; what
-/// save() writes, on any number of ranks.
+/// optimizer on the same rank of the same number of ranks, with the same number of ranks per node. (A
+/// checkpoint of save() can be restored on any number of ranks.)
 struct MemoryState {
   io::Metadata words;  ///< optimizer, model and rank, the state's numbers, placements of vectors
   std::map<std::string, std::vector<std::byte>> vectors;  ///< float32, or codes of messages
@@ -25,12 +25,12 @@ struct MemoryState {
 [[nodiscard]] MemoryState save_in_memory(const ExecutionSpace& exec, Optimizer& optimizer,
                                          const Vector<float>& parameters);
 
-/// Restores a state, so that training goes on to the last bit; if options differ, as Optimizer::restore()
-/// does.
+/// Restores a state. Training goes on to the last bit; if options differ, the state is restored as
+/// Optimizer::restore() does.
 ///
-/// Writes parameters, and their model. Collective: each rank passes its own state. Errors:
-/// std::runtime_error, on all ranks, if the state is of another optimizer, model, rank or number of ranks, or
-/// lacks something.
+/// Writes parameters, and their model. Collective: each rank passes its own state. Errors: std::runtime_error
+/// if the state is of another optimizer, model, rank, number of ranks or of ranks per node, or lacks
+/// something; PeerFailure on ranks whose own state fits.
 void restore_from_memory(const ExecutionSpace& exec, Optimizer& optimizer, const Parameters& parameters,
                          const MemoryState& state);
 

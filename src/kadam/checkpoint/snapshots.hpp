@@ -86,10 +86,10 @@ class Snapshots {
   /// Whether after_step() takes a snapshot of an optimizer that has taken this number of steps: a multiple of
   /// SnapshotOptions::every, and later than the last snapshot.
   [[nodiscard]] bool is_due(std::int64_t steps_taken) const;
-  /// after_step() for a step in which no snapshot is due: for callers to whom `parameters` or `program` cost
-  /// work.
+  /// after_step() for a step in which no snapshot is due, for callers to whom `parameters` or `program` cost
+  /// work: it never takes a snapshot.
   void after_step();
-  /// Takes a snapshot now, and returns when all ranks have all of it. Collective.
+  /// Takes a snapshot now, and returns when all ranks have all of it. Collective. Errors: PeerFailure.
   void take(const ExecutionSpace& exec, Optimizer& optimizer, const Vector<float>& parameters,
             const ProgramState& program = {});
 
@@ -100,8 +100,8 @@ class Snapshots {
     std::vector<int> lost;  ///< ranks that took the snapshot and are gone
   };
   /// Restores the newest whole snapshot into `optimizer`, which was made anew for the ranks that are left,
-  /// Communicator::survivors(); then takes a snapshot of these ranks. What ranks owed each other is conserved
-  /// as by a checkpoint on another number of ranks, to the last bit the same.
+  /// Communicator::survivors(); then takes a snapshot of these ranks. The errors that ranks still owe are
+  /// conserved with the same bits as by a checkpoint that is restored on another number of ranks.
   ///
   /// Collective. After a PeerFailure it may be called again, with an optimizer made for the next survivors.
   /// Errors: SnapshotLost on all ranks; those of Optimizer::restore().
@@ -132,7 +132,7 @@ class Snapshots {
                                 const Parameters& parameters, const ProgramState& program,
                                 const MakeOptimizer& make);
   /// The text that newcomers must have in common with the ranks, for join_socket_communicator(). optimizer:
-  /// of a newcomer, one that was made as theirs, but on one rank.
+  /// on a newcomer, an optimizer of one rank that is made like that of the ranks.
   [[nodiscard]] std::string kind_of(const Optimizer& optimizer) const;
   /// Does a newcomer's part of admit(): makes the optimizer by make() for `ranks`, which
   /// join_socket_communicator() has returned, and restores the snapshot. If some ranks fail meanwhile, goes
@@ -147,7 +147,8 @@ class Snapshots {
   /// Whether partners lie on other hosts, so that the ranks survive the loss of a host. The same on all
   /// ranks.
   [[nodiscard]] bool survives_hosts() const { return survives_hosts_; }
-  /// Bytes of host memory that this rank holds for snapshots now; bytes that it has sent for the last one.
+  /// Bytes of host memory that this rank holds for snapshots now; bytes that it sends for the last one that
+  /// it has begun, without the 8 bytes to each rank at its end.
   [[nodiscard]] std::size_t bytes() const;
   [[nodiscard]] std::size_t bytes_sent() const { return bytes_sent_; }
 

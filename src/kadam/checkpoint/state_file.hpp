@@ -17,7 +17,7 @@ namespace kadam::checkpoint {
 [[nodiscard]] std::string state_file_name(int rank, int ranks);
 
 /// Writes this rank's part of a state into a file in `folder`: its tensors, with its words as metadata.
-/// Returns what the manifest says of the file. Waits for exec. Errors: std::runtime_error if it cannot be
+/// Returns the entry of the file in the manifest. Waits for exec. Errors: std::runtime_error if it cannot be
 /// written.
 [[nodiscard]] ManifestFile write_state_file(const ExecutionSpace& exec, const std::filesystem::path& folder,
                                             const Optimizer& optimizer, const StateFields& state,

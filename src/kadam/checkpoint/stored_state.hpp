@@ -14,7 +14,8 @@
 
 namespace kadam::checkpoint {
 
-/// What must be equal when a state is saved and when it is read, for its StateBytes to mean the same.
+/// The settings that must be equal when a state is saved and when it is read, for its StateBytes to mean the
+/// same.
 struct Arrangement {
   int ranks = 1;
   int ranks_per_node = 1;

@@ -38,7 +38,7 @@ void for_each_code(const Function& function) {
   visits(static_cast<const Codes*>(nullptr));
 }
 
-/// Which codes code_names() lists: all, or those with a code that decodes to 0 (has_zero).
+/// Which codes code_names() lists: all, or those that can represent 0 (has_zero).
 enum class CodesThat : std::uint8_t { are_any, have_zero };
 
 /// The names of Codes, in their order, without the identity.

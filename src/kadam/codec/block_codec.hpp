@@ -20,6 +20,7 @@ namespace kadam {
 class BlockCodec {
  public:
   BlockCodec() = default;
+  /// block_elements: of a scale block; 0: one block per chunk. Errors: as BlockMessage.
   BlockCodec(const AnyQuantiser& quantiser, const ChunkLayout& chunks, std::int64_t block_elements);
 
   [[nodiscard]] const BlockMessage& message() const { return message_; }
@@ -36,7 +37,8 @@ class BlockCodec {
   template <class Error, class Codes = AnyQuantiser>
   using CodesWith = std::conditional_t<std::is_same_v<Error, Vector<float>>, Codes, ShortErrorCode>;
 
-  /// encode_with_error_feedback. Errors: std::logic_error if this code does not allow such errors.
+  /// Calls encode_with_error_feedback() of kernels/block_coder.hpp. Errors: std::logic_error if this code
+  /// does not allow such errors.
   template <class Load, class Error>
   void encode(const ExecutionSpace& exec, const BlockRange& blocks, const Load& load,
               const ActiveMask<MemorySpace>& active, const Error& error,
@@ -46,7 +48,7 @@ class BlockCodec {
     });
   }
 
-  /// encode_continued, compiled for each of Codes. Errors: as encode().
+  /// Calls encode_continued(), compiled for each of Codes. Errors: as encode().
   template <class Codes = AnyQuantiser, class Load, class Error>
   void encode(const ExecutionSpace& exec, const BlockRange& blocks,
               const ContinuedLoad<Load, MemorySpace>& input, const ActiveMask<MemorySpace>& active,
@@ -56,21 +58,24 @@ class BlockCodec {
     });
   }
 
-  /// encode_accumulated.
+  /// Calls encode_accumulated().
   void encode(const ExecutionSpace& exec, const BlockRange& blocks, const ActiveMask<MemorySpace>& active,
               const Vector<float>& error, const Words<MemorySpace>& messages) const;
 
-  /// encode_with_moving_average_error.
+  /// Calls encode_with_moving_average_error(). Errors: std::logic_error unless this is a UniformCode.
   void encode(const ExecutionSpace& exec, const BlockRange& blocks, const Numbers<MemorySpace>& gradient,
               float gradient_scale, const ActiveMask<MemorySpace>& active,
               const ByteError<MemorySpace>& error, const Ema& average,
               const Words<MemorySpace>& messages) const;
 
-  /// decode_mean of blocks_in_chunk(), from one message of every rank.
+  /// Calls decode_mean() for blocks_in_chunk(), with one message of every rank. Errors: as encode(). Shape:
+  /// messages: those of ranks 0 to ranks - 1 for this chunk, one behind the other, each with
+  /// message().piece(chunk).bytes; element 0 of `out` is the first of the chunk.
   void mean(const ExecutionSpace& exec, int chunk, const BlockRange& blocks, int ranks,
             const ConstWords<MemorySpace>& messages, const Vector<float>& out) const;
 
-  /// reduce_and_encode of blocks_in_chunk(), from one message of every rank. Errors: as encode().
+  /// Calls reduce_and_encode() for blocks_in_chunk(), with one message of every rank. Errors: as encode().
+  /// Shape: messages as for mean(); element 0 of `error` is the first of the chunk.
   void reduce(const ExecutionSpace& exec, int chunk, const BlockRange& blocks, int ranks,
               const ConstWords<MemorySpace>& messages, const ActiveMask<MemorySpace>& active,
               const Vector<float>& error, const Words<MemorySpace>& reply) const;

@@ -37,8 +37,9 @@ struct BackgroundSeconds {
 ///
 /// MPI makes no progress between two calls, so somebody has to call it (Progress). The background exchange
 /// yields to the exchanges of `foreground`, the communicator that the mean is made with: while one of these
-/// is under way, no new piece of the background leaves. At any time at most four of its pieces are on the
-/// wire, or three and all replies to one slice, so that nobody waits long behind them.
+/// is under way, no new piece of the background leaves, unless the program already waits in mean(). At any
+/// time at most four of its pieces are on the wire, or three and all replies to one slice, so that nobody
+/// waits long behind them.
 ///
 /// Errors: an exchange that fails is given up. The call that meets the failure throws it, and so does every
 /// later start() and mean(); nothing is exchanged any more.
@@ -48,12 +49,15 @@ struct BackgroundSeconds {
 /// 4 d bytes per rank, as DenseMean. Worked number: d = 10^6, n = 4: 6 MB per rank, 8 MB held on a CPU.
 class BackgroundMean {
  public:
+  /// An empty object, to be assigned to.
   BackgroundMean();
   /// The mean exchanges over a duplicate of `foreground`, which the first start() makes. Rank j reduces chunk
-  /// j of `chunks`. Errors: std::invalid_argument for Progress::thread if the transport allows no threads.
+  /// j of `chunks`; their number is that of the ranks of `foreground`. Errors: std::invalid_argument for
+  /// Progress::thread if the transport allows no threads.
   BackgroundMean(const ExecutionSpace& exec, std::shared_ptr<Communicator> foreground,
                  const ChunkLayout& chunks, Progress progress);
-  /// Waits for the exchange that is under way; gives it up if an exception is being thrown. Collective.
+  /// Waits for the exchange that is under way, and drops its failure; gives the exchange up if an exception
+  /// is being thrown. Collective.
   ~BackgroundMean();
   BackgroundMean(BackgroundMean&&) noexcept;
   BackgroundMean& operator=(BackgroundMean&&) noexcept;
@@ -62,7 +66,8 @@ class BackgroundMean {
   /// background traffic of `foreground`. Collective. Shape: values [d]. Errors: std::logic_error if mean()
   /// was not called since the last start().
   void start(const ExecutionSpace& exec, const Vector<const float>& values);
-  /// With Progress::poll: moves the exchange on as far as that needs no waiting. Else does nothing.
+  /// With Progress::poll: moves the exchange on as far as that needs no waiting, and throws if it fails. Else
+  /// does nothing.
   void poll();
   /// The mean of the values of the last start(), for which it waits if need be; 0 before the first start()
   /// and after reset(). Collective. The result [d] is valid until the next start() or reset().

@@ -24,11 +24,12 @@ class ChunkGather {
   ChunkGather(const Arrangement& ranks, std::int64_t elements, std::size_t bytes_per_number);
 
   /// Fills buffer with the chunks of the other ranks; the own chunk lies there already. traffic: the class of
-  /// all bytes that do not stay inside a node. Collective. Shape: buffer holds the whole vector.
+  /// the bytes; in two levels, bytes inside a node are Traffic::node. Collective. Shape: buffer holds the
+  /// whole vector.
   void operator()(const ExecutionSpace& exec, Communicator& communicator, Traffic traffic,
                   std::span<std::byte> buffer) const;
 
-  /// The bytes and messages of one call. No memory: a ChunkGather holds no buffer.
+  /// The bytes and messages of one call with Traffic::dense. No memory: a ChunkGather holds no buffer.
   [[nodiscard]] Cost cost() const;
 
  private:
@@ -38,7 +39,7 @@ class ChunkGather {
 
   std::vector<Piece> chunks_;  ///< of the ranks of Communicator::across(), one for each
   int own_chunk_ = 0;
-  std::vector<Piece> shards_;  ///< with two levels: of the ranks of the node, which hold them after that
+  std::vector<Piece> shards_;  ///< with two levels: of the ranks of the node, which fill them from across()
   int own_shard_ = 0;
 };
 

@@ -28,7 +28,8 @@ namespace kadam {
 class CompressedMeanLayout {
  public:
   CompressedMeanLayout() = default;
-  /// errors: float32, or bf16 for a ShortErrorCode in blocks of 1 to Bfloat16Errors::longest_block elements.
+  /// errors: float32, or bf16 for a ShortErrorCode in blocks of 1 to Bfloat16Errors::longest_block elements;
+  /// the first exchange of another code throws std::logic_error.
   CompressedMeanLayout(const Arrangement& ranks, const AnyQuantiser& quantiser, std::int64_t elements,
                        std::int64_t block_elements, NumberFormat errors = NumberFormat::float32);
 
@@ -62,15 +63,16 @@ class CompressedMeanLayout {
   NumberFormat errors_ = NumberFormat::float32;
 };
 
-/// C-AR(y): the mean over ranks, compressed both ways, with an error kept on both sides (1-bit Adam, Tang et
-/// al. 2021, algorithm 1).
+/// C-AR(y), a compressed all-reduce: the mean over ranks, compressed both ways, with an error kept on both
+/// sides (1-bit Adam, Tang et al. 2021, algorithm 1).
 ///
 ///   h = y + we;  q = C(h);  we <- h - q                     every rank
 ///   chunk j of q goes to rank j                             all-to-all
 ///   p = (1/n) sum q_i + se;  r = C(p);  se <- p - r         owner of the chunk
 ///   r goes to all                                           all-gather
 ///
-/// Every rank, the owner too, then decodes the same bytes of r. Law, per coordinate and from zero errors:
+/// we is the worker error of a rank, se the server error of a chunk, which its owner keeps. Every rank, the
+/// owner too, then decodes the same bytes of r: the result, `out`. Law, per element and from zero errors:
 /// sum_t out + (1/n) sum we + se = sum_t (1/n) sum y. One rank: the identity, without error.
 ///
 /// Errors in bf16 are rounded by chance (Bfloat16Errors), differently in each exchange: the law then holds
@@ -86,15 +88,15 @@ class CompressedMeanLayout {
 ///
 /// Memory: errors 4 d + 4 d/n, half of it in bf16, messages about 3 d bits/8; in two levels errors 4 d/g + 4
 /// d/n, messages about d (1 + 2/g) bits/8, and 8 d + 4 d/g for dense parts. Wire: (n - 1)/n 2 (d bits/8 + 4
-/// d/B) bytes per rank when chunks are equal; in two levels (N - 1)/N 2 (d bits/8 + 4 d/B)/g, and inside the
-/// node (g - 1)/g (4 d + d bits/8 + 4 d/B). Worked number: d = 2^20, n = 4, B = 2048, 1 bit: 199 680
-/// bytes, 31.5 times less than the dense mean; with g = 2: 66 560 bytes between nodes.
+/// d/B) bytes per rank when chunks are equal, for scale blocks of B elements; in two levels (N - 1)/N 2 (d
+/// bits/8 + 4 d/B)/g, and inside the node (g - 1)/g (4 d + d bits/8 + 4 d/B). Worked number: d = 2^20, n = 4,
+/// B = 2048, 1 bit: 199680 bytes, 31.5 times less than the dense mean; with g = 2: 66560 bytes between nodes.
 class CompressedMean {
  public:
   /// An error in its format.
   using Error = std::variant<Vector<float>, Vector<Bfloat16>>;
   struct State {
-    Error worker_error;  ///< [d] on every rank; in two levels its shard
+    Error worker_error;  ///< [d] on every rank; in two levels [shard]
     Error server_error;  ///< [own chunk]
   };
 
@@ -104,20 +106,23 @@ class CompressedMean {
                  std::int64_t elements, std::int64_t block_elements,
                  NumberFormat errors = NumberFormat::float32);
 
-  /// A function that is called for each slice of `out` as soon as decode() may be called for its elements,
-  /// while other slices travel; each element is in one call.
+  /// A function that is called for some elements of `out` as soon as decode() may be called for these; each
+  /// element is in one call. With one level there is a call for each slice, while other slices travel; in two
+  /// levels, or if nothing is compressed, one call at the end.
   using Arrived = std::function<void(const ElementRange&)>;
 
-  /// Compresses y and exchanges it. Inactive elements add nothing; their error becomes 0. Collective.
+  /// Compresses y and exchanges it; decode() gives the result. Inactive elements add nothing; their error
+  /// becomes 0. Collective. Shape: y [d].
   void exchange(const ExecutionSpace& exec, Phases& phases, const Vector<const float>& y,
                 const ActiveMask<MemorySpace>& active, const Arrived& arrived = {});
 
   /// Makes the communicator and the buffers of start(). Without this call the first start() makes them.
   /// Collective.
   void prepare_background();
-  /// Starts the exchange() of y in the background and sends all that can be sent; y may change afterwards.
-  /// Until finish() only poll() may be called; the communicator and exec are free for other work. In two
-  /// levels it first takes the mean inside the node, and waits for its messages if it goes by messages. Bytes
+  /// Starts the exchange() of y in the background and sends all that can be sent. Kernels that are enqueued
+  /// on exec afterwards may change y. Until finish() only poll() may be called, and this object and `phases`
+  /// have to stay where they are; the communicator and exec are free for other work. In two levels start()
+  /// first takes the mean inside the node; if that mean goes by messages, start() waits for them. Bytes
   /// between nodes count as background traffic. Collective.
   void start(const ExecutionSpace& exec, Phases& phases, const Vector<const float>& y,
              const ActiveMask<MemorySpace>& active);
@@ -131,11 +136,12 @@ class CompressedMean {
   /// Multiplies all errors by `factor`. This function, add_owed(), accumulator() and exchange_accumulated()
   /// need errors in float32. Errors: std::bad_variant_access for errors in bf16.
   void scale_errors(const ExecutionSpace& exec, float factor) const;
-  /// Adds the errors to `target`, so that the mean of all ranks' targets grows by (1/n) sum we + se.
+  /// Adds the errors to `target` [d], so that the mean of all ranks' targets grows by (1/n) sum we + se.
   void add_owed(const ExecutionSpace& exec, const Vector<float>& target) const;
 
   /// Exchanges a y that continues the last exchange: y = load(i, out of element i of that exchange). Compiled
-  /// for each of Codes. Collective.
+  /// for each of Codes, which have to include the code and, for a rank alone, IdentityQuantiser. Collective.
+  /// Errors: std::logic_error for a code that Codes lacks.
   template <class Codes = AnyQuantiser, class Load>
   void exchange_continued(const ExecutionSpace& exec, Phases& phases, const Load& load,
                           const ActiveMask<MemorySpace>& active, const Arrived& arrived = {}) {
@@ -157,18 +163,20 @@ class CompressedMean {
     });
   }
 
-  /// The worker error of this rank: of the whole vector, in two levels of its shard.
+  /// The worker error of this rank: of the whole vector, in two levels of its shard. Errors:
+  /// std::bad_variant_access for errors in bf16, as for scale_errors().
   [[nodiscard]] const Vector<float>& worker_error() const {
     return std::get<Vector<float>>(state_.worker_error);
   }
-  /// The vector that y is added to before exchange_accumulated(): the worker error, in two levels zeros.
+  /// The vector that y is added to before exchange_accumulated(): the worker error, in two levels a vector of
+  /// zeros.
   [[nodiscard]] const Vector<float>& accumulator() const { return node_.exists() ? input_ : worker_error(); }
   /// Exchanges a y that has been added to accumulator(). Collective.
   void exchange_accumulated(const ExecutionSpace& exec, Phases& phases, const ActiveMask<MemorySpace>& active,
                             const Arrived& arrived = {});
 
   /// Calls apply(i, out of element i) for every active element in [begin, end), after an exchange. Compiled
-  /// for each of Codes: an algorithm with one code names it and compiles fewer kernels.
+  /// for each of Codes, as exchange_continued(): an algorithm with one code compiles fewer kernels.
   template <class Codes = AnyQuantiser, class Apply>
   void decode(const ExecutionSpace& exec, const ActiveMask<MemorySpace>& active, std::int64_t begin,
               std::int64_t end, const Apply& apply) const {
@@ -201,7 +209,8 @@ class CompressedMean {
   [[nodiscard]] const BlockMap& map() const { return layout_.codec().message().map(); }
   [[nodiscard]] const CompressedMeanLayout& layout() const { return layout_; }
   [[nodiscard]] State& state() { return state_; }
-  /// Adds the numbers of the state, which exist with and without errors, to `fields`.
+  /// Adds the number of exchanges, which seeds the rounding of errors in bf16, to `fields`; nothing if the
+  /// errors are in float32 or there are none.
   void describe_numbers(StateFields& fields);
   /// Adds the errors to `fields`, always in float32. Unless layout().compresses() there is no server error: a
   /// rank adds the server error of a checkpoint to its worker error, and the next exchange delivers both.

@@ -23,7 +23,8 @@
 namespace kadam {
 
 /// Which part of a mean a rank gets: all of it, or its shard. In two levels there is one shard for each rank
-/// of a node; with one level, one for each rank, its chunk.
+/// of a node; with one level, one for each rank, its chunk. (NodeLevelLayout::shard() is the whole vector
+/// with one level.)
 enum class Received : std::uint8_t { all, shard };
 
 /// The layout of a DenseMean: its messages, memory and cost, without its buffers.
@@ -96,15 +97,15 @@ class DenseMean {
             NumberFormat widest = NumberFormat::float32, Received received = Received::all);
 
   /// Returns the mean of values, valid until the next call; with one rank it is `values` itself. Collective.
-  /// Shape: values [d]; the result [received()].
+  /// Shape: values [d]; the result [received()]. Errors: std::logic_error for a format wider than `widest`.
   [[nodiscard]] Vector<const float> operator()(const ExecutionSpace& exec, Phases& phases,
                                                const Vector<const float>& values);
   /// The same in the format of the gradient. Completes what gradient_ready() has started.
   [[nodiscard]] Numbers<MemorySpace> of_gradient(const ExecutionSpace& exec, Phases& phases,
                                                  const Numbers<MemorySpace>& gradient);
 
-  /// Fills the other shards of x: each rank sends its own shard of x to all ranks that hold another one. Does
-  /// nothing unless is_divided(). Collective. Shape: x [d].
+  /// Fills the other shards of x: each rank sends its own shard to the ranks that hold the others, in two
+  /// levels those of its node. Does nothing unless is_divided(). Collective. Shape: x [d].
   void gather(const ExecutionSpace& exec, Phases& phases, const Vector<float>& x) const;
   /// The sum of `own`, a number that each rank has made of its shard, over all shards, in their order: the
   /// same on every rank. Returns `own` itself unless is_divided(). Collective. Wire: 8 B of control to each

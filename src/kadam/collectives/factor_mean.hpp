@@ -15,7 +15,7 @@
 
 namespace kadam {
 
-/// The codes that factors can have; the identity stands for 32 bits.
+/// The codes of the factors P and R of a LowRankMean; the identity stands for 32 bits.
 using FactorQuantiser = std::variant<UniformQuantiser<4>, UniformQuantiser<8>, IdentityQuantiser>;
 
 /// The code of factors with this number of bits. Errors: std::invalid_argument unless bits is 4, 8 or 32.
@@ -45,7 +45,7 @@ class FactorMeanLayout {
 
 /// The mean over ranks of the columns of factors, coded on the way to the owners and back. It keeps no error.
 ///
-///   q = C(own);  chunk j of q goes to rank j              all-to-all
+///   q = C(sums of the rank);  chunk j of q goes to rank j all-to-all
 ///   p = (1/n) sum q, in rank order;  C(p) goes to all     all-gather
 ///
 /// Every rank, the owner too, decodes the same bytes. For callers that keep an error (Loss::kept), the values
@@ -58,16 +58,16 @@ class FactorMeanLayout {
 class FactorMean {
  public:
   FactorMean() = default;
-  /// columns: the length of each column; parts: where the parts of its sums lie. The communicator has to
-  /// outlive this object.
+  /// columns: the length of each column; parts: for each column, the places of its partial sums in `sums`.
+  /// The communicator has to outlive this object.
   FactorMean(const ExecutionSpace& exec, const FactorQuantiser& quantiser, Communicator& communicator,
              const std::vector<std::int64_t>& columns, const std::vector<FactorParts>& parts);
 
   /// The rounding of owners is forgotten, or subtracted from `own` (see the class).
   enum class Loss : std::uint8_t { forgotten, kept };
   /// Takes the mean over ranks: each column of a rank is the sum of its parts in `sums`. mean <- C(p); own <-
-  /// q, decoded, with Loss::kept less n (p - C(p)) in the own chunk. Collective. Shape: own and mean
-  /// [elements]; with Loss::forgotten they may be the same vector.
+  /// q, decoded, with Loss::kept less n (p - C(p)) in the own chunk. Collective. Shape: sums: all places that
+  /// `parts` names; own and mean [elements]; with Loss::forgotten they may be the same vector.
   void operator()(const ExecutionSpace& exec, Phases& phases, const Vector<const double>& sums,
                   const Vector<float>& own, const Vector<float>& mean, Loss loss);
 

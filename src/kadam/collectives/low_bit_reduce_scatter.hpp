@@ -43,15 +43,16 @@ class LowBitLayout {
   int owner_ = 0;
 };
 
-/// The mean of a vector over ranks, of which each owner gets its chunk alone. The vector is sent with few
+/// The mean of a vector over ranks; each owner gets only its own chunk of it. The vector is sent with few
 /// bits and with a moving-average error, which is itself kept in 8 bits (LoCo, Xie et al. 2024).
 ///
 ///   h = g + e;  q = C(h);  e <- C8(beta_e e + (1 - beta_e)(h - q))        every rank
 ///   chunk j of q goes to rank j, which takes the mean                      all-to-all
 ///
-/// g is gradient_scale times the gradient. One rank: the mean is g itself, without error. In two levels, with
-/// G ranks in each of N nodes, the exact mean inside the node, in the format of the gradient, takes the place
-/// of the gradient; each shard of it is then compressed and exchanged by the N ranks that hold this shard.
+/// g is gradient_scale times the gradient, C the code of the messages, C8 one of 8 bits; both have a scale
+/// for each block of B elements. One rank: the mean is g itself, without error. In two levels, with G ranks
+/// in each of N nodes, the exact mean inside the node, in the format of the gradient, takes the place of the
+/// gradient; each shard of it is then compressed and exchanged by the N ranks that hold this shard.
 ///
 /// Memory: error d + 4 d/B, messages about 2 d bits/8, mean 4 d/n; in two levels all but the mean divided by
 /// G, and dense parts of 4 d + 4 d/G. Wire: (n - 1)/n (d bits/8 + 4 d/B) bytes per rank when chunks are
@@ -74,11 +75,11 @@ class LowBitReduceScatter {
   /// The result of the last call.
   [[nodiscard]] const Vector<float>& mean() const { return mean_; }
   /// Describes e as float32, and beside it the steps (scales) of its 8-bit codes, so that the same ranks
-  /// resume to the last bit. Allocates 4 B per element of the shard.
+  /// resume to the last bit. Allocates 4 bytes per element of the shard.
   void describe_state(const ExecutionSpace& exec, StateFields& fields) const;
-  /// e <- the error that was read into `fields`, in 8 bits again: with_its_steps with the steps that were
-  /// read beside it, else with new ones. Unless layout().compresses() a rank keeps no e, and delivers that
-  /// error with its next mean.
+  /// e <- the error that was read into `fields`, in 8 bits again: with_its_steps with the steps of its codes
+  /// that were read beside it, else with new ones. Unless layout().compresses() a rank keeps no e, and
+  /// delivers that error with its next mean.
   void adopt_state(const ExecutionSpace& exec, const StateFields& fields, bool with_its_steps);
 
   /// e <- 0.

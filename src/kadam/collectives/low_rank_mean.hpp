@@ -20,9 +20,9 @@
 namespace kadam {
 
 struct LowRankOptions {
-  std::int64_t rank = 2;         ///< columns of a factor, at most the shorter side of its matrix
+  std::int64_t rank = 2;         ///< q: columns of a factor, at most the shorter side of its matrix
   std::int64_t factor_bits = 8;  ///< 4, 8 or 32
-  std::uint64_t seed = 1;        ///< of the first columns of Q
+  std::uint64_t seed = 1;        ///< of the seed matrix: the initial Q, and columns in place of zero ones
 };
 
 /// The layout of a LowRankMean: its messages, memory and cost, without its buffers.
@@ -74,7 +74,7 @@ class LowRankMeanLayout {
 ///   M = s G + e                                                     every rank, per a x b matrix
 ///   P = fmean(M Q);  P <- orthonormal columns                       a x q, by FactorMean
 ///   R_i = decode(M^T P);  R = fmean of them                         b x q
-///   mean = P R^T;  e <- M - P R_i^T (+ n P (what the owner's rounding lost of R)^T, at the owner)
+///   mean = P R^T;  e <- M - P R_i^T (+ n P (R before the owner's rounding - R)^T, at the owner)
 ///   Q <- R;  its zero columns from the seed matrix
 ///   elements outside matrices, and tensors kept dense: mean = exact mean of s G + e;  e <- 0
 ///
@@ -86,8 +86,9 @@ class LowRankMeanLayout {
 /// In two levels all ranks exchange factors with each other, as in one level, because factors are short. The
 /// exact means have two levels.
 ///
-/// Memory: state 4 d + 4 f_Q, with f_Q the elements of Q; workspace 4 d for the mean, about 0.064 q B per
-/// element of large matrices for sums in double, the factors, and what FactorMean holds for P and for R.
+/// Memory: state 4 d + 4 f_Q, with f_Q the elements of Q; workspace 4 d for the mean, 8 q (1/128 + 1/8192) =
+/// 0.064 q bytes per element of large matrices for partial sums in double (LowRankMatrix), the factors, and
+/// the memory of FactorMean for P and for R.
 /// Wire: 2 (n - 1)/n (f bits/8 + 4 blocks + 4 d1) for f = sum of q (a + b) over matrices and d1 elements
 /// outside them. Worked number: 1024 x 1024, q = 2, 8 bits, n = 2: 4 blocks of 1028 bytes, 4112 bytes per
 /// rank: 1020 times less than the dense mean.

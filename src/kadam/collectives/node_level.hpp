@@ -80,7 +80,8 @@ class NodeLevel {
   [[nodiscard]] bool exists() const { return layout_.exists(); }
   [[nodiscard]] const ElementRange& shard() const { return layout_.shard(); }
 
-  /// out <- this rank's shard of the mean over the node. Collective. Shape: values [d], out [shard].
+  /// out <- this rank's shard of the mean over the node. Collective. Shape: values [d], out [shard]. Errors:
+  /// std::logic_error for a format wider than that of the layout.
   template <Number T>
   void mean(const ExecutionSpace& exec, Phases& phases, const Vector<const T>& values, const Vector<T>& out) {
     if (layout_.by_library()) {

@@ -39,8 +39,9 @@ class OrderedReduction {
   OrderedReduction(const ExecutionSpace& exec, const ChunkLayout& chunks, int rank, NumberFormat widest);
 
   /// out <- the mean of values: with Replies::to_all of the whole vector on every rank, else of the own chunk
-  /// alone. Collective. Shape: values [d]; out [d], or [own chunk]. Errors: std::logic_error for a format
-  /// wider than `widest`.
+  /// alone. communicator: that of the owners, in the order of their chunks; its bytes count as `traffic`.
+  /// Collective. Shape: values [d]; out [d], or [own chunk]. Errors: std::logic_error for a format wider than
+  /// `widest`.
   template <Number T>
   void operator()(const ExecutionSpace& exec, Communicator& communicator, Phases& phases, Traffic traffic,
                   const Vector<const T>& values, const Vector<T>& out, Replies replies);

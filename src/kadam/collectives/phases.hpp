@@ -12,7 +12,10 @@
 
 namespace kadam {
 
-/// The activities within a step whose time is measured.
+/// The activities within a step whose time is measured (StepResult::phase is another thing). check: norms,
+/// and the agreement of all ranks before the update. encode: messages are made, those of owners too.
+/// exchange: the rank waits for messages and has nothing to compute. decode: messages are read, dense parts
+/// averaged, and parameters updated.
 enum class Phase : std::uint8_t { check, encode, exchange, decode };
 inline constexpr std::size_t phase_count = 4;
 
@@ -33,7 +36,7 @@ class Phases {
   void measure(bool enabled) { measured_ = enabled; }
   void start_step() { seconds_.fill(0.0); }
   /// The seconds of each phase in the last step; zeros when not measured. To be read before the next
-  /// gradient_ready(): the time of gradient_ready() and progress() is added too, and the next step drops it.
+  /// Optimizer::gradient_ready(), which adds its time, as progress() does; start_step() sets it to 0.
   [[nodiscard]] const Seconds& seconds() const { return seconds_; }
 
   /// Ends the phase when it goes out of scope.

@@ -21,7 +21,7 @@ struct Slice {
                           ///< all ranks; that from rank r lies r stride_bytes() behind
 };
 
-/// The chunks of a vector, one for each rank, each cut from its start into slices of the same length.
+/// Chunks of a vector, such as one for each rank, each cut from its start into slices of the same length.
 ///
 /// Worked number: d = 1000, n = 2, slices of 200: chunk 0 has 512 elements in slices of 200, 200, 112.
 class SlicedChunks {

@@ -22,7 +22,7 @@ namespace kadam {
 enum class SparseExchange : std::uint8_t { own, owner };
 
 struct SparseOptions {
-  double density = 0.01;
+  double density = 0.01;             ///< the part of each select block that a rank sends: above 0, at most 1
   std::int64_t select_block = 4096;  ///< at most 65536; 0: one block, with owners one for each region
   SparseExchange exchange = SparseExchange::own;
   SparseValues values = SparseValues::exact;  ///< two_levels: only with own, and select_block 1 to 4096
@@ -105,11 +105,11 @@ struct DeliverWhole {
 ///
 /// Wire, for messages of M bytes (SparseMessage): own (n - 1) M per rank; owner 2 (n - 1)/n M where n divides
 /// the number of blocks: below 2 M, however large n is. Worked number: d = 2^20, n = 4, blocks of 4096,
-/// density 0.01: M = 58 368 bytes; each rank sends 175 104 bytes (own) or 87 552 (owner), in the dense mean 6
-/// 291 456; own with two levels: M = 20 480, 61 440 bytes. Memory: own n M and the sums: 4 B times
-/// select_block per CPU thread; on a GPU none for a select_block of 1 to 4096, 16 MiB for a longer one; never
-/// more than 4 d (a single block: 4 d); with two levels the exact message besides; owner 3 M + 4 d/n.
-/// LargeTopK's where blocks have more than 65536 elements.
+/// density 0.01: M = 58368 bytes; each rank sends 175104 bytes (own) or 87552 (owner), in the dense mean
+/// 6291456; own with two levels: M = 20480, 61440 bytes. Memory: own n M and the sums: 4 B times select_block
+/// per CPU thread; on a GPU none for a select_block of 1 to 4096, 16 MiB for a longer one; never more than 4
+/// d (a single block: 4 d); with two levels the exact message besides; owner 3 M + 4 d/n. Blocks of more than
+/// 65536 elements need the memory of LargeTopK as well.
 class SparseMean {
  public:
   SparseMean() = default;

@@ -128,6 +128,8 @@ template <class View>
 /// can be exchanged over this communicator any more: see survivors().
 class Communicator {
  public:
+  /// Makes a communicator over this transport, with one level. Errors: std::invalid_argument for a negative
+  /// timeout.
   explicit Communicator(std::unique_ptr<Transport> transport, const ExchangeOptions& options = {});
 
   /// Makes a communicator of one rank.
@@ -148,10 +150,11 @@ class Communicator {
 
   /// Makes another communicator of the same ranks; messages of the two never meet. Collective. The results of
   /// duplicate(), split() and split_by_node() have the options of this communicator, byte counters that begin
-  /// at 0, and one level.
+  /// at 0, and one level. Over TCP the three wait for SocketOptions::connect_seconds at most; then they throw
+  /// PeerFailure.
   [[nodiscard]] std::shared_ptr<Communicator> duplicate();
-  /// Makes a communicator of the ranks that give the same colour, in the order of their ranks here.
-  /// Collective.
+  /// Makes a communicator of the ranks that give the same colour, 0 or more, in the order of their ranks
+  /// here. Collective.
   [[nodiscard]] std::shared_ptr<Communicator> split(int colour);
   /// Makes a communicator of the ranks that share this rank's memory. Collective.
   [[nodiscard]] std::shared_ptr<Communicator> split_by_node();
@@ -203,8 +206,8 @@ class Communicator {
 
   /// Makes two levels: from now on vectors are exchanged densely inside a node first, then over the network,
   /// between ranks that have the same place in their nodes. A node is `ranks_per_node` consecutive ranks, or,
-  /// with 0, the ranks that share memory. 1: one level, as without this call. To be called once, before
-  /// anything is exchanged.
+  /// with 0, the ranks that share memory. 1: one level, as without this call, and as for nodes of one rank.
+  /// To be called once, before anything is exchanged.
   ///
   /// Collective. Errors: std::invalid_argument on all ranks if they give different numbers, if some ranks
   /// stage and others do not, if ranks_per_node does not divide the number of ranks, or if nodes hold
@@ -219,9 +222,9 @@ class Communicator {
   /// level: this communicator.
   [[nodiscard]] Communicator& across() { return has_two_levels() ? *across_ : *this; }
   [[nodiscard]] const Communicator& across() const { return has_two_levels() ? *across_ : *this; }
-  /// Of node(): the collectives that are used inside a node instead of messages; null if there are none. They
-  /// are NCCL's, if the library was built with NCCL and each rank of the node has a device to itself; whether
-  /// MPI accepts device memory does not matter.
+  /// On node(): the collectives that its ranks use instead of messages; null if there are none, and on every
+  /// other communicator. They are NCCL's, if the library was built with NCCL and each rank of the node has a
+  /// device to itself; whether MPI accepts device memory does not matter.
   [[nodiscard]] NodeCollectives* collectives() { return collectives_.get(); }
   /// Waits until the work that the node's collectives() have enqueued is done; of this communicator, node()
   /// and across() any may be asked. To be called before waiting for the execution space: a fence would wait
@@ -252,7 +255,8 @@ class Communicator {
 
   /// Sends piece r of `send` to rank r and receives piece r of `receive` from rank r; this rank's own piece
   /// is copied on exec. Returns when the pieces have left and kernels on exec can read all that was received.
-  /// Shape: one piece per rank in send_pieces and in receive_pieces. Wire: the sum of the pieces of `send`
+  /// Shape: one piece per rank in send_pieces and in receive_pieces; piece r of `receive` is as long as the
+  /// piece that rank r sends here; send and receive do not overlap. Wire: the sum of the pieces of `send`
   /// without this rank's own.
   void all_to_all(const ExecutionSpace& exec, Traffic traffic, std::span<const std::byte> send,
                   std::span<const Piece> send_pieces, std::span<std::byte> receive,

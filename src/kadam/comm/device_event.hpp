@@ -13,7 +13,8 @@ namespace kadam {
 /// instance.
 ///
 /// CUDA and HIP: their events, without timing. Serial and OpenMP: kernels are done when their launch returns,
-/// so a mark is reached as soon as it is set. Other spaces: record() waits for the instance.
+/// so a mark is reached as soon as it is set. Other spaces: record() waits for the instance. Errors:
+/// std::runtime_error of all calls if the device has failed.
 class DeviceEvent {
  public:
   /// A mark behind nothing: it counts as reached.
@@ -32,7 +33,7 @@ class DeviceEvent {
   /// Sets the mark behind the work that is enqueued on exec now. The first call makes the device's event;
   /// later calls move the mark, which changes nothing for instances that were told to wait for it before.
   void record(const ExecutionSpace& exec);
-  /// Whether the mark is reached. Errors: std::runtime_error if the device has failed.
+  /// Whether the mark is reached.
   [[nodiscard]] bool is_reached();
   /// Makes the work that is enqueued on exec from now on wait for the mark; the host does not wait.
   void hold_back(const ExecutionSpace& exec) const;

@@ -34,11 +34,11 @@ struct ExchangeBuffers {
 /// the messages that are under way.
 class Exchange {
  public:
-  /// The number of a piece is less than this: MPI promises tags up to 32767, there are two pairs of buffers,
-  /// and the last tags are left for other messages.
+  /// The number of a piece is less than this: MPI promises tags up to 32767, and there are two pairs of
+  /// buffers.
   static constexpr std::size_t most_numbers = (1U << 14U) - 1;
 
-  /// buffers: one or two pairs. Errors: std::logic_error if the communicator has an exchange already.
+  /// buffers: one or two pairs. Errors: std::logic_error if this very communicator has an exchange already.
   Exchange(const ExecutionSpace& exec, Communicator& communicator, Traffic traffic,
            std::span<const ExchangeBuffers> buffers);
   /// An exchange of buffers in host memory, which are complete when they are sent: it stages nothing, and
@@ -50,8 +50,8 @@ class Exchange {
   Exchange& operator=(const Exchange&) = delete;
 
   /// Announces that the piece with this number comes from rank `from` into the place `piece` of the pair's
-  /// receive buffer. pair: 0 or 1. id: the number by which arrivals() will report the piece: 0, 1, 2, ...,
-  /// each at most once.
+  /// receive buffer. pair: 0 or 1. id: the number by which arrivals() will report the piece, each at most
+  /// once; numbers from 0 on, because a table is as long as the largest.
   void receive(std::size_t pair, int from, std::size_t number, const Piece& piece, std::size_t id);
   /// Sends the place `piece` of the pair's send buffer to rank `to`; the receiver announces the same pair and
   /// number. The piece leaves when exec has done the work that is enqueued on it now. Does not wait.

@@ -23,7 +23,7 @@ class Patience {
  public:
   using Duration = std::chrono::microseconds;
 
-  /// asking: how long a wait has no naps.
+  /// asking: how long a wait lasts before its first nap.
   Patience(Duration asking, Duration shortest_nap, Duration longest_nap)
       : asking_(asking), shortest_(shortest_nap), longest_(longest_nap) {}
 

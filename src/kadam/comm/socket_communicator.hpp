@@ -19,7 +19,8 @@ struct SocketOptions {
   /// The host at which others reach this rank: a name, or an IPv4 address. Empty: this host's only address
   /// beside the loopback, or its name if it has several addresses or none.
   std::string host;
-  /// How long a rank waits for others to connect, but at most ExchangeOptions::timeout_seconds.
+  /// How long a rank waits for others to connect, but at most ExchangeOptions::timeout_seconds; also in
+  /// duplicate(), split(), split_by_node(), admit() and survivors() of the communicator.
   double connect_seconds = 60.0;
 };
 
@@ -48,7 +49,8 @@ using GatherTexts = std::function<std::vector<std::string>(const std::string& ow
 /// addresses: Communicator::door() of some of these ranks, which are asked one after the other; kind: the
 /// text that they give to admit(). Waits for ExchangeOptions::timeout_seconds at most. One level, whatever
 /// ranks_per_node says. Errors: std::invalid_argument if the ranks differ in kind, version of Kadam, length
-/// of pieces or Staging::always; std::runtime_error if none of them lets it in.
+/// of pieces or Staging::always; std::runtime_error if none of them lets it in, if for 5 seconds nobody
+/// listens at any of the addresses, or if this process cannot connect with all ranks.
 [[nodiscard]] std::shared_ptr<Communicator> join_socket_communicator(
     const std::vector<std::string>& addresses, const std::string& kind, const SocketOptions& options = {});
 

@@ -18,7 +18,7 @@ class SocketMessages;
 
 /// One TCP connection to every other rank. Messages travel on it in two lanes, one for exchanges and one for
 /// all-gathers: a receive in one lane never takes a message of the other. A header of 24 bytes precedes each
-/// message.
+/// message; it is a part of the transport, like TCP's own, and ByteCounters do not count it.
 ///
 /// A message is kept until a receive is posted for it. A synchronous send is done when all of it has left and
 /// the receiver has answered, by a header without a message, that it takes it. One thread at a time.

@@ -14,8 +14,8 @@ namespace kadam {
 
 /// A message to a newcomer: the group of ranks that takes it in, and its rank.
 struct Invitation {
-  std::uint64_t group = 0;
-  std::uint64_t epoch = 0;
+  std::uint64_t group = 0;             ///< as in Hello
+  std::uint64_t epoch = 0;             ///< as in Hello
   int rank = 0;                        ///< the newcomer's, among all ranks
   std::vector<int> members;            ///< of the group, as numbers among all ranks
   std::vector<std::string> addresses;  ///< of all ranks, also of those that have ended
@@ -58,8 +58,8 @@ class SocketDoor {
   [[nodiscard]] static std::optional<Invitation> ask(int descriptor, const std::string& own_address,
                                                      const std::string& kind,
                                                      sockets::Clock::time_point deadline);
-  /// The newcomer's side: waits for the last answer, some seconds at most. Returns whether the newcomer is
-  /// in.
+  /// The newcomer's side: waits for the last answer, twice longest_silence at most. Returns whether the
+  /// newcomer is in.
   [[nodiscard]] static bool is_welcome(int descriptor);
 
  private:

@@ -14,9 +14,9 @@ using Clock = std::chrono::steady_clock;
 
 /// The first message on a connection, from the rank that has made it; in a roll call also the answer to it.
 struct Hello {
-  std::uint64_t magic = 0x6b6164616d2d3032U;
-  std::uint64_t group = 0;  ///< identifies the group of ranks that connect
-  std::uint64_t rank = 0;   ///< the sender's, among all ranks
+  std::uint64_t magic = 0x6b6164616d2d3032U;  ///< "kadam-02": this protocol and its version
+  std::uint64_t group = 0;                    ///< identifies the group of ranks that connect
+  std::uint64_t rank = 0;                     ///< the sender's, among all ranks
   /// The number of roll calls that this rank has made after failures. Groups of an earlier epoch do not exist
   /// any more.
   std::uint64_t epoch = 0;
@@ -25,7 +25,7 @@ struct Hello {
 /// How long a connection may say nothing: a rank sends its Hello at once.
 constexpr std::chrono::seconds longest_silence{5};
 
-/// The group in the Hello of a process that belongs to no group yet and asks to join one.
+/// The group in the Hello of a process that belongs to no group yet and asks to join one: "newcomer".
 constexpr std::uint64_t newcomers = 0x6e6577636f6d6572U;
 
 /// The time until `deadline`, at least 0.

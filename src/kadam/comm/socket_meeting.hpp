@@ -57,7 +57,7 @@ class SocketMeeting {
   /// After a failure: finds the members that are still there, and connects them. A member is there if it
   /// calls this as well; its process has ended if its host refuses a connection; otherwise it is waited for
   /// until patience() has passed. Members that stay silent may be alive behind a cut cable. Therefore only
-  /// the larger part of the members goes on; of two halves, the one with the lowest rank.
+  /// the larger part of the members that have not ended goes on; of two halves, the one with the lowest rank.
   ///
   /// Collective over the members that are still there. Errors: PeerFailure in the smaller part, and if the
   /// members do not agree on which of them are there.
@@ -84,8 +84,8 @@ class SocketMeeting {
   void dismiss() { door_.close(); }
   /// The newcomer's side: asks the ranks at these addresses, one after the other, until one lets it in.
   ///
-  /// Errors: std::invalid_argument if it is refused; std::runtime_error after `patience`, after some seconds
-  /// in which nobody listens at any of the addresses, or if it cannot reach all ranks.
+  /// Errors: std::invalid_argument if it is refused; std::runtime_error after `patience`, after
+  /// longest_silence in which nobody listens at any of the addresses, or if it cannot reach all ranks.
   [[nodiscard]] Reunion join(const std::vector<std::string>& addresses, const std::string& kind,
                              Seconds patience);
 

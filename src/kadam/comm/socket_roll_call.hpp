@@ -12,12 +12,13 @@
 
 namespace kadam {
 
-/// What is known of a rank after a failure. If ranks differ, ended overrules silent; if they differ on
-/// present, they call the roll again.
+/// The state of a rank after a failure, as another rank knows it. If ranks differ, ended overrules silent; if
+/// they differ on present, they call the roll again.
 enum class Presence : std::uint8_t { silent, ended, present };
 
 /// Finds out which of some ranks are still there after a failure. A rank calls those with lower ranks, which
-/// answer; those with higher ranks call it.
+/// answer; those with higher ranks call it. It also connects to higher ranks, without a Hello: a connection
+/// that is refused tells that the process has ended.
 class SocketRollCall {
  public:
   /// at: this rank's listener. addresses: of all ranks. hello: the Hello that this rank sends in the roll

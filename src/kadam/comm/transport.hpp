@@ -124,8 +124,8 @@ class Transport {
   virtual void revoke() {}
   /// After a failure: calls revoke() and makes a transport of the ranks that are still there, in the order of
   /// their ranks; to be called only if survives_failures(). It may be called again if it fails. Collective
-  /// over the ranks that are still there. Errors: PeerFailure if one more rank fails meanwhile, or if the
-  /// others have gone on without this rank.
+  /// over the ranks that are still there. Errors: PeerFailure if the ranks that are left do not agree, after
+  /// as many attempts as there are ranks, or if the others have gone on without this rank.
   [[nodiscard]] virtual std::unique_ptr<Transport> shrink() { return nullptr; }
 
   /// The address at which new processes ask this rank to join; empty if they cannot.

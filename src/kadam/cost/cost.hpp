@@ -12,14 +12,15 @@
 
 namespace kadam {
 
-/// The classes of traffic, by what bytes are sent for; `node`: all bytes that stay inside a node because
-/// exchanges have two levels.
+/// The classes of traffic, by what bytes are sent for. control: what ranks agree on; dense: exact means;
+/// compressed: codes; sparse: selected entries; background: what travels while the program computes; node:
+/// all bytes that stay inside a node because exchanges have two levels.
 enum class Traffic : std::uint8_t { control, dense, compressed, sparse, background, node };
 inline constexpr std::size_t traffic_classes = 6;
 
 /// Memory per rank that an optimizer holds, beside parameters and gradient, in bytes.
 struct MemoryUse {
-  std::size_t state_bytes = 0;      ///< what a checkpoint holds
+  std::size_t state_bytes = 0;      ///< the state that a checkpoint saves, in its format in memory
   std::size_t workspace_bytes = 0;  ///< messages and partial results
 
   MemoryUse& operator+=(const MemoryUse& other) {
@@ -41,7 +42,7 @@ struct Transfer {
   std::size_t bytes = 0;  ///< that the rank sends to all others together, as Communicator counts them
   /// Whether every rank exchanges with every other one also in two levels.
   bool has_one_level = false;
-  /// The messages that each receiver gets, however short they are.
+  /// The least number of messages that each receiver gets, however short they are.
   std::int64_t least_messages = 1;
 };
 
@@ -60,10 +61,10 @@ struct Cost {
   }
 };
 
-/// What an exchange can hide behind.
+/// The computation during which an exchange travels, so that ranks need not wait for it.
 enum class Hiding : std::uint8_t {
   nothing,
-  backward,    ///< the backward pass: finished layers are sent while others compute; and as `pieces`
+  backward,    ///< the backward pass: finished layers are sent while others compute; and its own kernels
   pieces,      ///< its own kernels: one piece is sent while others are encoded, reduced and decoded
   background,  ///< all that the program computes: the result is needed some steps later
 };

@@ -41,13 +41,13 @@ inline constexpr Kernel adam_update_half{"adam_update_half", 26.0};         ///<
 inline constexpr Kernel update_byte_moments{"update_byte_moments", 16.06};  ///< Adam with moments in 8 bits
 inline constexpr Kernel update_byte_moments_half{"update_byte_moments_half", 14.06};  ///< and gradient in 16
 inline constexpr Kernel lamb_update{"lamb_update", 40.0};                             ///< dense LAMB
-inline constexpr Kernel dense_mean{"dense_mean", 5.0};  ///< the owner's sum; per element and message
-/// Moments; residual += direction. The name is that of saved figures.
+inline constexpr Kernel dense_mean{"dense_mean", 5.0};  ///< the owner's sum, 4 ranks; per element and message
+/// Moments; residual += direction. Saved figures know it by the shorter name.
 inline constexpr Kernel accumulate_adam_direction{"accumulate_direction", 28.0};
 inline constexpr Kernel local_step{"local_step", 36.0};  ///< of a rank alone: 0/1 Adam, local rounds
 inline constexpr Kernel onebit_lamb_update{"onebit_lamb_update", 16.25};  ///< fresh variance and ratios
 inline constexpr Kernel reply{"reply", 8.13};  ///< the owner encodes the mean; per element of its chunk
-inline constexpr Kernel loco_mean{"loco_mean", 1.5};            ///< LoCo's sum; per element and message
+inline constexpr Kernel loco_mean{"loco_mean", 1.5};  ///< LoCo's sum of 4 x 4 bits; per element and message
 inline constexpr Kernel top_k_percent{"top_k_percent", 4.0};    ///< the largest 1 % of every select block
 inline constexpr Kernel top_k_permille{"top_k_permille", 4.0};  ///< the largest 0.1 % of them
 inline constexpr Kernel top_k_all_percent{"top_k_all_percent", 8.0};    ///< the largest 1 % of a long block
@@ -87,7 +87,8 @@ inline constexpr std::array plain_kernels = {check,
                                              multiply_by_left,
                                              subtract_low_rank};
 
-/// Encoding with error feedback what continues the last exchange, whose message it reads; errors in float32.
+/// Encodes, with error feedback, a vector that continues the result of the last exchange, whose message it
+/// reads; errors in float32.
 /// The kernels from here on have a code in their name; bits: per element of the code.
 [[nodiscard]] constexpr Kernel encode(std::string_view code, int bits) {
   return {"encode", 12.0 + 2.0 * bits / 8.0, code};

@@ -11,7 +11,7 @@
 
 namespace kadam::io {
 
-/// An array of float32 in C order: the last index varies fastest. Rank 0 (an empty shape) is one number.
+/// An array of float32 in C order: the last index varies fastest. An empty shape means one number.
 struct NpyArray {
   std::vector<std::int64_t> shape;
   std::vector<float> values;
@@ -23,7 +23,7 @@ struct NpyArray {
 /// Errors: std::runtime_error "<file>: at byte <offset>: expected ..." for anything else, also if the file is
 /// shorter than its header says, or if it is longer and not `may_be_longer`. may_be_longer: for a file that
 /// is still being written, whose header tells how many elements are there already. Memory: holds no elements.
-/// Wire: 6 bytes magic, 2 bytes version, 2 or 4 bytes header length, header, 4 B per element, little-endian.
+/// File: 6 bytes magic, 2 bytes version, 2 or 4 bytes header length, header, 4 B per element, little-endian.
 class NpyReader {
  public:
   explicit NpyReader(const std::filesystem::path& path, bool may_be_longer = false);
@@ -48,8 +48,8 @@ class NpyReader {
 /// Writes an array of any length part by part: version 1 with the data at a multiple of 64 bytes. It writes
 /// `path`.tmp, which commit() puts in place.
 ///
-/// Errors: std::invalid_argument if an extent is below 0 or their product is too large, std::runtime_error
-/// when writing fails. Worked number: shape {2, 3} gives a file of 128 + 24 bytes.
+/// Errors: std::invalid_argument if an extent is below 0 or their product above 2^61, std::runtime_error when
+/// writing fails. Worked number: shape {2, 3} gives a file of 128 + 24 bytes.
 class NpyWriter {
  public:
   NpyWriter(const std::filesystem::path& path, std::span<const std::int64_t> shape);

@@ -23,14 +23,15 @@ struct Safetensors {
 };
 
 /// Writes the tensors of a flat vector as a safetensors file: first as `path`.tmp, then in place. Each tensor
-/// has one dimension, its number of elements; a TensorLayout knows no more.
+/// has one dimension in the file, its number of elements.
 ///
 /// Errors: std::invalid_argument when `values` are not tensors.elements(), a name is "__metadata__" or text
-/// is not UTF-8; std::runtime_error when writing fails. Wire: as TensorFileWriter.
+/// is not UTF-8; std::runtime_error when writing fails. File: as TensorFileWriter.
 void write_safetensors(const std::filesystem::path& path, const TensorLayout& tensors,
                        std::span<const float> values, const Metadata& metadata = {});
 
-/// Reads a safetensors file whose tensors are all of type F32, of any shape.
+/// Reads a safetensors file whose tensors are all of type F32, of any shape; in the result each has one
+/// dimension.
 ///
 /// Errors: std::runtime_error "<file>: at byte <offset>: expected ..." when it is malformed, has gaps or
 /// overlaps, or is shorter or longer than its header says. Nothing is allocated before the sizes are checked.

@@ -54,7 +54,7 @@ struct SafetensorsHeader {
 
 /// Writes a safetensors file tensor by tensor, so that the tensors need not be in memory all at once.
 ///
-/// Wire: 8 bytes header length n (little-endian), n bytes of JSON padded with spaces to a multiple of 8, then
+/// File: 8 bytes header length n (little-endian), n bytes of JSON padded with spaces to a multiple of 8, then
 /// the tensors. The file is written as `path`.tmp; commit() puts it in place when it is whole.
 class TensorFileWriter {
  public:

@@ -37,13 +37,14 @@ class ElementSet {
   std::vector<ElementRange> ranges_;  ///< none empty, ascending, with elements between any two
 };
 
-/// Which rank owns which elements: rank j owns chunk j = [min(jc, d), min((j+1)c, d)), c = 64
+/// Which of n ranks owns which of d elements: rank j owns chunk j = [min(jc, d), min((j+1)c, d)), c = 64
 /// ceil(ceil(d/n)/64).
 ///
 /// All chunks before the last non-empty one have c elements, so every non-empty chunk starts at a multiple
 /// of 64. Worked number: d = 301, n = 4 gives c = 128 and chunks of 128, 128, 45 and 0 elements.
 class ChunkLayout {
  public:
+  /// Whole 32-bit words of every code and of every mask, and whole cache lines of float32.
   static constexpr std::int64_t alignment_elements = 64;
 
   ChunkLayout() = default;
@@ -59,11 +60,12 @@ class ChunkLayout {
     return {std::min(rank * chunk_elements_, elements_), std::min((rank + 1) * chunk_elements_, elements_)};
   }
 
-  /// The layout of chunks [first, first + count) alone, whose first element is element 0.
+  /// The layout of chunks [first, first + count) alone, whose first element is element 0. count: 1 or more.
   [[nodiscard]] ChunkLayout part(int first, int count) const {
     return {chunk(first + count - 1).end - chunk(first).begin, count, chunk_elements_};
   }
-  /// The layout of the same elements for ranks()/count owners: `count` consecutive chunks make one.
+  /// The layout of the same elements for ranks()/count owners: `count` consecutive chunks make one. count
+  /// divides ranks().
   [[nodiscard]] ChunkLayout joined(int count) const {
     return {elements_, ranks_ / count, count * chunk_elements_};
   }
@@ -87,7 +89,7 @@ struct Arrangement {
   int rank = 0;                  ///< this rank
   int places = 1;                ///< g, the ranks of a node; 1 with one level
   int place = 0;                 ///< l, of this rank in its node; 0 with one level
-  int owner = 0;                 ///< this rank among those with its place, which own the chunks of its shard
+  int owner = 0;                 ///< number of this rank among those with its place: its chunk of the shard
   bool node_by_library = false;  ///< a library of the devices' vendor exchanges dense vectors inside a node
 
   /// One level of `ranks` ranks, seen from `rank`.

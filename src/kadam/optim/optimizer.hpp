@@ -41,8 +41,9 @@ struct PlannedTraffic {
 /// step_ahead > 0, divisible_adam and locally_accumulated_adam, each rank works at parameters of its own
 /// between two synchronisations. These algorithms, and divisible_adam with step_ahead = 0, keep the common
 /// parameters themselves, from step 1 or from the end of the warm-up on: from then on step() only writes the
-/// caller's parameters and does not read them. The same holds for loco with parameters = "bf16" on several
-/// ranks, from step 1 on.
+/// caller's parameters and does not read them: a change that the program makes to them is lost. The same
+/// holds for loco with parameters = "bf16" on several ranks, from step 1 on. One thread at a time uses an
+/// object.
 class Optimizer final {
  public:
   /// Everything that an optimizer is made with, except its algorithm.
@@ -67,13 +68,17 @@ class Optimizer final {
   /// exec may be another instance in each call of this and all other functions: a caller that changes it must
   /// first wait for the old one, since kernels of the last call may still use what the next call uses.
   /// Shape: all have layout().elements() entries. Errors: std::invalid_argument for another extent, a
-  /// gradient in another format than gradient_format(), or another View than gradient_ready() was given, and
-  /// on all ranks where they have set different values (set()), or start from different parameters;
+  /// gradient in another format than gradient_format() or that overlaps the parameters, or another View than
+  /// gradient_ready() was given, and on all ranks where they have set different values (set()), or start from
+  /// different parameters;
   /// std::out_of_range on all ranks past the end of a list of learning rates; PeerFailure where another rank
   /// cannot take the step or does not come; MpiError. A NaN or Inf in the gradient of any rank is no error:
-  /// the step is skipped on all ranks, writes nothing and is counted.
-  /// Wire: traffic_plan(), and (n - 1) 16 bytes of control: norm, raised bits and whether all have set the
-  /// same, in the first step also the same parameters (shards that clip: 8 more); leave_out() adds to them.
+  /// the step is skipped on all ranks, writes nothing and is counted. With local_adam and local_muon and
+  /// nonfinite = "round" only a rank with such a gradient skips it; ranks hear of it at the next round
+  /// (StepResult::skipped_alone).
+  /// Wire: traffic_plan(), and 16 (n - 1) bytes of control, with nonfinite = "round" at rounds only: norm,
+  /// raised bits and whether all have set the same, in the first step also the same parameters (shards that
+  /// clip: 8 more); leave_out() adds to them.
   StepResult step(const ExecutionSpace& exec, const Parameters& parameters, const Gradient& gradient);
 
   /// Ends the step on all ranks; a rank that cannot take the step calls this instead of step(). On the other
@@ -95,9 +100,9 @@ class Optimizer final {
 
   /// Announces during the backward pass that the elements `range` of this rank's next gradient are final:
   /// once exec has done what is enqueued on it now, nothing writes them before step(). If the next step takes
-  /// the dense mean of the gradient (adam, lamb, warm-ups, variance steps), on several ranks in one level,
-  /// complete slices are sent at once, and step() waits for the rest; otherwise the call does nothing.
-  /// Results are the same to the last bit.
+  /// the dense mean of the gradient (adam, lamb, muon, dense warm-ups, variance steps), on several ranks in
+  /// one level, complete slices are sent at once, and step() waits for the rest; otherwise the call does
+  /// nothing. Results are the same to the last bit.
   ///
   /// Ranks may announce different elements, in any order, or none. But a rank that has announced some must
   /// take a step next, with the same View, and exchange nothing else over the communicator until then. Each
@@ -118,8 +123,8 @@ class Optimizer final {
   void leave_out(std::span<const std::size_t> tensors);
 
   /// Sets options from the next step on, as in set({{"lr", 3e-4}}): "lr" (gamma of every step, in place of a
-  /// schedule or a list), "weight_decay", "clip_norm". It holds until it is set again, checkpoints keep it,
-  /// and options() goes on to say what the optimizer was made with.
+  /// schedule or a list), "weight_decay", "clip_norm". A value holds until it is set again, and checkpoints
+  /// keep it; options() still returns the values that the optimizer was made with.
   ///
   /// All ranks must set the same before the same step: otherwise that step throws std::invalid_argument on
   /// all ranks, names both values, and leaves everything as it was. With local_adam and local_muon and
@@ -130,15 +135,15 @@ class Optimizer final {
   /// local_adam, local_muon, zero_one_adam, efficient_adam, locally_accumulated_adam and divisible_adam send
   /// steps; the others send gradients and momenta, which contain no learning rate. Where ranks take steps of
   /// their own (zero_one_adam, local_adam, local_muon), a new weight decay holds after the next
-  /// synchronisation. Errors: std::invalid_argument for another option, a value below 0 or not finite, or one
-  /// that this algorithm cannot work with, also in combination with the weight decay that still holds;
-  /// nothing is set then.
+  /// synchronisation, also for a round that then still travels (round_delay). Errors: std::invalid_argument
+  /// for another option, a value below 0 or not finite, or one that this algorithm cannot work with, also in
+  /// combination with the weight decay that still holds; nothing is set then.
   void set(const OptionMap& values);
   /// Sets lr_scale and weight_decay of the parameter group that was made with the pattern `tensors`, by the
   /// rules of set(). weight_decay: nothing for that of the optimizer. A new lr_scale holds when a new weight
-  /// decay would. Errors: std::invalid_argument also if a tensor would begin to move or stop moving
-  /// (lr_scale 0), which decides how it is exchanged: set the learning rate to 0 instead, or make the
-  /// optimizer anew.
+  /// decay would. Errors: std::invalid_argument also if no group was made with this pattern, or if a tensor
+  /// would begin to move or stop moving (lr_scale 0), which decides how it is exchanged: set the learning
+  /// rate to 0 instead, or make the optimizer anew.
   void set_group(std::string_view tensors, double lr_scale, const std::optional<double>& weight_decay);
   /// The values that set() and set_group() have set; empty: everything is as the optimizer was made.
   [[nodiscard]] const Settings& settings() const { return wanted_; }
@@ -153,13 +158,13 @@ class Optimizer final {
   /// (local_adam, local_muon), and residuals (divisible_adam, locally_accumulated_adam, where parameters may
   /// be equal before as well). Parameters are then equal on all ranks. The other algorithms deliver nothing.
   /// What their codes, and the code of zero_one_adam, left in error feedback stays owed. Writes a model in
-  /// any case. Call it before training ends; a later step goes on from there. Collective. Wire: at most one
-  /// dense mean, in float32.
+  /// any case. Call it before training ends; a later step goes on from there. Collective. Async, as step().
+  /// Wire: at most one dense mean, in float32.
   void flush(const ExecutionSpace& exec, const Parameters& parameters);
 
   /// Writes the parameters that flush() would leave into `out`, and into its model if there is one, and
-  /// changes nothing else: for evaluation in the middle of training. Collective. Wire: at most one dense
-  /// mean, in float32.
+  /// changes nothing else: for evaluation in the middle of training. `out` is another array. Collective.
+  /// Async, as step(). Wire: at most one dense mean, in float32.
   void write_consensus(const ExecutionSpace& exec, const Vector<const float>& parameters,
                        const Parameters& out);
 
@@ -176,7 +181,8 @@ class Optimizer final {
   /// Restores a state that was saved, on any number of ranks: what ranks owed each other is conserved but for
   /// rounding. With the same algorithm, options and ranks, everything that follows is as if there had been no
   /// interruption, to the last bit. A state of another algorithm is taken over if its moments are those of
-  /// mean gradients: a state of adam or lamb, or of any other algorithm in a dense warm-up.
+  /// mean gradients: a state of adam, lamb or muon, or of any other algorithm in a dense warm-up; both have
+  /// to keep the same vectors, and muon, local_muon and low_rank_muon have no v of matrices.
   ///
   /// Writes parameters, and their model. Also restores what set() had set when the state was saved, for
   /// groups only where this optimizer has them too; after a state of another algorithm nothing is set.
@@ -196,6 +202,8 @@ class Optimizer final {
   /// The format that step() takes gradients in.
   [[nodiscard]] NumberFormat gradient_format() const { return at_->common.gradients; }
   [[nodiscard]] std::int64_t steps_taken() const { return at_->steps; }
+  /// The number of steps that all ranks have skipped, and of those that single ranks have skipped, over all
+  /// ranks (StepResult::skipped_alone).
   [[nodiscard]] std::int64_t steps_skipped() const { return skipped_; }
   /// Whether the parameters are equal on all ranks. If not, flush() makes them so.
   [[nodiscard]] bool is_synchronised() const { return synchronised_; }

@@ -19,9 +19,10 @@ namespace kadam {
 struct OptimizerTraits {
   /// Every step exchanges the exact mean of the gradients: nothing is compressed.
   bool dense = false;
-  /// The option that says how many steps of a warm-up exchange the exact mean; "": there is no warm-up.
+  /// The option that gives the length of the warm-up in steps; "": there is no warm-up.
   std::string warmup = {};
-  /// The option `warmup` has no default and must be given.
+  /// The length of the warm-up must be given: by the option `warmup` or, with zero_one_adam, by
+  /// lr_warmup_steps.
   bool needs_warmup = false;
   /// Coordinates whose variance is 0 when it is frozen are left out of the code: inactive_elements().
   bool freezes = false;
@@ -54,7 +55,8 @@ struct OptionHelp {
   std::string help;
 };
 
-/// The options of an optimizer with their defaults. Errors: as make_optimizer, for an unknown name.
+/// The options of an optimizer with their defaults, aliases included. Errors: as make_optimizer, for an
+/// unknown name.
 [[nodiscard]] std::vector<OptionHelp> optimizer_options(std::string_view name);
 /// Whether the optimizer has an option of this name. Errors: as make_optimizer, for an unknown optimizer.
 [[nodiscard]] bool has_option(std::string_view optimizer, std::string_view option);

@@ -20,10 +20,13 @@ namespace kadam {
 struct AlgorithmRow {
   std::string name;
   OptimizerTraits traits;
+  /// make_optimizer() without the agreement of the ranks.
   std::unique_ptr<Optimizer> (*make)(std::string_view, const OptionMap&, TensorLayout,
                                      const std::shared_ptr<Communicator>&,
                                      const std::vector<ParameterGroup>&);
+  /// optimizer_cost().
   AlgorithmCost (*cost)(std::string_view, const OptionMap&, std::int64_t, const Arrangement&);
+  /// optimizer_options().
   std::vector<OptionHelp> (*options)();
 };
 

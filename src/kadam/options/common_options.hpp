@@ -15,10 +15,10 @@ namespace kadam {
 
 /// The learning rate gamma of step t = 1, 2, ...
 ///
-/// lr = [a, b, ...]: entry t - 1, as given. lr = a: linear warm-up a t / lr_warmup_steps, then by lr_schedule
-/// "constant": a; "cosine": from a down to a lr_final_fraction at lr_total_steps, constant after;
-/// "steps": a lr_decay^floor((t - 1) / lr_decay_every).
-/// Worked number: lr = 0.1, lr_warmup_steps = 10: step 5 has gamma = 0.05.
+/// lr = [a, b, ...]: entry t - 1, as given. lr = a: linear warm-up a * t / lr_warmup_steps, then by
+/// lr_schedule "constant": a; "cosine": from a down to a * lr_final_fraction at step lr_total_steps, constant
+/// after; "steps": a * lr_decay^floor((t - 1) / lr_decay_every). Worked number: lr = 0.1, lr_warmup_steps =
+/// 10: step 5 has gamma = 0.05.
 struct LearningRate {
   std::vector<double> lr = {1e-3};
   std::string lr_schedule = "constant";
@@ -29,6 +29,7 @@ struct LearningRate {
   std::int64_t lr_decay_every = 0;
 
   void describe(OptionFields& fields);
+  /// Errors: std::invalid_argument, whose text begins with `owner`, for values that do not go together.
   void validate(std::string_view owner) const;
 
   /// gamma of this step. Errors: std::out_of_range past the end of a list.
@@ -43,12 +44,13 @@ struct CommonOptions {
   double eps = 1e-8;
   double weight_decay = 0.0;  ///< decoupled (AdamW); never compressed
   bool bias_correction = true;
-  double clip_norm = 0.0;                          ///< 0: gradients are not clipped
+  double clip_norm = 0.0;  ///< the largest Euclidean norm of a gradient, over all tensors; 0: no clipping
   std::int64_t dense_below = 0;                    ///< tensors with fewer elements are kept dense; 0: none
   NumberFormat gradients = NumberFormat::float32;  ///< of gradients that step() takes, and dense means send
   std::vector<ParameterGroup> groups;
 
   void describe(OptionFields& fields);
+  /// Errors: as LearningRate::validate().
   void validate(std::string_view owner) const;
 
   /// 1 - beta1^step and 1 - beta2^step; 1 without bias correction.
@@ -66,6 +68,7 @@ struct CodecOptions {
   bool can_shorten_errors = false;                ///< whether the algorithm takes `errors`
 
   void describe(OptionFields& fields);
+  /// Errors: as LearningRate::validate().
   void validate(std::string_view owner) const;
 };
 

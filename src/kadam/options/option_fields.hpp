@@ -76,7 +76,7 @@ class OptionFields {
   /// A list of numbers, each in this range; one number is a list of one.
   void add(const std::string& name, std::vector<double>& value, const Range& range, std::string help);
   void add(const std::string& name, std::vector<std::int64_t>& value, const Range& range, std::string help);
-  /// One of some words, each of which stands for a value.
+  /// One of some words, each of which stands for a value. `value` has to be that of one of the words.
   template <class T>
   void add_choice(const std::string& name, T& value, const std::vector<std::pair<std::string, T>>& words,
                   const std::string& help);
@@ -90,8 +90,9 @@ class OptionFields {
 
   [[nodiscard]] const std::vector<OptionField>& fields() const { return fields_; }
 
-  /// Sets each option of `values`. Errors: std::invalid_argument for an unknown name (lists what exists), a
-  /// value of the wrong type, one out of its range (says which are expected), or an alias beside its option.
+  /// Sets each option of `values`. Errors: std::invalid_argument, whose text begins with `owner`, for an
+  /// unknown name (lists what exists), a value of the wrong type, one out of its range (says which are
+  /// expected), or an alias beside its option; some options may then be set.
   void read(std::string_view owner, const OptionMap& values) const;
   /// All options with their present values, aliases left out.
   [[nodiscard]] OptionMap show() const;

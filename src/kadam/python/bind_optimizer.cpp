@@ -20,11 +20,13 @@ using Class = nb::class_<BoundOptimizer>;
 constexpr const char* class_text = R"(An optimizer over the ranks of a communicator: one object per rank.
 
 name: one of kadam.optimizers(). tensors: a dict from names to numbers of elements or shapes, in the order in which
-the tensors lie in one flat vector. comm: a communicator of mpi4py, which Kadam duplicates; None: one rank.
-groups: dicts with 'tensors' (a pattern of names, * stands for anything), 'lr_scale', 'weight_decay' (None: the
-optimizer's) and 'dense'. ranks_per_node, gpu_aware ('auto', 'on', 'off'), piece_bytes: how to exchange.
-timeout_seconds: how long a call waits for other ranks while nothing arrives or leaves; then it raises RuntimeError
-and names the missing ranks; 0: for ever. allow_alone: allows one rank where torchrun, mpirun or srun has started
+the tensors lie in one flat vector. comm: a communicator of mpi4py, which Kadam duplicates; a kadam.Ranks, over TCP;
+None: one rank. groups: dicts with 'tensors' (a pattern of names, * stands for anything), 'lr_scale', 'weight_decay'
+(None: the optimizer's) and 'dense'. ranks_per_node: 1 for one level; 0: two levels, a node is the ranks that share
+memory; else two levels, with this number of ranks in a node. gpu_aware: whether MPI takes device memory ('auto', 'on',
+'off'). piece_bytes: length of the pieces of messages; None: automatic. timeout_seconds: how long a call waits for other
+ranks while nothing arrives or leaves; then it raises PeerFailure, a RuntimeError, and names the missing ranks; 0: for
+ever. allow_alone: allows one rank where torchrun, mpirun or srun has started
 several tasks; by default that is an error. All other arguments are options of the optimizer: kadam.options(name),
 docs/configuration.md.
 
@@ -50,36 +52,43 @@ void bind_training(Class& optimizer) {
                    "object | None = None) -> StepResult"),
            "Takes one step: updates x in place from this rank's gradient, which is the mean over its own\n"
            "batch, in the format of the option 'gradients' ('bf16' also as bits in uint16). A NaN is not an\n"
-           "error: see skipped. Collective.")
-      .def("give_up_step", &BoundOptimizer::give_up_step,
-           "Replaces step() on a rank that cannot take it: the step ends on all ranks with RuntimeError. "
-           "With\n"
-           "local_adam and local_muon the step of the next round does so, and this call waits for it. The\n"
-           "ranks cannot exchange anything afterwards.")
+           "error: see skipped. Do not change x between steps: some algorithms only write it. Collective.")
+      .def(
+          "give_up_step", &BoundOptimizer::give_up_step,
+          "Replaces step() on a rank that cannot take it: on the other ranks step() raises PeerFailure. "
+          "With\n"
+          "local_adam and local_muon by default the step of the next round does so, and this call waits for\n"
+          "it. The ranks cannot exchange anything afterwards.")
       .def("leave_out", &BoundOptimizer::leave_out, "tensors"_a,
            "Says before step() that this rank has no gradient for these tensors (numbers from 0 on, in the\n"
            "order of tensors); their part of the gradient must be zeros. adam leaves tensors alone that all\n"
            "ranks name: no momentum, no decay, no count of the step. Other algorithms use the gradient 0.")
-      .def("set", &BoundOptimizer::set, "options"_a,
-           "set(lr=0.001): sets lr (for every step, in place of a schedule), weight_decay or clip_norm from\n"
-           "the next step on. All ranks must set the same value before the same step, else that step fails "
-           "on\n"
-           "all ranks. The value holds until the next set(); checkpoints keep it.")
       .def(
-          "set_group", &BoundOptimizer::set_group, "tensors"_a, nb::kw_only(), "lr_scale"_a = 1.0,
-          "weight_decay"_a = nb::none(),
-          "Sets the values of a parameter group of this optimizer, in the same way; tensors is its pattern.\n"
-          "weight_decay: None for the optimizer's.")
+          "set", &BoundOptimizer::set, "options"_a,
+          "set(lr=0.001): sets lr (for every step, in place of a schedule), weight_decay or clip_norm from\n"
+          "the next step on. All ranks must set the same value before the same step, else that step fails "
+          "on\n"
+          "all ranks (with local_adam and local_muon by default: the next round). The value holds until the\n"
+          "next set(); checkpoints keep it. Raises ValueError, and sets nothing, for another option or "
+          "value.")
+      .def("set_group", &BoundOptimizer::set_group, "tensors"_a, nb::kw_only(), "lr_scale"_a = 1.0,
+           "weight_decay"_a = nb::none(),
+           "Sets lr_scale and weight_decay of a parameter group in the same way; tensors is its pattern. "
+           "What\n"
+           "you leave out becomes 1 and the optimizer's. Raises ValueError also for a pattern of no group, "
+           "and\n"
+           "for an lr_scale that becomes 0 or was 0.")
       .def(
           "gradient_ready", &BoundOptimizer::gradient_ready, "gradient"_a, "first"_a, "last"_a, nb::kw_only(),
           "stream"_a = nb::none(),
-          "Says during the backward pass that elements [first, last) of the next gradient are final and may\n"
-          "be sent. Pass the same gradient to the next step(). Does not wait for other ranks.")
+          "Says during the backward pass that elements first to last - 1 of the next gradient are final and\n"
+          "may be sent. Pass the same gradient to the next step(). Does not wait for other ranks.")
       .def("progress", &BoundOptimizer::progress,
            "Moves background exchanges on; call it now and then while you compute a gradient.")
       .def("raise_bits", &BoundOptimizer::raise_bits, "bits"_a,
-           "Raises bits that all ranks find in the result of the next step, so that all stop after the same "
-           "step.")
+           "Raises bits that all ranks find in the result of the next step (with local_adam and local_muon "
+           "by\n"
+           "default: of the last step of the round), so that all stop after the same step.")
       .def("flush", &BoundOptimizer::flush, "x"_a, "model"_a = nb::none(), nb::kw_only(),
            "stream"_a = nb::none(),
            "Delivers the steps that ranks hold back between synchronisations; call it at the end of "
@@ -91,7 +100,8 @@ void bind_training(Class& optimizer) {
            "these\n"
            "during training. Collective.")
       .def("wait", &BoundOptimizer::wait,
-           "Waits until the device has finished all work of Kadam, on Kadam's stream or the last one given.");
+           "Waits until the device has finished all work of Kadam, on Kadam's stream or the last one given,\n"
+           "exchanges of devices inside a node included.");
 }
 
 void bind_checkpoints(Class& optimizer) {
@@ -102,38 +112,41 @@ void bind_checkpoints(Class& optimizer) {
           "Saves all that is needed to go on to the last bit, in folder/step-..., and keeps the newest "
           "`keep`\n"
           "checkpoints (0: all). words: texts of the program, which load() returns. Returns the new folder.\n"
-          "Collective; fails on all ranks.")
+          "Collective; raises RuntimeError on all ranks, but a wrong argument only here.")
       .def("load", &BoundOptimizer::load, "x"_a, "path"_a, "model"_a = nb::none(), nb::kw_only(),
            "stream"_a = nb::none(),
-           "Goes on from a checkpoint, on any number of ranks; writes x. Collective; fails on all ranks. "
-           "After\n"
-           "a failure make a new optimizer.")
+           "Goes on from a checkpoint, on any number of ranks; writes x. Collective; raises RuntimeError on "
+           "all\n"
+           "ranks, but a wrong argument only here. After a failure make a new optimizer.")
       .def("load_newest", &BoundOptimizer::load_newest, "x"_a, "folder"_a, "model"_a = nb::none(),
            nb::kw_only(), "stream"_a = nb::none(),
            "Goes on from the newest whole checkpoint in a folder; returns None if the folder has no "
            "checkpoint.\n"
-           "Warns of each checkpoint that it passes over. Collective.")
+           "Warns of each checkpoint that it passes over. Collective. Raises RuntimeError on all ranks if "
+           "there\n"
+           "are checkpoints and none is whole; then make a new optimizer.")
       .def("keep_snapshots", &BoundOptimizer::keep_snapshots, "x"_a, "every"_a = 100, "spread"_a = 1,
            "words"_a = BoundOptimizer::Words(), nb::kw_only(), "stream"_a = nb::none(),
            "Takes a snapshot of the state into the memory of the ranks, now and after every `every` steps: "
            "see\n"
-           "after_step() and go_on(). A snapshot travels to the rank that keeps it during `spread` steps.\n"
-           "Collective.")
+           "after_step() and go_on(). A copy of this rank's part travels to another rank within `spread` "
+           "steps.\n"
+           "every, spread: the same on all ranks. Collective.")
       .def("after_step", &BoundOptimizer::after_step, "x"_a, "words"_a = BoundOptimizer::Words(),
            nb::kw_only(), "stream"_a = nb::none(),
            "Call it after every step: it takes a snapshot when one is due, and moves on one that travels.\n"
            "words: texts of the program, which go_on() returns. Does nothing without keep_snapshots().\n"
            "Collective.")
-      .def(
-          "go_on", &BoundOptimizer::go_on, "x"_a, "model"_a = nb::none(), nb::kw_only(),
-          "stream"_a = nb::none(),
-          "Call it after a PeerFailure: it goes on from the newest whole snapshot, on the ranks that are "
-          "left;\n"
-          "writes x. Afterwards rank and size are new, so distribute the data again. Collective over the "
-          "ranks\n"
-          "that are left. Raises SnapshotLost on all of them if no snapshot is whole: then use "
-          "load_newest().\n"
-          "Raises PeerFailure where the other ranks cannot go on: over an MPI that does not tolerate faults.")
+      .def("go_on", &BoundOptimizer::go_on, "x"_a, "model"_a = nb::none(), nb::kw_only(),
+           "stream"_a = nb::none(),
+           "Call it after a PeerFailure: it goes on from the newest whole snapshot, on the ranks that are "
+           "left;\n"
+           "writes x. Afterwards rank and size are new, so distribute the data again. Collective over the "
+           "ranks\n"
+           "that are left. Raises SnapshotLost on all of them if no snapshot is whole: then use "
+           "load_newest();\n"
+           "also if keep_snapshots() was not called. Raises PeerFailure over an MPI that does not tolerate\n"
+           "faults, and where the others have gone on without this rank.")
       .def_prop_ro(
           "has_newcomers", &BoundOptimizer::has_newcomers,
           "Whether a process had asked to join when the last snapshot became whole: then call admit(). The\n"
@@ -162,11 +175,11 @@ void bind_checkpoints(Class& optimizer) {
                    "dict[str, object]]"),
            "Returns all that this rank holds, x included: words, and vectors as arrays of bytes. Use it to "
            "go\n"
-           "back some steps, or to keep states in your own files.")
+           "back some steps, or to keep states in your own files. Collective.")
       .def("set_state", &BoundOptimizer::set_state, "x"_a, "words"_a, "vectors"_a, "model"_a = nb::none(),
            nb::kw_only(), "stream"_a = nb::none(),
            "Goes on from state() to the last bit, on the same rank of the same number of ranks; writes x.\n"
-           "Collective; fails on all ranks.");
+           "Collective; raises RuntimeError on all ranks, but a wrong argument only here.");
 }
 
 nb::dict figures(const Health& health) {
@@ -196,7 +209,9 @@ void bind_knowledge(Class& optimizer) {
           [](const BoundOptimizer& of, std::int64_t step, std::string_view phase) {
             return of.get().bytes_sent_in(step, phase);
           },
-          "step"_a, "phase"_a, "Returns the bytes that this rank sends in a step (1, 2 ...) of this phase.")
+          "step"_a, "phase"_a,
+          "Returns the bytes that this rank sends in a step (1, 2 ...) of this phase, without control "
+          "traffic.")
       .def_prop_ro("statistics", &BoundOptimizer::statistics,
                    "Steps, bytes in memory, bytes sent by kind, and seconds if they are measured.")
       .def_prop_ro(
@@ -245,16 +260,17 @@ void bind_optimizer(nb::module_& module) {
       "name"_a, "tensors"_a, "comm"_a = nb::none(), nb::kw_only(), "groups"_a = nb::tuple(),
       "ranks_per_node"_a = 1, "gpu_aware"_a = "auto", "piece_bytes"_a = nb::none(),
       "timeout_seconds"_a = ExchangeWords{}.timeout_seconds, "allow_alone"_a = false, "options"_a,
-      "Collective over comm. Raises ValueError on all ranks if an argument is wrong, or differs between\n"
-      "ranks.");
+      "Collective over comm. A wrong argument raises ValueError on its rank and PeerFailure on the others;\n"
+      "arguments that differ between ranks raise ValueError on all.");
   bind_training(optimizer);
   bind_checkpoints(optimizer);
   bind_knowledge(optimizer);
   optimizer.def(
       "close", &BoundOptimizer::close,
-      "Releases everything; do not call anything else after it. Call it before MPI ends. Warns if ranks "
-      "hold\n"
-      "steps that flush() would deliver. Collective; so is the end of an optimizer that was not closed.");
+      "Releases everything; do not call anything else after it. Call it before MPI ends. Warns if "
+      "parameters\n"
+      "differ between ranks because flush() was not called. Collective; so is the end of an optimizer that\n"
+      "was not closed.");
 }
 
 }  // namespace kadam::python

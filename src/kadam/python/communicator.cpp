@@ -131,9 +131,10 @@ MPI_Comm handle_of(nb::handle comm) {
   // A handle of Fortran's is an integer with every MPI library: mpi4py's own headers are not needed.
   const nb::object to_fortran = nb::getattr(comm, "py2f", nb::none());
   if (to_fortran.is_none()) {
-    throw nb::type_error(("comm: expected a communicator of mpi4py, or None for one rank, got " +
-                          std::string(nb::type_name(comm.type()).c_str()))
-                             .c_str());
+    throw nb::type_error(
+        ("comm: expected a communicator of mpi4py, a kadam.Ranks, or None for one rank, got " +
+         std::string(nb::type_name(comm.type()).c_str()))
+            .c_str());
   }
   require_same_library();
   MPI_Comm handle = MPI_Comm_f2c(nb::cast<MPI_Fint>(to_fortran()));

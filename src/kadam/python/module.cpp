@@ -40,15 +40,19 @@ void bind_results(nb::module_& module) {
           "The kind of step: 'dense', 'warm-up', 'compressed' ...")
       .def_ro("synchronised", &StepResult::synchronised,
               "Parameters are equal on all ranks now; a skipped step leaves this as it was.")
-      .def_ro("learning_rate", &StepResult::learning_rate)
-      .def_ro("gradient_norm", &StepResult::gradient_norm,
-              "Root mean square of the ranks' gradient norms, before clipping.")
+      .def_ro("learning_rate", &StepResult::learning_rate, "Of this step; a skipped step would have had it.")
+      .def_ro(
+          "gradient_norm", &StepResult::gradient_norm,
+          "Root mean square of the ranks' gradient norms, before clipping; with local_adam and local_muon\n"
+          "by default the norm of this rank's own gradient.")
       .def_ro("gradient_scale", &StepResult::gradient_scale, "Factor that clipping put on the gradient.")
       .def_ro("raised", &StepResult::raised, "Bits given to raise_bits() on any rank: the same on all.")
       .def_ro(
           "skipped_alone", &StepResult::skipped_alone,
-          "With local_adam and local_muon: the steps that ranks skipped alone since the last round, summed\n"
-          "over all ranks. Such a step counts. The same on all ranks.")
+          "In the last step of a round of local_adam and local_muon: the steps that ranks skipped alone in "
+          "the\n"
+          "round, summed over all ranks, plus 1 if all ranks dropped the round; else 0. Such a step counts.\n"
+          "The same on all ranks.")
       .def("__repr__", &picture_of);
   nb::class_<LoadedCheckpoint>(module, "Restored", "A checkpoint from which an optimizer goes on.")
       .def_ro("step", &LoadedCheckpoint::step, "Steps that the optimizer has taken.")

@@ -55,7 +55,7 @@ struct StateNumber {
 struct StateVector {
   /// What happens if the saved state has no vector of that name.
   enum class IfMissing : std::uint8_t {
-    refuse,  ///< the state cannot be loaded; one of another algorithm needs only "parameters", "m" and "v"
+    refuse,  ///< the state cannot be loaded; of another algorithm's only "parameters", "m" and "v" are needed
     zero,    ///< the vector becomes 0: nothing is owed
     add      ///< it stays as it is. It is never saved; a vector that a state has is added to it
   };
@@ -122,11 +122,13 @@ class StateFields {
     const auto elements = static_cast<std::int64_t>(values.extent(0));
     common_parameters(values, {elements, {0, elements}, 1, 0, ranks_, rank_});
   }
-  /// Adds bytes that are the same on all ranks: a code in the layout of their messages.
+  /// Adds bytes that are the same on all ranks: codes in the layout of their messages. `values` has to live
+  /// as long as the list.
   template <class T>
   void equal_bytes(std::string name, const Vector<T>& values) {
     add_bytes(std::move(name), values, 1, 0, ranks_, rank_);
   }
+  /// Adds bytes that each rank has for itself, also of different lengths. `values`: as for equal_bytes().
   template <class T>
   void bytes_of_each_rank(std::string name, const Vector<T>& values) {
     add_bytes(std::move(name), values, ranks_, rank_, 1, 0);

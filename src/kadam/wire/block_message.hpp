@@ -27,11 +27,12 @@ struct Piece {
 
 /// The byte layout of the block-coded messages of a vector, one message per chunk.
 ///
-/// Wire: for each scale block of the chunk its float32 scale, then its codes, element 0 in the lowest bits of
-/// the first 32-bit word, padded to whole words; little-endian. Consecutive blocks are a contiguous piece, so
-/// a message can be cut between any two blocks. There is no header: ranks agree on d, n and the options when
-/// an optimizer is made, and every size follows from them. Worked number: 128 elements, 1 bit, block 64: 2
-/// blocks of a scale and 2 words = 24 bytes.
+/// Wire: for each scale block of the chunk its float32 scale, if the code has one, then its codes, element 0
+/// in the lowest bits of the first 32-bit word, padded to whole words; in the hosts' order of bytes, which
+/// has to be the same. Consecutive blocks are a contiguous piece, so a message can be cut between any two
+/// blocks. There is no header: ranks agree on d, n and the options when an optimizer is made, and every size
+/// follows from them. Worked number: 128 elements, 1 bit, block 64: 2 blocks of a scale and 2 words = 24
+/// bytes.
 class BlockMessage {
  public:
   BlockMessage() = default;

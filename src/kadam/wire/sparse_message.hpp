@@ -13,9 +13,9 @@ namespace kadam {
 
 /// The byte layout of a message that holds the largest entries of every select block of a vector.
 ///
-/// A block of L elements sends k = max(1, floor(density L + 1/2)) entries.
-/// Wire: for each block the k float32 values, then the k indices inside the block in bit_width(L - 1) bits
-/// each, the first in the lowest bits of the first 32-bit word, padded to whole words; little-endian. With
+/// A block of L elements sends k = max(1, floor(density L + 1/2)) entries. Wire: for each block the k float32
+/// values, then the k indices inside the block in bit_width(L - 1) bits each, the first in the lowest bits of
+/// the first 32-bit word, padded to whole words; in the order of bytes of BlockMessage. With
 /// SparseValues::two_levels for each block two float32, the lower and the higher magnitude, then k entries of
 /// 14 bits: the index in the lowest 12, a bit that is set if the value is negative, a bit that is set if it
 /// has the higher magnitude; padded to a byte. Entries are in ascending order of their index. There is no

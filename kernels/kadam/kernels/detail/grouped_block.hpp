@@ -12,8 +12,8 @@
 
 namespace kadam::detail {
 
-/// Elements of a group, of which one number, the largest magnitude, is kept. They lie in two cache lines, and
-/// a 32-bit mask has a bit for each.
+/// Elements of a group, of which one number, the largest magnitude, is kept. They fill two cache lines, and a
+/// 32-bit mask has a bit for each.
 inline constexpr std::int64_t top_k_group = 32;
 
 /// The number of groups in `elements` elements; the last group may be shorter.
@@ -161,6 +161,8 @@ struct ListCandidates {
   KOKKOS_FUNCTION void operator()(const std::int64_t part) const { block.listed(part) = collect(part); }
 
  private:
+  /// At a density of 1 % about 20 of so many groups reach the bound: their 40 cache lines are on the way
+  /// while earlier hits are listed.
   static constexpr std::int64_t at_a_time = 64;
   static constexpr std::int64_t size = top_k_group;
 

@@ -31,13 +31,14 @@ def ranks(group: Any = None, host: str = "") -> Ranks:
 
 
 def _own_address() -> str:
-    """Empty where it does not tell: other hosts do not reach an address of the loopback."""
+    """The address from which this host reaches MASTER_ADDR; empty if that is unknown, or an address of the loopback,
+    which other hosts do not reach."""
     master = os.environ.get("MASTER_ADDR", "")
     if master in ("localhost", "127.0.0.1"):
         return "127.0.0.1"
     try:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as nobody:  # sends nothing
-            nobody.connect((master, 9))
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as nobody:
+            nobody.connect((master, 9))  # any port: a datagram socket sends nothing here
             own = nobody.getsockname()[0]
     except OSError:
         return ""
@@ -45,14 +46,14 @@ def _own_address() -> str:
 
 
 def as_comm(comm: Any) -> Any:
-    """What kadam.Optimizer takes: a process group becomes ranks()."""
+    """The communicator for kadam.Optimizer: a process group becomes ranks()."""
     if distributed.is_available() and isinstance(comm, distributed.ProcessGroup):
         return ranks(comm)
     return comm
 
 
 def broadcast(tensor: torch.Tensor, comm: Any) -> None:
-    """Rank 0's, everywhere. comm: as as_comm() returns it."""
+    """Copies rank 0's tensor to all ranks. comm: as as_comm() returns it. Collective."""
     if comm is None or comm.size == 1 or tensor.numel() == 0:
         return
     if isinstance(comm, RanksOfGroup):
@@ -63,6 +64,6 @@ def broadcast(tensor: torch.Tensor, comm: Any) -> None:
         return
     host = tensor.detach().cpu().contiguous()
     data = host.view(-1).view(torch.uint8).numpy()
-    for begin in range(0, data.size, 1 << 30):
+    for begin in range(0, data.size, 1 << 30):  # MPI counts in an int
         comm.Bcast(data[begin:begin + (1 << 30)])
     tensor.copy_(host)

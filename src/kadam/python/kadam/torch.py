@@ -27,7 +27,8 @@ _OF_GROUPS = {"lr", "beta1", "beta2", "eps", "weight_decay"}
 # How to exchange: for kadam.Optimizer.
 _EXCHANGE = ("ranks_per_node", "gpu_aware", "piece_bytes", "timeout_seconds", "allow_alone")
 _FORMATS = {torch.float32: "float32", torch.bfloat16: "bf16", torch.float16: "fp16"}
-# Kadam decides when an optimizer is made which tensors move: a group whose rate is 0 for a while moves by nothing.
+# Kadam decides which tensors move when it makes an optimizer, so that an lr_scale cannot become 0. A group whose rate
+# is 0 gets this scale, by which no float32 parameter changes.
 _NEXT_TO_NOTHING = 1e-30
 
 
