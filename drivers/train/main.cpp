@@ -178,19 +178,17 @@ void warn_if_unwatched(const Session& session, const CommandLine& line, const la
 int run(Session& session, int argc, char** argv) {
   CommandLine line;
   if (const auto code = parse(session, argc, argv, line)) return *code;
+  // Without checkpoints a signal ends the program as it always does.
+  std::optional<StopSignals> signals;
   session.prepare([&] {
     require_trace(line);
     require_record(line);
+    const std::vector<std::string> usual = {"TERM", "USR1"};
+    if (!line.checkpoint.empty()) signals.emplace(line.stop_on.empty() ? usual : line.stop_on);
   });
   Plan plan = make_plan(session, line);
   if (plan.checkpoints.snapshots.every > 0) session.let_ranks_fail();
   plan.commands = {{argv, argv + argc}, repetition_of(argv[0], plan.folder, line)};
-  // Without checkpoints a signal ends the program as it always does.
-  std::optional<StopSignals> signals;
-  if (!plan.checkpoints.folder.empty()) {
-    const std::vector<std::string> usual = {"TERM", "USR1"};
-    session.prepare([&] { signals.emplace(line.stop_on.empty() ? usual : line.stop_on); });
-  }
   // Of a newcomer the ranks are others by then.
   const bool tells = session.is_root() && !plan.checkpoints.joins;
   if (tells) fmt::print("{}", banner(plan.configuration, *plan.data, *session.communicator()));

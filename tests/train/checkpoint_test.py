@@ -122,6 +122,7 @@ with tempfile.TemporaryDirectory() as name:
     refused(2, "--stop-on needs a folder", "--stop-on", "USR2")
     refused(2, "a duration, as in 90s", "--checkpoint", folder / "x", "--checkpoint-every", "5 parsecs")
     refused(2, "--stop-on SIGKILL: expected signals", "--checkpoint", folder / "x", "--stop-on", "SIGKILL")
+    expect(not (folder / "refused").exists() and not (folder / "x").exists(), "a mistake has left folders")
     refused(1, "MANIFEST: expected a file that can be read, found none", "--resume", folder / "nowhere")
     refused(2, "x: the folder cannot be made", "--checkpoint", folder / "a.toml" / "x")
     done = program.start(2, *config, "--run", folder / "unsaved", "--checkpoint", folder / "a.toml" / "x",
