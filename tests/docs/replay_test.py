@@ -14,16 +14,16 @@ from program import Program
 root, program = root_of(sys.argv[1]), Program(sys.argv[2:])
 golden = root / "tests" / "golden" / "onebit_adam_a"
 page = root / "docs" / "replay.md"
-code = block_with(page, 'numpy.load("case/parameters.npy")')
+code = block_with(page, 'numpy.load("recording/parameters.npy")')
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    shutil.copytree(golden, "case")
+    shutil.copytree(golden, "recording")
     case = json.loads((golden / "case.json").read_text())
     compressed = case["options"]
     for algorithm, options in ("adam", {"lr": compressed["lr"]}), ("onebit_adam", compressed):
-        pathlib.Path("case/case.json").write_text(json.dumps({**case, "algorithm": algorithm, "options": options}))
-        program.run(case["ranks"], "--case", "case", "--out", f"{algorithm}.npy")
+        pathlib.Path("recording/case.json").write_text(json.dumps({**case, "algorithm": algorithm, "options": options}))
+        program.run(case["ranks"], "--case", "recording", "--out", f"{algorithm}.npy")
     _, said = run_code(code, page)
 
 rows = [line.split() for line in said.splitlines()]

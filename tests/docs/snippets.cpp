@@ -72,6 +72,7 @@ void train_on_survivors(std::unique_ptr<kadam::Optimizer>& optimizer, const kada
   const kadam::OptionMap options = optimizer->options();
   const kadam::TensorLayout layout = optimizer->layout();
   kadam::checkpoint::Snapshots snapshots(*optimizer, {.every = 100, .spread = 1});
+  snapshots.take(exec, *optimizer, x, {{"step", "0"}});  // a rank may fail before step 100
   for (std::int64_t step = 1; step <= steps; ++step) {
     try {
       optimizer->step(exec, x, gradient);

@@ -24,7 +24,7 @@ ELSEWHERE = [
     ("docs/fortran.md", "call optimizer%create(setup, comm, stat", "compared with the modules by fortran_test.py"),
     ("docs/spack.md", "package_attributes:", "a setting of Spack, which is not to be had here"),
     ("docs/spack.md", 'depends_on("kadam@0.2 +mpi")', "a part of somebody else's recipe for Spack"),
-    ("docs/replay.md", 'start = numpy.load("case/parameters.npy")', "run by replay_test.py"),
+    ("docs/replay.md", 'start = numpy.load("recording/parameters.npy")', "run by replay_test.py"),
     ("docs/file_formats.md", "def read(path):", "run by formats_test.py"),
     ("docs/file_formats.md", 'open("runs/a/metrics.jsonl")', "run by formats_test.py"),
     ("docs/configuration.md", 'name = "onebit_adam"', "run by formats_test.py"),

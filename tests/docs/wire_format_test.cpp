@@ -22,7 +22,7 @@ TEST(WireFormatPage, ShowsTheBytesThatAreSent) {
         "gauss2             " + test::example_of_codes(Gauss2Quantiser{}),
         "8 bits             " + test::example_of_factors(UniformQuantiser<8>{}),
         "k = 2, w = 2       " + test::example_of_largest_entries(),
-        "two levels         " + test::example_of_two_levels()}) {
+        "two magnitudes     " + test::example_of_two_levels()}) {
     EXPECT_NE(page.find("\n" + line + "\n"), std::string::npos) << KADAM_WIRE_FORMAT_PAGE << " lacks\n"
                                                                 << line;
   }

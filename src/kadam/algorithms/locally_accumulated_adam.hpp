@@ -10,14 +10,14 @@ namespace kadam {
 /// entries are exchanged (Chen and Deligiannis 2023).
 ///
 ///   t <= warmup: adam.  Then m, v of the own gradient; v <- dense mean if t mod T_v = 0
-///   e <- gamma_e e + gamma (m/c1) / (sqrt(v/c2) + eps)
+///   e <- beta_e e + gamma (m/c1) / (sqrt(v/c2) + eps)
 ///   of every select_block elements the k = max(1, floor(density len + 1/2)) largest |e| are sent: e <- 0
 ///     with value_bits = 2: their sign and one of two magnitudes: e <- e - what was sent
 ///   x <- (1 - gamma lambda) x - (1/n) sum of what was sent, in rank order
 ///
-/// gamma_e = residual_decay, T_v = variance_sync_interval. Why the direction and not the gradient: the sum of
+/// beta_e = residual_decay, T_v = variance_sync_interval. Why the direction and not the gradient: the sum of
 /// j gradients, sent every j steps, would inflate v, and steps would shrink down to 1/sqrt(j), most of all on
-/// coordinates whose gradients agree. Law (lambda = 0, gamma_e = 1): x - mean(e) is what the same gradients
+/// coordinates whose gradients agree. Law (lambda = 0, beta_e = 1): x - mean(e) is what the same gradients
 /// would give if all of e were sent at every step. With step_ahead = s each rank takes its gradient at
 /// x - s e. A rank's own v is up to n times as large as that of the mean gradient: steps are up to sqrt(n)
 /// times smaller; tune the learning rate in [1, sqrt(n)] times dense Adam's. Beyond about 32 ranks use
