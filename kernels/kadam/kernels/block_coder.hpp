@@ -58,9 +58,10 @@ void encode_blocks(const char* label, const Exec& exec, const Q& quantiser, cons
 /// its inputs are too small for a normal float32, keeps no error.
 ///
 /// error: a View of float, or Bfloat16Errors, which rounds new errors by chance, in blocks of at most
-/// Bfloat16Errors::longest_block elements. load: load(i) returns the input of element i. Optional:
-/// load.with_format(f) calls f with a load for one number format; load.prefetch(first, count) asks memory for
-/// the inputs of these elements. The code of an inactive element is 0 and means nothing; its error becomes 0.
+/// Bfloat16Errors::longest_block elements.
+/// load: load(i) returns the input of element i. Optional: load.with_format(f) calls f with a load for one
+/// number format; load.prefetch(first, count) asks memory for the inputs of these elements. The code of an
+/// inactive element is 0 and means nothing; its error becomes 0.
 /// Shape: error has blocks.map.elements entries, message the words of all chunks of blocks.map, of which
 /// those of `blocks` are written. Memory: reads and writes error, writes message: 8 B + bits/8 per element
 /// and the bytes that load reads, 4 B less with errors in bf16; 4 B per block. One pass when a block fits in

@@ -306,10 +306,10 @@ void find_row_means(const Exec& exec, const VarianceFactors<MemorySpace>& factor
 /// g is gradient_scale times the gradient. Also updates factors.means.
 ///
 /// Three kernels for all tensors: squares by panels, values, means. Adds in double, in an order that does not
-/// depend on the number of threads, and rounds each mean once. Shape: gradient is the vector in which the
-/// shapes given to make() lie. Memory: reads g once, and 16 B for each row and column of a panel: about 4.5 B
-/// per element of a matrix whose sides are long (2.5 B for a gradient of 16 bits); 12 B per element of other
-/// tensors.
+/// depend on the number of threads, and rounds each mean once.
+/// Shape: gradient is the vector in which the shapes given to make() lie.
+/// Memory: reads g once, and 16 B for each row and column of a panel: about 4.5 B per element of a matrix
+/// whose sides are long (2.5 B for a gradient of 16 bits); 12 B per element of other tensors.
 template <class Exec, class MemorySpace>
 void update_variance(const Exec& exec, const VarianceFactors<MemorySpace>& factors, const Ema& second,
                      float gradient_scale, const std::type_identity_t<Numbers<MemorySpace>>& gradient) {

@@ -153,7 +153,8 @@ struct LambMoments {
 }  // namespace detail
 
 /// Updates m and v, and writes the shares of each tile in |x|^2 and |u|^2 into tensors.partial: the first
-/// pass of LAMB. Memory: reads x, m, v, g, writes m, v: 24 B per element; 22 B for a gradient of 16 bits.
+/// pass of LAMB.
+/// Memory: reads x, m, v, g, writes m, v: 24 B per element; 22 B for a gradient of 16 bits.
 template <class Exec, class MemorySpace>
 void lamb_moments(const Exec& exec, const LambStep& rule, const TensorTiles<MemorySpace>& tiles,
                   const LambTensors<MemorySpace>& tensors, const Kokkos::View<const float*, MemorySpace>& x,

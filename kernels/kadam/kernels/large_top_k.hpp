@@ -20,17 +20,18 @@ namespace kadam {
 ///
 /// A radix select: it finds three digits of the k-th largest magnitude, then copies the elements that reach
 /// it, in order. Nothing waits for the host. Deterministic: threads share only sums of integers and bits of
-/// words. All selections of one object use its buffers, so only one may run at a time. Memory of a CPU: reads
-/// all elements once, 4 B each, for the largest magnitude of every 32. These give a bound that few elements
-/// reach: the groups of 32 that reach it, about 32 k elements, are read again, once, and the elements that
-/// reach it are listed. Where most elements are equal, all are read five times; where 2 k exceeds a 32nd of
-/// the elements, four times. Keeps 12 B per 32 elements and 16 KiB per thread. Memory of a GPU, in seven
-/// kernels: reads all elements once and writes the largest magnitude of every 32; reads these maxima twice,
-/// for a bound, and all 32 elements wherever the maximum reaches it: at a density of 1 % a third of all. The
-/// elements that reach the bound are listed, 8 B each, and the list is read four times. A part of the vector
-/// has no list if more than a 32nd of it would be listed: its elements are then read again. Worked number,
-/// random elements at 1 %: (1 + 2/32 + 1/3) 4 B and 4 x 0.013 x 8 B, about 1.5 reads of the vector; where all
-/// are equal, 5.1. Keeps 12 B per 32 elements and 2 KiB for each of up to 2048 teams.
+/// words. All selections of one object use its buffers, so only one may run at a time.
+/// Memory of a CPU: reads all elements once, 4 B each, for the largest magnitude of every 32. These give a
+/// bound that few elements reach: the groups of 32 that reach it, about 32 k elements, are read again, once,
+/// and the elements that reach it are listed. Where most elements are equal, all are read five times; where 2
+/// k exceeds a 32nd of the elements, four times. Keeps 12 B per 32 elements and 16 KiB per thread.
+/// Memory of a GPU, in seven kernels: reads all elements once and writes the largest magnitude of every 32;
+/// reads these maxima twice, for a bound, and all 32 elements wherever the maximum reaches it: at a density
+/// of 1 % a third of all. The elements that reach the bound are listed, 8 B each, and the list is read four
+/// times. A part of the vector has no list if more than a 32nd of it would be listed: its elements are then
+/// read again. Worked number, random elements at 1 %: (1 + 2/32 + 1/3) 4 B and 4 x 0.013 x 8 B, about 1.5
+/// reads of the vector; where all are equal, 5.1. Keeps 12 B per 32 elements and 2 KiB for each of up to 2048
+/// teams.
 template <class Exec>
 class LargeTopK {
  public:

@@ -336,10 +336,11 @@ void for_each_short_block(const std::string& label, const Exec& exec, const Bloc
 ///
 /// g = gradient_scale times the gradient; average = Ema::make(beta_e). An inactive element is sent as 0 and
 /// keeps no error. C8: the uniform code of 8 bits, whose step follows the largest error of the same block,
-/// because a fixed step has a dead zone. Shape: error has map.elements codes and map.blocks steps, of the map
-/// of `blocks`; gradient has map.elements elements, message the words of all chunks. Memory: reads g and e,
-/// writes e: 6 B + bits/8 per element (4 B + bits/8 if g has 16 bits), 12 B per block; a block too long for
-/// cache or registers is read in each of three passes. Deterministic: independent of the number of threads.
+/// because a fixed step has a dead zone.
+/// Shape: error has map.elements codes and map.blocks steps, of the map of `blocks`; gradient has
+/// map.elements elements, message the words of all chunks. Memory: reads g and e, writes e: 6 B + bits/8 per
+/// element (4 B + bits/8 if g has 16 bits), 12 B per block; a block too long for cache or registers is read
+/// in each of three passes. Deterministic: independent of the number of threads.
 /// Worked number: 4 bits, beta_e = 0.8, e = 0, g = (0.7, 0.25): q = (0.7, 0.2), e <- (0, 0.01).
 template <class Exec, int Bits, class MemorySpace>
 void encode_with_moving_average_error(const Exec& exec, const UniformQuantiser<Bits>& quantiser,

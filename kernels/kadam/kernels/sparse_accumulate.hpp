@@ -291,10 +291,11 @@ template <class Exec>
 /// x(i) <- x(i) - (1/n) sum_r value_r(i) for every element i that some message holds, summed in rank order.
 ///
 /// x is rounded once, when the mean is subtracted: with a density of 1 the result has the very bits of x -
-/// ordered_mean(). Shape: x has map.elements elements; sums (workspace) has
-/// sparse_sum_elements(host_threads(exec), map), all 0 before and after. Memory: n messages of k entries,
-/// read once, or twice where few cache lines have an entry, and the cache lines of x and sums that they
-/// touch.
+/// ordered_mean().
+/// Shape: x has map.elements elements; sums (workspace) has sparse_sum_elements(host_threads(exec), map), all
+/// 0 before and after.
+/// Memory: n messages of k entries, read once, or twice where few cache lines have an entry, and the cache
+/// lines of x and sums that they touch.
 template <class Exec, class MemorySpace>
 void subtract_mean_of_messages(const Exec& exec, const SparseMessages<MemorySpace>& messages,
                                const Kokkos::View<float*, MemorySpace>& sums,

@@ -15,8 +15,7 @@ namespace kadam {
 
 /// Every rank takes H local steps from common parameters; then the ranks exchange the sums of their steps,
 /// compressed, and all go on from the mean. The one algorithm behind local_adam and local_muon, which differ
-/// in their options alone; DiLoCo (Douillard et al. 2023), MuLoCo, SparseLoCo and Qsparse-local-SGD are
-/// settings of it.
+/// in their options alone; DiLoCo (Douillard et al. 2023), MuLoCo and SparseLoCo are settings of it.
 ///
 ///   every step:   U += gamma u,  u by MuonDirection of the own gradient;  Gamma += gamma
 ///                 working parameters of a rank:  (1 - lambda Gamma) x - U - rho eta e

@@ -58,7 +58,7 @@ class SocketDoor {
   [[nodiscard]] static std::optional<Invitation> ask(int descriptor, const std::string& own_address,
                                                      const std::string& kind,
                                                      sockets::Clock::time_point deadline);
-  /// The newcomer's side: waits for the last answer, twice longest_silence at most. Returns whether the
+  /// The newcomer's side: waits for the last answer, longest_silence at most. Returns whether the
   /// newcomer is in.
   [[nodiscard]] static bool is_welcome(int descriptor);
 

@@ -17,8 +17,8 @@ namespace kadam {
 ///
 /// lr = [a, b, ...]: entry t - 1, as given. lr = a: linear warm-up a * t / lr_warmup_steps, then by
 /// lr_schedule "constant": a; "cosine": from a down to a * lr_final_fraction at step lr_total_steps, constant
-/// after; "steps": a * lr_decay^floor((t - 1) / lr_decay_every). Worked number: lr = 0.1, lr_warmup_steps =
-/// 10: step 5 has gamma = 0.05.
+/// after; "steps": a * lr_decay^floor((t - 1) / lr_decay_every).
+/// Worked number: lr = 0.1, lr_warmup_steps = 10: step 5 has gamma = 0.05.
 struct LearningRate {
   std::vector<double> lr = {1e-3};
   std::string lr_schedule = "constant";

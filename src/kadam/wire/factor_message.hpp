@@ -15,11 +15,12 @@ namespace kadam {
 /// The byte layout of messages that hold the columns of factors, one message per chunk.
 ///
 /// The columns lie one after the other in a buffer, which is cut into chunks (ChunkLayout). A block is the
-/// part of one column in one chunk. Wire: for each block of the chunk its float32 scale, if the code has one,
-/// then its codes, element 0 in the lowest bits of the first 32-bit word, padded to whole words; in the order
-/// of bytes of BlockMessage. There is no header. Worked number: columns of 100 and 30 elements on 2 ranks:
-/// chunks of 128 and 2 elements, blocks of 100, 28 and 2 elements; with 8 bits 104 + 32 = 136 bytes and 8
-/// bytes.
+/// part of one column in one chunk.
+/// Wire: for each block of the chunk its float32 scale, if the code has one, then its codes, element 0 in the
+/// lowest bits of the first 32-bit word, padded to whole words; in the order of bytes of BlockMessage. There
+/// is no header.
+/// Worked number: columns of 100 and 30 elements on 2 ranks: chunks of 128 and 2 elements, blocks of 100, 28
+/// and 2 elements; with 8 bits 104 + 32 = 136 bytes and 8 bytes.
 class FactorMessage {
  public:
   FactorMessage() = default;

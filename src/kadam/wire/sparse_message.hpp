@@ -13,14 +13,15 @@ namespace kadam {
 
 /// The byte layout of a message that holds the largest entries of every select block of a vector.
 ///
-/// A block of L elements sends k = max(1, floor(density L + 1/2)) entries. Wire: for each block the k float32
-/// values, then the k indices inside the block in bit_width(L - 1) bits each, the first in the lowest bits of
-/// the first 32-bit word, padded to whole words; in the order of bytes of BlockMessage. With
-/// SparseValues::two_levels for each block two float32, the lower and the higher magnitude, then k entries of
-/// 14 bits: the index in the lowest 12, a bit that is set if the value is negative, a bit that is set if it
-/// has the higher magnitude; padded to a byte. Entries are in ascending order of their index. There is no
-/// header: every size follows from the options. Worked number: 4096 elements, density 0.01: k = 41; 41 values
-/// and 41 x 12 bits in 16 words = 228 bytes; with two levels 8 bytes and 41 x 14 bits in 72 bytes = 80 bytes.
+/// A block of L elements sends k = max(1, floor(density L + 1/2)) entries.
+/// Wire: for each block the k float32 values, then the k indices inside the block in bit_width(L - 1) bits
+/// each, the first in the lowest bits of the first 32-bit word, padded to whole words; in the order of bytes
+/// of BlockMessage. With SparseValues::two_levels for each block two float32, the lower and the higher
+/// magnitude, then k entries of 14 bits: the index in the lowest 12, a bit that is set if the value is
+/// negative, a bit that is set if it has the higher magnitude; padded to a byte. Entries are in ascending
+/// order of their index. There is no header: every size follows from the options. Worked number: 4096
+/// elements, density 0.01: k = 41; 41 values and 41 x 12 bits in 16 words = 228 bytes; with two levels 8
+/// bytes and 41 x 14 bits in 72 bytes = 80 bytes.
 class SparseMessage {
  public:
   /// The longest block that one thread or team selects from.
