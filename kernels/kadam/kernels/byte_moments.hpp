@@ -138,7 +138,7 @@ KOKKOS_FORCEINLINE_FUNCTION void prefetch_elements(const ElementArrays<>& /*none
 template <class First, class... Rest>
 KOKKOS_FORCEINLINE_FUNCTION void prefetch_elements(const ElementArrays<First, Rest...>& arrays,
                                                    std::int64_t first, std::int64_t count) {
-  if constexpr (First::reads) prefetch(arrays.first.data + first, count);
+  if constexpr (First::reads) prefetch_stream(arrays.first.data + first, count);
   prefetch_elements(arrays.rest, first, count);
 }
 
@@ -194,8 +194,8 @@ struct UpdateByteMoments {
     // Memory would be idle while this block is encoded in cache.
     if (block.end + block_elements <= static_cast<std::int64_t>(moments.m.extent(0))) {
       prefetch_elements(arrays, block.end, block_elements);
-      prefetch(m_codes + block.elements(), block_elements);
-      prefetch(v_codes + block.elements(), block_elements);
+      prefetch_stream(m_codes + block.elements(), block_elements);
+      prefetch_stream(v_codes + block.elements(), block_elements);
     }
     const auto new_m = MomentScale::of(
         member.max(block.elements(), [&m](const std::int64_t k) { return Kokkos::fabs(m[k]); }));

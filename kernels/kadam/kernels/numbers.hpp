@@ -110,7 +110,7 @@ struct OfNumbers {
   }
   /// Prefetches `count` numbers from `first` on.
   KOKKOS_FORCEINLINE_FUNCTION void prefetch(std::int64_t first, std::int64_t count) const {
-    numbers.with_format([&](const auto& values) { detail::prefetch(values.data() + first, count); });
+    numbers.with_format([&](const auto& values) { detail::prefetch_stream(values.data() + first, count); });
   }
   /// Calls function with an f(i, ...) of the format at hand, which does not branch.
   template <class Function>

@@ -289,9 +289,9 @@ struct OnebitLambNorms {
   /// Prefetches `count` elements from `first` on, if there are as many.
   KOKKOS_FORCEINLINE_FUNCTION void prefetch_next(std::int64_t first, std::int64_t count, bool reads_x) const {
     if (first + count > static_cast<std::int64_t>(v.extent(0))) return;
-    prefetch(v.data() + first, count);
-    prefetch(fresh.data() + first, count);
-    if (reads_x) prefetch(x.data() + first, count);
+    prefetch_stream(v.data() + first, count);
+    prefetch_stream(fresh.data() + first, count);
+    if (reads_x) prefetch_stream(x.data() + first, count);
   }
 
   struct NormsOfThread {

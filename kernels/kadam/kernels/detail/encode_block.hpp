@@ -281,12 +281,22 @@ struct EncodeBlock {
     return is_short ? count * 3 / 4 : count / 2;
   }
 
+  /// Whether the source computes for longer than memory takes.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION bool waits_for_arithmetic() const {
+    if constexpr (requires { source.waits_for_arithmetic(); }) return source.waits_for_arithmetic();
+    return false;
+  }
+
   /// Prefetches elements [in_block, in_block + count) of the block after `block`.
   KOKKOS_FORCEINLINE_FUNCTION void prefetch_of_next(const BlockMap::Block& block, std::int64_t in_block,
                                                     std::int64_t count) const {
     const std::int64_t first = block.first_element + block.elements + in_block;
     if (first + count > map.elements) return;
-    prefetch(error.data() + first, count);
+    if (waits_for_arithmetic()) {
+      prefetch(error.data() + first, count);
+    } else {
+      prefetch_stream(error.data() + first, count);
+    }
     if constexpr (requires { source.load.prefetch(first, count); }) source.load.prefetch(first, count);
   }
 };

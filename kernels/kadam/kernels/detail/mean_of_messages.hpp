@@ -77,9 +77,14 @@ struct MeanOfMessages {
                          [&](const int j, const std::int64_t) { held[j] *= inverse_ranks; });
   }
 
+  /// Whether messages are added up slower than memory delivers errors: all but the signs of a few ranks.
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION bool waits_for_arithmetic() const {
+    return Q::bits > 1 || ranks > 8;
+  }
+
  private:
-  /// Prefetches `words` words of every message, if there are as many. A processor foresees what a thread
-  /// reads of a few messages, not of 64.
+  /// Prefetches `words` words of every message, if there are as many: a part is short, and the next message
+  /// lies far away.
   KOKKOS_FORCEINLINE_FUNCTION void prefetch_messages(std::int64_t first_word, std::int64_t words) const {
     if (first_word + words > stride_words) return;
     for (std::int64_t rank = 0; rank < ranks; ++rank) {
