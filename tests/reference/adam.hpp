@@ -31,10 +31,12 @@ struct Adam {
     ++t;
     const std::vector<float> m_before = m;
     const std::vector<Rates> rates = hyper.rates(t, x.size());
+    const double c1 = hyper.c1(t);
+    const double c2 = hyper.c2(t);
     for (std::size_t i = 0; i < x.size(); ++i) {
       m[i] = ema(m[i], g[i], hyper.beta1);
       v[i] = ema(v[i], g[i] * g[i], hyper.beta2);
-      x[i] = apply(rates[i], hyper.eps, x[i], m[i], v[i], hyper.c1(t), hyper.c2(t));
+      x[i] = apply(rates[i], hyper.eps, x[i], m[i], v[i], c1, c2);
     }
     of_step.clear();
     if (in_8_bits) round_moments(m_before, g, static_cast<std::uint32_t>(t));

@@ -30,6 +30,8 @@ struct Lamb {
   /// g: the clipped mean of the ranks' gradients.
   void step_by(std::vector<float>& x, const std::vector<float>& g) {
     ++t;
+    const auto inverse_c1 = static_cast<float>(1.0 / hyper.c1(t));
+    const auto inverse_c2 = static_cast<float>(1.0 / hyper.c2(t));
     for (std::size_t k = 0; k < hyper.tensors.size(); ++k) {
       const Tensor& tensor = hyper.tensors[k];
       const Rates rates = hyper.rates_of(tensor, t);
@@ -39,9 +41,7 @@ struct Lamb {
       for (auto i = static_cast<std::size_t>(tensor.begin); i < static_cast<std::size_t>(tensor.end); ++i) {
         m[i] = ema(m[i], g[i], hyper.beta1);
         v[i] = ema(v[i], g[i] * g[i], hyper.beta2);
-        const auto corrected = static_cast<float>(1.0 / hyper.c1(t)) * m[i];
-        u.push_back(corrected / (std::sqrt(v[i] * static_cast<float>(1.0 / hyper.c2(t))) +
-                                 static_cast<float>(hyper.eps)) +
+        u.push_back(inverse_c1 * m[i] / (std::sqrt(v[i] * inverse_c2) + static_cast<float>(hyper.eps)) +
                     static_cast<float>(rates.weight_decay) * x[i]);
         x_squared += static_cast<double>(x[i]) * static_cast<double>(x[i]);
         u_squared += static_cast<double>(u.back()) * static_cast<double>(u.back());

@@ -43,8 +43,10 @@ struct LocalMoments {
     ++t;
     feed(Ranks(gradients.size(), gradient_mean(hyper, gradients)));
     const std::vector<Rates> rates = hyper.rates(t, x.size());
+    const double c1 = hyper.c1(t);
+    const double c2 = hyper.c2(t);
     for (std::size_t i = 0; i < x.size(); ++i) {
-      x[i] = apply(rates[i], hyper.eps, x[i], m[0][i], v[0][i], hyper.c1(t), hyper.c2(t));
+      x[i] = apply(rates[i], hyper.eps, x[i], m[0][i], v[0][i], c1, c2);
     }
     return true;
   }
@@ -56,9 +58,11 @@ struct LocalMoments {
     average_variance();
     Ranks step = gradients;
     const std::vector<Rates> rates = hyper.rates(t, step[0].size());
+    const double c1 = hyper.c1(t);
+    const double c2 = hyper.c2(t);
     for (std::size_t r = 0; r < step.size(); ++r) {
       for (std::size_t i = 0; i < step[r].size(); ++i) {
-        step[r][i] = direction(rates[i], hyper.eps, m[r][i], v[r][i], hyper.c1(t), hyper.c2(t));
+        step[r][i] = direction(rates[i], hyper.eps, m[r][i], v[r][i], c1, c2);
       }
     }
     return step;

@@ -32,7 +32,7 @@ inline float seed_entry(std::uint64_t seed, std::int64_t tensor, std::int64_t i)
   z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9ULL;
   z = (z ^ (z >> 27U)) * 0x94D049BB133111EBULL;
   z = z ^ (z >> 31U);
-  return static_cast<float>(static_cast<double>(z >> 40U) * std::pow(2.0, -23) - 1.0);
+  return static_cast<float>(static_cast<double>(z >> 40U) * 0x1.0p-23 - 1.0);
 }
 
 /// Column c of the seed matrix of a tensor. Shape: [rows][columns].

@@ -92,6 +92,8 @@ struct MuonMoments {
   /// Takes the gradient g of step t; returns the direction times the learning rate of each element.
   [[nodiscard]] std::vector<float> step(const std::vector<float>& g, std::int64_t t) {
     const std::vector<Rates> rates = hyper.rates(t, m.size());
+    const double c1 = hyper.c1(t);
+    const double c2 = hyper.c2(t);
     std::vector<float> u(m.size());
     for (FactoredVariance& variance : factors) {
       variance.update(g, hyper.beta2);
@@ -100,7 +102,7 @@ struct MuonMoments {
     for (std::size_t i = 0; i < m.size(); ++i) {
       m[i] = ema(m[i], g[i], hyper.beta1);
       if (factors.empty()) v[i] = ema(v[i], g[i] * g[i], hyper.beta2);
-      u[i] = direction(rates[i], hyper.eps, m[i], v[i], hyper.c1(t), hyper.c2(t));
+      u[i] = direction(rates[i], hyper.eps, m[i], v[i], c1, c2);
     }
     for (const Tensor& tensor : hyper.tensors) {
       if (!matrices.hold(tensor)) continue;

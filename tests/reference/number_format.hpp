@@ -33,7 +33,7 @@ struct Format {
 
   /// Rounds to nearest, ties to even; to infinity from half an ulp beyond the largest number on.
   [[nodiscard]] float rounded(float value) const {
-    if (!std::isfinite(value) || value == 0.0F) return value;
+    if (mantissa_bits == 24 || !std::isfinite(value) || value == 0.0F) return value;  // 24: float32 itself
     int exponent = 0;
     (void)std::frexp(value, &exponent);  // value = m 2^exponent, 0.5 <= |m| < 1
     const int unit = std::max(exponent, least_exponent + 1) - mantissa_bits;

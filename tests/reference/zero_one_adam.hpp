@@ -45,6 +45,7 @@ struct ZeroOneAdam {
   double gamma_sum = 0.0;  ///< sum of gamma since then
   std::vector<float> v;
   std::int64_t variance_steps = 0;
+  float inverse_c2 = 1.0F;  ///< with c2 of these steps
   std::int64_t last_sync = 0;
   std::int64_t t = 0;
   bool momentum_differs = false;  ///< between ranks: after a sync step with learning rates of 0
@@ -72,14 +73,14 @@ struct ZeroOneAdam {
   }
 
   [[nodiscard]] float denominator(std::size_t i) const {
-    return std::sqrt(v[i] * static_cast<float>(1.0 / hyper.c2(variance_steps))) +
-           static_cast<float>(hyper.eps);
+    return std::sqrt(v[i] * inverse_c2) + static_cast<float>(hyper.eps);
   }
 
   void refresh_variance(const Ranks& gradients) {
     const std::vector<Rates> rates = hyper.rates(t, v.size());
     const std::vector<float> g = gradient_mean(hyper, gradients);
     ++variance_steps;
+    inverse_c2 = static_cast<float>(1.0 / hyper.c2(variance_steps));
     if (momentum_differs) m = zeros(static_cast<int>(x.size()), static_cast<std::int64_t>(v.size()));
     momentum_differs = false;
     for (std::size_t i = 0; i < v.size(); ++i) {

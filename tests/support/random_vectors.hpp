@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <random>
@@ -12,13 +11,13 @@ namespace kadam::test {
 
 /// A random vector of magnitudes up to 0.01, 0.1, 1 or 10, with some zeros of both signs and denormals.
 inline std::vector<float> random_vector(std::int64_t elements, std::uint64_t seed) {
+  constexpr double decades[] = {0.01, 0.1, 1.0, 10.0};
   std::mt19937_64 engine(seed);
   std::vector<float> values(static_cast<std::size_t>(elements));
   for (std::size_t i = 0; i < values.size(); ++i) {
     const auto bits = engine();
     const double unit = static_cast<double>(bits >> 11) * 0x1.0p-53;
-    const double decade = static_cast<double>(bits % 4) - 2.0;
-    values[i] = static_cast<float>((2.0 * unit - 1.0) * std::pow(10.0, decade));
+    values[i] = static_cast<float>((2.0 * unit - 1.0) * decades[bits % 4]);
     if (i % 97 == 13) values[i] = 0.0F;
     if (i % 97 == 14) values[i] = -0.0F;
     if (i % 97 == 15) values[i] = std::numeric_limits<float>::denorm_min() * static_cast<float>(1 + bits % 9);
