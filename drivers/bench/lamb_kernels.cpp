@@ -56,21 +56,31 @@ struct FourTensors {
   OnebitLambTensors<MemorySpace> frozen;
 };
 
-/// Both passes.
-KernelCase lamb(const Vectors& vectors, const FourTensors& tensors) {
+/// Both passes: with u in place of the mean gradient, as several ranks do it, and with a u that is computed
+/// twice, as a single rank does, whose gradient belongs to the caller.
+std::vector<KernelCase> lamb(const Vectors& vectors, const FourTensors& tensors) {
   LambStep rule;
   rule.first = Ema::make(0.9);
   rule.second = Ema::make(0.999);
   rule.gamma = static_cast<float>(lamb_gamma);
   rule.eps = static_cast<float>(lamb_eps);
-  return {"lamb_update", 40.0, vectors.elements, Limit::update, [&vectors, tensors, rule](const auto& exec) {
-            const auto& [tiles, dense, frozen] = tensors;
-            lamb_moments<ExecutionSpace, MemorySpace>(exec, rule, tiles, dense, vectors.x, vectors.m,
-                                                      vectors.v, vectors.gradient);
-            lamb_trust_ratios(exec, tiles, dense, 0.01, 10.0);
-            lamb_apply<ExecutionSpace, MemorySpace>(exec, rule, tiles, dense, vectors.x, vectors.m,
-                                                    vectors.v);
-          }};
+  const std::int64_t d = vectors.elements;
+  return {{"lamb_update", 40.0, d, Limit::update,
+           [&vectors, tensors, rule](const auto& exec) {
+             const auto& [tiles, dense, frozen] = tensors;
+             lamb_directions<ExecutionSpace, MemorySpace>(exec, rule, tiles, dense, vectors.x, vectors.m,
+                                                          vectors.v, vectors.error);
+             lamb_trust_ratios(exec, tiles, dense, 0.01, 10.0);
+             lamb_apply<ExecutionSpace, MemorySpace>(exec, rule, tiles, dense, vectors.x, vectors.error);
+           }},
+          {"lamb_update, one rank", 40.0, d, Limit::update, [&vectors, tensors, rule](const auto& exec) {
+             const auto& [tiles, dense, frozen] = tensors;
+             lamb_moments<ExecutionSpace, MemorySpace>(exec, rule, tiles, dense, vectors.x, vectors.m,
+                                                       vectors.v, vectors.gradient);
+             lamb_trust_ratios(exec, tiles, dense, 0.01, 10.0);
+             lamb_apply<ExecutionSpace, MemorySpace>(exec, rule, tiles, dense, vectors.x, vectors.m,
+                                                     vectors.v);
+           }}};
 }
 
 KernelCase norms(const Vectors& vectors, const FourTensors& tensors) {
@@ -157,7 +167,8 @@ std::vector<KernelCase> onebit_lamb(const Vectors& vectors, const FourTensors& t
 
 std::vector<KernelCase> lamb_cases(const Vectors& vectors) {
   const FourTensors tensors(vectors.elements);
-  std::vector<KernelCase> cases = {lamb(vectors, tensors), norms(vectors, tensors)};
+  std::vector<KernelCase> cases = lamb(vectors, tensors);
+  cases.push_back(norms(vectors, tensors));
   for (KernelCase& one : onebit_lamb(vectors, tensors)) cases.push_back(std::move(one));
   return cases;
 }

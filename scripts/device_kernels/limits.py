@@ -50,6 +50,7 @@ REGISTERS_OF_A_THREAD = {
     "FoldCorrections": 24,
     "HashElement": 32,
     "LambApply": 48,
+    "LambApplyDirection": 40,
     "LambMoments": 64,
     "LambTrustRatios": 56,
     "ListReaching": 80,

@@ -101,6 +101,13 @@ TEST_P(DenseMeanTest, InTwoLevelsIsTheMeanOfTheNodesMeans) {
         EXPECT_TRUE(
             test::bitwise_equal(test::to_host(as_float32), format.rounded(reference::dense_mean(nodes))))
             << name << ", d " << d << ", nodes of " << g;
+        const Vector<float> memory = mean.own_memory_of(got);
+        EXPECT_EQ(memory.extent(0), name == "float32" && size_ > 1 ? static_cast<std::size_t>(d) : 0);
+        if (memory.extent(0) > 0) {
+          got.visit([&](const auto& values) {
+            EXPECT_EQ(static_cast<const void*>(memory.data()), static_cast<const void*>(values.data()));
+          });
+        }
         const auto sent = [&](Traffic traffic) {
           return levels->bytes_sent().sent(traffic) - before.sent(traffic);
         };

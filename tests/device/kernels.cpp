@@ -190,6 +190,8 @@ void launch_lamb(const Exec& exec, const Vectors& at) {
   lamb_moments(exec, LambStep{}, tiles, tensors, x, at.m, at.v, at.gradient());
   lamb_trust_ratios(exec, tiles, tensors, 0.01, 10.0);
   lamb_apply(exec, LambStep{}, tiles, tensors, at.x, m, v);
+  lamb_directions(exec, LambStep{}, tiles, tensors, x, at.m, at.v, at.error);
+  lamb_apply(exec, LambStep{}, tiles, tensors, at.x, ConstFloats(at.error));
   add_scaled_momentum(exec, tiles, frozen, Ema::make(0.9), 1.0F, m, at.gradient(), at.error);
   momentum_norms(exec, tiles, m, v, frozen.partial);
   const OnebitLambMomentum<SignQuantiser, Space> momentum{{{}, at.map, at.sent()}, at.sent(), m};

@@ -147,5 +147,51 @@ TYPED_TEST(LambUpdateTest, TrustRatiosOfTensorsOfManyTilesAreEquivalentToReferen
   });
 }
 
+/// u from memory and u computed again are the same numbers, so both ways end with the same bits.
+TYPED_TEST(LambUpdateTest, DirectionsInPlaceOfTheGradientGiveTheSameBits) {
+  using Space = typename TypeParam::memory_space;
+  const std::vector<std::int64_t> ends = {5, 36, 1060, 2085, 20000};
+  const std::vector<float> lambda = {0.0F, 0.1F, 0.2F, 0.0F};
+  const std::int64_t n = ends.back() + 3;
+  const auto tiles = TensorTiles<Space>::make(ends);
+  const LambTensors<Space> tensors{
+      test::to_device<Space>(std::vector<float>{1.0F, 2.0F, 0.5F, 3.0F}), test::to_device<Space>(lambda),
+      Kokkos::View<float*, Space>("phi", lambda.size()),
+      Kokkos::View<double*, Space>("partial", 2 * static_cast<std::size_t>(tiles.tile_count()))};
+  const LambStep rule{Ema::make(0.9), Ema::make(0.999), 0.375F, 2.0F, 3.0F, 1e-3F, 0.01F};
+  const std::vector<float> g = test::random_gradient(n, 0, 1);
+  const TypeParam exec;
+
+  struct Result {
+    std::vector<float> x, m, v, phi;
+  };
+  const auto run = [&](const auto& step) -> Result {
+    const auto x = test::to_device<Space>(test::random_vector(n, 1));
+    const auto m = test::to_device<Space>(test::random_vector(n, 2));
+    const auto v = test::to_device<Space>(test::random_variance(n, 3));
+    step(x, m, v);
+    Kokkos::fence();
+    return {test::to_host(x), test::to_host(m), test::to_host(v), test::to_host(tensors.trust_ratio)};
+  };
+  const Result computed = run([&](const auto& x, const auto& m, const auto& v) {
+    lamb_moments<TypeParam, Space>(exec, rule, tiles, tensors, x, m, v, test::to_device<Space>(g));
+    lamb_trust_ratios(exec, tiles, tensors, 0.01, 2.0);
+    lamb_apply<TypeParam, Space>(exec, rule, tiles, tensors, x, m, v);
+  });
+  const auto kept = test::to_device<Space>(g);
+  const Result stored = run([&](const auto& x, const auto& m, const auto& v) {
+    lamb_directions<TypeParam, Space>(exec, rule, tiles, tensors, x, m, v, kept);
+    lamb_trust_ratios(exec, tiles, tensors, 0.01, 2.0);
+    lamb_apply<TypeParam, Space>(exec, rule, tiles, tensors, x, kept);
+  });
+  EXPECT_EQ(stored.x, computed.x);
+  EXPECT_EQ(stored.m, computed.m);
+  EXPECT_EQ(stored.v, computed.v);
+  EXPECT_EQ(stored.phi, computed.phi);
+  EXPECT_NE(stored.x, test::random_vector(n, 1));
+  const std::vector<float> outside = test::to_host(kept);
+  for (const auto i : {std::size_t{0}, std::size_t{4}, g.size() - 1}) EXPECT_EQ(outside[i], g[i]) << i;
+}
+
 }  // namespace
 }  // namespace kadam

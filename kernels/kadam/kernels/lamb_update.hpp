@@ -11,6 +11,7 @@
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 namespace kadam {
@@ -92,7 +93,8 @@ struct LambTensors {
 
 namespace detail {
 
-template <Number T, class MemorySpace>
+/// G: const T for a gradient that is only read, float for one whose place u takes.
+template <class G, class MemorySpace>
 struct LambMoments {
   LambStep rule;
   TensorTiles<MemorySpace> tiles;
@@ -100,23 +102,24 @@ struct LambMoments {
   ElementArray<const float, true> x;
   ElementArray<float, true> m;
   ElementArray<float, true> v;
-  ElementArray<const T, true> gradient;
+  ElementArray<G, true> gradient;
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
     const auto tile = tiles.tiles(index);
     const float lambda = tensors.lambda(tile.tensor);
-    // m and v of an element, and its u^2.
-    const auto step = [&](const float& x_i, float& m_i, float& v_i, const T& gradient_i) {
-      const float g = rule.gradient_scale * to_float(gradient_i);
-      const float m_new = rule.first(m_i, g);
-      const float v_new = rule.second(v_i, g * g);
+    // m and v of an element, and its u^2. A copy of the rule: for the compiler, a store of a float might
+    // change the rule itself.
+    const auto step = [lambda, known = rule](const float& x_i, float& m_i, float& v_i, G& gradient_i) {
+      const float g = known.gradient_scale * to_float(gradient_i);
+      const float m_new = known.first(m_i, g);
+      const float v_new = known.second(v_i, g * g);
       m_i = m_new;
       v_i = v_new;
-      const auto u = static_cast<double>(rule.direction(x_i, m_new, v_new, lambda));
-      return u * u;
+      const float u = known.direction(x_i, m_new, v_new, lambda);
+      if constexpr (!std::is_const_v<G>) gradient_i = u;
+      return square(u);
     };
-    const auto square = [](const float& x_i) { return static_cast<double>(x_i) * static_cast<double>(x_i); };
     double x_squared = 0.0;
     double u_squared = 0.0;
     if constexpr (Member::is_one_thread) {
@@ -133,7 +136,7 @@ struct LambMoments {
       x_squared = of_x.value(member);
       u_squared = of_u.value(member);
     } else {
-      const auto add = [&](const float& x_i, float& m_i, float& v_i, const T& gradient_i) {
+      const auto add = [&](const float& x_i, float& m_i, float& v_i, G& gradient_i) {
         u_squared += step(x_i, m_i, v_i, gradient_i);
         x_squared += square(x_i);
       };
@@ -147,6 +150,11 @@ struct LambMoments {
       tensors.partial(2 * index) = x_squared;
       tensors.partial(2 * index + 1) = u_squared;
     });
+  }
+
+ private:
+  [[nodiscard]] static KOKKOS_FORCEINLINE_FUNCTION double square(float value) {
+    return static_cast<double>(value) * static_cast<double>(value);
   }
 };
 
@@ -162,9 +170,22 @@ void lamb_moments(const Exec& exec, const LambStep& rule, const TensorTiles<Memo
                   const Numbers<MemorySpace>& gradient) {
   gradient.visit([&]<class T, class... P>(const Kokkos::View<const T*, P...>& g) {
     detail::for_each_block("kadam::lamb_moments", exec, 0, tiles.tile_count(),
-                           detail::LambMoments<T, MemorySpace>{rule, tiles, tensors, reads(x), updates(m),
-                                                               updates(v), reads(g)});
+                           detail::LambMoments<const T, MemorySpace>{rule, tiles, tensors, reads(x),
+                                                                     updates(m), updates(v), reads(g)});
   });
+}
+
+/// The same; also writes u in place of the gradient, for the lamb_apply() that reads u.
+/// Memory: reads x, m, v, g, writes m, v, u: 28 B per element.
+template <class Exec, class MemorySpace>
+void lamb_directions(const Exec& exec, const LambStep& rule, const TensorTiles<MemorySpace>& tiles,
+                     const LambTensors<MemorySpace>& tensors,
+                     const Kokkos::View<const float*, MemorySpace>& x,
+                     const Kokkos::View<float*, MemorySpace>& m, const Kokkos::View<float*, MemorySpace>& v,
+                     const Kokkos::View<float*, MemorySpace>& gradient) {
+  detail::for_each_block("kadam::lamb_directions", exec, 0, tiles.tile_count(),
+                         detail::LambMoments<float, MemorySpace>{rule, tiles, tensors, reads(x), updates(m),
+                                                                 updates(v), updates(gradient)});
 }
 
 namespace detail {
@@ -228,6 +249,13 @@ void lamb_trust_ratios(const Exec& exec, const TensorTiles<MemorySpace>& tiles,
 
 namespace detail {
 
+/// What x loses of its tensor's u: gamma lr_scale phi.
+template <class MemorySpace>
+[[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float lamb_step_length(const LambTensors<MemorySpace>& tensors,
+                                                                 float gamma, std::int64_t tensor) {
+  return gamma * tensors.lr_scale(tensor) * tensors.trust_ratio(tensor);
+}
+
 template <class MemorySpace>
 struct LambApply {
   LambStep rule;
@@ -241,7 +269,7 @@ struct LambApply {
   KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
     const auto tile = tiles.tiles(index);
     const float lambda = tensors.lambda(tile.tensor);
-    const float step = rule.gamma * tensors.lr_scale(tile.tensor) * tensors.trust_ratio(tile.tensor);
+    const float step = lamb_step_length(tensors, rule.gamma, tile.tensor);
     const auto apply = [&](float& x_i, const float& m_i, const float& v_i) {
       x_i -= step * rule.direction(x_i, m_i, v_i, lambda);
     };
@@ -249,10 +277,28 @@ struct LambApply {
   }
 };
 
+template <class MemorySpace>
+struct LambApplyDirection {
+  float gamma;
+  TensorTiles<MemorySpace> tiles;
+  LambTensors<MemorySpace> tensors;
+  ElementArray<float, true> x;
+  ElementArray<const float, true> u;
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t index) const {
+    const auto tile = tiles.tiles(index);
+    const float step = lamb_step_length(tensors, gamma, tile.tensor);
+    const auto apply = [step](float& x_i, const float& u_i) { x_i -= step * u_i; };
+    for_each_element_of(member, tile.begin, tile.end, apply, x, u);
+  }
+};
+
 }  // namespace detail
 
-/// Second pass of LAMB (You et al. 2020): x <- x - gamma lr_scale phi u, with the lr_scale of the tensor; the
-/// direction u is computed again instead of stored. Memory: reads x, m, v, writes x: 16 B per element.
+/// Second pass of LAMB (You et al. 2020): x <- x - gamma lr_scale phi u, with the lr_scale of the tensor,
+/// after lamb_moments(): the direction u is computed again. Memory: reads x, m, v, writes x: 16 B per
+/// element.
 template <class Exec, class MemorySpace>
 void lamb_apply(const Exec& exec, const LambStep& rule, const TensorTiles<MemorySpace>& tiles,
                 const LambTensors<MemorySpace>& tensors, const Kokkos::View<float*, MemorySpace>& x,
@@ -261,6 +307,16 @@ void lamb_apply(const Exec& exec, const LambStep& rule, const TensorTiles<Memory
   detail::for_each_block(
       "kadam::lamb_apply", exec, 0, tiles.tile_count(),
       detail::LambApply<MemorySpace>{rule, tiles, tensors, updates(x), reads(m), reads(v)});
+}
+
+/// The same after lamb_directions(), which has written u. Memory: reads x, u, writes x: 12 B per element.
+template <class Exec, class MemorySpace>
+void lamb_apply(const Exec& exec, const LambStep& rule, const TensorTiles<MemorySpace>& tiles,
+                const LambTensors<MemorySpace>& tensors, const Kokkos::View<float*, MemorySpace>& x,
+                const Kokkos::View<const float*, MemorySpace>& u) {
+  detail::for_each_block(
+      "kadam::lamb_apply", exec, 0, tiles.tile_count(),
+      detail::LambApplyDirection<MemorySpace>{rule.gamma, tiles, tensors, updates(x), reads(u)});
 }
 
 }  // namespace kadam

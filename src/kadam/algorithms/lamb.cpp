@@ -47,7 +47,7 @@ void DenseLambStep::set_groups(const ResolvedGroups& groups) const {
 }
 
 void DenseLambStep::operator()(const Step& step, const Moments& moments, const Gradient& mean_gradient,
-                               double gradient_scale) const {
+                               double gradient_scale, const Vector<float>& own) const {
   const auto& [m, v] = moments;
   LambStep rule;
   rule.first = Ema::make(step.common.beta1);
@@ -57,9 +57,19 @@ void DenseLambStep::operator()(const Step& step, const Moments& moments, const G
   rule.inverse_c2 = static_cast<float>(1.0 / step.second_correction());
   rule.eps = static_cast<float>(step.common.eps);
   rule.gamma = static_cast<float>(step.result.learning_rate);
-  lamb_moments<ExecutionSpace, MemorySpace>(step.exec, rule, tiles_, tensors_, step.x(), m, v, mean_gradient);
-  lamb_trust_ratios(step.exec, tiles_, tensors_, options_.trust_min, options_.trust_max);
-  lamb_apply<ExecutionSpace, MemorySpace>(step.exec, rule, tiles_, tensors_, step.x(), m, v);
+  const auto set_trust_ratios = [&] {
+    lamb_trust_ratios(step.exec, tiles_, tensors_, options_.trust_min, options_.trust_max);
+  };
+  const Vector<float>& x = step.x();
+  if (own.extent(0) > 0) {
+    lamb_directions<ExecutionSpace, MemorySpace>(step.exec, rule, tiles_, tensors_, x, m, v, own);
+    set_trust_ratios();
+    lamb_apply<ExecutionSpace, MemorySpace>(step.exec, rule, tiles_, tensors_, x, own);
+    return;
+  }
+  lamb_moments<ExecutionSpace, MemorySpace>(step.exec, rule, tiles_, tensors_, x, m, v, mean_gradient);
+  set_trust_ratios();
+  lamb_apply<ExecutionSpace, MemorySpace>(step.exec, rule, tiles_, tensors_, x, m, v);
 }
 
 std::int64_t DenseLambStep::tile_count(const TensorLayout& layout) {
@@ -97,7 +107,7 @@ void Lamb::advance(Step& step) {
   const Gradient g = step.mean_gradient(mean_);
   const auto scope = step.enter(Phase::decode);
   step.result.gradient_scale = clip_factor_of(step.exec, g);
-  lamb_step_(step, moments_, g, step.result.gradient_scale);
+  lamb_step_(step, moments_, g, step.result.gradient_scale, mean_.own_memory_of(g));
 }
 
 void Lamb::describe_state(const ExecutionSpace& /*exec*/, StateFields& fields) {

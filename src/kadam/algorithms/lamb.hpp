@@ -26,9 +26,10 @@ class DenseLambStep {
   DenseLambStep(const Options& options, const TensorLayout& layout, const ResolvedGroups& groups);
 
   /// Updates m and v with g, which is mean_gradient times gradient_scale; then x, with the trust ratio of
-  /// each tensor and the step's learning rate.
+  /// each tensor and the step's learning rate. `own`: the memory of mean_gradient, if its elements are not
+  /// needed any more, else empty; in their place u is kept from one pass to the next, not computed twice.
   void operator()(const Step& step, const Moments& moments, const Gradient& mean_gradient,
-                  double gradient_scale) const;
+                  double gradient_scale, const Vector<float>& own) const;
 
   /// Takes lr_scale and the weight decay of each tensor from `groups`. Waits for all kernels, and for
   /// its copies.

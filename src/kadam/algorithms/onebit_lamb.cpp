@@ -169,13 +169,14 @@ void OnebitLamb::take_lamb_step(Step& step) {
     step.result.gradient_scale = clip_factor(step.result.gradient_norm);
     warmup_mean_.exchange(step, WriteElement<MemorySpace>{fresh_});
     const auto scope = step.enter(Phase::decode);
-    lamb_step_(step, moments_, fresh_, 1.0);  // g is a mean of scaled gradients
+    lamb_step_(step, moments_, fresh_, 1.0, fresh_);  // g is a mean of scaled gradients
     return;
   }
-  const Gradient g = step.mean_gradient(*warmup_mean_.dense());
+  DenseMean& mean = *warmup_mean_.dense();
+  const Gradient g = step.mean_gradient(mean);
   const auto scope = step.enter(Phase::decode);
   step.result.gradient_scale = clip_factor_of(step.exec, g);
-  lamb_step_(step, moments_, g, step.result.gradient_scale);
+  lamb_step_(step, moments_, g, step.result.gradient_scale, mean.own_memory_of(g));
 }
 
 void OnebitLamb::freeze(const Step& step) {

@@ -96,6 +96,11 @@ Numbers<MemorySpace> DenseMean::of_gradient(const ExecutionSpace& exec, Phases& 
   return mean;
 }
 
+Vector<float> DenseMean::own_memory_of(const Numbers<MemorySpace>& mean) const {
+  if (layout_.ranks() == 1 || mean.format() != NumberFormat::float32) return {};
+  return numbers_in<float>(mean_, layout_.received().elements());
+}
+
 void DenseMean::gather(const ExecutionSpace& exec, Phases& phases, const Vector<float>& x) const {
   if (!layout_.is_divided()) return;
   if (node_.exists()) {

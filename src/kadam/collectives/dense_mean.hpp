@@ -104,6 +104,10 @@ class DenseMean {
   [[nodiscard]] Numbers<MemorySpace> of_gradient(const ExecutionSpace& exec, Phases& phases,
                                                  const Numbers<MemorySpace>& gradient);
 
+  /// Returns the memory of a float32 mean of this object, for a caller that keeps other numbers there until
+  /// the next call. Empty if `mean` is of 16 bits, or the caller's own values (one rank).
+  [[nodiscard]] Vector<float> own_memory_of(const Numbers<MemorySpace>& mean) const;
+
   /// Fills the other shards of x: each rank sends its own shard to the ranks that hold the others, in two
   /// levels those of its node. Does nothing unless is_divided(). Collective. Shape: x [d].
   void gather(const ExecutionSpace& exec, Phases& phases, const Vector<float>& x) const;
