@@ -3,7 +3,9 @@
 #include <bench/kernel_cases.hpp>
 #include <kadam/algorithms/algorithm.hpp>
 #include <kadam/algorithms/frozen_momentum.hpp>
+#include <kadam/algorithms/zero_one_adam.hpp>
 #include <kadam/kernels/active_mask.hpp>
+#include <kadam/kernels/local_rounds.hpp>
 
 #include <fmt/format.h>
 
@@ -19,9 +21,13 @@ ContinuedLoad<Momentum, MemorySpace> momentum_of(const Numbers<MemorySpace>& gra
   return {{gradient, {Ema::make(0.9), 1.0F}}, code.message};
 }
 
+/// One segment for all elements.
+SegmentTable<MemorySpace> whole(const Vectors& vectors) {
+  return segment_table({Segment{{0, vectors.elements}}});
+}
+
 Update update_of(const Vectors& vectors, const HalfCopy<MemorySpace>& copy) {
-  return {{segment_table({Segment{{0, vectors.elements}}}), AdamApplyOf::make(1e-3, 1e-8, 1.0, 1.0)},
-          {{vectors.x, vectors.v}, copy}};
+  return {{whole(vectors), AdamApplyOf::make(1e-3, 1e-8, 1.0, 1.0)}, {{vectors.x, vectors.v}, copy}};
 }
 
 Bfloat16Errors<MemorySpace> short_errors(const Vectors& vectors) {
@@ -85,13 +91,32 @@ KernelCase decode(const std::string& title, const Vectors& vectors, const Code& 
           }};
 }
 
-/// The same, and x rounded into a copy.
-KernelCase decode_with_copy(const Vectors& vectors, const Code& code) {
-  const Update update = update_of(vectors, HalfCopy<MemorySpace>(vectors.model));
-  return {"decode sign, update and bf16 copy", 14.0 + code.bytes, vectors.elements, Limit::update,
+/// Another update than that of 1-bit Adam; own_bytes: what it reads and writes, per element.
+template <class OtherUpdate>
+KernelCase decode_into(const std::string& title, double own_bytes, const Vectors& vectors, const Code& code,
+                       const OtherUpdate& update) {
+  return {"decode " + code.name + ", " + title, own_bytes + code.bytes, vectors.elements, Limit::update,
           [&vectors, code, update](const auto& exec) {
             code.codec.decode(exec, code.message, {}, 0, vectors.elements, update);
           }};
+}
+
+/// The outer step of a round without momentum: reads x, writes x, u and the parameters.
+KernelCase decode_round(const Vectors& vectors, const Code& code) {
+  using Outer = UpdateBySegment<MemorySpace, OuterFactorsOf, OuterStep<MemorySpace>>;
+  return decode_into("outer step", 16.0, vectors, code,
+                     Outer{{whole(vectors), {}}, {vectors.x, {}, vectors.error, vectors.m}});
+}
+
+/// A synchronisation of 0/1 Adam: reads x and v, writes x, m, u and the parameters.
+KernelCase decode_synchronisation(const Vectors& vectors, const Code& code) {
+  using Synchronise = UpdateBySegment<MemorySpace, ZeroOneSynchronise::RuleOf, ZeroOneSynchronise>;
+  LocalStepOf local;
+  local.gamma_sum = 1e-3;
+  local.eps = 1e-8F;
+  return decode_into("0/1 Adam", 24.0, vectors, code,
+                     Synchronise{{whole(vectors), {local}},
+                                 {vectors.x, vectors.m, vectors.v, vectors.error, vectors.gradient}});
 }
 
 /// What a rank computes in a compressed step of 1-bit Adam: in float32, or from a bf16 gradient and with a
@@ -130,7 +155,10 @@ std::vector<KernelCase> codec_cases(const Vectors& vectors) {
   cases.push_back(decode("1 in 64 inactive", vectors, sign, active));
   cases.push_back(encode("bf16 gradient", vectors, sign, vectors.bfloat16_gradient, vectors.error));
   cases.push_back(encode("bf16 errors", vectors, sign, vectors.gradient, errors_in_16_bits));
-  cases.push_back(decode_with_copy(vectors, sign));
+  cases.push_back(decode_into("update and bf16 copy", 14.0, vectors, sign,
+                              update_of(vectors, HalfCopy<MemorySpace>(vectors.model))));
+  cases.push_back(decode_round(vectors, sign));
+  cases.push_back(decode_synchronisation(vectors, sign));
   cases.push_back(whole_step("onebit_adam step, n = 4", vectors, sign, vectors.gradient, {}, vectors.error));
   cases.push_back(whole_step("onebit_adam step, bf16, n = 4", vectors, sign, vectors.bfloat16_gradient,
                              HalfCopy<MemorySpace>(vectors.model), vectors.error));

@@ -83,7 +83,7 @@ REGISTERS_OF_A_THREAD = {
     "TallyLargest": 80,
     "TallyLargestAgain": 80,
     "TallyReaching": 80,
-    "UpdateByMean": 24,
+    "UpdateByMean": 40,
     "UpdateByteMoments": 80,
     "UpdateVarianceValues": 56,
     "VarianceLoop": 88,
@@ -148,7 +148,6 @@ OF_THE_LIBRARY = {
     "kadam::RoundMean::scale_errors",
     "kadam::SparseMean::deliver_everything",
     "kadam::WarmupMean::accumulate",
-    "kadam::ZeroOneAdam::synchronise_exactly",
     "kadam::checkpoint::add_stored",
 }
 

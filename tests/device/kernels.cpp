@@ -146,10 +146,9 @@ void launch_local_rounds(const Exec& exec, const Vectors& at) {
   const ConstFloats u = at.m;
   write_local_parameters(exec, decayed, x, u, at.v);
   write_local_parameters_ahead(exec, decayed, x, u, ConstFloats(at.error), at.v);
-  const OuterStep<Space> outer{1.0F, 0.5F, at.x, at.v, at.m, at.error};
-  update_by_mean(exec, UpdateBySegment<Space, DecayedParametersOf, OuterStep<Space>>{decayed, outer}, 1.0F,
-                 u);
-  const UpdateBySegment<Space, DecaysInFlightOf, AfterOuterStep<Space>> after{{}, {outer, u, at.error}};
+  const OuterStep<Space> outer{at.x, at.v, at.m, at.error};
+  update_by_mean(exec, UpdateBySegment<Space, OuterFactorsOf, OuterStep<Space>>{{}, outer}, 1.0F, u);
+  const UpdateBySegment<Space, InFlightFactorsOf, AfterOuterStep<Space>> after{{}, {outer, u, at.error}};
   update_by_mean(exec, after, 1.0F, u);
 }
 

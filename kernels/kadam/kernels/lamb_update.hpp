@@ -270,8 +270,9 @@ struct LambApply {
     const auto tile = tiles.tiles(index);
     const float lambda = tensors.lambda(tile.tensor);
     const float step = lamb_step_length(tensors, rule.gamma, tile.tensor);
-    const auto apply = [&](float& x_i, const float& m_i, const float& v_i) {
-      x_i -= step * rule.direction(x_i, m_i, v_i, lambda);
+    // A copy of the rule, as in LambMoments.
+    const auto apply = [step, lambda, known = rule](float& x_i, const float& m_i, const float& v_i) {
+      x_i -= step * known.direction(x_i, m_i, v_i, lambda);
     };
     for_each_element_of(member, tile.begin, tile.end, apply, x, m, v);
   }

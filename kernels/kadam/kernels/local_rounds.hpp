@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/kernels/detail/block_loop.hpp>
 #include <kadam/kernels/element_loop.hpp>
 #include <kadam/kernels/number_format.hpp>
 #include <kadam/kernels/segments.hpp>
@@ -71,57 +72,77 @@ void write_local_parameters_ahead(const Exec& exec, const BySegment<MemorySpace,
                    rule, reads(x), reads(u), reads(owed), writes(out));
 }
 
+/// Factors of an outer step.
+struct OuterFactors {
+  float decay = 1.0F;     ///< 1 - lambda Gamma
+  float lr = 1.0F;        ///< eta
+  float momentum = 0.0F;  ///< mu
+};
+
+/// Makes the OuterFactors of a segment.
+struct OuterFactorsOf {
+  double gamma_sum = 0.0;  ///< Gamma, before the segment's factor
+  float lr = 1.0F;
+  float momentum = 0.0F;
+
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION OuterFactors operator()(std::int64_t /*segment*/,
+                                                                    const SegmentFactors& factors) const {
+    return {decay_over(gamma_sum, factors), lr, momentum};
+  }
+};
+
 /// The outer step of a round, from r, the mean over ranks of the sums u of their steps:
 ///
 ///   o <- mu o + r;  x <- (1 - lambda Gamma) x - eta (r + mu o);  u <- 0        mu = 0: no o, eta r
 ///
 /// x is updated with the new o, and written into `parameters` too. An update for UpdateBySegment, with the
-/// DecayedParameters of the segment, of which it uses `decay`. Memory: reads x and o, writes x, o, u and
-/// parameters: 24 B per element, 16 B where mu = 0.
+/// OuterFactors of the segment: they are no members, because a store to a float might change a float member,
+/// and the loop would not be vectorised. Memory: reads x and o, writes x, o, u and parameters: 24 B per
+/// element, 16 B where mu = 0.
 template <class MemorySpace>
 struct OuterStep {
-  float lr = 1.0F;        ///< eta
-  float momentum = 0.0F;  ///< mu
   Kokkos::View<float*, MemorySpace> x;
   Kokkos::View<float*, MemorySpace> o;  ///< empty where mu = 0
   Kokkos::View<float*, MemorySpace> u;
   Kokkos::View<float*, MemorySpace> parameters;
 
   KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float r,
-                                              const DecayedParameters& rule) const {
-    const float outer = outer_momentum(i, r);
-    if (momentum > 0.0F) o(i) = outer;
-    const float next = next_x(i, r, outer, rule.decay);
+                                              const OuterFactors& factors) const {
+    const float outer = outer_momentum(i, r, factors);
+    if (factors.momentum > 0.0F) o(i) = outer;
+    const float next = next_x(i, r, outer, factors);
     x(i) = next;
     u(i) = 0.0F;
     parameters(i) = next;
   }
 
   /// o of element i after the step.
-  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float outer_momentum(const std::int64_t i, const float r) const {
-    return momentum > 0.0F ? flush_to_zero(momentum * o(i) + r) : 0.0F;
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float outer_momentum(const std::int64_t i, const float r,
+                                                                 const OuterFactors& factors) const {
+    return factors.momentum > 0.0F ? flush_to_zero(factors.momentum * o(i) + r) : 0.0F;
   }
   /// x of element i after the step.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION float next_x(const std::int64_t i, const float r,
-                                                         const float outer, const float decay) const {
-    return decay * x(i) - lr * (r + momentum * outer);
+                                                         const float outer,
+                                                         const OuterFactors& factors) const {
+    return factors.decay * x(i) - factors.lr * (r + factors.momentum * outer);
   }
 };
 
-/// Factors of weight decay while a round is in flight.
-struct DecaysInFlight {
-  float sent = 1.0F;   ///< 1 - lambda Gamma of the steps that the round has sent
+/// Factors while a round is in flight.
+struct InFlightFactors {
+  OuterFactors outer;  ///< of the round; its decay is that of the steps that it has sent
   float since = 1.0F;  ///< 1 - lambda Gamma of the steps since then
 };
 
-/// Makes the DecaysInFlight of a segment. gamma_sent, gamma_since: Gamma before the segment's factor.
-struct DecaysInFlightOf {
-  double gamma_sent = 0.0;
-  double gamma_since = 0.0;
+/// Makes the InFlightFactors of a segment.
+struct InFlightFactorsOf {
+  OuterFactorsOf outer;
+  double gamma_since = 0.0;  ///< Gamma of the steps since then, before the segment's factor
 
-  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION DecaysInFlight operator()(std::int64_t /*segment*/,
-                                                                      const SegmentFactors& factors) const {
-    return {decay_over(gamma_sent, factors), decay_over(gamma_since, factors)};
+  [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION InFlightFactors operator()(std::int64_t segment,
+                                                                       const SegmentFactors& factors) const {
+    return {outer(segment, factors), decay_over(gamma_since, factors)};
   }
 };
 
@@ -136,9 +157,9 @@ struct AfterOuterStep {
   Kokkos::View<float*, MemorySpace> out;
 
   KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float r,
-                                              const DecaysInFlight& rule) const {
-    const float next = outer.next_x(i, r, outer.outer_momentum(i, r), rule.sent);
-    out(i) = rule.since * next - outer.lr * more(i);
+                                              const InFlightFactors& factors) const {
+    const float next = outer.next_x(i, r, outer.outer_momentum(i, r, factors.outer), factors.outer);
+    out(i) = factors.since * next - factors.outer.lr * more(i);
   }
 };
 
@@ -146,23 +167,38 @@ namespace detail {
 
 template <class MemorySpace, class Update>
 struct UpdateByMean {
+  static constexpr std::int64_t block_elements = 2048;  ///< as of ElementLoop
   Update update;
   float sign;
   Kokkos::View<const float*, MemorySpace> mean;
 
-  KOKKOS_FUNCTION void operator()(const std::int64_t i) const { update(i, sign * mean(i)); }
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t block) const {
+    const std::int64_t first = block * block_elements;
+    const auto elements = static_cast<std::int64_t>(mean.extent(0));
+    const std::int64_t last = Kokkos::min(first + std::int64_t{block_elements}, elements);
+    const float known_sign = sign;
+    for_each_apply(
+        update, first, last, [&](const auto& known, const std::int64_t from, const std::int64_t to) {
+          member.for_each(to - from,
+                          [&](const std::int64_t k) { known(from + k, known_sign * mean(from + k)); });
+        });
+  }
 };
 
 }  // namespace detail
 
-/// Calls update(i, sign mean(i)) for all elements; sign: 1, or -1 if `mean` holds the negative mean. Memory:
-/// 4 B per element and the bytes that the update moves.
+/// Calls update(i, sign mean(i)) for all elements; sign: 1, or -1 if `mean` holds the negative mean. update:
+/// as decode_and_apply() takes it, such as an UpdateBySegment. Memory: 4 B per element and the bytes that the
+/// update moves.
 template <class Exec, class MemorySpace, class Update>
 void update_by_mean(const Exec& exec, const Update& update, float sign,
                     const Kokkos::View<const float*, MemorySpace>& mean) {
-  using Policy = Kokkos::RangePolicy<Exec, Kokkos::IndexType<std::int64_t>>;
-  Kokkos::parallel_for("kadam::update_by_mean", Policy(exec, 0, static_cast<std::int64_t>(mean.extent(0))),
-                       detail::UpdateByMean<MemorySpace, Update>{update, sign, mean});
+  using Loop = detail::UpdateByMean<MemorySpace, Update>;
+  const auto elements = static_cast<std::int64_t>(mean.extent(0));
+  detail::for_each_block("kadam::update_by_mean", exec, 0,
+                         (elements + Loop::block_elements - 1) / Loop::block_elements,
+                         Loop{update, sign, mean});
 }
 
 }  // namespace kadam

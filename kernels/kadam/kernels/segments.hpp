@@ -142,7 +142,7 @@ namespace detail {
 template <class Update, class Rule>
 struct UpdateByRule {
   const Update& update;
-  const Rule& rule;
+  Rule rule;
 
   KOKKOS_FORCEINLINE_FUNCTION auto operator()(const std::int64_t i, const float value) const {
     return update(i, value, rule);

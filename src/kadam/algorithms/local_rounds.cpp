@@ -245,7 +245,7 @@ void LocalRounds::refuse_different_settings(const Step& step) const {
 
 void LocalRounds::round(const Step& step) {
   step.result.phase = "round";
-  mean_.exchange(step, u_, RoundMean::Outer{decayed(gamma_sum_), outer_step(u_, step.x())});
+  mean_.exchange(step, u_, outer_step(gamma_sum_, u_, step.x()));
   direction_.average_variance(step.exec, step.phases);
 }
 
@@ -264,19 +264,18 @@ void LocalRounds::depart(const Step& step) {
 void LocalRounds::arrive(const ExecutionSpace& exec, const Vector<float>& parameters) {
   const Vector<const float> mean = mean_.arriving(exec, phases());
   const auto scope = phases().enter(exec, Phase::decode);
-  update_by_mean(exec, RoundMean::Outer{decayed(gamma_sent_), outer_step(sent_, parameters)}, 1.0F, mean);
+  update_by_mean(exec, outer_step(gamma_sent_, sent_, parameters), 1.0F, mean);
   gamma_sent_ = 0.0;
   arrives_at_ = 0;
 }
 
-OuterStep<MemorySpace> LocalRounds::outer_step(const Vector<float>& steps,
-                                               const Vector<float>& parameters) const {
-  return {static_cast<float>(options_.outer_lr),
-          static_cast<float>(options_.outer_momentum),
-          x_,
-          o_,
-          steps,
-          parameters};
+OuterFactorsOf LocalRounds::outer_factors(double gamma_sum) const {
+  return {gamma_sum, static_cast<float>(options_.outer_lr), static_cast<float>(options_.outer_momentum)};
+}
+
+RoundMean::Outer LocalRounds::outer_step(double gamma_sum, const Vector<float>& steps,
+                                         const Vector<float>& parameters) const {
+  return {{segments(), outer_factors(gamma_sum)}, {x_, o_, steps, parameters}};
 }
 
 void LocalRounds::write_working(const ExecutionSpace& exec, const Vector<float>& out) const {
@@ -304,10 +303,10 @@ void LocalRounds::consensus(const ExecutionSpace& exec, const Vector<const float
   mean_.add_owed(exec, out);
   const Vector<const float> mean = mean_.exact(exec, phases(), out);
   if (is_in_flight()) {
-    const AfterOuterStep<MemorySpace> after{outer_step(sent_, out), mean, out};
+    const InFlightFactorsOf factors{outer_factors(gamma_sent_), gamma_sum_};
     update_by_mean(exec,
-                   UpdateBySegment<MemorySpace, DecaysInFlightOf, AfterOuterStep<MemorySpace>>{
-                       {segments(), {gamma_sent_, gamma_sum_}}, after},
+                   UpdateBySegment<MemorySpace, InFlightFactorsOf, AfterOuterStep<MemorySpace>>{
+                       {segments(), factors}, {{x_, o_, sent_, out}, mean, out}},
                    1.0F, arriving);
     return;
   }

@@ -131,9 +131,11 @@ class LocalRounds final : public Algorithm {
   /// Waits for the mean of S, and takes the outer step with it; writes `parameters` and sets S to 0.
   /// Collective.
   void arrive(const ExecutionSpace& exec, const Vector<float>& parameters);
+  /// gamma_sum: the Gamma of the round.
+  [[nodiscard]] OuterFactorsOf outer_factors(double gamma_sum) const;
   /// The outer step, which also writes x to `parameters` and sets `steps` to 0.
-  [[nodiscard]] OuterStep<MemorySpace> outer_step(const Vector<float>& steps,
-                                                  const Vector<float>& parameters) const;
+  [[nodiscard]] RoundMean::Outer outer_step(double gamma_sum, const Vector<float>& steps,
+                                            const Vector<float>& parameters) const;
   /// out <- the parameters that this rank works with between rounds.
   void write_working(const ExecutionSpace& exec, const Vector<float>& out) const;
   /// The rule of (1 - lambda Gamma) x, Gamma = gamma_sum.

@@ -63,7 +63,7 @@ class RoundMean {
             const std::shared_ptr<Communicator>& communicator, std::int64_t elements,
             const ResolvedGroups& groups, Travels travels);
 
-  using Outer = UpdateBySegment<MemorySpace, DecayedParametersOf, OuterStep<MemorySpace>>;
+  using Outer = UpdateBySegment<MemorySpace, OuterFactorsOf, OuterStep<MemorySpace>>;
   /// Exchanges u and calls outer(i, mean of element i) for all elements, with the codes of AnyQuantiser for
   /// those that move (lr_scale > 0). u may be overwritten. Collective.
   void exchange(const Step& step, const Vector<float>& u, const Outer& outer);

@@ -4,6 +4,7 @@
 #include <kadam/kernels/adam_update.hpp>
 #include <kadam/kernels/element_of.hpp>
 #include <kadam/kernels/freeze.hpp>
+#include <kadam/kernels/local_rounds.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -15,14 +16,6 @@ namespace {
 /// 2^exponent, short of overflow: no run is longer.
 std::int64_t power_of_two(std::int64_t exponent) {
   return std::int64_t{1} << std::min<std::int64_t>(exponent, 62);
-}
-
-template <class Update>
-void synchronise_exactly(const ExecutionSpace& exec, const Update& update, const Vector<const float>& mean) {
-  using Policy = Kokkos::RangePolicy<ExecutionSpace, Kokkos::IndexType<std::int64_t>>;
-  Kokkos::parallel_for(
-      "kadam::ZeroOneAdam::synchronise_exactly", Policy(exec, 0, static_cast<std::int64_t>(mean.extent(0))),
-      KOKKOS_LAMBDA(const std::int64_t i) { update(i, mean(i)); });
 }
 
 /// How many steps of each kind a run has.
@@ -248,7 +241,7 @@ LocalStepOf ZeroOneAdam::local_rule() const {
 void ZeroOneAdam::deliver_all(const ExecutionSpace& exec, const Vector<float>& parameters) {
   if (gamma_sum_ == 0.0) return;
   const Vector<const float> mean = dense_mean_(exec, phases(), u_);
-  synchronise_exactly(exec, at_synchronisation(synchronise_into(parameters)), mean);
+  update_by_mean(exec, at_synchronisation(synchronise_into(parameters)), 1.0F, mean);
   forget_local_steps();
   policy_.synchronised_at(steps_taken());
 }

@@ -83,15 +83,18 @@ struct ZeroOneSynchronise {
     }
   };
 
+  /// Reads everything and selects results, without a branch, so that the loop is vectorised.
   KOKKOS_FORCEINLINE_FUNCTION void operator()(const std::int64_t i, const float mean,
                                               const Rule& rule) const {
-    if (!(v(i) > 0.0F)) {
-      inactive(i, rule);
-      return;
-    }
-    const bool moves = rule.inverse_gamma_sum > 0.0F;
-    const float next = moves ? rule.local.decay * x(i) - mean / rule.local.denominator(v(i)) : x(i);
-    if (moves) m(i) = mean * rule.inverse_gamma_sum;
+    const float x_i = x(i);
+    const float m_i = m(i);
+    const float v_i = v(i);
+    const bool has_variance = v_i > 0.0F;
+    const bool has_steps = rule.inverse_gamma_sum > 0.0F;
+    const float quotient = mean / rule.local.denominator(v_i);
+    const float momentum = has_steps ? mean * rule.inverse_gamma_sum : m_i;
+    const float next = rule.local.decay * x_i - (has_variance && has_steps ? quotient : 0.0F);
+    m(i) = has_variance ? momentum : 0.0F;
     u(i) = 0.0F;
     x(i) = next;
     parameters(i) = next;

@@ -122,14 +122,15 @@ struct DecodeBlock {
       const std::int64_t in_block = skipped + in_wanted;
       const std::int64_t first = block.first_element + in_block;
       const std::uint32_t* const words = &message(block.first_word + in_block / width);
+      const TypedApply known = typed_apply;  // no store can change a copy, so its factors stay in registers
       if (first >= from && active.all_active_in(first, count)) {
         for_each_value(member, quantiser, words, count, scale,
-                       [&](const std::int64_t k, const float value) { typed_apply(first + k, value); });
+                       [&](const std::int64_t k, const float value) { known(first + k, value); });
       } else {
         float values[tile_elements];
         for_each_value(member, quantiser, words, count, scale,
                        [&values](const std::int64_t k, const float value) { values[k] = value; });
-        decode_runs(member, typed_apply, values, first, Kokkos::max(first, from), first + count);
+        decode_runs(member, known, values, first, Kokkos::max(first, from), first + count);
       }
     });
   }
