@@ -9,7 +9,6 @@
 #include <kadam/kernels/block_coder.hpp>
 #include <kadam/kernels/byte_moments.hpp>
 #include <kadam/kernels/content_hash.hpp>
-#include <kadam/kernels/continue_values.hpp>
 #include <kadam/kernels/delayed_mean.hpp>
 #include <kadam/kernels/element_of.hpp>
 #include <kadam/kernels/factored_variance.hpp>
@@ -29,6 +28,7 @@
 #include <kadam/kernels/support_overlap.hpp>
 #include <kadam/kernels/top_k.hpp>
 #include <kadam/kernels/two_levels.hpp>
+#include <kadam/kernels/without_code.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -152,7 +152,7 @@ void launch_local_rounds(const Exec& exec, const Vectors& at) {
   update_by_mean(exec, after, 1.0F, u);
 }
 
-/// active_mask.hpp, continue_values.hpp, delayed_mean.hpp, freeze.hpp
+/// active_mask.hpp, delayed_mean.hpp, freeze.hpp, without_code.hpp
 void launch_freeze(const Exec& exec, const Vectors& at) {
   fill_active_mask(exec, at.message, at.map.elements, HasVariance{at.v});
   continue_values(exec, Momentum{at.x, Ema::make(0.9)}, at.m);

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/kernels/local_rounds.hpp>
+#include <kadam/kernels/without_code.hpp>
 #include <kernels/execution_spaces.hpp>
 #include <kernels/kernel_cases.hpp>
 #include <reference/number_format.hpp>

@@ -173,8 +173,7 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_element_of(const Member& member, std::
 
 template <class Rule, class Arrays>
 struct ElementLoop {
-  /// As SegmentTable::stride: looking up the segments of a block costs little beside its elements.
-  static constexpr std::int64_t block_elements = 2048;
+  static constexpr std::int64_t block_elements = segment_stride;
 
   Rule rule;
   std::int64_t elements;

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/kernels/detail/block_loop.hpp>
 #include <kadam/kernels/element_loop.hpp>
 #include <kadam/kernels/number_format.hpp>
 #include <kadam/kernels/segments.hpp>
@@ -162,43 +161,5 @@ struct AfterOuterStep {
     out(i) = factors.since * next - factors.outer.lr * more(i);
   }
 };
-
-namespace detail {
-
-template <class MemorySpace, class Update>
-struct UpdateByMean {
-  static constexpr std::int64_t block_elements = 2048;  ///< as of ElementLoop
-  Update update;
-  float sign;
-  Kokkos::View<const float*, MemorySpace> mean;
-
-  template <class Member>
-  KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t block) const {
-    const std::int64_t first = block * block_elements;
-    const auto elements = static_cast<std::int64_t>(mean.extent(0));
-    const std::int64_t last = Kokkos::min(first + std::int64_t{block_elements}, elements);
-    const float known_sign = sign;
-    for_each_apply(
-        update, first, last, [&](const auto& known, const std::int64_t from, const std::int64_t to) {
-          member.for_each(to - from,
-                          [&](const std::int64_t k) { known(from + k, known_sign * mean(from + k)); });
-        });
-  }
-};
-
-}  // namespace detail
-
-/// Calls update(i, sign mean(i)) for all elements; sign: 1, or -1 if `mean` holds the negative mean. update:
-/// as decode_and_apply() takes it, such as an UpdateBySegment. Memory: 4 B per element and the bytes that the
-/// update moves.
-template <class Exec, class MemorySpace, class Update>
-void update_by_mean(const Exec& exec, const Update& update, float sign,
-                    const Kokkos::View<const float*, MemorySpace>& mean) {
-  using Loop = detail::UpdateByMean<MemorySpace, Update>;
-  const auto elements = static_cast<std::int64_t>(mean.extent(0));
-  detail::for_each_block("kadam::update_by_mean", exec, 0,
-                         (elements + Loop::block_elements - 1) / Loop::block_elements,
-                         Loop{update, sign, mean});
-}
 
 }  // namespace kadam

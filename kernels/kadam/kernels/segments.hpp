@@ -19,6 +19,9 @@ struct SegmentFactors {
   double weight_decay = 0.0;  ///< lambda
 };
 
+/// Elements of a block whose segments a kernel looks up at once: this costs little beside its elements.
+inline constexpr std::int64_t segment_stride = 2048;
+
 /// The segments of a vector, in the memory of kernels: one launch works on all of them.
 ///
 /// A kernel looks up the segments of a few thousand neighbouring elements and computes the rule of each
@@ -26,9 +29,9 @@ struct SegmentFactors {
 /// than one. Memory: 24 B per segment, 4 B per 2048 elements.
 template <class MemorySpace>
 struct SegmentTable {
-  /// Elements between two entries of `nearest`: they bound the bisection for an element.
-  /// As many as a block of ElementLoop has, which so begins at an entry.
-  static constexpr std::int64_t stride = 2048;
+  /// Elements between two entries of `nearest`: they bound the bisection for an element. A block of a kernel
+  /// begins at an entry.
+  static constexpr std::int64_t stride = segment_stride;
 
   Kokkos::View<const std::int64_t*, MemorySpace> ends;  ///< of each segment; the first one begins at 0
   Kokkos::View<const SegmentFactors*, MemorySpace> factors;
@@ -187,6 +190,20 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_apply(const UpdateBySegment<MemorySpac
                               function(with_rule(typed_update, rule), first, last);
                             });
   });
+}
+
+/// Calls function(apply for one format and one rule, i) for each element i of a block of segment_stride
+/// elements. elements: those of all blocks.
+template <class Member, class Apply, class Function>
+KOKKOS_FORCEINLINE_FUNCTION void for_each_in_block(const Member& member, std::int64_t block,
+                                                   std::int64_t elements, const Apply& apply,
+                                                   const Function& function) {
+  const std::int64_t begin = block * segment_stride;
+  const std::int64_t end = Kokkos::min(begin + std::int64_t{segment_stride}, elements);
+  for_each_apply(apply, begin, end,
+                 [&](const auto& known, const std::int64_t first, const std::int64_t last) {
+                   member.for_each(last - first, [&](const std::int64_t k) { function(known, first + k); });
+                 });
 }
 
 template <class Apply>

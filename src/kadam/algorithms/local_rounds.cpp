@@ -4,6 +4,7 @@
 #include <kadam/algorithms/muon.hpp>
 #include <kadam/algorithms/notices.hpp>
 #include <kadam/kernels/local_rounds.hpp>
+#include <kadam/kernels/without_code.hpp>
 
 #include <algorithm>
 #include <cmath>

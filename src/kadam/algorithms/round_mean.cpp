@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <kadam/algorithms/round_mean.hpp>
 #include <kadam/kernels/element_of.hpp>
+#include <kadam/kernels/without_code.hpp>
 
 #include <stdexcept>
 

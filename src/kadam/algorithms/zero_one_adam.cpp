@@ -4,7 +4,7 @@
 #include <kadam/kernels/adam_update.hpp>
 #include <kadam/kernels/element_of.hpp>
 #include <kadam/kernels/freeze.hpp>
-#include <kadam/kernels/local_rounds.hpp>
+#include <kadam/kernels/without_code.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -10,8 +10,8 @@
 #include <kadam/comm/communicator.hpp>
 #include <kadam/kernels/bfloat16_errors.hpp>
 #include <kadam/kernels/coded_vector.hpp>
-#include <kadam/kernels/continue_values.hpp>
 #include <kadam/kernels/number_format.hpp>
+#include <kadam/kernels/without_code.hpp>
 #include <kadam/state/state_fields.hpp>
 
 #include <array>

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: The Kadam authors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <kadam/kernels/continue_values.hpp>
 #include <kadam/kernels/numbers.hpp>
+#include <kadam/kernels/without_code.hpp>
 #include <kernels/execution_spaces.hpp>
 #include <support/host_views.hpp>
 #include <support/random_vectors.hpp>
 
 #include <vector>
 
-namespace kadam::continue_values_test {
+namespace kadam::without_code_test {
 namespace {
 
 /// 0.9 of the value, a tenth of the number, and something of the place.
@@ -52,4 +52,4 @@ TYPED_TEST(ContinueValuesTest, PutsEachInputInThePlaceOfItsValue) {
 }
 
 }  // namespace
-}  // namespace kadam::continue_values_test
+}  // namespace kadam::without_code_test
