@@ -190,6 +190,9 @@ TEST_F(NewcomersTest, WhoFailAreLeftOut) {
     all_come_here();
     const std::optional<std::string> answer = sockets::receive_text(silent, soon());
     EXPECT_TRUE(answer && answer->front() == 'i') << answer.value_or("nothing");
+    // The ranks wait for it as long as is_welcome() would wait for them: it has to see their answer.
+    pollfd answered{silent, POLLIN, 0};
+    EXPECT_EQ(::poll(&answered, 1, 60000), 1) << "nobody turned it away";
     EXPECT_FALSE(SocketDoor::is_welcome(silent));
     ::close(silent);
     all_come_here();
