@@ -52,6 +52,9 @@ PYTHON
 # Times are short, so that what takes minutes on a cluster takes seconds: a lost node is noticed after SlurmdTimeout, a
 # requeued job waits for cred_expire. JobRequeue, MpiDefault: what a script needs it has to say. task/none: nodes share
 # the cores, none can be bound.
+# KillWait is shorter than MessageTimeout (10 s): the end of a step is told to a node by a message that is answered after
+# KillWait. An answer that comes too late has Slurm send the message again after 60 s, when here, unlike on a cluster, the
+# requeued job runs already: its step has the same number, and is ended.
 write_configuration() {
   local nodes=$1 cpus=$2 gpus=$3 gres='' ports i
   read -ra ports <<<"$(free_ports $((nodes + 1)))"
@@ -81,7 +84,7 @@ JobRequeue=0
 MpiDefault=none
 ReturnToService=2
 SlurmdTimeout=10
-KillWait=10
+KillWait=5
 InactiveLimit=0
 GresTypes=gpu
 PartitionName=lab Nodes=ALL Default=YES MaxTime=INFINITE State=UP

@@ -38,10 +38,36 @@ WAITS = f"""#!/bin/sh
 while [ -n "$SLURM_RESTART_COUNT" ] && [ ! -e "$KADAM_GO" ]; do sleep 0.1; done
 exec {program.path} "$@"
 """
+# Of Slurm's variables a rank keeps those that the program asks for. Open MPI's daemon of each has a folder of its own:
+# those of one node would make and remove the same one at the same time.
+FORGETS = """#!/bin/sh
+for name in $(env | sed -n 's/^\\(\\(SLURM\\|PMI\\)[A-Za-z0-9_]*\\)=.*/\\1/p'); do
+  case $name in SLURM_NTASKS | SLURM_PROCID | SLURM_STEP_ID) ;; *) unset "$name" ;; esac
+done
+export OMPI_MCA_orte_tmpdir_base="$OMPI_MCA_orte_tmpdir_base/$SLURM_PROCID"
+mkdir -p "$OMPI_MCA_orte_tmpdir_base"
+exec "$@"
+"""
 
 
 def lab(*words, **options):
-    return subprocess.run([SLURMLAB, *map(str, words)], capture_output=True, text=True, timeout=120, **options)
+    try:
+        return subprocess.run([SLURMLAB, *map(str, words)], capture_output=True, text=True, timeout=120, **options)
+    except subprocess.TimeoutExpired as hung:
+        said = [text.decode() if isinstance(text, bytes) else text or "" for text in (hung.stdout, hung.stderr)]
+        return sys.exit("\n".join([f"failed: {words} hangs", *said, *how_the_lab_is()]))
+
+
+def how_the_lab_is():
+    """Its jobs, nodes and processes, and the last lines of its daemons, for a hang that nobody was there to see."""
+    folder = pathlib.Path("/tmp/kadam-slurmlab") / LAB
+    seen = os.environ | {"SLURM_CONF": str(folder / "slurm.conf")}
+    for words in (["squeue", "--long"], ["sinfo", "--Node", "--long"],
+                  ["ps", "-eo", "pid,ppid,pgid,etimes,stat,wchan:24,args", "--forest"]):
+        shown = subprocess.run(words, capture_output=True, text=True, timeout=30, env=seen, check=False)
+        yield f"---- {words[0]}\n{shown.stdout}{shown.stderr}"
+    for log in sorted(folder.glob("*.log")):
+        yield "\n".join([f"---- {log.name}", *log.read_text(errors="replace").splitlines()[-40:]])
 
 
 def slurm(*words, **options):
@@ -194,9 +220,7 @@ def refuses_single_ranks(folder, config):
     srun = ["run", "srun", SAFE_NODES, "--mpi=none", "--nodes=2", "--ntasks=4"]
     said = lab(*srun, *trains)
     expect(said.returncode == 1 and 'direct launched using "srun"' in said.stderr, said)
-    names = ["PATH", "SLURM_NTASKS", "SLURM_PROCID", "SLURM_STEP_ID"]
-    forgets = f"exec env -i {' '.join(f'{name}=${name}' for name in names)} \"$@\""
-    said = lab(*srun, "sh", "-c", forgets, "-", *trains)
+    said = lab(*srun, write_program(folder / "forgets", FORGETS), *trains)
     expect(said.returncode == 2 and "the launcher started 4 tasks (SLURM_NTASKS), but MPI sees one rank" in said.stderr
            and "srun --mpi=pmix" in said.stderr, said)
     expect(not (folder / "single").exists(), "single ranks have trained")
