@@ -12,13 +12,16 @@ import load
 
 
 def kernels_of(command, threads):
-    """{kernel: its record} from the JSON lines that a command prints; ends the program if the command fails."""
+    """{kernel: its record} from the JSON lines that a command prints; ends the program if the command fails or prints
+    none."""
     environment = os.environ | {"OMP_NUM_THREADS": str(threads)}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if done.returncode != 0:
         last = done.stderr.strip().splitlines()[-1:] or ["no output"]
         sys.exit(f"kadam: {' '.join(command)}\nfailed with code {done.returncode}: {last[0]}")
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    if not lines:
+        sys.exit(f"kadam: {' '.join(command)}\nprinted no times of kernels; --program needs a kadam-bench")
     return {line["kernel"]: line for line in lines}
 
 

@@ -60,6 +60,8 @@ with tempfile.TemporaryDirectory() as name:
     new.write_text("#!/bin/sh\necho 'kadam-bench: not enough memory' >&2\nexit 3\n")
     done = call("--program", f"new={new}")
     expect(done.returncode == 1 and "code 3: kadam-bench: not enough memory" in done.stderr, done)
+    done = call("--program", "new=/bin/true")
+    expect(done.returncode == 1 and "no times of kernels; --program needs a kadam-bench" in done.stderr, done)
 
 for wrong in (["--rounds", "0"], ["--elements"], ["--program", "/bin/sh"], ["--program", "new=/nowhere"], ["--speed"]):
     done = call(*wrong)
