@@ -173,8 +173,6 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_element_of(const Member& member, std::
 
 template <class Rule, class Arrays>
 struct ElementLoop {
-  static constexpr std::int64_t block_elements = segment_stride;
-
   Rule rule;
   std::int64_t elements;
   Arrays arrays;
@@ -182,8 +180,8 @@ struct ElementLoop {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member, const std::int64_t block) const {
-    const std::int64_t begin = block * block_elements;
-    const std::int64_t end = Kokkos::min(begin + std::int64_t{block_elements}, elements);
+    const std::int64_t begin = block * segment_stride;
+    const std::int64_t end = Kokkos::min(begin + std::int64_t{segment_stride}, elements);
     for_each_rule(
         rule, begin, end, [&](const auto& known, const std::int64_t first, const std::int64_t last) {
           const auto apply = [&](auto&... element) { known(element...); };
@@ -209,8 +207,7 @@ void for_each_element(const std::string& label, const Exec& exec, std::int64_t e
                       const Arrays&... arrays) {
   const auto list = detail::element_arrays(arrays...);
   using Loop = detail::ElementLoop<Rule, std::remove_const_t<decltype(list)>>;
-  detail::for_each_block(label, exec, 0, (elements + Loop::block_elements - 1) / Loop::block_elements,
-                         Loop{rule, elements, list, list.are_aligned()});
+  detail::for_each_stride(label, exec, elements, Loop{rule, elements, list, list.are_aligned()});
 }
 
 }  // namespace kadam

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include <kadam/kernels/detail/block_loop.hpp>
 #include <kadam/kernels/detail/with_format.hpp>
 #include <kadam/kernels/on_device.hpp>
 
@@ -9,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace kadam {
@@ -29,14 +31,11 @@ inline constexpr std::int64_t segment_stride = 2048;
 /// than one. Memory: 24 B per segment, 4 B per 2048 elements.
 template <class MemorySpace>
 struct SegmentTable {
-  /// Elements between two entries of `nearest`: they bound the bisection for an element. A block of a kernel
-  /// begins at an entry.
-  static constexpr std::int64_t stride = segment_stride;
-
   Kokkos::View<const std::int64_t*, MemorySpace> ends;  ///< of each segment; the first one begins at 0
   Kokkos::View<const SegmentFactors*, MemorySpace> factors;
-  Kokkos::View<const std::int32_t*, MemorySpace>
-      nearest;  ///< the segment of element 0, stride, 2 stride, ...
+  /// The segment of element 0, segment_stride, 2 segment_stride, ...: two neighbours bound the bisection for
+  /// an element. A block of a kernel begins at an entry.
+  Kokkos::View<const std::int32_t*, MemorySpace> nearest;
 
   /// Shape: one of ends for each of factors; ends ascend to d. A segment may be empty. Waits for its copies.
   [[nodiscard]] static SegmentTable make(const std::vector<std::int64_t>& ends,
@@ -46,7 +45,7 @@ struct SegmentTable {
     for (std::size_t k = 0; k < strides(elements); ++k) {
       std::int32_t segment = nearest.empty() ? 0 : nearest.back();
       while (static_cast<std::size_t>(segment) + 1 < ends.size() &&
-             ends[static_cast<std::size_t>(segment)] <= static_cast<std::int64_t>(k) * stride) {
+             ends[static_cast<std::size_t>(segment)] <= static_cast<std::int64_t>(k) * segment_stride) {
         ++segment;
       }
       nearest.push_back(segment);
@@ -62,8 +61,8 @@ struct SegmentTable {
 
   /// Returns the segment of element i.
   [[nodiscard]] KOKKOS_FORCEINLINE_FUNCTION std::int64_t segment_of(std::int64_t i) const {
-    std::int64_t low = nearest(i / stride);
-    std::int64_t high = nearest(i / stride + 1);
+    std::int64_t low = nearest(i / segment_stride);
+    std::int64_t high = nearest(i / segment_stride + 1);
     while (low < high) {
       const std::int64_t middle = low + (high - low) / 2;
       if (ends(middle) <= i) {
@@ -92,7 +91,7 @@ struct SegmentTable {
  private:
   /// Entries of `nearest`: one more than strides begin, for the end of a bisection.
   [[nodiscard]] static std::size_t strides(std::int64_t elements) {
-    return static_cast<std::size_t>((elements + stride - 1) / stride) + 1;
+    return static_cast<std::size_t>((elements + segment_stride - 1) / segment_stride) + 1;
   }
 };
 
@@ -192,8 +191,15 @@ KOKKOS_FORCEINLINE_FUNCTION void for_each_apply(const UpdateBySegment<MemorySpac
   });
 }
 
-/// Calls function(apply for one format and one rule, i) for each element i of a block of segment_stride
-/// elements. elements: those of all blocks.
+/// Calls function(member, block) for all blocks of segment_stride of so many elements, in one launch.
+template <class Exec, class Function>
+void for_each_stride(const std::string& label, const Exec& exec, std::int64_t elements,
+                     const Function& function) {
+  for_each_block(label, exec, 0, (elements + segment_stride - 1) / segment_stride, function);
+}
+
+/// Calls function(apply for one format and one rule, i) for each element i of such a block.
+/// elements: those of all blocks.
 template <class Member, class Apply, class Function>
 KOKKOS_FORCEINLINE_FUNCTION void for_each_in_block(const Member& member, std::int64_t block,
                                                    std::int64_t elements, const Apply& apply,

@@ -2,14 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include <kadam/kernels/detail/block_loop.hpp>
 #include <kadam/kernels/segments.hpp>
 
 #include <Kokkos_Core.hpp>
 
-#include <cstddef>
 #include <cstdint>
-#include <string>
 
 /// The inputs of an encoder and the updates of a decoder where float32 takes the place of codes.
 namespace kadam {
@@ -41,14 +38,6 @@ struct UpdateByMean {
   }
 };
 
-/// function(member, block) for all blocks of segment_stride of so many elements, in one launch.
-template <class Exec, class Function>
-void for_each_stride(const std::string& label, const Exec& exec, std::size_t elements,
-                     const Function& function) {
-  const auto blocks = (static_cast<std::int64_t>(elements) + segment_stride - 1) / segment_stride;
-  for_each_block(label, exec, 0, blocks, function);
-}
-
 }  // namespace detail
 
 /// values(i) <- load(i, values(i)): makes the input of an exchange from the result of the last one, in place.
@@ -57,7 +46,7 @@ void for_each_stride(const std::string& label, const Exec& exec, std::size_t ele
 /// load reads.
 template <class Exec, class Load, class MemorySpace>
 void continue_values(const Exec& exec, const Load& load, const Kokkos::View<float*, MemorySpace>& values) {
-  detail::for_each_stride("kadam::continue_values", exec, values.extent(0),
+  detail::for_each_stride("kadam::continue_values", exec, static_cast<std::int64_t>(values.extent(0)),
                           detail::ContinueValues<MemorySpace, Load>{load, values});
 }
 
@@ -67,7 +56,7 @@ void continue_values(const Exec& exec, const Load& load, const Kokkos::View<floa
 template <class Exec, class MemorySpace, class Update>
 void update_by_mean(const Exec& exec, const Update& update, float sign,
                     const Kokkos::View<const float*, MemorySpace>& mean) {
-  detail::for_each_stride("kadam::update_by_mean", exec, mean.extent(0),
+  detail::for_each_stride("kadam::update_by_mean", exec, static_cast<std::int64_t>(mean.extent(0)),
                           detail::UpdateByMean<MemorySpace, Update>{update, sign, mean});
 }
 
