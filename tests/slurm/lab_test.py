@@ -9,27 +9,27 @@ import sys
 import tempfile
 import time
 
+import slurm_lab
 from expect import expect
 
 SLURMLAB = sys.argv[1]
 LAB = f"lab{os.getpid()}"
 
 
-def slurmlab(*words, lab=LAB, **options):
-    return subprocess.run([SLURMLAB, *words], capture_output=True, text=True, check=False, timeout=100,
-                          env=os.environ | {"KADAM_SLURMLAB": lab}, **options)
+def slurmlab(*words, lab=LAB):
+    return slurm_lab.ask(SLURMLAB, lab, *words)
 
 
-def done(*words, **options):
+def done(*words):
     """What it says; it must not fail."""
-    ended = slurmlab(*words, **options)
+    ended = slurmlab(*words)
     expect(ended.returncode == 0, words, ended)
     return ended.stdout
 
 
 def processes_of(lab):
     """Daemons, jobs and what these have started: all of them know where the lab's configuration is."""
-    conf = f"SLURM_CONF=/tmp/kadam-slurmlab/{lab}/slurm.conf".encode()
+    conf = f"SLURM_CONF={slurm_lab.folder_of(lab)}/slurm.conf".encode()
     found = []
     for path in pathlib.Path("/proc").glob("[0-9]*/environ"):
         try:
@@ -41,7 +41,7 @@ def processes_of(lab):
 
 
 def left_behind(lab):
-    folder = pathlib.Path("/tmp/kadam-slurmlab") / lab
+    folder = slurm_lab.folder_of(lab)
     return processes_of(lab) + [folder] * folder.exists()
 
 

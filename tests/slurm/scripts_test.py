@@ -13,6 +13,7 @@ import tempfile
 import time
 from unittest import mock
 
+import slurm_lab
 import small_data
 from expect import expect
 from program import Program
@@ -22,7 +23,6 @@ ENDLESS = 10**9
 SLURMLAB, SCRIPTS, KADAM_TRAIN = (pathlib.Path(argument).resolve() for argument in sys.argv[1:4])
 program = Program([str(KADAM_TRAIN), *sys.argv[4:]])
 LAB = f"scripts{os.getpid()}"
-os.environ["KADAM_SLURMLAB"] = LAB
 # One of n3 to n5 is lost, and n6: Slurm sends jobs there until it has noticed.
 SAFE_NODES = "--exclude=n3,n4,n5,n6"
 
@@ -51,23 +51,7 @@ exec "$@"
 
 
 def lab(*words, **options):
-    try:
-        return subprocess.run([SLURMLAB, *map(str, words)], capture_output=True, text=True, timeout=120, **options)
-    except subprocess.TimeoutExpired as hung:
-        said = [text.decode() if isinstance(text, bytes) else text or "" for text in (hung.stdout, hung.stderr)]
-        return sys.exit("\n".join([f"failed: {words} hangs", *said, *how_the_lab_is()]))
-
-
-def how_the_lab_is():
-    """Its jobs, nodes and processes, and the last lines of its daemons, for a hang that nobody was there to see."""
-    folder = pathlib.Path("/tmp/kadam-slurmlab") / LAB
-    seen = os.environ | {"SLURM_CONF": str(folder / "slurm.conf")}
-    for words in (["squeue", "--long"], ["sinfo", "--Node", "--long"],
-                  ["ps", "-eo", "pid,ppid,pgid,etimes,stat,wchan:24,args", "--forest"]):
-        shown = subprocess.run(words, capture_output=True, text=True, timeout=30, env=seen, check=False)
-        yield f"---- {words[0]}\n{shown.stdout}{shown.stderr}"
-    for log in sorted(folder.glob("*.log")):
-        yield "\n".join([f"---- {log.name}", *log.read_text(errors="replace").splitlines()[-40:]])
+    return slurm_lab.ask(SLURMLAB, LAB, *words, **options)
 
 
 def slurm(*words, **options):
