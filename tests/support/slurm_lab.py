@@ -26,7 +26,8 @@ def how_it_is(lab):
     its = os.environ | {"SLURM_CONF": str(folder_of(lab) / "slurm.conf")}
     for words in (["squeue", "--long"], ["sinfo", "--Node", "--long"],
                   ["ps", "-eo", "pid,ppid,pgid,etimes,stat,wchan:24,args", "--forest"]):
-        shown = subprocess.run(words, capture_output=True, text=True, timeout=30, env=its, check=False)
+        # A daemon that hangs must not hide the others.
+        shown = subprocess.run(["timeout", "5", *words], capture_output=True, text=True, env=its, check=False)
         yield f"---- {words[0]}\n{shown.stdout}{shown.stderr}"
     for log in sorted(folder_of(lab).glob("*.log")):
         yield "\n".join([f"---- {log.name}", *log.read_text(errors="replace").splitlines()[-40:]])
